@@ -1,0 +1,8 @@
+"""The one error class of the lab."""
+
+
+class LabError(Exception):
+    """Something the user can act on. Its text names the input and the rule that it breaks.
+
+    The command line prints it in one line on standard error and exits with status 2.
+    """

@@ -1,0 +1,1 @@
+"""Running workers: build, gate, schedule and measurement. Nothing here is inside a timed region."""

@@ -1,0 +1,375 @@
+"""The worker protocol's text: its records, and pure functions that parse and format its lines.
+
+`workers/PROTOCOL.md` is the definition; nothing here reads, writes or waits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mldsa_lab.errors import LabError
+
+PROTOCOL_VERSION = 1
+MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
+DIGEST_BYTES = 32  # SHA-256
+
+UNITS = ("ns", "cycles", "instructions")
+OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
+TIMED_OPERATIONS = ("keygen", "sign", "verify")
+ML_DSA_SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+CLASSICAL_SETS = ("Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "RSA-2048-PSS")
+
+INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature")
+
+_NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
+_HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
+_CHECK = re.compile(r"([zrch])([0-9]{1,3})", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_CHECK_ORDER = "zrch"
+
+
+class ProtocolError(LabError):
+    """A line or reply that is not of the protocol's form; the text says which rule it breaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One implementation with one backend and one key form, as its worker announces it."""
+
+    id: str  # implementation:backend:key
+    implementation: str
+    version: str
+    backend: str
+    key: str  # compact | expanded
+    family: str  # ml-dsa | classical
+    sets: tuple[str, ...]
+    operations: tuple[str, ...]
+    rnd: str  # given | zero | none
+    context: bool
+    mode: str = "single"  # single | batch
+    batch_size: int = 1
+    threads: int = 1
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The reply to `hello`: what the worker is, how it was built, and its variants."""
+
+    worker: str
+    protocol: int
+    language: str
+    compiler: str
+    flags: str
+    unit: str
+    clock: str
+    cpu_clock: str | None
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobInput:
+    """One input of a job; a field that is None is left out of the request."""
+
+    id: int
+    seed: bytes | None = None
+    sk: bytes | None = None
+    pk: bytes | None = None
+    message: bytes | None = None
+    context: bytes | None = None
+    rnd: bytes | None = None
+    signature: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output of `answer`. `failure` is the implementation's error, and `value` then is None."""
+
+    input: int
+    value: bytes | None  # keygen: pk; sign: signature; verify: 01 or 00
+    private_key: bytes | None = None  # keygen only: skEncode bytes, where the worker gives them
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed sample: ticks for all `calls` calls together.
+
+    Where the implementation failed, `failure` is its error, the ticks are 0 and the digest empty.
+    """
+
+    input: int
+    wall: int
+    cpu: int | None
+    calls: int
+    digest: bytes  # SHA-256 of the last output
+    failure: str | None = None
+
+
+def quote(line: str) -> str:
+    """The line as shown in an error: escaped, and cut where it is long."""
+    text = line.encode("unicode_escape").decode("ascii")
+    return f"`{text}`" if len(text) <= 120 else f"`{text[:100]}…` ({len(line)} characters)"
+
+
+def decode_line(raw: bytes) -> str:
+    """The text of a line without its line end: UTF-8 without control characters."""
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ProtocolError(f"line is not UTF-8 at byte {error.start}") from None
+    if _CONTROL.search(text):
+        raise ProtocolError(f"line holds a control character: {quote(text)}")
+    return text
+
+
+def parse_number(text: str, what: str) -> int:
+    """A decimal number without sign, of at most 20 digits."""
+    if not _NUMBER.fullmatch(text):
+        raise ProtocolError(f"{what} must be a decimal number without sign, got {quote(text)}")
+    return int(text)
+
+
+def parse_hex(text: str, what: str) -> bytes:
+    """Lower-case hexadecimal; `-` is the empty string."""
+    if text == "-":
+        return b""
+    if not _HEX.fullmatch(text):
+        raise ProtocolError(f"{what} must be lower-case hexadecimal or `-`, got {quote(text)}")
+    return bytes.fromhex(text)
+
+
+def format_hex(data: bytes) -> str:
+    return data.hex() if data else "-"
+
+
+def split_key(line: str) -> tuple[str, str]:
+    """The line's key and the rest after one space (empty where there is none)."""
+    key, _, rest = line.partition(" ")
+    return key, rest
+
+
+# --- requests -----------------------------------------------------------------------------------
+
+
+def format_prepare(
+    job: int, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+) -> bytes:
+    """The whole `prepare` request, `end` line included.
+
+    Raises LabError for repeated or negative numbers and for a field too long for one line.
+    """
+    lines = [f"prepare {job}", f"variant {variant}", f"set {set_name}", f"operation {operation}"]
+    seen: set[int] = set()
+    for item in inputs:
+        if item.id < 0 or item.id in seen:
+            raise LabError(f"job {job}: input number {item.id} is negative or repeated")
+        seen.add(item.id)
+        lines.append(f"input {item.id}")
+        for field in INPUT_FIELDS:
+            value: bytes | None = getattr(item, field)
+            if value is None:
+                continue
+            if len(field) + 1 + 2 * len(value) > MAX_LINE_BYTES:
+                raise LabError(
+                    f"job {job}, input {item.id}: {field} of {len(value)} bytes does not fit "
+                    f"a protocol line of {MAX_LINE_BYTES} bytes"
+                )
+            lines.append(f"{field} {format_hex(value)}")
+    lines.append("end")
+    return "".join(line + "\n" for line in lines).encode("ascii")
+
+
+# --- hello --------------------------------------------------------------------------------------
+
+_WORKER_KEYS = ("worker", "protocol", "language", "compiler", "flags", "unit", "clock", "cpu_clock")
+_WORKER_OPTIONAL = {"flags": "", "cpu_clock": "none"}
+_VARIANT_REQUIRED = (
+    "implementation",
+    "version",
+    "backend",
+    "key",
+    "family",
+    "sets",
+    "operations",
+    "rnd",
+    "context",
+)
+_VARIANT_OPTIONAL = {"mode": "single", "batch_size": "1", "threads": "1", "note": ""}
+
+
+def parse_hello(lines: Iterable[str]) -> Announcement:
+    """The announcement from the lines before `end`. Raises ProtocolError naming the broken rule."""
+    head: dict[str, str] = {}
+    variants: list[tuple[str, dict[str, str]]] = []
+    for line in lines:
+        key, value = split_key(line)
+        if key == "variant":
+            variants.append((value, {}))
+            continue
+        target = variants[-1][1] if variants else head
+        known = (*_VARIANT_REQUIRED, *_VARIANT_OPTIONAL) if variants else _WORKER_KEYS
+        where = f"variant {variants[-1][0]}" if variants else "hello"
+        if key not in known:
+            raise ProtocolError(f"{where}: unknown key in {quote(line)}")
+        if key in target:
+            raise ProtocolError(f"{where}: key `{key}` is given twice")
+        target[key] = value
+    for key in _WORKER_KEYS:
+        if not head.setdefault(key, _WORKER_OPTIONAL.get(key, "")) and key not in _WORKER_OPTIONAL:
+            raise ProtocolError(f"hello: key `{key}` is missing or empty")
+    if head["protocol"] != str(PROTOCOL_VERSION):
+        raise ProtocolError(
+            f"hello: protocol must be {PROTOCOL_VERSION}, got {quote(head['protocol'])}"
+        )
+    _one_of(head["unit"], UNITS, "hello: unit")
+    _name(head["worker"], "hello: worker")
+    if not variants:
+        raise ProtocolError("hello: no variant is announced")
+    parsed = tuple(_variant(identity, values) for identity, values in variants)
+    ids = [variant.id for variant in parsed]
+    for identity in ids:
+        if ids.count(identity) > 1:
+            raise ProtocolError(f"hello: variant {identity} is announced twice")
+    return Announcement(
+        worker=head["worker"],
+        protocol=PROTOCOL_VERSION,
+        language=head["language"],
+        compiler=head["compiler"],
+        flags=head["flags"],
+        unit=head["unit"],
+        clock=head["clock"],
+        cpu_clock=None if head["cpu_clock"] in ("none", "") else head["cpu_clock"],
+        variants=parsed,
+    )
+
+
+def _variant(identity: str, values: dict[str, str]) -> Variant:
+    where = f"variant {identity}"
+    for key in _VARIANT_REQUIRED:
+        if not values.get(key):
+            raise ProtocolError(f"{where}: key `{key}` is missing or empty")
+    given = {**_VARIANT_OPTIONAL, **values}
+    for key in ("implementation", "backend"):
+        _name(given[key], f"{where}: {key}")
+    _one_of(given["key"], ("compact", "expanded"), f"{where}: key")
+    expected = f"{given['implementation']}:{given['backend']}:{given['key']}"
+    if identity != expected:
+        raise ProtocolError(f"{where}: its name must be implementation:backend:key, {expected}")
+    _one_of(given["family"], ("ml-dsa", "classical"), f"{where}: family")
+    allowed = ML_DSA_SETS if given["family"] == "ml-dsa" else CLASSICAL_SETS
+    _one_of(given["rnd"], ("given", "zero", "none"), f"{where}: rnd")
+    _one_of(given["context"], ("yes", "no"), f"{where}: context")
+    _one_of(given["mode"], ("single", "batch"), f"{where}: mode")
+    batch_size = parse_number(given["batch_size"], f"{where}: batch_size")
+    threads = parse_number(given["threads"], f"{where}: threads")
+    if batch_size < 1 or threads < 1:
+        raise ProtocolError(f"{where}: batch_size and threads must be at least 1")
+    return Variant(
+        id=identity,
+        implementation=given["implementation"],
+        version=given["version"],
+        backend=given["backend"],
+        key=given["key"],
+        family=given["family"],
+        sets=_names(given["sets"], allowed, f"{where}: sets"),
+        operations=_names(given["operations"], OPERATIONS, f"{where}: operations"),
+        rnd=given["rnd"],
+        context=given["context"] == "yes",
+        mode=given["mode"],
+        batch_size=batch_size,
+        threads=threads,
+        note=given["note"],
+    )
+
+
+def _one_of(value: str, allowed: Sequence[str], what: str) -> None:
+    if value not in allowed:
+        raise ProtocolError(f"{what} must be one of {', '.join(allowed)}, got {quote(value)}")
+
+
+def _name(value: str, what: str) -> None:
+    if not _NAME.fullmatch(value):
+        raise ProtocolError(f"{what} must be letters, digits and . _ + -, got {quote(value)}")
+
+
+def _names(text: str, allowed: Sequence[str], what: str) -> tuple[str, ...]:
+    names = tuple(text.split(" "))
+    for name in names:
+        _one_of(name, allowed, what)
+    if len(set(names)) != len(names):
+        raise ProtocolError(f"{what}: a name is given twice in {quote(text)}")
+    return names
+
+
+# --- reply lines --------------------------------------------------------------------------------
+
+
+def parse_output(line: str, operation: str) -> Output:
+    """`output INPUT HEX` or `failed INPUT TEXT`; for keygen two values, pk and sk."""
+    key, rest = split_key(line)
+    if key == "failed":
+        return Output(*_failed(rest, line))
+    if key != "output":
+        raise ProtocolError(f"expected an `output` or `failed` line, got {quote(line)}")
+    parts = rest.split(" ")
+    wanted = 3 if operation == "keygen" else 2
+    if len(parts) != wanted:
+        raise ProtocolError(f"an output line of {operation} has {wanted} values, got {quote(line)}")
+    number = parse_number(parts[0], "input number")
+    value = parse_hex(parts[1], f"output {number}")
+    if operation == "verify" and value not in (b"\x00", b"\x01"):
+        raise ProtocolError(f"output {number} of verify must be 00 or 01, got {quote(parts[1])}")
+    if operation != "keygen":
+        return Output(number, value)
+    private = None if parts[2] == "-" else parse_hex(parts[2], f"private key {number}")
+    return Output(number, value, private)
+
+
+def parse_trace(line: str) -> tuple[int, list[str]]:
+    """`trace INPUT ATTEMPT …`: the input number and its attempts as text, the last one `ok`."""
+    key, rest = split_key(line)
+    if key != "trace":
+        raise ProtocolError(f"expected a `trace` line, got {quote(line)}")
+    number_text, *attempts = rest.split(" ")
+    number = parse_number(number_text, "input number")
+    if not attempts or attempts[-1] != "ok":
+        raise ProtocolError(f"trace {number} must end with `ok`, got {quote(line)}")
+    for attempt in attempts[:-1]:
+        checks = _CHECK.findall(attempt)
+        order = [_CHECK_ORDER.index(letter) for letter, _ in checks]
+        whole = "".join(letter + index for letter, index in checks) == attempt
+        if not checks or not whole or order != sorted(set(order)):
+            raise ProtocolError(f"trace {number}: {quote(attempt)} is not an attempt that failed")
+    return number, attempts
+
+
+def parse_sample(line: str) -> Sample:
+    """`sample INPUT WALL CPU CALLS DIGEST` or `failed INPUT TEXT`."""
+    key, rest = split_key(line)
+    if key == "failed":
+        number, _, _, failure = _failed(rest, line)
+        return Sample(number, 0, None, 0, b"", failure)
+    parts = rest.split(" ")
+    if key != "sample" or len(parts) != 5:
+        raise ProtocolError(f"expected `sample INPUT WALL CPU CALLS DIGEST`, got {quote(line)}")
+    digest = parse_hex(parts[4], "sample digest")
+    if len(digest) != DIGEST_BYTES:
+        raise ProtocolError(f"sample digest must be {DIGEST_BYTES} bytes, got {quote(line)}")
+    return Sample(
+        input=parse_number(parts[0], "input number"),
+        wall=parse_number(parts[1], "wall ticks"),
+        cpu=None if parts[2] == "-" else parse_number(parts[2], "CPU ticks"),
+        calls=parse_number(parts[3], "calls"),
+        digest=digest,
+    )
+
+
+def _failed(rest: str, line: str) -> tuple[int, None, None, str]:
+    number, _, text = rest.partition(" ")
+    if not text:
+        raise ProtocolError(f"expected `failed INPUT TEXT`, got {quote(line)}")
+    return parse_number(number, "input number"), None, None, text
