@@ -1,0 +1,45 @@
+"""Tiny fake workers for the tests of the protocol client: a Python program given as text."""
+
+import sys
+import textwrap
+from pathlib import Path
+
+HELLO = """\
+worker fake
+protocol 1
+language Python
+compiler CPython
+unit ns
+clock time.monotonic_ns
+cpu_clock none
+variant fake:python:compact
+implementation fake
+version 1
+backend python
+key compact
+family ml-dsa
+sets ML-DSA-44
+operations keygen sign verify trace
+rnd given
+context yes
+end
+"""
+
+_PROLOGUE = """
+import os, signal, subprocess, sys, time
+def say(text):
+    sys.stdout.write(text); sys.stdout.flush()
+def request():
+    line = sys.stdin.readline()
+    if not line: sys.exit(0)
+    if line.startswith("prepare"):
+        while sys.stdin.readline() not in ("end\\n", ""): pass
+    return line.split()
+"""
+
+
+def fake_worker(folder: Path, body: str) -> list[str]:
+    """The command line of a fake worker that runs the body after a few helpers and HELLO."""
+    path = folder / "fake.py"
+    path.write_text(_PROLOGUE + f"HELLO = {HELLO!r}\n" + textwrap.dedent(body), encoding="utf-8")
+    return [sys.executable, "-S", str(path)]

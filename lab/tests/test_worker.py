@@ -1,0 +1,444 @@
+"""The protocol client against fake workers: good replies, every kind of fault, and no leftovers."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from fake_worker import HELLO, fake_worker
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.run.protocol import JobInput
+from mldsa_lab.run.worker import Limits, Worker, WorkerFault, WorkerRefusal
+
+GOOD = """
+jobs = {}
+while True:
+    word, *rest = request()
+    if word == "hello": say(HELLO)
+    elif word == "prepare": say(f"ready {rest[0]}\\n")
+    elif word == "forget": say(f"done {rest[0]}\\n")
+    elif word == "quit": sys.exit(0)
+    elif word == "answer": say(ANSWER)
+    elif word == "measure": say(MEASURE)
+    else: say("error unknown request\\n")
+"""
+
+INPUTS = [JobInput(3, seed=bytes(32)), JobInput(5, seed=bytes(32))]
+DIGEST = "ab" * 32
+
+
+def start(folder: Path, body: str, **limits: float) -> Worker:
+    quick = {"hello": 5.0, "prepare": 5.0, "answer": 5.0, "measure": 5.0, "quit": 5.0}
+    options = Limits(**{**quick, **limits})  # type: ignore[arg-type]
+    return Worker.start("fake", fake_worker(folder, body), limits=options)
+
+
+def good(folder: Path, answer: str = "", measure: str = "") -> Worker:
+    return start(folder, f"ANSWER = {answer!r}\nMEASURE = {measure!r}\n{GOOD}")
+
+
+def gone(pid: int) -> bool:
+    """Whether no process of this id exists, not even as a zombie of ours."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def wait_gone(pid: int) -> bool:
+    """The same, for a process that the system's init must reap first."""
+    for _ in range(200):
+        if gone(pid) or "State:\tZ" in Path(f"/proc/{pid}/status").read_text():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_hello_announces(tmp_path: Path) -> None:
+    with good(tmp_path) as worker:
+        announcement = worker.hello()
+        assert announcement.worker == "fake"
+        assert announcement.cpu_clock is None
+        assert announcement.flags == ""
+        (variant,) = announcement.variants
+        assert variant.id == "fake:python:compact"
+        assert variant.operations == ("keygen", "sign", "verify", "trace")
+        assert variant.context and variant.batch_size == 1
+    assert gone(worker.pid)
+
+
+def test_answer_keygen_sign_and_failed(tmp_path: Path) -> None:
+    with good(tmp_path, "output 3 aa bb\nfailed 5 no key\ndone 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "keygen", INPUTS)
+        outputs = worker.answer(1)
+    assert outputs[3].value == b"\xaa" and outputs[3].private_key == b"\xbb"
+    assert outputs[5].value is None and outputs[5].failure == "no key"
+
+
+def test_trace(tmp_path: Path) -> None:
+    with good(tmp_path, "trace 3 z0r2 h3 ok\ntrace 5 ok\ndone 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS)
+        assert worker.trace(1) == {3: ["z0r2", "h3", "ok"], 5: ["ok"]}
+
+
+def test_trace_of_a_failed_input_is_refused(tmp_path: Path) -> None:
+    with good(tmp_path, "trace 3 ok\nfailed 5 bad key\ndone 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS)
+        with pytest.raises(WorkerRefusal, match="input 5 failed: bad key"):
+            worker.trace(1)
+        assert worker.alive
+
+
+def test_measure(tmp_path: Path) -> None:
+    lines = "".join(f"sample {i} {100 + i} - 2 {DIGEST}\n" for i in (3, 5, 3, 5)) + "done 1\n"
+    with good(tmp_path, measure=lines) as worker:
+        worker.hello()
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+        samples = worker.measure(1, 2, 2, 0)
+    assert [(s.input, s.wall, s.cpu, s.calls) for s in samples] == [
+        (3, 103, None, 2),
+        (5, 105, None, 2),
+        (3, 103, None, 2),
+        (5, 105, None, 2),
+    ]
+    assert samples[0].digest == bytes.fromhex(DIGEST)
+
+
+def test_forget_makes_the_job_unknown(tmp_path: Path) -> None:
+    with good(tmp_path) as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+        worker.forget(1)
+        with pytest.raises(LabError, match="job 1 has not been prepared"):
+            worker.answer(1)
+
+
+@pytest.mark.parametrize(
+    ("operation", "answer", "rule"),
+    [
+        ("sign", "output 3 aa\noutput 5 bb\ndone 2\n", "expected an `output` or `failed` line"),
+        ("sign", "output 3 aa\ndone 1\n", "must have 2 lines before its last, got 1"),
+        ("sign", "output 5 aa\noutput 3 aa\ndone 1\n", "in order: expected 3, got 5"),
+        ("sign", "output 3 aa\noutput 5 aa\noutput 3 aa\ndone 1\n", "more than 2 lines"),
+        ("sign", "output 3 AA\n", "lower-case hexadecimal"),
+        ("sign", "output 3 abc\n", "lower-case hexadecimal"),
+        ("sign", "output -3 aa\n", "decimal number without sign"),
+        ("sign", "output  3 aa\n", "2 values"),
+        ("sign", "output 3 aa \n", "2 values"),
+        ("keygen", "output 3 aa\n", "3 values"),
+        ("verify", "output 3 02\n", "must be 00 or 01"),
+        ("verify", "output 3 -\n", "must be 00 or 01"),
+        ("sign", "Segmentation fault\n", "expected an `output`"),
+        ("sign", "failed 3\n", "failed INPUT TEXT"),
+        ("sign", "\x00\n", "control character"),
+        ("sign", "output 3 aa\r\n", "control character"),
+    ],
+)
+def test_answer_faults(tmp_path: Path, operation: str, answer: str, rule: str) -> None:
+    with good(tmp_path, answer) as worker:
+        worker.prepare(1, "v", "ML-DSA-44", operation, INPUTS)
+        with pytest.raises(WorkerFault, match=rule) as caught:
+            worker.answer(1)
+        assert "worker fake, request answer 1:" in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert not worker.alive and gone(worker.pid)
+        with pytest.raises(WorkerFault, match="ended by an earlier fault"):
+            worker.hello()
+
+
+@pytest.mark.parametrize(
+    "attempts",
+    ["", "z0", "ok z0", "z0 x1 ok", "r1z0 ok", "z0z1 ok", "z ok", "z0 ok ok", "z0,r1 ok"],
+)
+def test_trace_faults(tmp_path: Path, attempts: str) -> None:
+    with good(tmp_path, f"trace 3 {attempts}\ndone 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS[:1])
+        with pytest.raises(WorkerFault, match="trace 3"):
+            worker.trace(1)
+
+
+@pytest.mark.parametrize(
+    ("sample", "rule"),
+    [
+        (f"sample 3 1 - 1 {DIGEST}", "of 2 calls, got 1"),
+        (f"sample 3 1 5 2 {DIGEST}", "cpu_clock"),
+        (f"sample 3 1.5 - 2 {DIGEST}", "wall ticks"),
+        ("sample 3 1 - 2 abcd", "32 bytes"),
+        (f"sample 3 1 2 {DIGEST}", "expected `sample INPUT"),
+    ],
+)
+def test_measure_faults(tmp_path: Path, sample: str, rule: str) -> None:
+    with good(tmp_path, measure=sample + "\ndone 1\n") as worker:
+        worker.hello()
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS[:1])
+        with pytest.raises(WorkerFault, match=rule):
+            worker.measure(1, 1, 2, 0)
+
+
+def test_measure_of_too_few_samples(tmp_path: Path) -> None:
+    with good(tmp_path, measure=f"sample 3 1 - 1 {DIGEST}\ndone 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS[:1])
+        with pytest.raises(WorkerFault, match="must have 2 lines before its last, got 1"):
+            worker.measure(1, 2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ("protocol 1", "protocol 2", "protocol must be 1"),
+        ("unit ns", "unit hours", "unit must be one of"),
+        ("clock time", "clok time", "unknown key in `clok"),
+        ("language Python\n", "", "key `language` is missing"),
+        ("version 1\n", "", "key `version` is missing"),
+        ("version 1", "version 1\nversion 2", "given twice"),
+        ("key compact", "key expanded", "must be implementation:backend:key"),
+        ("sets ML-DSA-44", "sets ML-DSA-45", "sets must be one of"),
+        ("sets ML-DSA-44", "sets ML-DSA-44 ML-DSA-44", "a name is given twice"),
+        ("operations keygen", "operations keyjen", "operations must be one of"),
+        ("rnd given", "rnd some", "rnd must be one of"),
+        ("context yes", "context maybe", "context must be one of"),
+        ("context yes", "context yes\nthreads 0", "at least 1"),
+        ("worker fake", "worker ../fake", "letters, digits"),
+        (HELLO[HELLO.index("variant") : HELLO.index("end\n")], "", "no variant"),
+    ],
+)
+def test_hello_faults(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    assert old in HELLO
+    hello = HELLO.replace(old, new)
+    with (
+        start(tmp_path, f"request(); say({hello!r}); request()") as worker,
+        pytest.raises(WorkerFault, match=rule),
+    ):
+        worker.hello()
+
+
+def test_error_reply_is_a_refusal_and_the_worker_lives_on(tmp_path: Path) -> None:
+    body = "request(); say('error not now\\n'); request(); say(HELLO); request()"
+    with start(tmp_path, body) as worker:
+        with pytest.raises(WorkerRefusal, match="the worker refused: not now"):
+            worker.hello()
+        assert worker.hello().worker == "fake"
+
+
+def test_timeout_kills_the_whole_process_group(tmp_path: Path) -> None:
+    body = """
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    sys.stderr.write(f"child {child.pid}\\n"); sys.stderr.flush()
+    request(); time.sleep(600)
+    """
+    with start(tmp_path, body, hello=1.0) as worker:
+        with pytest.raises(WorkerFault, match=r"no whole reply within 1 s.*child"):
+            worker.hello()
+        assert gone(worker.pid)
+        assert wait_gone(int(worker.stderr_tail.split()[-1]))
+
+
+def test_exit_names_status_and_last_lines_of_stderr(tmp_path: Path) -> None:
+    body = "request(); sys.stderr.write('one\\ntwo\\tlast\\n'); sys.exit(7)"
+    with (
+        start(tmp_path, body) as worker,
+        pytest.raises(WorkerFault, match=r"ended with status 7 .*: one \| two last$"),
+    ):
+        worker.hello()
+
+
+def test_death_by_signal_is_named(tmp_path: Path) -> None:
+    with (
+        start(tmp_path, "request(); os.kill(os.getpid(), signal.SIGSEGV)") as worker,
+        pytest.raises(WorkerFault, match="signal SIGSEGV"),
+    ):
+        worker.hello()
+
+
+def test_death_is_noticed_while_a_child_holds_the_pipes(tmp_path: Path) -> None:
+    body = """
+    request()
+    subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    os._exit(3)
+    """
+    with (
+        start(tmp_path, body, hello=60.0) as worker,
+        pytest.raises(WorkerFault, match="ended with status 3"),
+    ):
+        worker.hello()
+
+
+def test_last_reply_of_a_dying_worker_counts(tmp_path: Path) -> None:
+    with start(tmp_path, "request(); say(HELLO); sys.exit(1)") as worker:
+        assert worker.hello().worker == "fake"
+        with pytest.raises(WorkerFault, match="ended with status 1"):
+            worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+
+
+def test_over_long_line(tmp_path: Path) -> None:
+    body = "request(); say('a' * 5000); request()"
+    with (
+        start(tmp_path, body, line_bytes=4096) as worker,
+        pytest.raises(WorkerFault, match="longer than 4096 bytes"),
+    ):
+        worker.hello()
+
+
+def test_speaking_unasked(tmp_path: Path) -> None:
+    with start(tmp_path, "request(); say(HELLO + 'more\\n'); request(); request()") as worker:
+        worker.hello()
+        with pytest.raises(WorkerFault, match="spoke unasked: `more`"):
+            worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+
+
+def test_line_that_is_not_utf8(tmp_path: Path) -> None:
+    body = "request(); sys.stdout.buffer.write(b'worker \\xff\\n'); sys.stdout.flush(); request()"
+    with start(tmp_path, body) as worker, pytest.raises(WorkerFault, match="not UTF-8"):
+        worker.hello()
+
+
+def test_megabytes_both_ways_and_on_stderr_do_not_deadlock(tmp_path: Path) -> None:
+    # The worker writes to stderr and stdout before it has read its request's end, and the request,
+    # the reply and the standard error are each far larger than a pipe.
+    body = """
+    noise = "x" * 99 + "\\n"
+    line = sys.stdin.readline()
+    for _ in range(40000): sys.stderr.write(noise)
+    size = 0
+    while line != "end\\n":
+        size += len(line); line = sys.stdin.readline()
+    sys.stderr.write(noise * 10000); sys.stderr.flush()
+    say("ready 1\\n")
+    request()
+    sys.stderr.write(noise * 10000); sys.stderr.write("the end\\n")
+    say("output 3 " + "5a" * (3 << 20) + "\\n"); say("output 5 -\\ndone 1\\n")
+    request()
+    """
+    message = bytes(range(256)) * (1 << 14)
+    inputs = [JobInput(3, message=message), JobInput(5, message=b"")]
+    with start(tmp_path, body, prepare=60.0, answer=60.0) as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
+        outputs = worker.answer(1)
+    assert outputs[3].value == b"\x5a" * (3 << 20)
+    assert outputs[5].value == b""
+    assert worker.stderr_tail.endswith("the end")
+
+
+def test_worker_that_never_reads_is_a_timeout(tmp_path: Path) -> None:
+    inputs = [JobInput(3, message=bytes(4 << 20))]
+    with (
+        start(tmp_path, "time.sleep(600)", prepare=1.0) as worker,
+        pytest.raises(WorkerFault, match="no whole reply within 1 s"),
+    ):
+        worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
+
+
+def test_answer_before_the_requests_end(tmp_path: Path) -> None:
+    inputs = [JobInput(3, message=bytes(4 << 20))]
+    with (
+        start(tmp_path, "say('ready 1\\n'); time.sleep(600)") as worker,
+        pytest.raises(WorkerFault, match=r"answered before the request's end|spoke unasked"),
+    ):
+        worker.prepare(1, "v", "ML-DSA-44", "sign", inputs)
+
+
+def test_field_too_long_for_a_line(tmp_path: Path) -> None:
+    with good(tmp_path) as worker:
+        with pytest.raises(LabError, match="message of 8388608 bytes does not fit"):
+            worker.prepare(1, "v", "ML-DSA-44", "sign", [JobInput(0, message=bytes(8 << 20))])
+        with pytest.raises(LabError, match="input number 4 is negative or repeated"):
+            worker.prepare(1, "v", "ML-DSA-44", "sign", [JobInput(4), JobInput(4)])
+        assert worker.hello().worker == "fake"
+
+
+def test_quit_demands_status_0(tmp_path: Path) -> None:
+    with (
+        start(tmp_path, "request(); sys.exit(4)") as worker,
+        pytest.raises(WorkerFault, match="status 4 instead of status 0"),
+    ):
+        worker.quit()
+    assert gone(worker.pid)
+
+
+def test_quit_that_is_ignored(tmp_path: Path) -> None:
+    with (
+        start(tmp_path, "request(); time.sleep(600)", quit=0.5) as worker,
+        pytest.raises(WorkerFault, match=r"did not end within 0\.5 s"),
+    ):
+        worker.quit()
+    assert gone(worker.pid)
+
+
+def test_end_of_input(tmp_path: Path) -> None:
+    with good(tmp_path) as worker:
+        worker.end_of_input()
+        assert gone(worker.pid)
+        with pytest.raises(WorkerFault, match="told to end"):
+            worker.hello()
+
+
+def test_program_that_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(WorkerFault, match="worker none, request start: cannot run"):
+        Worker.start("none", [str(tmp_path / "no-such-program")])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_interrupt_in_a_request_leaves_no_process(tmp_path: Path) -> None:
+    """A KeyboardInterrupt in the middle of `hello` kills the group, a grandchild included."""
+    body = """
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+    sys.stderr.write(f"child {child.pid}\\n"); sys.stderr.flush()
+    request(); time.sleep(600)
+    """
+    worker = start(tmp_path, body, hello=60.0)
+
+    def interrupt() -> None:
+        for _ in range(500):
+            if worker.stderr_tail:
+                break
+            time.sleep(0.02)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    main = threading.main_thread().ident
+    assert main is not None
+    thread = threading.Thread(target=interrupt)
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            worker.hello()
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, previous)
+    assert gone(worker.pid)
+    assert wait_gone(int(worker.stderr_tail.split()[-1]))
+
+
+def test_worker_does_not_get_the_terminals_interrupt(tmp_path: Path) -> None:
+    with good(tmp_path) as worker:
+        worker.hello()
+        assert os.getpgid(worker.pid) == worker.pid != os.getpgid(0)
+
+
+def test_leaving_by_an_exception_kills(tmp_path: Path) -> None:
+    with contextlib.suppress(RuntimeError), good(tmp_path) as worker:
+        raise RuntimeError
+    assert gone(worker.pid)
+
+
+def test_environment_is_added(tmp_path: Path) -> None:
+    body = "request(); say('error ' + os.environ['LAB_TEST'] + str('PATH' in os.environ) + '\\n')"
+    argv = fake_worker(tmp_path, body)
+    with (
+        Worker.start("fake", argv, env={"LAB_TEST": "given"}, cwd=tmp_path) as worker,
+        pytest.raises(WorkerRefusal, match="givenTrue"),
+    ):
+        worker.hello()
+
+
+def test_no_child_is_left_by_this_file() -> None:
+    children = subprocess.run(
+        ["ps", "-o", "stat=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True
+    ).stdout
+    assert "fake.py" not in children and "Z" not in [line[:1] for line in children.splitlines()]
