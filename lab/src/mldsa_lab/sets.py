@@ -59,7 +59,7 @@ class ParameterSet:
 
     @property
     def hint_offset(self) -> int:
-        """The byte of a signature at which the packed hint begins (omega indices, then k counters)."""
+        """The byte at which a signature's hint begins: omega indices, then k counters."""
         return self.c_tilde_bytes + self.z_bytes
 
     @property
@@ -106,7 +106,7 @@ def parse_set_names(words: Iterable[str]) -> tuple[str, ...]:
     Takes full names in any case, `44 65 87`, `ml-dsa` (the three) and `classical` (the four),
     also several in one word separated by commas. LabError names the first unknown word.
     """
-    aliases = {name.lower(): (name,) for name in ALL_SETS}
+    aliases: dict[str, tuple[str, ...]] = {name.lower(): (name,) for name in ALL_SETS}
     aliases |= {name.removeprefix("ML-DSA-"): (name,) for name in PARAMETER_SETS}
     aliases |= {"ml-dsa": tuple(PARAMETER_SETS), "classical": CLASSICAL_SETS, "all": ALL_SETS}
     chosen: set[str] = set()

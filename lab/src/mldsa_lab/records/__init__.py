@@ -1,0 +1,44 @@
+"""Record files: everything a run measured, as JSON Lines (docs/records.md has the schema).
+
+A record is appended to line by line while the run goes on, so that an interrupted run loses
+nothing. Statistics and reports read records alone.
+"""
+
+from mldsa_lab.records.reader import read_record
+from mldsa_lab.records.rows import (
+    SCHEMA,
+    Check,
+    End,
+    Fault,
+    Gate,
+    InputRow,
+    Load,
+    Record,
+    Row,
+    Run,
+    Samples,
+    Skipped,
+    Variant,
+    Worker,
+)
+from mldsa_lab.records.writer import RecordWriter, to_json
+
+__all__ = [
+    "SCHEMA",
+    "Check",
+    "End",
+    "Fault",
+    "Gate",
+    "InputRow",
+    "Load",
+    "Record",
+    "RecordWriter",
+    "Row",
+    "Run",
+    "Samples",
+    "Skipped",
+    "Variant",
+    "Worker",
+    "read_record",
+    "to_json",
+]

@@ -1,0 +1,230 @@
+"""The rows of a record and the record as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from mldsa_lab.errors import LabError
+
+SCHEMA = 1
+"""The schema version this module writes and reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The first line: what was run, with which options, on which machine."""
+
+    TYPE: ClassVar[str] = "run"
+    schema: int
+    tool: str
+    started: str
+    profile: str
+    seed: str
+    options: dict[str, Any]
+    machine: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One implementation, backend and key form, as its worker announced it."""
+
+    id: str
+    implementation: str
+    version: str
+    backend: str
+    key: str
+    family: str
+    sets: tuple[str, ...]
+    operations: tuple[str, ...]
+    rnd: str
+    context: bool
+    mode: str = "single"
+    batch_size: int = 1
+    threads: int = 1
+    note: str = ""
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether it can sign deterministically (with rnd of 32 zero bytes)."""
+        return self.rnd != "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker that took part; ticks of its samples are in `unit`."""
+
+    TYPE: ClassVar[str] = "worker"
+    worker: str
+    language: str
+    compiler: str
+    flags: str
+    unit: str
+    clock: str
+    cpu_clock: str | None
+    variants: tuple[Variant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A worker that could not take part."""
+
+    TYPE: ClassVar[str] = "skipped"
+    worker: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class InputRow:
+    """One input: key seed (32 bytes), message, context; its attempts when signed with rnd of zeros.
+
+    `role` is "design" (chosen by its trace) or "random"; `trace` is None where it is not known.
+    """
+
+    TYPE: ClassVar[str] = "input"
+    set: str
+    id: int
+    role: str
+    seed: bytes
+    message: bytes
+    context: bytes
+    trace: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One named check of the correctness gate."""
+
+    check: str
+    cases: int
+    failed: int
+    first_failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The gate's verdict on one variant and set."""
+
+    TYPE: ClassVar[str] = "gate"
+    variant: str
+    set: str
+    passed: bool
+    checks: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """One cell of one round: ticks for `calls` calls each, one entry per sample.
+
+    `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths.
+    """
+
+    TYPE: ClassVar[str] = "samples"
+    round: int
+    turn: int
+    variant: str
+    set: str
+    operation: str
+    calls: int
+    inputs: tuple[int, ...]
+    wall: tuple[int, ...]
+    cpu: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A variant that was left out from here on, for one set or (None) everywhere."""
+
+    TYPE: ClassVar[str] = "fault"
+    variant: str
+    set: str | None
+    operation: str | None
+    round: int | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The machine's load average over one minute at the start of a round."""
+
+    TYPE: ClassVar[str] = "load"
+    round: int
+    load1: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last line; a record without it is read as interrupted."""
+
+    TYPE: ClassVar[str] = "end"
+    finished: str
+    status: str
+    rounds: int
+
+
+Row = Run | Worker | Skipped | InputRow | Gate | Samples | Fault | Load | End
+
+
+@dataclass(slots=True)
+class Record:
+    """A whole record. `warnings` holds what the reader tolerated."""
+
+    run: Run
+    workers: list[Worker] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    inputs: list[InputRow] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    samples: list[Samples] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    loads: list[Load] = field(default_factory=list)
+    end: End | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was ended before its last round."""
+        return self.end is None or self.end.status != "complete"
+
+    def variant(self, variant_id: str) -> Variant:
+        """The variant with this id; LabError if the record has none."""
+        for worker in self.workers:
+            for variant in worker.variants:
+                if variant.id == variant_id:
+                    return variant
+        raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+
+    def worker_of(self, variant_id: str) -> Worker:
+        """The worker that announced this variant; LabError if the record has none."""
+        for worker in self.workers:
+            if any(variant.id == variant_id for variant in worker.variants):
+                return worker
+        raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+
+    def input(self, set_name: str, input_id: int) -> InputRow:
+        """The input with this id; ids are unique in a set. LabError if the record has none."""
+        for row in self.inputs:
+            if row.set == set_name and row.id == input_id:
+                return row
+        raise LabError(f"unknown input {input_id} of {set_name}: the record has no such line")
+
+    def add(self, row: Row) -> None:
+        """Append one row to the list it belongs to."""
+        match row:
+            case Run():
+                raise LabError("a second run line: a record holds one run")
+            case Worker():
+                self.workers.append(row)
+            case Skipped():
+                self.skipped.append(row)
+            case InputRow():
+                self.inputs.append(row)
+            case Gate():
+                self.gates.append(row)
+            case Samples():
+                self.samples.append(row)
+            case Fault():
+                self.faults.append(row)
+            case Load():
+                self.loads.append(row)
+            case End():
+                self.end = row

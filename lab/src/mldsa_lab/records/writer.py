@@ -1,0 +1,64 @@
+"""Writing a record, line by line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records.rows import Row
+
+
+def to_json(row: Row) -> dict[str, Any]:
+    """The JSON object of one line, `type` first; bytes become lower-case hexadecimal."""
+    return {"type": row.TYPE, **_plain(row)}
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    if is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+    return value
+
+
+class RecordWriter:
+    """Appends rows to a new record file; each line is flushed before `write` returns."""
+
+    def __init__(self, path: Path) -> None:
+        """Create `path`; LabError if it exists or cannot be written."""
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file: IO[str] = path.open("x", encoding="utf-8")
+        except OSError as error:
+            raise LabError(f"record {path}: cannot create it: {error.strerror}") from None
+
+    def write(self, row: Row) -> None:
+        """Append one line."""
+        text = json.dumps(to_json(row), separators=(",", ":"), allow_nan=False)
+        try:
+            self._file.write(text + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise LabError(f"record {self.path}: cannot write: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

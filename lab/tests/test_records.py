@@ -1,0 +1,256 @@
+"""Records: what is written is read back; every broken rule is named with its line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import (
+    Check,
+    End,
+    Fault,
+    Gate,
+    InputRow,
+    Load,
+    RecordWriter,
+    Row,
+    Run,
+    Samples,
+    Skipped,
+    Variant,
+    Worker,
+    read_record,
+    to_json,
+)
+
+RUN = Run(1, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", "00ff", {"rounds": 2}, {})
+VARIANT = Variant(
+    id="a:b:compact",
+    implementation="a",
+    version="1",
+    backend="b",
+    key="compact",
+    family="ml-dsa",
+    sets=("ML-DSA-44", "ML-DSA-65"),
+    operations=("keygen", "sign", "verify"),
+    rnd="given",
+    context=True,
+)
+WORKER = Worker("w", "Rust", "rustc", "-O", "ns", "mono", "thread", (VARIANT,))
+INPUT = InputRow("ML-DSA-65", 3, "design", b"\x01" * 32, b"\x02", b"", ("z0r2", "ok"))
+ROWS: list[Row] = [
+    RUN,
+    WORKER,
+    Skipped("go", "go is not installed"),
+    INPUT,
+    Gate("a:b:compact", "ML-DSA-65", True, (Check("acvp-keygen", 25, 0, None),)),
+    Load(0, 0.25),
+    Samples(0, 1, "a:b:compact", "ML-DSA-65", "sign", 2, (3, 3), (10, 11), (9, 9)),
+    Fault("a:b:compact", None, "sign", 1, "it ended"),
+    End("2026-11-21T21:41:00Z", "complete", 1),
+]
+
+
+def write(path: Path, rows: list[Row]) -> Path:
+    with RecordWriter(path) as writer:
+        for row in rows:
+            writer.write(row)
+    return path
+
+
+def broken(path: Path, change: dict[int, Any]) -> Path:
+    """A file of ROWS as JSON objects where line `n` (from 1) is replaced by `change[n]`."""
+    lines = []
+    for number, row in enumerate(ROWS, start=1):
+        value = change.get(number, to_json(row))
+        lines.append(value if isinstance(value, str) else json.dumps(value))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    record = read_record(write(tmp_path / "r.jsonl", ROWS))
+    read: list[Row] = [
+        record.run,
+        *record.workers,
+        *record.skipped,
+        *record.inputs,
+        *record.gates,
+        *record.loads,
+        *record.samples,
+        *record.faults,
+    ]
+    assert record.end is not None
+    assert [*read, record.end] == ROWS
+    assert not record.interrupted
+    assert record.variant("a:b:compact") == VARIANT
+    assert record.worker_of("a:b:compact") == WORKER
+    assert record.input("ML-DSA-65", 3) == INPUT
+    with pytest.raises(LabError, match="unknown variant 'x'"):
+        record.variant("x")
+
+
+def test_type_stands_first(tmp_path: Path) -> None:
+    for line in write(tmp_path / "r.jsonl", ROWS).read_text().splitlines():
+        assert line.startswith('{"type":"')
+
+
+def test_writer_flushes_every_line(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    writer = RecordWriter(path)
+    writer.write(RUN)
+    assert read_record(path).run == RUN
+    writer.close()
+
+
+def test_writer_never_overwrites(tmp_path: Path) -> None:
+    path = write(tmp_path / "r.jsonl", ROWS)
+    with pytest.raises(LabError, match="cannot create it"):
+        RecordWriter(path)
+
+
+def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) -> None:
+    """A run can be killed at any byte; what stood before stays readable."""
+    data = write(tmp_path / "r.jsonl", ROWS).read_bytes()
+    first_line = data.index(b"\n")
+    path = tmp_path / "cut.jsonl"
+    for size in range(len(data)):
+        path.write_bytes(data[:size])
+        if size < first_line:
+            with pytest.raises(LabError):
+                read_record(path)
+            continue
+        record = read_record(path)
+        whole = data[:size].count(b"\n")
+        if size == len(data) - 1:  # only the newline of the end line is missing
+            assert record.end is not None and record.warnings == []
+            continue
+        assert record.interrupted
+        complete_json = data[size : size + 1] == b"\n"
+        cut = not complete_json and data[:size].rpartition(b"\n")[2] != b""
+        assert (len(record.warnings) == 1) == cut
+        if cut:
+            assert f"line {whole + 1}" in record.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "value", "rule"),
+    [
+        (1, to_json(RUN) | {"schema": 2}, "schema version 2 is unknown"),
+        (1, to_json(RUN) | {"schema": "1"}, "'schema' must be a whole number"),
+        (1, to_json(WORKER), "the first line must be of type 'run'"),
+        (1, {"hello": 1}, "'type' is missing"),
+        (1, "[1]", "must be a JSON object"),
+        (1, "not json", "must be one JSON object"),
+        (2, to_json(RUN), "a second run line"),
+        (2, to_json(WORKER) | {"unit": "s"}, "'unit' must be one of ns, cycles, instructions"),
+        (2, to_json(WORKER) | {"extra": 1}, "unknown field 'extra'"),
+        (3, to_json(WORKER), "worker 'w' stands in the record twice"),
+        (3, {"type": "remark"}, "unknown type 'remark'"),
+        (4, to_json(INPUT) | {"seed": "ABCD"}, "'seed' must be lower-case hexadecimal"),
+        (4, to_json(INPUT) | {"set": "Ed25519"}, "'trace' must be null for Ed25519"),
+        (5, to_json(ROWS[4]) | {"variant": "x:y:z"}, "variant 'x:y:z' was not announced"),
+        (5, to_json(ROWS[4]) | {"set": "ML-DSA-87"}, "does not have ML-DSA-87"),
+        (5, to_json(ROWS[4]) | {"passed": 1}, "'passed' must be true or false"),
+        (6, '{"type":"load","round":0,"load1":NaN}', "'load1' must be a number or null"),
+        (7, to_json(ROWS[6]) | {"wall": [10]}, "'wall' must have as many entries as 'inputs'"),
+        (7, to_json(ROWS[6]) | {"cpu": [1, 2, 3]}, "'cpu' must have as many entries"),
+        (7, to_json(ROWS[6]) | {"wall": [10, -1]}, "'wall' must be a list of whole numbers"),
+        (7, to_json(ROWS[6]) | {"wall": [10, True]}, "'wall' must be a list of whole numbers"),
+        (7, to_json(ROWS[6]) | {"inputs": [3, 4]}, "input 4 of ML-DSA-65 was not listed before"),
+        (7, to_json(ROWS[6]) | {"calls": 0}, "'calls' must be a whole number of at least 1"),
+        (7, to_json(ROWS[6]) | {"operation": "trace"}, "'operation' must be one of keygen"),
+        (8, to_json(ROWS[8]), "line 9: nothing may follow the end line"),
+        (9, to_json(ROWS[8]) | {"status": "done"}, "'status' must be one of complete"),
+    ],
+)
+def test_broken_rules_are_named(tmp_path: Path, line: int, value: Any, rule: str) -> None:
+    path = broken(tmp_path / "r.jsonl", {line: value})
+    with pytest.raises(LabError) as caught:
+        read_record(path)
+    assert rule in str(caught.value)
+    assert f"{path}: line" in str(caught.value)
+    if "line 9" not in rule:
+        assert f"{path}: line {line}:" in str(caught.value)
+
+
+def test_missing_fields_are_named(tmp_path: Path) -> None:
+    for number, row in enumerate(ROWS, start=1):
+        for name in list(to_json(row))[1:]:
+            value = {k: v for k, v in to_json(row).items() if k != name}
+            with pytest.raises(LabError, match=f"line {number}.*'{name}' is missing"):
+                read_record(broken(tmp_path / "r.jsonl", {number: value}))
+
+
+def test_cut_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
+    path = broken(tmp_path / "r.jsonl", {4: '{"type":"input","set"'})
+    with pytest.raises(LabError, match="line 4: must be one JSON object"):
+        read_record(path)
+
+
+def test_files_that_are_no_records(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="cannot read it"):
+        read_record(tmp_path / "absent.jsonl")
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"")
+    with pytest.raises(LabError, match="it is empty"):
+        read_record(empty)
+    picture = tmp_path / "picture.png"
+    picture.write_bytes(bytes(range(256)))
+    with pytest.raises(LabError, match="line 1"):
+        read_record(picture)
+
+
+_fuzz_path: list[Path] = []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fuzz_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    _fuzz_path[:] = [tmp_path_factory.mktemp("fuzz") / "r.jsonl"]
+    return _fuzz_path[0]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+@given(st.data())
+def test_any_field_of_any_type_reads_or_is_refused(data: st.DataObject) -> None:
+    """No value in any field gets past as something else than LabError."""
+    number = data.draw(st.integers(1, len(ROWS)))
+    value = to_json(ROWS[number - 1])
+    value[data.draw(st.sampled_from(list(value)))] = data.draw(json_values)
+    try:
+        read_record(broken(_fuzz_path[0], {number: value}))
+    except LabError as error:
+        assert "line" in str(error)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_read_or_are_refused(data: bytes) -> None:
+    _fuzz_path[0].write_bytes(data)
+    with pytest.raises(LabError):
+        read_record(_fuzz_path[0])
+
+
+ticks = st.integers(0, 2**63 - 1)
+
+
+@given(st.lists(st.tuples(st.just(3), ticks, ticks), max_size=5), st.booleans())
+def test_samples_round_trip(rows: list[tuple[int, int, int]], has_cpu: bool) -> None:
+    inputs, wall, cpu = (tuple(row[i] for row in rows) for i in range(3))
+    samples = Samples(
+        0, 0, "a:b:compact", "ML-DSA-65", "sign", 1, inputs, wall, cpu if has_cpu else None
+    )
+    _fuzz_path[0].unlink(missing_ok=True)
+    record = read_record(write(_fuzz_path[0], [RUN, WORKER, INPUT, samples]))
+    assert record.samples == [samples]
