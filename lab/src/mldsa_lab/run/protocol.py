@@ -53,6 +53,7 @@ class Variant:
     batch_size: int = 1
     threads: int = 1
     note: str = ""
+    private_keys: tuple[str, ...] = ("seed", "sk")  # forms that signing can start from
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,13 @@ _VARIANT_REQUIRED = (
     "rnd",
     "context",
 )
-_VARIANT_OPTIONAL = {"mode": "single", "batch_size": "1", "threads": "1", "note": ""}
+_VARIANT_OPTIONAL = {
+    "mode": "single",
+    "batch_size": "1",
+    "threads": "1",
+    "note": "",
+    "private_keys": "seed sk",
+}
 
 
 def parse_hello(lines: Iterable[str]) -> Announcement:
@@ -283,6 +290,7 @@ def _variant(identity: str, values: dict[str, str]) -> Variant:
         batch_size=batch_size,
         threads=threads,
         note=given["note"],
+        private_keys=_names(given["private_keys"], ("seed", "sk"), f"{where}: private_keys"),
     )
 
 
