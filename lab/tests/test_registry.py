@@ -1,0 +1,112 @@
+"""The worker registry: the committed file, filled templates, tool checks, and every refusal."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.run.registry import Need, read_registry, unmet_need
+
+ROOT = Path(__file__).parents[2]
+
+ENTRY = """
+[[worker]]
+name = "one"
+language = "C"
+folder = "workers/one"
+build = ["cc", "-o", "{target}/one", "{root}/{folder}/one.c"]
+run = ["{target}/one"]
+env = { CFLAGS = "-O3 -I{root}" }
+needs = [{ tool = "cc", version = ["cc", "--version"], minimum = "4.8", hint = "get it" }]
+default = true
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "registry.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_committed_registry() -> None:
+    entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
+    assert {"rust", "go"} <= entries.keys()
+    for entry in entries.values():
+        assert entry.needs, entry.name
+    assert all((ROOT / entry.folder).is_dir() for entry in entries.values())
+
+
+def test_templates_are_filled(tmp_path: Path) -> None:
+    (entry,) = read_registry(write(tmp_path, ENTRY))
+    root, target = Path("/r"), Path("/t")
+    assert entry.build_command(root, target) == ["cc", "-o", "/t/one", "/r/workers/one/one.c"]
+    assert entry.run_command(root, target) == ["/t/one"]
+    assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r"}
+    assert entry.default and entry.needs[0].minimum == "4.8"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('name = "one"', "", "worker 1, key `name`: is missing"),
+        ('name = "one"', 'name = "One Two"', "key `name`: must be small letters"),
+        ('language = "C"', "language = 3", "worker `one`, key `language`: must be a text"),
+        ('folder = "workers/one"', 'folder = "../one"', "key `folder`: must be a path inside"),
+        ('run = ["{target}/one"]', "run = []", "key `run`: must name a program"),
+        ('run = ["{target}/one"]', 'run = "{target}/one"', "key `run`: must be a list of texts"),
+        ('"{target}/one"', '"{home}/one"', "unknown place `{home}`"),
+        ("-I{root}", "-I{x}", r"key `env.CFLAGS`: unknown place `{x}`"),
+        ("default = true", 'default = "yes"', "key `default`: must be true or false"),
+        ("default = true", "colour = 1", "key `colour`: is not known"),
+        ('tool = "cc", ', "", "worker `one`, need 1, key `tool`: is missing"),
+        ('minimum = "4.8"', 'minimum = "new"', "need 1, key `minimum`: must be numbers"),
+        ('version = ["cc", "--version"], ', "", "need 1, key `version`: is missing"),
+        ("[[worker]]", "[[wroker]]", "unknown key `wroker`"),
+        ("[[worker]]", "[worker]", r"holds no \[\[worker\]\] entry"),
+        ('name = "one"', "name = ", "not a readable TOML file"),
+    ],
+)
+def test_refusals(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    assert old in ENTRY
+    path = write(tmp_path, ENTRY.replace(old, new))
+    with pytest.raises(LabError, match=rule) as caught:
+        read_registry(path)
+    assert str(path) in str(caught.value)
+
+
+def test_two_entries_of_one_name(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="worker `one`: the name is given to two entries"):
+        read_registry(write(tmp_path, ENTRY + ENTRY))
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="no such worker registry"):
+        read_registry(tmp_path / "none.toml")
+
+
+def says(text: str, status: int = 0) -> tuple[str, ...]:
+    return (sys.executable, "-S", "-c", f"import sys; print({text!r}); sys.exit({status})")
+
+
+@pytest.mark.parametrize(
+    ("text", "minimum", "unmet"),
+    [
+        ("go version go1.26.8 linux/amd64", "1.25", None),
+        ("go version go1.9 linux/amd64", "1.25", "is 1.9, at least 1.25 is needed: get it"),
+        ("cargo 1.89.0 (c24e10642 2025-06-23)", "1.89", None),
+        ("cargo 1.88.0 (873a06493 2025-05-10)", "1.89", "is 1.88.0, at least 1.89"),
+        ("cc (Debian 12.2.0-14) 12.2.0", "4.8", None),
+        ("no number", "1.0", "names no version"),
+    ],
+)
+def test_versions(text: str, minimum: str, unmet: str | None) -> None:
+    found = unmet_need(Need(sys.executable, "get it", says(text), minimum))
+    assert found is None if unmet is None else unmet in str(found)
+
+
+def test_missing_and_broken_tools() -> None:
+    missing = unmet_need(Need("no-such-tool-anywhere", "get it", ("no-such-tool-anywhere",), "1"))
+    assert missing == "no-such-tool-anywhere is not installed: get it"
+    broken = unmet_need(Need(sys.executable, "get it", says("it is broken", 1), "1"))
+    assert broken is not None and "said: it is broken" in broken
