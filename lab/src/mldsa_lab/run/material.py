@@ -1,0 +1,253 @@
+"""The inputs of a run and what must come out of them, by the correctness reference.
+
+Candidates are derived from the run's seed and traced by the fastest variant that traces. The
+signing inputs are chosen among them by their traces. What is recorded and expected of every
+chosen input, its trace included, comes from the reference alone, so a wrong tracer can at most
+spoil the choice, never a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.design import design
+from mldsa_lab.inputs.pool import Candidate, candidates
+from mldsa_lab.inputs.trace import parse_trace
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import InputRow, Variant
+from mldsa_lab.run.fleet import Fleet
+from mldsa_lab.run.protocol import JobInput, Output
+from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
+
+ZERO_RND = bytes(SEED_BYTES)
+REFERENCE = "mldsa-oracle"
+"""The implementation that decides what is correct: FIPS 204 transcribed literally."""
+TRACER = "mldsa-lanes"
+_FASTEST_LAST = ("portable", "neon", "avx2", "avx512")
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """One input with all that FIPS 204 makes of it (rnd of 32 zero bytes)."""
+
+    id: int
+    role: str
+    seed: bytes
+    message: bytes
+    context: bytes
+    pk: bytes
+    sk: bytes
+    signature: bytes
+    trace: tuple[str, ...]
+
+    def keygen_input(self) -> JobInput:
+        """What key generation is handed."""
+        return JobInput(self.id, seed=self.seed)
+
+    def sign_input(self, variant: Variant, rnd: bytes = ZERO_RND) -> JobInput:
+        """What this variant's signing is handed; no rnd where it draws its own."""
+        return JobInput(
+            self.id,
+            seed=self.seed,
+            sk=self.sk,
+            pk=self.pk,
+            message=self.message,
+            context=self.context,
+            rnd=rnd if variant.deterministic else None,
+        )
+
+    def verify_input(self, signature: bytes | None = None) -> JobInput:
+        """What verification is handed."""
+        return JobInput(
+            self.id,
+            pk=self.pk,
+            message=self.message,
+            context=self.context,
+            signature=self.signature if signature is None else signature,
+        )
+
+    def row(self, set_name: str) -> InputRow:
+        """Its line in a record."""
+        return InputRow(
+            set_name, self.id, self.role, self.seed, self.message, self.context, self.trace
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many inputs of each kind, and how long their messages are in bytes."""
+
+    design: int
+    random: int
+    pool: int
+    message_bytes: int
+
+
+class Reference:
+    """The correctness reference as a service: keys, signatures, traces, verdicts."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        """Takes the reference from the fleet's workers; LabError if none has it."""
+        found = [v for v in fleet.variants.values() if v.implementation == REFERENCE]
+        if not found:
+            raise LabError(f"no worker has the correctness reference {REFERENCE}")
+        self.variant = found[0]
+        self._fleet = fleet
+
+    def outputs(
+        self, set_name: str, operation: str, inputs: Sequence[JobInput]
+    ) -> dict[int, Output]:
+        """Its outputs; LabError if it fails on one."""
+        if not inputs:
+            return {}
+        station = self._fleet.station(self.variant.id)
+        outputs = station.answer(self.variant.id, set_name, operation, inputs)
+        for output in outputs.values():
+            if output.failure is not None:
+                raise LabError(
+                    f"the correctness reference {self.variant.id} failed at {operation} of "
+                    f"{set_name}, input {output.input}: {output.failure}"
+                )
+        return outputs
+
+    def values(self, set_name: str, operation: str, inputs: Sequence[JobInput]) -> dict[int, bytes]:
+        """Its output bytes by input number."""
+        outputs = self.outputs(set_name, operation, inputs)
+        return {number: _value(output) for number, output in outputs.items()}
+
+    def sign(
+        self,
+        set_name: str,
+        chosen: Iterable[tuple[str, Candidate]],
+        *,
+        first_id: int = 0,
+        traced: bool = True,
+    ) -> list[Signed]:
+        """Roles and candidates, numbered from `first_id`, with their keys, signatures, traces."""
+        rows = list(enumerate(chosen, start=first_id))
+        jobs = [JobInput(i, seed=c.seed) for i, (_, c) in rows]
+        keys = self.outputs(set_name, "keygen", jobs)
+        private: dict[int, bytes] = {}
+        for i, key in keys.items():
+            if key.private_key is None:
+                raise LabError(f"the correctness reference {self.variant.id} gives no private key")
+            private[i] = key.private_key
+        jobs = [
+            JobInput(
+                i,
+                seed=c.seed,
+                sk=private[i],
+                pk=_value(keys[i]),
+                message=c.message,
+                context=c.context,
+                rnd=ZERO_RND,
+            )
+            for i, (_, c) in rows
+        ]
+        signatures = self.values(set_name, "sign", jobs)
+        traces: dict[int, tuple[str, ...]] = {}
+        if traced and jobs:
+            station = self._fleet.station(self.variant.id)
+            traces = station.trace(self.variant.id, set_name, jobs)
+        return [
+            Signed(
+                i,
+                role,
+                c.seed,
+                c.message,
+                c.context,
+                _value(keys[i]),
+                private[i],
+                signatures[i],
+                traces.get(i, ()),
+            )
+            for i, (role, c) in rows
+        ]
+
+
+def _value(output: Output) -> bytes:
+    assert output.value is not None
+    return output.value
+
+
+def tracers(fleet: Fleet, set_name: str) -> list[Variant]:
+    """Variants to trace a pool with: the tracer's, the fastest first, then the reference."""
+
+    def rank(variant: Variant) -> tuple[bool, int]:
+        known = variant.backend in _FASTEST_LAST
+        return (
+            variant.implementation == TRACER,
+            _FASTEST_LAST.index(variant.backend) if known else -1,
+        )
+
+    able = [v for v in fleet.variants.values() if "trace" in v.operations and set_name in v.sets]
+    trusted = [v for v in able if v.implementation in (TRACER, REFERENCE)]
+    return sorted(trusted, key=rank, reverse=True)
+
+
+def choose(
+    fleet: Fleet, reference: Reference, set_name: str, run_seed: bytes, sizes: Sizes
+) -> list[Signed]:
+    """The inputs of an ML-DSA set: the random ones first, then those chosen by their traces."""
+    drawn = candidates(
+        run_seed, set_name, sizes.random, message_bytes=sizes.message_bytes, stream="random"
+    )
+    chosen = [("random", c) for c in drawn]
+    if sizes.design:
+        chosen += [("design", c) for c in _designed(fleet, set_name, run_seed, sizes)]
+    return reference.sign(set_name, chosen)
+
+
+def _designed(fleet: Fleet, set_name: str, run_seed: bytes, sizes: Sizes) -> list[Candidate]:
+    pool = list(
+        candidates(
+            run_seed, set_name, sizes.pool, message_bytes=sizes.message_bytes, stream="design"
+        )
+    )
+    problem: LabError = LabError(f"no worker can trace {set_name}: inputs cannot be chosen")
+    for variant in tracers(fleet, set_name):
+        try:
+            words = _traced(fleet, variant, set_name, pool)
+            traces = [parse_trace(words[i], set_name) for i in range(len(pool))]
+        except LabError as error:
+            problem = error  # the next one may do better; the gate will tell this one's fault
+            continue
+        chosen = design(traces, RejectionModel.of(set_name), sizes.design)
+        return [pool[i] for i in chosen]
+    raise problem
+
+
+def _traced(
+    fleet: Fleet, variant: Variant, set_name: str, pool: Sequence[Candidate]
+) -> dict[int, tuple[str, ...]]:
+    station = fleet.station(variant.id)
+    keys = station.answer(
+        variant.id, set_name, "keygen", [JobInput(i, seed=c.seed) for i, c in enumerate(pool)]
+    )
+    jobs = [
+        JobInput(
+            i,
+            seed=c.seed,
+            sk=keys[i].private_key,
+            pk=keys[i].value,
+            message=c.message,
+            context=c.context,
+            rnd=ZERO_RND,
+        )
+        for i, c in enumerate(pool)
+    ]
+    return station.trace(variant.id, set_name, jobs)
+
+
+def classical_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[InputRow]:
+    """The inputs of a classical reference: no traces, the worker makes keys of the seeds."""
+    assert set_name not in PARAMETER_SETS
+    drawn = candidates(
+        run_seed, set_name, sizes.random, message_bytes=sizes.message_bytes, stream="random"
+    )
+    return [
+        InputRow(set_name, i, "random", c.seed, c.message, c.context, None)
+        for i, c in enumerate(drawn)
+    ]

@@ -1,0 +1,73 @@
+"""What a run shows while it goes on: one line per finished phase, a bar for the phase at work.
+
+Where the output is no terminal, the bars are left out and the lines stay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+_TITLE_WIDTH = 10
+
+
+class Phase:
+    """A phase at work. `total` is in the phase's own steps."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+        self.summary = ""
+        """The text of the line that stays when the phase is over."""
+
+    def show(self, text: str, *, step: float = 0) -> None:
+        """Show what is being done, after `step` more steps."""
+        self._progress.update(self._task, text=escape(text[:60]), advance=step)
+
+    def reach(self, completed: float, text: str) -> None:
+        """Show what is being done, with `completed` steps behind it."""
+        self._progress.update(self._task, text=escape(text[:60]), completed=completed)
+
+
+class Screen:
+    """Where a run is shown."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+
+    @contextmanager
+    def phase(self, title: str, total: float | None = None) -> Iterator[Phase]:
+        """A phase with its bar (a spinner alone where `total` is None); its line at the end."""
+        columns = [SpinnerColumn(), TextColumn(f"[bold]{title:<{_TITLE_WIDTH}}[/]")]
+        if total is not None:
+            columns.append(BarColumn(bar_width=28))
+        columns += [TimeElapsedColumn(), TextColumn("{task.fields[text]}", style="dim")]
+        began = time.monotonic()
+        progress = Progress(*columns, console=self.console, transient=True)
+        if not self.console.is_terminal:
+            progress.disable = True
+        with progress:
+            phase = Phase(progress, progress.add_task(title, total=total, text=""))
+            yield phase
+        if phase.summary:
+            self.line(title, f"{phase.summary} [dim]{time.monotonic() - began:.1f} s[/]")
+
+    def line(self, title: str, markup: str) -> None:
+        """A line that stays."""
+        self.console.print(f"[bold]{title:<{_TITLE_WIDTH}}[/] {markup}", highlight=False)
+
+    def trouble(self, title: str, text: str) -> None:
+        """A line about something left out."""
+        self.line(title, f"[yellow]left out:[/] {escape(text)}")
+
+    def lines(self, texts: list[str]) -> None:
+        """Lines of another program, indented."""
+        for text in texts:
+            self.console.print(
+                " " * (_TITLE_WIDTH + 1) + escape(text), style="dim", highlight=False
+            )
