@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"filippo.io/mldsa"
+)
+
+// filippoVariants are those of filippo.io/mldsa. Its PrivateKey caches Â and the NTT forms, its
+// PublicKey only the hash of the key, so signing and verification are of different key forms.
+func filippoVariants() []variant {
+	common := variant{
+		implementation: "filippo",
+		version:        moduleVersion("filippo.io/mldsa"),
+		backend:        filippoBackend,
+		privateKeys:    "seed",
+		prepare:        prepareFilippo,
+	}
+	expanded, compact := common, common
+	expanded.key = "expanded"
+	expanded.operations = []string{"keygen", "sign"}
+	expanded.note = "the ordinary PrivateKey, which caches A-hat, t1, s1, s2 and t0 in NTT form; keygen ends with it " +
+		"and the encoded public key; default garbage collector" + filippoNote
+	compact.key = "compact"
+	compact.operations = []string{"verify"}
+	compact.note = "the ordinary PublicKey, which holds the encoded key and its hash tr; default garbage collector" + filippoNote
+	return []variant{expanded, compact}
+}
+
+func filippoParameters(set string) (mldsa.Parameters, error) {
+	for _, p := range []mldsa.Parameters{mldsa.MLDSA44(), mldsa.MLDSA65(), mldsa.MLDSA87()} {
+		if p.String() == set {
+			return p, nil
+		}
+	}
+	return mldsa.Parameters{}, fmt.Errorf("filippo.io/mldsa has no %s", set)
+}
+
+func prepareFilippo(set, name string, in input) operation {
+	params, err := filippoParameters(set)
+	if err != nil {
+		return refused(err)
+	}
+	options := &mldsa.Options{Context: string(in.context)}
+	switch name {
+	case "keygen":
+		return operation{run: func() ([]byte, error) {
+			sk, err := mldsa.NewPrivateKey(params, in.seed)
+			if err != nil {
+				return nil, err
+			}
+			return sk.PublicKey().Bytes(), nil
+		}}
+	case "sign":
+		if in.seed == nil {
+			return refused(errors.New("reads private keys as seeds alone, and no seed was given"))
+		}
+		sk, err := mldsa.NewPrivateKey(params, in.seed)
+		if err != nil {
+			return refused(err)
+		}
+		return operation{run: func() ([]byte, error) {
+			return sk.SignDeterministic(in.message, options)
+		}}
+	default:
+		pk, err := mldsa.NewPublicKey(params, in.pk)
+		if err != nil {
+			return operation{run: func() ([]byte, error) { return verdict(false), nil }}
+		}
+		return operation{run: func() ([]byte, error) {
+			return verdict(mldsa.Verify(pk, in.message, in.signature, options) == nil), nil
+		}}
+	}
+}

@@ -1,0 +1,9 @@
+//go:build !go1.27 || fips140v1.0
+
+package main
+
+// Its field arithmetic is portable Go; SHAKE is the standard library's, with assembly where it has it.
+const (
+	filippoBackend = "go"
+	filippoNote    = ""
+)

@@ -1,0 +1,64 @@
+// The worker of the Go implementations: it performs and times their operations for the lab, as
+// workers/PROTOCOL.md defines.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+func main() {
+	variants := append(filippoVariants(), circlVariants()...)
+	if err := newWorker(os.Stdin, os.Stdout, variants).serve(); err != nil {
+		fmt.Fprintln(os.Stderr, "worker go:", err)
+		os.Exit(1)
+	}
+}
+
+// moduleVersion is the version of a module that this program was built with.
+func moduleVersion(path string) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	for _, module := range info.Deps {
+		if module.Path != path {
+			continue
+		}
+		if module.Replace != nil {
+			return strings.TrimPrefix(module.Replace.Version, "v") + "+replaced"
+		}
+		return strings.TrimPrefix(module.Version, "v")
+	}
+	return "unknown"
+}
+
+func compiler() string {
+	return runtime.Version() + " " + runtime.Compiler
+}
+
+// buildFlags are the settings of the build that can change the code's speed.
+func buildFlags() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	var flags []string
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "-gcflags", "-ldflags", "-tags", "-race", "-asan", "-msan", "-pgo", "-trimpath",
+			"CGO_ENABLED", "GOEXPERIMENT", "GOFIPS140", "GOOS", "GOARCH", "GO386", "GOAMD64", "GOARM",
+			"GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM":
+			flags = append(flags, setting.Key+"="+setting.Value)
+		}
+	}
+	for _, variable := range []string{"GOGC", "GOMEMLIMIT", "GOMAXPROCS", "GODEBUG"} {
+		if value, ok := os.LookupEnv(variable); ok {
+			flags = append(flags, variable+"="+value)
+		}
+	}
+	return strings.Join(strings.Fields(strings.Join(flags, " ")), " ")
+}
