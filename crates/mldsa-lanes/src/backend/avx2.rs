@@ -1,0 +1,252 @@
+//! Eight coefficients, or four Keccak states, in 256-bit registers.
+
+use core::arch::x86_64::*;
+
+use super::{engine_from_kernels, method};
+use crate::kernels::keccak::{States, Words, permute};
+use crate::kernels::lanes::{Lanes, Q_INVERSE};
+use crate::kernels::poly::Poly;
+use crate::kernels::sampling::Permute;
+use crate::kernels::{ntt, pointwise, rounding, sampling};
+use crate::params::{ParameterSet, Q};
+
+cpufeatures::new!(cpu_has_avx2, "avx2");
+
+/// Proof that this CPU has AVX2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    pub(crate) fn detect() -> Option<Self> {
+        cpu_has_avx2::get().then_some(Avx2(()))
+    }
+
+    #[inline(always)]
+    fn lane_token(self) -> Self {
+        self
+    }
+}
+
+engine_from_kernels!(Avx2, lanes I32x8, states 4, target_feature(enable = "avx2"));
+
+impl Permute<4> for Avx2 {
+    #[inline]
+    fn permute(self, states: &mut States<4>) {
+        #[target_feature(enable = "avx2")]
+        fn entry(states: &mut [[u64; 4]; 25]) {
+            let mut words = [U64x4(_mm256_setzero_si256()); 25];
+            for (word, row) in words.iter_mut().zip(states.iter()) {
+                // SAFETY: `row` is 32 readable bytes; the load needs no alignment.
+                *word = U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
+            }
+            permute(&mut words);
+            for (word, row) in words.iter().zip(states.iter_mut()) {
+                // SAFETY: `row` is 32 writable bytes; the store needs no alignment.
+                unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
+            }
+        }
+        // SAFETY: `self` proves AVX2.
+        unsafe { entry(&mut states.0) }
+    }
+}
+
+/// Eight coefficients. Made only from an [`Avx2`] token or from other values of this type.
+#[derive(Clone, Copy)]
+pub(crate) struct I32x8(__m256i);
+
+/// One word of each of four Keccak states. Made only inside functions that have AVX2.
+#[derive(Clone, Copy)]
+struct U64x4(__m256i);
+
+/// Calls intrinsics; each use stands in a method of a type whose values prove AVX2, or has the
+/// token at hand.
+macro_rules! avx2 {
+    ($expression:expr) => {
+        // SAFETY: a value of this type, or the token, exists only where AVX2 was detected.
+        unsafe { $expression }
+    };
+}
+
+impl I32x8 {
+    /// The odd lanes in the even places, where `_mm256_mul_epi32` reads.
+    #[inline(always)]
+    fn odd(self) -> __m256i {
+        avx2!(_mm256_shuffle_epi32::<0xf5>(self.0))
+    }
+
+    /// The high halves of two vectors of 64-bit differences, interleaved.
+    #[inline(always)]
+    fn join_high(even: __m256i, odd: __m256i) -> Self {
+        avx2!(I32x8(_mm256_blend_epi32::<0xaa>(
+            _mm256_shuffle_epi32::<0xf5>(even),
+            odd
+        )))
+    }
+}
+
+impl Lanes for I32x8 {
+    type Token = Avx2;
+    type Wide = (__m256i, __m256i);
+    const COUNT: usize = 8;
+
+    #[inline(always)]
+    fn splat(_: Avx2, value: i32) -> Self {
+        avx2!(I32x8(_mm256_set1_epi32(value)))
+    }
+    #[inline(always)]
+    fn load(_: Avx2, from: &[i32]) -> Self {
+        let from = &from[..8];
+        // SAFETY: the token proves AVX2; `from` is 32 readable bytes, in any alignment.
+        unsafe { I32x8(_mm256_loadu_si256(from.as_ptr().cast())) }
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32]) {
+        let to = &mut to[..8];
+        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), self.0) }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_add_epi32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_sub_epi32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn mul_low(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_mullo_epi32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_and_si256(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_or_si256(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: i32>(self) -> Self {
+        avx2!(I32x8(_mm256_srai_epi32::<BITS>(self.0)))
+    }
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        avx2!(I32x8(_mm256_cmpgt_epi32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        avx2!(I32x8(_mm256_abs_epi32(self.0)))
+    }
+    #[inline(always)]
+    fn any(self) -> bool {
+        avx2!(_mm256_testz_si256(self.0, self.0) == 0)
+    }
+
+    #[inline(always)]
+    fn montgomery(self, other: Self) -> Self {
+        Self::wide_reduce(avx2!((
+            _mm256_mul_epi32(self.0, other.0),
+            _mm256_mul_epi32(self.odd(), other.odd()),
+        )))
+    }
+    #[inline(always)]
+    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+        avx2!({
+            let q = _mm256_set1_epi32(Q);
+            let odd = self.odd();
+            let even_product = _mm256_mul_epi32(self.0, constant.0);
+            let odd_product = _mm256_mul_epi32(odd, constant.odd());
+            let even_multiple = _mm256_mul_epi32(self.0, constant_q_inverse.0);
+            let odd_multiple = _mm256_mul_epi32(odd, constant_q_inverse.odd());
+            Self::join_high(
+                _mm256_sub_epi64(even_product, _mm256_mul_epi32(even_multiple, q)),
+                _mm256_sub_epi64(odd_product, _mm256_mul_epi32(odd_multiple, q)),
+            )
+        })
+    }
+
+    #[inline(always)]
+    fn wide_zero(_: Avx2) -> Self::Wide {
+        avx2!((_mm256_setzero_si256(), _mm256_setzero_si256()))
+    }
+    #[inline(always)]
+    fn wide_add((even, odd): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        avx2!((
+            _mm256_add_epi64(even, _mm256_mul_epi32(a.0, b.0)),
+            _mm256_add_epi64(odd, _mm256_mul_epi32(a.odd(), b.odd())),
+        ))
+    }
+    #[inline(always)]
+    fn wide_sub((even, odd): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        avx2!((
+            _mm256_sub_epi64(even, _mm256_mul_epi32(a.0, b.0)),
+            _mm256_sub_epi64(odd, _mm256_mul_epi32(a.odd(), b.odd())),
+        ))
+    }
+    #[inline(always)]
+    fn wide_reduce((even, odd): Self::Wide) -> Self {
+        avx2!({
+            let q = _mm256_set1_epi32(Q);
+            let q_inverse = _mm256_set1_epi32(Q_INVERSE);
+            let even_multiple = _mm256_mul_epi32(_mm256_mul_epi32(even, q_inverse), q);
+            let odd_multiple = _mm256_mul_epi32(_mm256_mul_epi32(odd, q_inverse), q);
+            Self::join_high(
+                _mm256_sub_epi64(even, even_multiple),
+                _mm256_sub_epi64(odd, odd_multiple),
+            )
+        })
+    }
+
+    #[inline(always)]
+    fn transpose(block: &mut [Self; 16]) {
+        avx2!({
+            let r: [__m256i; 8] = core::array::from_fn(|i| block[i].0);
+            // Pairs of rows, then of pairs, then of 128-bit halves.
+            let mut pairs = [r[0]; 8];
+            for i in 0..4 {
+                pairs[2 * i] = _mm256_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+                pairs[2 * i + 1] = _mm256_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+            }
+            let mut quads = [r[0]; 8];
+            for i in 0..2 {
+                let p = &pairs[4 * i..4 * i + 4];
+                quads[4 * i] = _mm256_unpacklo_epi64(p[0], p[2]);
+                quads[4 * i + 1] = _mm256_unpackhi_epi64(p[0], p[2]);
+                quads[4 * i + 2] = _mm256_unpacklo_epi64(p[1], p[3]);
+                quads[4 * i + 3] = _mm256_unpackhi_epi64(p[1], p[3]);
+            }
+            for i in 0..4 {
+                block[i] = I32x8(_mm256_permute2x128_si256::<0x20>(quads[i], quads[i + 4]));
+                block[i + 4] = I32x8(_mm256_permute2x128_si256::<0x31>(quads[i], quads[i + 4]));
+            }
+        })
+    }
+}
+
+impl Words for U64x4 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        avx2!(U64x4(_mm256_xor_si256(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn xor_constant(self, constant: u64) -> Self {
+        avx2!(U64x4(_mm256_xor_si256(
+            self.0,
+            _mm256_set1_epi64x(constant as i64)
+        )))
+    }
+    #[inline(always)]
+    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        avx2!(U64x4(_mm256_or_si256(
+            _mm256_slli_epi64::<LEFT>(self.0),
+            _mm256_srli_epi64::<RIGHT>(self.0)
+        )))
+    }
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        avx2!(U64x4(_mm256_xor_si256(
+            self.0,
+            _mm256_andnot_si256(b.0, c.0)
+        )))
+    }
+}

@@ -1,0 +1,171 @@
+//! Backends: the kernels compiled for one set of CPU features each. The only room with `unsafe`.
+//!
+//! An [`Engine`] is a token: a value of it exists only where the CPU has the features, because its
+//! field is private and `detect` is the only constructor. That is the argument for every
+//! `unsafe` block here.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+mod portable;
+
+use crate::kernels::poly::Poly;
+use crate::params::ParameterSet;
+
+/// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
+pub(crate) trait Engine: Copy {
+    /// [`crate::kernels::sampling::uniform`].
+    fn uniform(self, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]);
+    /// [`crate::kernels::sampling::bounded`].
+    fn bounded<P: ParameterSet>(self, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
+    /// [`crate::kernels::sampling::mask`].
+    fn mask<P: ParameterSet>(self, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
+    /// [`crate::kernels::ntt::forward`].
+    fn ntt(self, p: &mut Poly);
+    /// [`crate::kernels::ntt::inverse`].
+    fn inverse_ntt(self, p: &mut Poly);
+    /// [`crate::kernels::pointwise::dot`].
+    fn dot(self, row: &[Poly], v: &[Poly], out: &mut Poly);
+    /// [`crate::kernels::pointwise::dot_minus`].
+    fn dot_minus(self, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
+    /// [`crate::kernels::pointwise::product`].
+    fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
+    /// [`crate::kernels::rounding::split`].
+    fn split<P: ParameterSet>(self, w: &mut Poly, w1: &mut Poly);
+    /// [`crate::kernels::rounding::power2round`].
+    fn power2round(self, t: &mut Poly, t1: &mut Poly);
+    /// [`crate::kernels::rounding::combine`], adding.
+    fn add_center(self, a: &mut Poly, b: &Poly, bound: i32) -> bool;
+    /// [`crate::kernels::rounding::combine`], subtracting.
+    fn subtract_center(self, a: &mut Poly, b: &Poly, bound: i32) -> bool;
+    /// [`crate::kernels::rounding::center`].
+    fn center(self, a: &mut Poly, bound: i32) -> bool;
+    /// [`crate::kernels::rounding::exceeds`].
+    fn exceeds(self, a: &Poly, bound: i32) -> bool;
+    /// [`crate::kernels::rounding::make_hint`].
+    fn make_hint<P: ParameterSet>(self, low: &mut Poly, w1: &Poly);
+    /// [`crate::kernels::rounding::use_hint`].
+    fn use_hint<P: ParameterSet>(self, w: &mut Poly, hint: &Poly);
+}
+
+/// One method of an engine: a safe wrapper of an entry point that carries the CPU features, so
+/// that the kernel's text, all `inline(always)`, is compiled with them.
+macro_rules! method {
+    ([$feature:meta] fn $name:ident [$($generic:tt)*] [$($turbofish:tt)*]
+     ($engine:ident: $type:ty, $($argument:ident: $of:ty),*) -> $result:ty = $body:expr) => {
+        #[inline]
+        #[allow(unused_unsafe)]
+        fn $name $($generic)* (self, $($argument: $of),*) -> $result {
+            #[$feature]
+            fn entry $($generic)* ($engine: $type, $($argument: $of),*) -> $result {
+                $body
+            }
+            // SAFETY: `self` is the token that proves the CPU features of `entry`.
+            unsafe { entry $($turbofish)* (self, $($argument),*) }
+        }
+    };
+}
+
+/// Implements [`Engine`] for `$engine` from the kernels' text over `$lanes` and `$count` Keccak
+/// states.
+macro_rules! engine_from_kernels {
+    ($engine:ty, lanes $lanes:ty, states $count:literal, $feature:meta) => {
+        impl crate::backend::Engine for $engine {
+            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) -> ()
+                = sampling::uniform::<_, $count>(e, rho, nonces, out) }
+            method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
+                = sampling::bounded::<P, _, $count>(e, rho_prime, nonces, out) }
+            method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
+                = sampling::mask::<P, _, $count>(e, rho_second, nonces, out) }
+            method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
+                = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
+            method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()
+                = ntt::inverse::<$lanes>(e.lane_token(), &mut p.0) }
+            method! { [$feature] fn dot [] [] (e: $engine, row: &[Poly], v: &[Poly], out: &mut Poly) -> ()
+                = pointwise::dot::<$lanes>(e.lane_token(), row, v, out) }
+            method! { [$feature] fn dot_minus [] [] (e: $engine, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly) -> ()
+                = pointwise::dot_minus::<$lanes>(e.lane_token(), row, v, c, t, out) }
+            method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> ()
+                = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
+            method! { [$feature] fn split [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
+                = rounding::split::<$lanes, P>(e.lane_token(), w, w1) }
+            method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> ()
+                = rounding::power2round::<$lanes>(e.lane_token(), t, t1) }
+            method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool
+                = rounding::combine::<$lanes, false>(e.lane_token(), a, b, bound) }
+            method! { [$feature] fn subtract_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool
+                = rounding::combine::<$lanes, true>(e.lane_token(), a, b, bound) }
+            method! { [$feature] fn center [] [] (e: $engine, a: &mut Poly, bound: i32) -> bool
+                = rounding::center::<$lanes>(e.lane_token(), a, bound) }
+            method! { [$feature] fn exceeds [] [] (e: $engine, a: &Poly, bound: i32) -> bool
+                = rounding::exceeds::<$lanes>(e.lane_token(), a, bound) }
+            method! { [$feature] fn make_hint [<P: ParameterSet>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> ()
+                = rounding::make_hint::<$lanes, P>(e.lane_token(), low, w1) }
+            method! { [$feature] fn use_hint [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> ()
+                = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
+        }
+    };
+}
+use {engine_from_kernels, method};
+
+/// Which compiled kernels a key uses. `detect` is the default of every constructor; the others
+/// are for tests and measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backend(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Portable(portable::Portable),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
+}
+
+impl Backend {
+    /// Plain Rust, on every CPU.
+    pub fn portable() -> Self {
+        Backend(Kind::Portable(portable::Portable))
+    }
+
+    /// The fastest backend of this CPU.
+    pub fn detect() -> Self {
+        Self::available().last().unwrap_or(Self::portable())
+    }
+
+    /// The backends that this CPU can run, slowest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let fast = avx2::Avx2::detect().map(|token| Backend(Kind::Avx2(token)));
+        #[cfg(not(target_arch = "x86_64"))]
+        let fast = None;
+        core::iter::once(Self::portable()).chain(fast)
+    }
+
+    /// The backend of that name, if this CPU can run it.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::available().find(|backend| backend.name() == name)
+    }
+
+    /// `portable` or `avx2`.
+    pub fn name(self) -> &'static str {
+        match self.0 {
+            Kind::Portable(_) => "portable",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2(_) => "avx2",
+        }
+    }
+
+    pub(crate) fn kind(self) -> Kind {
+        self.0
+    }
+}
+
+/// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
+macro_rules! with_engine {
+    ($backend:expr, $engine:ident => $body:expr) => {
+        match $backend.kind() {
+            crate::backend::Kind::Portable($engine) => $body,
+            #[cfg(target_arch = "x86_64")]
+            crate::backend::Kind::Avx2($engine) => $body,
+        }
+    };
+}
+pub(crate) use with_engine;

@@ -1,0 +1,27 @@
+//! Plain Rust for every CPU; the oracle of the other backends.
+
+use super::{engine_from_kernels, method};
+use crate::kernels::keccak::{States, permute};
+use crate::kernels::poly::Poly;
+use crate::kernels::sampling::Permute;
+use crate::kernels::{ntt, pointwise, rounding, sampling};
+use crate::params::ParameterSet;
+
+/// The token that everybody has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Portable;
+
+impl Portable {
+    #[inline(always)]
+    fn lane_token(self) {}
+}
+
+impl Permute<1> for Portable {
+    fn permute(self, states: &mut States<1>) {
+        let mut words = states.0.map(|[word]| word);
+        permute(&mut words);
+        states.0 = words.map(|word| [word]);
+    }
+}
+
+engine_from_kernels!(Portable, lanes i32, states 1, inline);

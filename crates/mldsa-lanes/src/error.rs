@@ -1,0 +1,64 @@
+//! What can go wrong.
+
+use core::fmt;
+
+/// An error names the input and the rule that it breaks. No variant depends on a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // `expected`, `actual`: lengths in bytes; `allowed`: attempts.
+pub enum Error {
+    /// A private key in expanded form that has not exactly the set's number of bytes.
+    SigningKeyLength { expected: usize, actual: usize },
+    /// A public key that has not exactly the set's number of bytes.
+    VerifyingKeyLength { expected: usize, actual: usize },
+    /// A signature that has not exactly the set's number of bytes.
+    SignatureLength { expected: usize, actual: usize },
+    /// A context of more than 255 bytes (FIPS 204, Algorithms 2 to 5).
+    ContextTooLong { actual: usize },
+    /// A digest that has not the length of its hash function.
+    DigestLength { expected: usize, actual: usize },
+    /// Expanded private-key bytes that no key generation writes; the text says why.
+    InvalidSigningKey(&'static str),
+    /// Every allowed attempt was rejected.
+    TooManyAttempts { allowed: u32 },
+    /// The signature is not valid for this key, message and context.
+    InvalidSignature,
+    /// The caller's random number generator failed.
+    Rng,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::SigningKeyLength { expected, actual } => {
+                write!(
+                    f,
+                    "private key of {actual} bytes; expanded form has {expected}"
+                )
+            }
+            Error::VerifyingKeyLength { expected, actual } => {
+                write!(f, "public key of {actual} bytes; this set has {expected}")
+            }
+            Error::SignatureLength { expected, actual } => {
+                write!(f, "signature of {actual} bytes; this set has {expected}")
+            }
+            Error::ContextTooLong { actual } => {
+                write!(f, "context of {actual} bytes; at most 255 are allowed")
+            }
+            Error::DigestLength { expected, actual } => {
+                write!(
+                    f,
+                    "digest of {actual} bytes; the hash function gives {expected}"
+                )
+            }
+            Error::InvalidSigningKey(reason) => write!(f, "invalid private key: {reason}"),
+            Error::TooManyAttempts { allowed } => {
+                write!(f, "signing gave up after {allowed} rejected attempts")
+            }
+            Error::InvalidSignature => f.write_str("invalid signature"),
+            Error::Rng => f.write_str("the random number generator failed"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}

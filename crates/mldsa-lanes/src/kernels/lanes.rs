@@ -1,0 +1,153 @@
+//! The lane trait: a few coefficients side by side.
+
+use crate::params::Q;
+
+/// q^-1 mod 2^32.
+pub(crate) const Q_INVERSE: i32 = {
+    let mut inverse: i32 = 1;
+    let mut i = 0;
+    while i < 5 {
+        inverse = inverse.wrapping_mul(2i32.wrapping_sub(Q.wrapping_mul(inverse)));
+        i += 1;
+    }
+    inverse
+};
+const _: () = assert!(Q.wrapping_mul(Q_INVERSE) == 1);
+
+/// `COUNT` coefficients in one register. A value exists only where a token of the backend was,
+/// which is why the methods may use the backend's instructions.
+///
+/// "Montgomery product" of a and b means r ≡ a·b·2^-32 (mod q) with |r| < q,
+/// for |a·b| < 2^31·q.
+pub(crate) trait Lanes: Copy {
+    /// Proof that the CPU has the instructions.
+    type Token: Copy;
+    /// 64-bit accumulators for `COUNT` products.
+    type Wide: Copy;
+    /// Lanes: a power of two, 16 at most.
+    const COUNT: usize;
+
+    fn splat(token: Self::Token, value: i32) -> Self;
+    /// The first `COUNT` entries of `from`.
+    fn load(token: Self::Token, from: &[i32]) -> Self;
+    /// Writes the first `COUNT` entries of `to`.
+    fn store(self, to: &mut [i32]);
+
+    fn add(self, other: Self) -> Self;
+    fn sub(self, other: Self) -> Self;
+    /// Low 32 bits of the product.
+    fn mul_low(self, other: Self) -> Self;
+    fn and(self, other: Self) -> Self;
+    fn or(self, other: Self) -> Self;
+    /// Arithmetic shift right.
+    fn shift_right<const BITS: i32>(self) -> Self;
+    /// All ones where `self > other`, else zero.
+    fn greater(self, other: Self) -> Self;
+    fn abs(self) -> Self;
+    /// Whether some lane is not zero.
+    fn any(self) -> bool;
+
+    /// Montgomery product.
+    fn montgomery(self, other: Self) -> Self;
+    /// Montgomery product with a constant, of which `constant · q^-1 mod 2^32` is known too.
+    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self;
+
+    fn wide_zero(token: Self::Token) -> Self::Wide;
+    /// `accumulator + a·b`, exact.
+    fn wide_add(accumulator: Self::Wide, a: Self, b: Self) -> Self::Wide;
+    /// `accumulator - a·b`, exact.
+    fn wide_sub(accumulator: Self::Wide, a: Self, b: Self) -> Self::Wide;
+    /// Montgomery reduction of each sum; |sum| < 2^31·q.
+    fn wide_reduce(accumulator: Self::Wide) -> Self;
+
+    /// Transposes `COUNT` × `COUNT` lanes held in the first `COUNT` entries.
+    fn transpose(block: &mut [Self; 16]);
+}
+
+/// One coefficient at a time: the portable backend, and the oracle of the others.
+impl Lanes for i32 {
+    type Token = ();
+    type Wide = i64;
+    const COUNT: usize = 1;
+
+    #[inline(always)]
+    fn splat((): (), value: i32) -> Self {
+        value
+    }
+    #[inline(always)]
+    fn load((): (), from: &[i32]) -> Self {
+        from[0]
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32]) {
+        to[0] = self;
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        self + other
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        self - other
+    }
+    #[inline(always)]
+    fn mul_low(self, other: Self) -> Self {
+        self.wrapping_mul(other)
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        self & other
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        self | other
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: i32>(self) -> Self {
+        self >> BITS
+    }
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        // No comparison, which a compiler could turn into a branch: the sign of the difference.
+        (i64::from(other) - i64::from(self)).wrapping_shr(63) as i32
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        let sign = self >> 31;
+        (self ^ sign) - sign
+    }
+    #[inline(always)]
+    fn any(self) -> bool {
+        self != 0
+    }
+    #[inline(always)]
+    fn montgomery(self, other: Self) -> Self {
+        Self::wide_reduce(i64::from(self) * i64::from(other))
+    }
+    #[inline(always)]
+    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+        let product = i64::from(self) * i64::from(constant);
+        let multiple = i64::from(self.wrapping_mul(constant_q_inverse)) * i64::from(Q);
+        ((product - multiple) >> 32) as i32
+    }
+    #[inline(always)]
+    fn wide_zero((): ()) -> i64 {
+        0
+    }
+    #[inline(always)]
+    fn wide_add(accumulator: i64, a: Self, b: Self) -> i64 {
+        accumulator + i64::from(a) * i64::from(b)
+    }
+    #[inline(always)]
+    fn wide_sub(accumulator: i64, a: Self, b: Self) -> i64 {
+        accumulator - i64::from(a) * i64::from(b)
+    }
+    #[inline(always)]
+    fn wide_reduce(accumulator: i64) -> Self {
+        debug_assert!(accumulator.abs() < i64::from(Q) << 31);
+        let multiple = (accumulator as i32).wrapping_mul(Q_INVERSE);
+        ((accumulator - i64::from(multiple) * i64::from(Q)) >> 32) as i32
+    }
+    #[inline(always)]
+    fn transpose(_: &mut [Self; 16]) {}
+}

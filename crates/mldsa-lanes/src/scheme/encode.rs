@@ -1,0 +1,143 @@
+//! Byte forms of keys, signatures and w1 (FIPS 204, section 7.2).
+
+use crate::kernels::packing::{pack_hint, pack_width, unpack_hint, unpack_width};
+use crate::kernels::poly::{Poly, Zero};
+use crate::params::{D, ParameterSet};
+
+/// Bits of a packed coefficient of t1: bitlen(q − 1) − d.
+const T1_BITS: usize = 10;
+const T0_BITS: usize = D as usize;
+
+/// `N` bytes at `at`, as an array.
+pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut out = [0; N];
+    out.copy_from_slice(&bytes[at..at + N]);
+    out
+}
+
+/// pkEncode (Algorithm 22).
+pub(crate) fn verifying_key<P: ParameterSet>(rho: &[u8; 32], t1: &[Poly]) -> P::VerifyingKeyBytes {
+    let mut pk = P::VerifyingKeyBytes::zero();
+    let (head, body) = pk.as_mut().split_at_mut(32);
+    head.copy_from_slice(rho);
+    for (p, out) in t1.iter().zip(body.chunks_exact_mut(32 * T1_BITS)) {
+        pack_width(T1_BITS, p, out, |x| x);
+    }
+    pk
+}
+
+/// The part of pkDecode (Algorithm 23) that verification needs: t1·2^d.
+pub(crate) fn read_t1_scaled(pk: &[u8], t1: &mut [Poly]) {
+    for (p, from) in t1.iter_mut().zip(pk[32..].chunks_exact(32 * T1_BITS)) {
+        unpack_width(T1_BITS, p, from, |x| x << D);
+    }
+}
+
+/// The fields of skEncode's string (Algorithm 24), by reference.
+pub(crate) struct SigningKeyParts<'a> {
+    pub(crate) rho: [u8; 32],
+    pub(crate) k: &'a [u8],
+    pub(crate) tr: [u8; 64],
+    s1: &'a [u8],
+    s2: &'a [u8],
+    t0: &'a [u8],
+}
+
+impl<'a> SigningKeyParts<'a> {
+    /// `sk` has the set's length.
+    pub(crate) fn of<P: ParameterSet>(sk: &'a [u8]) -> Self {
+        let (secret, t0) = sk[128..].split_at(32 * P::ETA_BITS * (P::L + P::K));
+        let (s1, s2) = secret.split_at(32 * P::ETA_BITS * P::L);
+        SigningKeyParts {
+            rho: array(sk, 0),
+            k: &sk[32..64],
+            tr: array(sk, 64),
+            s1,
+            s2,
+            t0,
+        }
+    }
+
+    /// s1, s2 and t0 (Algorithm 25). Coefficients of s1 and s2 outside [-η, η] come out as they
+    /// stand; `secrets_in_range` tells.
+    pub(crate) fn read<P: ParameterSet>(&self, s1: &mut [Poly], s2: &mut [Poly], t0: &mut [Poly]) {
+        let eta_bytes = 32 * P::ETA_BITS;
+        let secrets = s1.iter_mut().chain(s2);
+        let strings = self
+            .s1
+            .chunks_exact(eta_bytes)
+            .chain(self.s2.chunks_exact(eta_bytes));
+        for (p, from) in secrets.zip(strings) {
+            unpack_width(P::ETA_BITS, p, from, |x| P::ETA - x);
+        }
+        for (p, from) in t0.iter_mut().zip(self.t0.chunks_exact(32 * T0_BITS)) {
+            unpack_width(T0_BITS, p, from, |x| (1 << (D - 1)) - x);
+        }
+    }
+}
+
+/// skEncode (Algorithm 24).
+pub(crate) fn signing_key<P: ParameterSet>(
+    rho: &[u8; 32],
+    k: &[u8],
+    tr: &[u8; 64],
+    s1: &[Poly],
+    s2: &[Poly],
+    t0: &[Poly],
+    sk: &mut P::SigningKeyBytes,
+) {
+    let (head, body) = sk.as_mut().split_at_mut(128);
+    head[..32].copy_from_slice(rho);
+    head[32..64].copy_from_slice(k);
+    head[64..].copy_from_slice(tr);
+    let (secret, low) = body.split_at_mut(32 * P::ETA_BITS * (P::L + P::K));
+    for (p, out) in s1
+        .iter()
+        .chain(s2)
+        .zip(secret.chunks_exact_mut(32 * P::ETA_BITS))
+    {
+        pack_width(P::ETA_BITS, p, out, |x| P::ETA - x);
+    }
+    for (p, out) in t0.iter().zip(low.chunks_exact_mut(32 * T0_BITS)) {
+        pack_width(T0_BITS, p, out, |x| (1 << (D - 1)) - x);
+    }
+}
+
+/// sigEncode (Algorithm 26). z in (-γ1, γ1]; `hint` has at most ω ones.
+pub(crate) fn signature<P: ParameterSet>(
+    c_tilde: &[u8],
+    z: &[Poly],
+    hint: &[Poly],
+) -> P::SignatureBytes {
+    let mut sig = P::SignatureBytes::zero();
+    let (head, body) = sig.as_mut().split_at_mut(P::C_TILDE_BYTES);
+    head.copy_from_slice(c_tilde);
+    let (z_bytes, hint_bytes) = body.split_at_mut(32 * P::Z_BITS * P::L);
+    for (p, out) in z.iter().zip(z_bytes.chunks_exact_mut(32 * P::Z_BITS)) {
+        pack_width(P::Z_BITS, p, out, |x| P::GAMMA1 - x);
+    }
+    pack_hint(hint, P::OMEGA, hint_bytes);
+    sig
+}
+
+/// sigDecode (Algorithm 27): `c_tilde`, or nothing if the hints are malformed.
+#[must_use]
+pub(crate) fn read_signature<'a, P: ParameterSet>(
+    sig: &'a [u8],
+    z: &mut [Poly],
+    hint: &mut [Poly],
+) -> Option<&'a [u8]> {
+    let (c_tilde, body) = sig.split_at(P::C_TILDE_BYTES);
+    let (z_bytes, hint_bytes) = body.split_at(32 * P::Z_BITS * P::L);
+    for (p, from) in z.iter_mut().zip(z_bytes.chunks_exact(32 * P::Z_BITS)) {
+        unpack_width(P::Z_BITS, p, from, |x| P::GAMMA1 - x);
+    }
+    unpack_hint(hint, P::OMEGA, hint_bytes).then_some(c_tilde)
+}
+
+/// w1Encode (Algorithm 28) of one polynomial: 32·bits bytes.
+pub(crate) fn w1<P: ParameterSet>(p: &Poly, out: &mut [u8; 192]) -> usize {
+    let len = 32 * P::W1_BITS;
+    pack_width(P::W1_BITS, p, &mut out[..len], |x| x);
+    len
+}

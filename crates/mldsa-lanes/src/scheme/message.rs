@@ -1,0 +1,225 @@
+//! What is signed: M' of FIPS 204, sections 5.2 to 5.4, and its hash μ.
+
+use sha2::Digest;
+
+use crate::error::Error;
+use crate::kernels::keccak::{RATE_256, Shake128, Shake256, Sponge};
+
+/// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
+///
+/// FIPS 204 asks for a collision strength of at least λ bits: 128, 192, 256 for ML-DSA-44, -65,
+/// -87. The library leaves that choice to the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum PreHash {
+    Sha2_224,
+    Sha2_256,
+    Sha2_384,
+    Sha2_512,
+    Sha2_512_224,
+    Sha2_512_256,
+    Sha3_224,
+    Sha3_256,
+    Sha3_384,
+    Sha3_512,
+    Shake128,
+    Shake256,
+}
+
+impl PreHash {
+    /// All twelve.
+    pub const ALL: [PreHash; 12] = [
+        PreHash::Sha2_224,
+        PreHash::Sha2_256,
+        PreHash::Sha2_384,
+        PreHash::Sha2_512,
+        PreHash::Sha2_512_224,
+        PreHash::Sha2_512_256,
+        PreHash::Sha3_224,
+        PreHash::Sha3_256,
+        PreHash::Sha3_384,
+        PreHash::Sha3_512,
+        PreHash::Shake128,
+        PreHash::Shake256,
+    ];
+
+    /// Length of the digest in bytes: SHAKE128 gives 32, SHAKE256 gives 64.
+    pub const fn digest_bytes(self) -> usize {
+        match self {
+            PreHash::Sha2_224 | PreHash::Sha2_512_224 | PreHash::Sha3_224 => 28,
+            PreHash::Sha2_256 | PreHash::Sha2_512_256 | PreHash::Sha3_256 | PreHash::Shake128 => 32,
+            PreHash::Sha2_384 | PreHash::Sha3_384 => 48,
+            PreHash::Sha2_512 | PreHash::Sha3_512 | PreHash::Shake256 => 64,
+        }
+    }
+
+    /// The DER object identifier 2.16.840.1.101.3.4.2.x with its tag and length.
+    const fn oid(self) -> [u8; 11] {
+        let last = match self {
+            PreHash::Sha2_256 => 1,
+            PreHash::Sha2_384 => 2,
+            PreHash::Sha2_512 => 3,
+            PreHash::Sha2_224 => 4,
+            PreHash::Sha2_512_224 => 5,
+            PreHash::Sha2_512_256 => 6,
+            PreHash::Sha3_224 => 7,
+            PreHash::Sha3_256 => 8,
+            PreHash::Sha3_384 => 9,
+            PreHash::Sha3_512 => 10,
+            PreHash::Shake128 => 11,
+            PreHash::Shake256 => 12,
+        };
+        [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, last]
+    }
+
+    /// The digest of `message`: the first `digest_bytes` bytes of the result.
+    fn digest(self, message: &[u8]) -> [u8; 64] {
+        let mut out = [0; 64];
+        macro_rules! sha2 {
+            ($hash:ty) => {{
+                let digest = <$hash>::digest(message);
+                out[..digest.len()].copy_from_slice(&digest);
+            }};
+        }
+        macro_rules! sha3 {
+            ($rate:literal) => {
+                Sponge::<$rate, 0x06>::new()
+                    .absorb(message)
+                    .finish()
+                    .squeeze(&mut out[..self.digest_bytes()])
+            };
+        }
+        match self {
+            PreHash::Sha2_224 => sha2!(sha2::Sha224),
+            PreHash::Sha2_256 => sha2!(sha2::Sha256),
+            PreHash::Sha2_384 => sha2!(sha2::Sha384),
+            PreHash::Sha2_512 => sha2!(sha2::Sha512),
+            PreHash::Sha2_512_224 => sha2!(sha2::Sha512_224),
+            PreHash::Sha2_512_256 => sha2!(sha2::Sha512_256),
+            PreHash::Sha3_224 => sha3!(144),
+            PreHash::Sha3_256 => sha3!(136),
+            PreHash::Sha3_384 => sha3!(104),
+            PreHash::Sha3_512 => sha3!(72),
+            PreHash::Shake128 => Shake128::new()
+                .absorb(message)
+                .finish()
+                .squeeze(&mut out[..32]),
+            PreHash::Shake256 => Shake256::new().absorb(message).finish().squeeze(&mut out),
+        }
+        out
+    }
+}
+
+/// What to sign or verify.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// ML-DSA (Algorithms 2 and 3): the message itself.
+    Pure {
+        /// Any length.
+        message: &'a [u8],
+        /// At most 255 bytes.
+        context: &'a [u8],
+    },
+    /// HashML-DSA (Algorithms 4 and 5): the message, hashed here.
+    PreHash {
+        /// The hash function.
+        hash: PreHash,
+        /// Any length.
+        message: &'a [u8],
+        /// At most 255 bytes.
+        context: &'a [u8],
+    },
+    /// HashML-DSA with the digest computed by the caller.
+    Digest {
+        /// The hash function that made the digest.
+        hash: PreHash,
+        /// Exactly [`PreHash::digest_bytes`] bytes.
+        digest: &'a [u8],
+        /// At most 255 bytes.
+        context: &'a [u8],
+    },
+    /// μ computed by the caller, with [`MuHasher`] or elsewhere (external μ).
+    Mu(&'a [u8; 64]),
+}
+
+impl Input<'_> {
+    /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
+    pub(crate) fn mu(&self, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
+        match *self {
+            Input::Pure { message, context } => {
+                let mut hasher = MuHasher::new(tr, context)?;
+                hasher.update(message);
+                Ok(hasher.finish())
+            }
+            Input::PreHash {
+                hash,
+                message,
+                context,
+            } => {
+                let digest = hash.digest(message);
+                MuHasher::of_digest(tr, hash, &digest[..hash.digest_bytes()], context)
+            }
+            Input::Digest {
+                hash,
+                digest,
+                context,
+            } => MuHasher::of_digest(tr, hash, digest, context),
+            Input::Mu(mu) => Ok(*mu),
+        }
+    }
+}
+
+/// Computes μ of a message that arrives in pieces, for [`Input::Mu`].
+#[derive(Clone)]
+pub struct MuHasher(Sponge<RATE_256, 0x1f>);
+
+impl MuHasher {
+    /// For pure ML-DSA. `tr` is the key's ([`VerifyingKey::tr`](crate::VerifyingKey::tr)).
+    ///
+    /// # Errors
+    /// [`Error::ContextTooLong`] for more than 255 bytes.
+    pub fn new(tr: &[u8; 64], context: &[u8]) -> Result<Self, Error> {
+        Self::start(tr, 0, context)
+    }
+
+    /// The next piece of the message.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.update(piece);
+    }
+
+    /// μ.
+    pub fn finish(self) -> [u8; 64] {
+        self.0.finish().read()
+    }
+
+    /// tr ‖ domain ‖ |context| ‖ context: domain 0 is pure, 1 pre-hashed.
+    fn start(tr: &[u8; 64], domain: u8, context: &[u8]) -> Result<Self, Error> {
+        let length = u8::try_from(context.len()).map_err(|_| Error::ContextTooLong {
+            actual: context.len(),
+        })?;
+        Ok(MuHasher(
+            Shake256::new()
+                .absorb(tr)
+                .absorb(&[domain, length])
+                .absorb(context),
+        ))
+    }
+
+    fn of_digest(
+        tr: &[u8; 64],
+        hash: PreHash,
+        digest: &[u8],
+        context: &[u8],
+    ) -> Result<[u8; 64], Error> {
+        if digest.len() != hash.digest_bytes() {
+            return Err(Error::DigestLength {
+                expected: hash.digest_bytes(),
+                actual: digest.len(),
+            });
+        }
+        let mut hasher = Self::start(tr, 1, context)?;
+        hasher.update(&hash.oid());
+        hasher.update(digest);
+        Ok(hasher.finish())
+    }
+}

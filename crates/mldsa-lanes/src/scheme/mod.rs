@@ -1,0 +1,9 @@
+//! The text of FIPS 204. No `unsafe`, no `cfg(target)`: what differs between CPUs is behind
+//! [`Engine`](crate::backend::Engine).
+
+pub(crate) mod encode;
+pub(crate) mod keygen;
+pub(crate) mod message;
+pub(crate) mod sample;
+pub(crate) mod sign;
+pub(crate) mod verify;

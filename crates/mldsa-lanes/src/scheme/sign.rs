@@ -1,0 +1,222 @@
+//! ML-DSA.Sign_internal (FIPS 204, Algorithm 7).
+
+use crate::backend::Engine;
+use crate::error::Error;
+use crate::kernels::keccak::{Shake256, h};
+use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
+use crate::kernels::rounding::make_hint_any;
+use crate::kernels::sampling::in_ball;
+use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
+use crate::scheme::encode::{self, SigningKeyParts};
+use crate::scheme::sample;
+use crate::trace::{Attempt, Check, Observer};
+
+/// Steps 1 to 5: the private key with everything that does not depend on the message.
+#[derive(Clone)]
+pub(crate) struct Material<P: ParameterSet> {
+    a_hat: P::Matrix,
+    s1_hat: Secret<P::VecL>,
+    s2_hat: Secret<P::VecK>,
+    t0_hat: Secret<P::VecK>,
+    k: Secret<[u8; 32]>,
+    pub(crate) tr: [u8; 64],
+}
+
+impl<P: ParameterSet> Material<P> {
+    /// From skEncode's bytes, of the set's length.
+    pub(crate) fn new<E: Engine>(e: E, sk: &[u8]) -> Self {
+        let parts = SigningKeyParts::of::<P>(sk);
+        let mut material = Self {
+            a_hat: P::Matrix::zero(),
+            s1_hat: Secret::zero(),
+            s2_hat: Secret::zero(),
+            t0_hat: Secret::zero(),
+            k: Secret(encode::array(parts.k, 0)),
+            tr: parts.tr,
+        };
+        parts.read::<P>(
+            material.s1_hat.as_mut(),
+            material.s2_hat.as_mut(),
+            material.t0_hat.as_mut(),
+        );
+        for vector in [
+            material.s1_hat.as_mut(),
+            material.s2_hat.as_mut(),
+            material.t0_hat.as_mut(),
+        ] {
+            for p in vector {
+                e.ntt(p);
+            }
+        }
+        sample::expand_a::<P, E>(e, &parts.rho, &mut material.a_hat);
+        material
+    }
+}
+
+/// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
+struct Workspace<P: ParameterSet> {
+    /// y, then z.
+    z: Secret<P::VecL>,
+    y_hat: Secret<P::VecL>,
+    /// w, then its low part, then low − c·s2, then the hints.
+    low: Secret<P::VecK>,
+    w1: Secret<P::VecK>,
+    c_hat: Secret<[Poly; 1]>,
+    product: Secret<[Poly; 1]>,
+    c_tilde: Secret<[u8; 64]>,
+}
+
+/// Steps 6 to 33. Tries at most `max_attempts` and never more than [`MAX_ATTEMPTS`].
+pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
+    e: E,
+    key: &Material<P>,
+    mu: &[u8; 64],
+    rnd: &[u8; 32],
+    max_attempts: u32,
+    observer: &mut O,
+) -> Result<P::SignatureBytes, Error> {
+    let rho_second = Secret(h::<64>(&[key.k.as_ref(), rnd, mu]));
+    let mut work = Workspace::<P> {
+        z: Secret::zero(),
+        y_hat: Secret::zero(),
+        low: Secret::zero(),
+        w1: Secret::zero(),
+        c_hat: Secret::zero(),
+        product: Secret::zero(),
+        c_tilde: Secret::zero(),
+    };
+    let allowed = max_attempts.min(MAX_ATTEMPTS);
+    for attempt in 0..allowed {
+        // Below 2^16: params.rs asserts MAX_ATTEMPTS · 7 < 2^16.
+        let kappa = (attempt as usize * P::L) as u16;
+        commit(e, key, mu, &rho_second, kappa, &mut work);
+        let accepted = if O::TRACING {
+            check_all(e, key, kappa, &mut work, observer)
+        } else {
+            check(e, key, &mut work)
+        };
+        if accepted {
+            return Ok(encode::signature::<P>(
+                &work.c_tilde[..P::C_TILDE_BYTES],
+                work.z.as_ref(),
+                work.low.as_ref(),
+            ));
+        }
+    }
+    Err(Error::TooManyAttempts { allowed })
+}
+
+/// Steps 11 to 17: y, w, c_tilde and the challenge in the NTT domain.
+fn commit<P: ParameterSet, E: Engine>(
+    e: E,
+    key: &Material<P>,
+    mu: &[u8; 64],
+    rho_second: &[u8; 64],
+    kappa: u16,
+    work: &mut Workspace<P>,
+) {
+    sample::expand_mask::<P, E>(e, rho_second, kappa, work.z.as_mut());
+    for (y, y_hat) in work.z.as_ref().iter().zip(work.y_hat.as_mut()) {
+        *y_hat = *y;
+        e.ntt(y_hat);
+    }
+    let mut hash = Shake256::new().absorb(mu);
+    let mut packed = [0; 192];
+    let rows = key.a_hat.flat().chunks_exact(P::L);
+    let outputs = work.low.as_mut().iter_mut().zip(work.w1.as_mut());
+    for (row, (w, w1)) in rows.zip(outputs) {
+        e.dot(row, work.y_hat.as_ref(), w);
+        e.inverse_ntt(w);
+        e.split::<P>(w, w1);
+        let len = encode::w1::<P>(w1, &mut packed);
+        hash.update(&packed[..len]);
+    }
+    packed.wipe();
+    hash.finish().squeeze(&mut work.c_tilde[..P::C_TILDE_BYTES]);
+    let c_hat = &mut work.c_hat[0];
+    in_ball::<P>(&work.c_tilde[..P::C_TILDE_BYTES], c_hat);
+    e.ntt(c_hat);
+}
+
+/// Steps 18 to 28, one polynomial at a time, ending at the first that fails: r0 first, because
+/// one of its polynomials fails more often than one of z. Which check ended an attempt is public
+/// (FIPS 204, section 3.2 and the proof of the scheme); the values are not.
+fn check<P: ParameterSet, E: Engine>(e: E, key: &Material<P>, work: &mut Workspace<P>) -> bool {
+    let c_hat = &work.c_hat[0];
+    let product = &mut work.product[0];
+    for (s2_hat, low) in key.s2_hat.as_ref().iter().zip(work.low.as_mut()) {
+        e.product(c_hat, s2_hat, product);
+        e.inverse_ntt(product);
+        if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
+            return false;
+        }
+    }
+    for (s1_hat, z) in key.s1_hat.as_ref().iter().zip(work.z.as_mut()) {
+        e.product(c_hat, s1_hat, product);
+        e.inverse_ntt(product);
+        if e.add_center(z, product, P::GAMMA1 - P::BETA) {
+            return false;
+        }
+    }
+    let mut weight = 0;
+    let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
+    for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
+        e.product(c_hat, t0_hat, product);
+        e.inverse_ntt(product);
+        if e.center(product, P::GAMMA2) {
+            return false;
+        }
+        // Both summands are below γ2, so the sum is centered as it is.
+        e.add_center(low, product, i32::MAX);
+        e.make_hint::<P>(low, w1);
+        weight += low.0.iter().sum::<i32>();
+        if weight > P::OMEGA as i32 {
+            return false;
+        }
+    }
+    true
+}
+
+/// The same steps with every check carried out on every polynomial, for a trace.
+fn check_all<P: ParameterSet, E: Engine, O: Observer>(
+    e: E,
+    key: &Material<P>,
+    kappa: u16,
+    work: &mut Workspace<P>,
+    observer: &mut O,
+) -> bool {
+    let c_hat = &work.c_hat[0];
+    let product = &mut work.product[0];
+    let mut attempt = Attempt::new(kappa);
+    for (i, (s1_hat, z)) in key.s1_hat.as_ref().iter().zip(work.z.as_mut()).enumerate() {
+        e.product(c_hat, s1_hat, product);
+        e.inverse_ntt(product);
+        if e.add_center(z, product, P::GAMMA1 - P::BETA) {
+            attempt.fail(Check::Z, i);
+        }
+    }
+    let mut weight = 0;
+    let keys = key.s2_hat.as_ref().iter().zip(key.t0_hat.as_ref());
+    let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
+    for (i, ((s2_hat, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
+        e.product(c_hat, s2_hat, product);
+        e.inverse_ntt(product);
+        if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
+            attempt.fail(Check::R0, i);
+        }
+        e.product(c_hat, t0_hat, product);
+        e.inverse_ntt(product);
+        if e.center(product, P::GAMMA2) {
+            attempt.fail(Check::Ct0, i);
+        }
+        let mut hint = Secret([Poly::zero()]);
+        make_hint_any::<P>(low, product, w1, &mut hint[0]);
+        *low = hint[0];
+        weight += low.0.iter().sum::<i32>();
+        if weight > P::OMEGA as i32 {
+            attempt.fail(Check::Hint, i);
+        }
+    }
+    observer.attempt(attempt);
+    attempt.accepted()
+}

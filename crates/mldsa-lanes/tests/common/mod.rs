@@ -1,0 +1,361 @@
+//! What the test files share. Every test runs on every *subject*: each parameter set on each
+//! backend this machine has, with compact and with expanded keys.
+#![allow(dead_code)] // each test file uses its own part
+
+pub mod acvp;
+pub mod forge;
+pub mod kats;
+
+use mldsa_lanes::{
+    Attempt, Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
+    MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
+};
+use mldsa_oracle as oracle;
+use mldsa_oracle::Params;
+use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
+
+/// The backends of this machine. Fails if `MLDSA_EXPECT_BACKENDS` (names separated by commas)
+/// names one that is missing, so that no machine skips a backend unnoticed.
+pub fn backends() -> Vec<Backend> {
+    let found: Vec<Backend> = Backend::available().collect();
+    let names: Vec<&str> = found.iter().map(|backend| backend.name()).collect();
+    let expected = std::env::var("MLDSA_EXPECT_BACKENDS").unwrap_or_default();
+    for name in expected.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        assert!(names.contains(&name), "backend {name} is expected; this machine has {names:?}");
+    }
+    assert!(names.contains(&"portable"), "the portable backend is missing from {names:?}");
+    found
+}
+
+/// One parameter set on one backend with one form of key.
+#[derive(Clone, Copy)]
+pub struct Subject {
+    pub p: &'static Params,
+    pub backend: Backend,
+    pub expanded: bool,
+}
+
+/// All subjects of one parameter set.
+pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
+    let forms = |backend| [false, true].map(|expanded| Subject { p, backend, expanded });
+    backends().into_iter().flat_map(forms).collect()
+}
+
+/// The subjects of one parameter set with expanded keys only, for tests that need many attempts.
+pub fn expanded_subjects_of(p: &'static Params) -> Vec<Subject> {
+    subjects_of(p).into_iter().filter(|subject| subject.expanded).collect()
+}
+
+/// All subjects.
+pub fn subjects() -> Vec<Subject> {
+    oracle::PARAMETER_SETS.into_iter().flat_map(subjects_of).collect()
+}
+
+/// A signing key of a subject, with its encodings.
+pub struct Key {
+    pub public: Vec<u8>,
+    pub secret: Vec<u8>,
+    pub signer: Box<dyn Signer>,
+}
+
+/// Signing, whatever the set and the form of the key.
+pub trait Signer {
+    fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error>;
+    fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error>;
+    fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error>;
+    fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error>;
+    fn hedged(&self, message: &[u8], context: &[u8], rng: &mut TestRng) -> Result<Vec<u8>, Error>;
+}
+
+/// A signature and the attempts that led to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    pub signature: Vec<u8>,
+    pub trace: Vec<oracle::Attempt>,
+}
+
+/// Verification, whatever the set and the form of the key.
+pub trait Verifier {
+    fn verify(&self, input: &Input<'_>, signature: &[u8]) -> Result<(), Error>;
+    fn verify_pure(&self, message: &[u8], context: &[u8], sig: &[u8]) -> Result<(), Error>;
+    fn tr(&self) -> [u8; 64];
+}
+
+/// The library's attempt as the oracle writes it.
+pub fn attempt(attempt: Attempt) -> oracle::Attempt {
+    let Attempt { kappa, failed, first_failing, .. } = attempt;
+    oracle::Attempt { kappa, failed, first_failing }
+}
+
+fn raw(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Vec<u8> {
+    bytes.as_ref().to_vec()
+}
+
+macro_rules! signer {
+    ($($key:ident)*) => { $(
+        impl<P: ParameterSet> Signer for $key<P> {
+            fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
+                self.sign_input(input, rnd).map(|signature| raw(signature.as_bytes()))
+            }
+            fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
+                let mut trace = Vec::new();
+                let signature = self.sign_traced(input, rnd, |one| trace.push(attempt(one)))?;
+                Ok(Traced { signature: raw(signature.as_bytes()), trace })
+            }
+            fn bounded(
+                &self,
+                input: &Input<'_>,
+                rnd: &[u8; 32],
+                max: u32,
+            ) -> Result<Vec<u8>, Error> {
+                self.sign_bounded(input, rnd, max).map(|signature| raw(signature.as_bytes()))
+            }
+            fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
+                let signature = self.sign_deterministic(message, context)?;
+                Ok(raw(signature.as_bytes()))
+            }
+            fn hedged(
+                &self,
+                message: &[u8],
+                context: &[u8],
+                rng: &mut TestRng,
+            ) -> Result<Vec<u8>, Error> {
+                self.sign(message, context, rng).map(|signature| raw(signature.as_bytes()))
+            }
+        }
+    )* };
+}
+signer!(SigningKey ExpandedSigningKey);
+
+macro_rules! verifier {
+    ($($key:ident)*) => { $(
+        impl<P: ParameterSet> Verifier for $key<P> {
+            fn verify(&self, input: &Input<'_>, signature: &[u8]) -> Result<(), Error> {
+                self.verify_input(input, &Signature::from_bytes(signature)?)
+            }
+            fn verify_pure(
+                &self,
+                message: &[u8],
+                context: &[u8],
+                signature: &[u8],
+            ) -> Result<(), Error> {
+                self.verify(message, context, &Signature::from_bytes(signature)?)
+            }
+            fn tr(&self) -> [u8; 64] {
+                self.tr().to_owned()
+            }
+        }
+    )* };
+}
+verifier!(VerifyingKey ExpandedVerifyingKey);
+
+/// Calls a function that is generic over the parameter set.
+macro_rules! dispatch {
+    ($p:expr, $function:ident($($argument:expr),*)) => {
+        match $p.name {
+            "ML-DSA-44" => $function::<MlDsa44>($($argument),*),
+            "ML-DSA-65" => $function::<MlDsa65>($($argument),*),
+            "ML-DSA-87" => $function::<MlDsa87>($($argument),*),
+            other => panic!("no set is called {other}"),
+        }
+    };
+}
+
+fn key_of<P: ParameterSet>(key: SigningKey<P>, expanded: bool) -> Key {
+    Key {
+        public: raw(key.verifying_key().as_bytes()),
+        secret: raw(key.expanded_bytes()),
+        signer: if expanded { Box::new(key.expand()) } else { Box::new(key) },
+    }
+}
+
+fn key_from_seed<P: ParameterSet>(subject: &Subject, xi: &[u8; 32]) -> Key {
+    key_of::<P>(SigningKey::from_seed_on(subject.backend, xi), subject.expanded)
+}
+
+fn key_from_bytes<P: ParameterSet>(subject: &Subject, sk: &[u8]) -> Result<Key, Error> {
+    Ok(key_of::<P>(SigningKey::from_expanded_bytes_on(subject.backend, sk)?, subject.expanded))
+}
+
+fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn Verifier>, Error> {
+    let key = VerifyingKey::<P>::from_bytes(pk)?.with_backend(subject.backend);
+    Ok(if subject.expanded { Box::new(key.expand()) } else { Box::new(key) })
+}
+
+impl Subject {
+    /// What a failing assertion says of the subject.
+    pub fn label(&self) -> String {
+        let form = if self.expanded { "expanded" } else { "compact" };
+        format!("{} on {} with {form} keys", self.p.name, self.backend.name())
+    }
+
+    /// The key of a seed, derived on this subject's backend.
+    pub fn key(&self, xi: &[u8; 32]) -> Key {
+        dispatch!(self.p, key_from_seed(self, xi))
+    }
+
+    /// The key of an `skEncode` string.
+    pub fn import(&self, sk: &[u8]) -> Result<Key, Error> {
+        dispatch!(self.p, key_from_bytes(self, sk))
+    }
+
+    /// The verifier of a public key.
+    pub fn verifier(&self, pk: &[u8]) -> Result<Box<dyn Verifier>, Error> {
+        dispatch!(self.p, verifier_of(self, pk))
+    }
+
+    /// The verdict on a signature, public keys and signatures of wrong length being refused.
+    pub fn accepts(&self, pk: &[u8], input: &Input<'_>, signature: &[u8]) -> bool {
+        self.verifier(pk).is_ok_and(|verifier| verifier.verify(input, signature).is_ok())
+    }
+}
+
+/// An input that owns its bytes and knows the oracle's μ for it.
+#[derive(Clone, Debug)]
+pub enum Message {
+    Pure { message: Vec<u8>, context: Vec<u8> },
+    PreHash { hash: oracle::PreHash, message: Vec<u8>, context: Vec<u8> },
+    Digest { hash: oracle::PreHash, digest: Vec<u8>, message: Vec<u8>, context: Vec<u8> },
+    Mu([u8; 64]),
+}
+
+impl Message {
+    pub fn input(&self) -> Input<'_> {
+        match self {
+            Message::Pure { message, context } => Input::Pure { message, context },
+            Message::PreHash { hash, message, context } => {
+                Input::PreHash { hash: prehash(*hash), message, context }
+            }
+            Message::Digest { hash, digest, context, .. } => {
+                Input::Digest { hash: prehash(*hash), digest, context }
+            }
+            Message::Mu(mu) => Input::Mu(mu),
+        }
+    }
+
+    /// μ by the oracle; `tr` is the hash of the public key.
+    pub fn mu(&self, tr: &[u8]) -> [u8; 64] {
+        let m_prime = match self {
+            Message::Mu(mu) => return *mu,
+            Message::Pure { message, context } => oracle::pure_m_prime(message, context),
+            Message::PreHash { hash, message, context }
+            | Message::Digest { hash, message, context, .. } => {
+                oracle::hash_m_prime(message, context, *hash)
+            }
+        };
+        oracle::message_representative(tr, &m_prime.expect("a context of at most 255 bytes"))
+    }
+}
+
+/// The library's name of a pre-hash function.
+pub fn prehash(hash: oracle::PreHash) -> mldsa_lanes::PreHash {
+    macro_rules! same {
+        ($($name:ident)*) => {
+            match hash { $(oracle::PreHash::$name => mldsa_lanes::PreHash::$name,)* }
+        };
+    }
+    same!(Sha2_224 Sha2_256 Sha2_384 Sha2_512 Sha2_512_224 Sha2_512_256
+          Sha3_224 Sha3_256 Sha3_384 Sha3_512 Shake128 Shake256)
+}
+
+/// What the oracle says of signing one message.
+pub fn oracle_signature(p: &Params, sk: &[u8], message: &Message, rnd: &[u8; 32]) -> Traced {
+    let mu = message.mu(&oracle::sk_decode(p, sk).tr);
+    let (signature, trace) = oracle::sign_mu(p, sk, &mu, rnd);
+    Traced { signature, trace }
+}
+
+/// A reproducible stream of test data: SHAKE128 of a label.
+pub struct Stream(Shake128Reader);
+
+impl Stream {
+    pub fn new(label: &str) -> Self {
+        let mut hash = Shake128::default();
+        hash.update(label.as_bytes());
+        Stream(hash.finalize_xof())
+    }
+
+    pub fn array<const L: usize>(&mut self) -> [u8; L] {
+        let mut out = [0; L];
+        self.0.read(&mut out);
+        out
+    }
+
+    pub fn bytes(&mut self, length: usize) -> Vec<u8> {
+        let mut out = vec![0; length];
+        self.0.read(&mut out);
+        out
+    }
+
+    /// A number below `bound`; the bias is below 2^-32 for the small bounds of tests.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (u64::from_le_bytes(self.array()) % bound as u64) as usize
+    }
+
+    /// A pure message of up to 300 bytes with a context of `context` bytes.
+    pub fn pure(&mut self, context: usize) -> Message {
+        let length = self.below(300);
+        Message::Pure { message: self.bytes(length), context: self.bytes(context) }
+    }
+}
+
+/// A generator that hands out given bytes, and fails when they are used up.
+pub struct TestRng {
+    bytes: std::collections::VecDeque<u8>,
+}
+
+impl TestRng {
+    pub fn new(bytes: &[u8]) -> Self {
+        TestRng { bytes: bytes.iter().copied().collect() }
+    }
+
+    pub fn left(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+/// The generator has no more bytes.
+#[derive(Debug)]
+pub struct Empty;
+
+impl core::fmt::Display for Empty {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the test generator is empty")
+    }
+}
+
+impl core::error::Error for Empty {}
+
+impl rand_core::TryRng for TestRng {
+    type Error = Empty;
+
+    fn try_next_u32(&mut self) -> Result<u32, Empty> {
+        let mut out = [0; 4];
+        self.try_fill_bytes(&mut out).map(|()| u32::from_le_bytes(out))
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Empty> {
+        let mut out = [0; 8];
+        self.try_fill_bytes(&mut out).map(|()| u64::from_le_bytes(out))
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Empty> {
+        for byte in out {
+            *byte = self.bytes.pop_front().ok_or(Empty)?;
+        }
+        Ok(())
+    }
+}
+
+impl rand_core::TryCryptoRng for TestRng {}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Bytes of a hexadecimal string of either case.
+pub fn unhex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "an odd number of hexadecimal digits");
+    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+}

@@ -1,0 +1,219 @@
+//! Keys, signatures, traces and verdicts equal to those of the literal transcription of FIPS 204,
+//! for random input on every backend, with compact and with expanded keys.
+
+mod common;
+
+use common::{Message, Stream, Traced, oracle_signature, subjects_of};
+use mldsa_lanes::MuHasher;
+use mldsa_oracle as oracle;
+use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
+
+/// Keys per parameter set.
+const KEYS: usize = 24;
+/// Messages per key.
+const MESSAGES: usize = 3;
+
+fn stream(p: &Params, what: &str) -> Stream {
+    Stream::new(&format!("oracle agreement, {what}, {}", p.name))
+}
+
+#[test]
+fn keys_signatures_and_traces() {
+    for p in PARAMETER_SETS {
+        let mut stream = stream(p, "signatures");
+        for _ in 0..KEYS {
+            let seed = stream.array();
+            let (pk, sk) = oracle::keygen(p, &seed);
+            let keys: Vec<_> =
+                subjects_of(p).into_iter().map(|subject| (subject, subject.key(&seed))).collect();
+            for (subject, key) in &keys {
+                assert!(key.public == pk && key.secret == sk, "{}", subject.label());
+            }
+            for number in 0..MESSAGES {
+                let context = stream.below(256);
+                let message = stream.pure(context);
+                let rnd = if number == 0 { [0; 32] } else { stream.array() };
+                let expected = oracle_signature(p, &sk, &message, &rnd);
+                for (subject, key) in &keys {
+                    let at = subject.label();
+                    let traced = key.signer.traced(&message.input(), &rnd);
+                    assert_eq!(traced.as_ref(), Ok(&expected), "{at}");
+                    // Without a trace the library may compute less: same signature?
+                    let signature = key.signer.sign(&message.input(), &rnd).unwrap();
+                    assert_eq!(signature, expected.signature, "{at}");
+                    assert!(subject.accepts(&pk, &message.input(), &signature), "{at}");
+                }
+            }
+        }
+    }
+}
+
+/// A key read back from its `skEncode` bytes signs as the key from the seed does.
+#[test]
+fn imported_keys() {
+    for p in PARAMETER_SETS {
+        let mut stream = stream(p, "import");
+        for _ in 0..4 {
+            let (pk, sk) = oracle::keygen(p, &stream.array());
+            let message = stream.pure(9);
+            let expected = oracle_signature(p, &sk, &message, &[0; 32]);
+            for subject in subjects_of(p) {
+                let key = subject.import(&sk).unwrap();
+                assert!(key.public == pk && key.secret == sk, "{}", subject.label());
+                let traced = key.signer.traced(&message.input(), &[0; 32]);
+                assert_eq!(traced.as_ref(), Ok(&expected), "{}", subject.label());
+            }
+        }
+    }
+}
+
+/// Every length of context that exists.
+#[test]
+fn contexts_of_all_lengths() {
+    for p in PARAMETER_SETS {
+        let mut stream = stream(p, "contexts");
+        let seed = stream.array();
+        let (pk, sk) = oracle::keygen(p, &seed);
+        let subjects: Vec<_> = subjects_of(p).into_iter().map(|s| (s, s.key(&seed))).collect();
+        for length in 0..=255 {
+            let message = stream.pure(length);
+            let expected = oracle_signature(p, &sk, &message, &[0; 32]);
+            let (subject, key) = &subjects[length % subjects.len()];
+            let at = format!("{}: context of {length} bytes", subject.label());
+            let signature = key.signer.sign(&message.input(), &[0; 32]).unwrap();
+            assert_eq!(signature, expected.signature, "{at}");
+            let Message::Pure { message, context } = message else { unreachable!() };
+            assert_eq!(key.signer.deterministic(&message, &context), Ok(signature.clone()), "{at}");
+            let verifier = subject.verifier(&pk).unwrap();
+            assert_eq!(verifier.verify_pure(&message, &context, &signature), Ok(()), "{at}");
+            // A context is bound to the signature: one byte moved to the message is refused.
+            if let Some((first, rest)) = context.split_last() {
+                let moved = [&[*first], &message[..]].concat();
+                assert!(verifier.verify_pure(&moved, rest, &signature).is_err(), "{at}");
+            }
+        }
+    }
+}
+
+/// HashML-DSA with each of its twelve hashes, from the message and from the digest.
+#[test]
+fn prehash_with_all_hashes() {
+    for p in PARAMETER_SETS {
+        let mut stream = stream(p, "prehash");
+        let seed = stream.array();
+        let (pk, sk) = oracle::keygen(p, &seed);
+        for hash in PreHash::ALL {
+            let context = stream.bytes(7);
+            let length = stream.below(500);
+            let message = stream.bytes(length);
+            let digest = hash.digest(&message);
+            let rnd = stream.array();
+            let whole =
+                Message::PreHash { hash, message: message.clone(), context: context.clone() };
+            let digested = Message::Digest { hash, digest, message, context };
+            let expected = oracle_signature(p, &sk, &whole, &rnd);
+            for subject in subjects_of(p) {
+                let at = format!("{} and {}", subject.label(), hash.name());
+                let key = subject.key(&seed);
+                for input in [&whole, &digested] {
+                    let traced = key.signer.traced(&input.input(), &rnd);
+                    assert_eq!(traced.as_ref(), Ok(&expected), "{at}");
+                    assert!(subject.accepts(&pk, &input.input(), &expected.signature), "{at}");
+                }
+                // The same bytes signed purely, or under another hash's name, are another message.
+                let Message::Digest { digest, message, context, .. } = &digested else {
+                    unreachable!()
+                };
+                let pure = Message::Pure { message: message.clone(), context: context.clone() };
+                assert!(!subject.accepts(&pk, &pure.input(), &expected.signature), "{at}");
+                for other in PreHash::ALL {
+                    if other != hash && other.digest(b"").len() == digest.len() {
+                        let other = Message::Digest {
+                            hash: other,
+                            digest: digest.clone(),
+                            message: message.clone(),
+                            context: context.clone(),
+                        };
+                        assert!(!subject.accepts(&pk, &other.input(), &expected.signature), "{at}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// μ computed in pieces, whatever the pieces.
+#[test]
+fn streamed_mu() {
+    let p = &oracle::ML_DSA_65;
+    let mut stream = stream(p, "streamed mu");
+    let (pk, sk) = oracle::keygen(p, &stream.array());
+    let tr: [u8; 64] = oracle::h(&[&pk], 64).try_into().unwrap();
+    for length in [0, 1, 7, 71, 72, 135, 136, 137, 272, 1000, 4097] {
+        let message = stream.bytes(length);
+        let context = stream.bytes(length % 256);
+        let pure = Message::Pure { message: message.clone(), context: context.clone() };
+        for longest in [1, 3, 64, 136, 1000] {
+            let mut hasher = MuHasher::new(&tr, &context).unwrap();
+            let mut rest = &message[..];
+            while !rest.is_empty() {
+                let (piece, tail) = rest.split_at(rest.len().min(stream.below(longest + 1)));
+                hasher.update(piece);
+                rest = tail;
+            }
+            assert_eq!(hasher.finish(), pure.mu(&tr), "{length} bytes in pieces of {longest}");
+        }
+        for hash in PreHash::ALL {
+            let whole =
+                Message::PreHash { hash, message: message.clone(), context: context.clone() };
+            let mut hasher = MuHasher::prehash(&tr, &context, common::prehash(hash)).unwrap();
+            for piece in message.chunks(53) {
+                hasher.update(piece);
+            }
+            assert_eq!(hasher.finish(), whole.mu(&tr), "{length} bytes, {}", hash.name());
+        }
+    }
+    for subject in subjects_of(p) {
+        assert_eq!(subject.verifier(&pk).unwrap().tr(), tr);
+        let message = stream.pure(3);
+        let mu = Message::Mu(message.mu(&tr));
+        let expected = oracle_signature(p, &sk, &message, &[1; 32]);
+        let key = subject.import(&sk).unwrap();
+        assert_eq!(key.signer.traced(&mu.input(), &[1; 32]).as_ref(), Ok(&expected));
+        assert!(subject.accepts(&pk, &mu.input(), &expected.signature));
+    }
+}
+
+/// Signatures altered in one bit, and verdicts equal to the oracle's for each.
+#[test]
+fn altered_signatures() {
+    for p in PARAMETER_SETS {
+        let mut stream = stream(p, "alterations");
+        let (pk, sk) = oracle::keygen(p, &stream.array());
+        let message = stream.pure(4);
+        let Traced { signature, .. } = oracle_signature(p, &sk, &message, &[0; 32]);
+        let mu = message.mu(&oracle::h(&[&pk], 64));
+        let verifiers: Vec<_> =
+            subjects_of(p).into_iter().map(|s| (s, s.verifier(&pk).unwrap())).collect();
+        for _ in 0..100 {
+            let mut altered = signature.clone();
+            // The hint at the end is short; give it a third of the alterations.
+            let hint = p.omega + p.k;
+            let position = match stream.below(3) {
+                0 => altered.len() - 1 - stream.below(hint),
+                _ => stream.below(altered.len()),
+            };
+            altered[position] ^= 1 << stream.below(8);
+            let expected = oracle::verify_mu(p, &pk, &mu, &altered);
+            assert!(!expected, "an altered signature that verifies");
+            for (subject, verifier) in &verifiers {
+                let verdict = verifier.verify(&message.input(), &altered).is_ok();
+                assert_eq!(verdict, expected, "{}: byte {position}", subject.label());
+            }
+        }
+        let other = Stream::new("another message").pure(4);
+        for (_, verifier) in &verifiers {
+            assert!(verifier.verify(&other.input(), &signature).is_err());
+        }
+    }
+}

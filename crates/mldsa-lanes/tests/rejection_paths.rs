@@ -1,0 +1,151 @@
+//! Every way in which an attempt of Algorithm 7 can be rejected, and the trace that reports it.
+//!
+//! The check of c·t0 exists in practice for ML-DSA-44 alone, where about one attempt in 3·10^7
+//! fails it: no test can search for that. The ACVP draft's table of rejection cases (also in
+//! Wycheproof) has five keys and messages that do, and they are used here. For 65 and 87 the check
+//! cannot fail, see `ct0_cannot_fail_for_65_and_87`.
+
+mod common;
+
+use common::kats::{Kat, MANY_ATTEMPTS, REJECTION_PATHS};
+use common::{Message, Stream, Traced, hex, oracle_signature, subjects_of};
+use mldsa_lanes::Error;
+use mldsa_oracle as oracle;
+use mldsa_oracle::{PARAMETER_SETS, PreHash};
+use std::collections::BTreeSet;
+
+const Z: u8 = 1;
+const R0: u8 = 2;
+const CT0: u8 = 4;
+const HINT: u8 = 8;
+
+/// The check that rejects an attempt in FIPS 204's order: z, r0, c·t0, hint. 0 if accepted.
+fn rejected_by(attempt: &oracle::Attempt) -> u8 {
+    [Z, R0, CT0, HINT].into_iter().find(|check| attempt.failed & check != 0).unwrap_or(0)
+}
+
+/// Signs a known answer on all subjects, checks keys, signature and trace, and gives the trace.
+fn check_kat(kat: &Kat) -> Vec<oracle::Attempt> {
+    let p = oracle::by_name(kat.set).unwrap();
+    let seed: [u8; 32] = common::unhex(kat.seed).try_into().unwrap();
+    let (pk, sk) = oracle::keygen(p, &seed);
+    let keys = PreHash::Sha2_256.digest(&[&pk[..], &sk].concat());
+    assert_eq!(hex(&keys), kat.keys);
+    let tr = oracle::h(&[&pk], 64);
+    let message = Message::Mu(oracle::message_representative(&tr, &common::unhex(kat.message)));
+    let expected = oracle_signature(p, &sk, &message, &[0; 32]);
+    assert_eq!(hex(&PreHash::Sha2_256.digest(&expected.signature)), kat.signature);
+    for subject in subjects_of(p) {
+        let key = subject.key(&seed);
+        assert!(key.public == pk && key.secret == sk, "{}", subject.label());
+        let traced = key.signer.traced(&message.input(), &[0; 32]);
+        assert_eq!(traced.as_ref(), Ok(&expected), "{}", subject.label());
+        let signature = key.signer.sign(&message.input(), &[0; 32]);
+        assert_eq!(signature, Ok(expected.signature.clone()), "{}", subject.label());
+        assert!(subject.accepts(&pk, &message.input(), &expected.signature));
+    }
+    expected.trace
+}
+
+/// Each case of the ACVP draft's table 1 takes every path of its parameter set.
+#[test]
+fn acvp_rejection_cases() {
+    for kat in &REJECTION_PATHS {
+        let trace = check_kat(kat);
+        let taken: BTreeSet<u8> = trace.iter().map(rejected_by).collect();
+        let mut expected = BTreeSet::from([0, Z, R0, HINT]);
+        if kat.set == "ML-DSA-44" {
+            expected.insert(CT0);
+        }
+        assert_eq!(taken, expected, "{} {}", kat.set, kat.seed);
+    }
+}
+
+/// Table 2: up to a hundred rejections, so that κ needs its second byte.
+#[test]
+fn acvp_many_attempts() {
+    for (rejections, kat) in &MANY_ATTEMPTS {
+        assert_eq!(check_kat(kat).len(), *rejections, "{} {}", kat.set, kat.seed);
+    }
+}
+
+/// Every combination of failing checks that random input reaches, asserted attempt by attempt.
+#[test]
+fn every_combination() {
+    for p in PARAMETER_SETS {
+        let mut stream = Stream::new(&format!("rejection paths, {}", p.name));
+        let seed = stream.array();
+        let (_, sk) = oracle::keygen(p, &seed);
+        let keys: Vec<_> = subjects_of(p).into_iter().map(|s| (s, s.key(&seed))).collect();
+        let mut seen = BTreeSet::new();
+        let wanted: BTreeSet<u8> =
+            [0, Z, R0, Z | R0, HINT, Z | HINT, R0 | HINT, Z | R0 | HINT].into();
+        let mut signatures = 0;
+        while !wanted.is_subset(&seen) {
+            signatures += 1;
+            assert!(signatures < 2000, "{}: only {seen:?} after {signatures} signatures", p.name);
+            let message = Message::Mu(stream.array());
+            // One subject looks; where it reports something new the others and the oracle agree.
+            let (_, first) = &keys[signatures % keys.len()];
+            let traced = first.signer.traced(&message.input(), &[0; 32]).unwrap();
+            let new: Vec<u8> = traced.trace.iter().map(|attempt| attempt.failed).collect();
+            if new.iter().all(|failed| seen.contains(failed)) {
+                continue;
+            }
+            seen.extend(new);
+            let expected = oracle_signature(p, &sk, &message, &[0; 32]);
+            for (subject, key) in &keys {
+                let traced = key.signer.traced(&message.input(), &[0; 32]).unwrap();
+                assert_eq!(traced, expected, "{}", subject.label());
+            }
+            for attempt in &expected.trace {
+                for (check, first) in attempt.first_failing.into_iter().enumerate() {
+                    let polynomials = if check == 0 { p.l } else { p.k };
+                    let failed = attempt.failed & (1 << check) != 0;
+                    assert_eq!(failed, first != 255);
+                    assert!(!failed || usize::from(first) < polynomials);
+                }
+            }
+        }
+    }
+}
+
+/// ‖c·t0‖∞ <= τ·2^(d-1), which is below γ2 for 65 and 87.
+#[test]
+fn ct0_cannot_fail_for_65_and_87() {
+    let can_fail: Vec<&str> = PARAMETER_SETS
+        .into_iter()
+        .filter(|p| (p.tau as i64) << (oracle::D - 1) >= p.gamma2)
+        .map(|p| p.name)
+        .collect();
+    assert_eq!(can_fail, ["ML-DSA-44"]);
+}
+
+/// The limit counts attempts exactly: one that suffices changes nothing, one less is an error.
+#[test]
+fn attempt_limit() {
+    for p in PARAMETER_SETS {
+        for subject in subjects_of(p) {
+            let mut stream = Stream::new(&format!("attempt limit, {}", p.name));
+            let key = subject.key(&stream.array());
+            let mut lengths = BTreeSet::new();
+            for _ in 0..12 {
+                let message = stream.pure(1);
+                let rnd = stream.array();
+                let Traced { signature, trace } =
+                    key.signer.traced(&message.input(), &rnd).unwrap();
+                let needed = trace.len() as u32;
+                lengths.insert(needed);
+                for enough in [needed, needed + 1, 821] {
+                    let bounded = key.signer.bounded(&message.input(), &rnd, enough);
+                    assert_eq!(bounded.as_ref(), Ok(&signature), "{}", subject.label());
+                }
+                for short in [0, needed / 2, needed - 1] {
+                    let bounded = key.signer.bounded(&message.input(), &rnd, short);
+                    assert_eq!(bounded, Err(Error::TooManyAttempts), "{}", subject.label());
+                }
+            }
+            assert!(lengths.len() > 3, "messages of different numbers of attempts");
+        }
+    }
+}
