@@ -1,0 +1,137 @@
+"""Rejection traces: what each attempt of one deterministic signature failed.
+
+Text form, one word per attempt: ``ok``, or every failing check in FIPS 204's order, each as a
+letter and the index of the first polynomial that fails it: ``z`` (norm of z), ``r`` (norm of
+r0), ``c`` (norm of c t0), ``h`` (hint weight). All checks of an attempt are given, those too
+that a signer would not have reached.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.sets import parameter_set
+
+CHECKS = "zrch"
+"""The checks in FIPS 204's order; check number i has bit 1 << i in `Attempt.failed`."""
+PASSED = 255
+"""Stands in `Attempt.first_failing` for a check that passed."""
+
+_WORD = re.compile(r"(?:z([0-9]+))?(?:r([0-9]+))?(?:c([0-9]+))?(?:h([0-9]+))?", re.ASCII)
+# Larger than any index of any set (k = 8): keeps absurd numbers out of the 8-bit fields.
+_INDEX_LIMIT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt: bitmap of failing checks (1 z, 2 r0, 4 ct0, 8 hint weight; 0 accepted) and,
+    per check, the index of the first failing polynomial (`PASSED` where the check passed)."""
+
+    failed: int
+    first_failing: tuple[int, int, int, int]
+
+    @property
+    def rejection(self) -> str:
+        """Rejection class: ``z``, ``r``, ``h`` (ct0 or hint weight), or ``ok``."""
+        if self.failed & 1:
+            return "z"
+        if self.failed & 2:
+            return "r"
+        return "h" if self.failed else "ok"
+
+    def __str__(self) -> str:
+        words = [f"{c}{i}" for c, i in zip(CHECKS, self.first_failing, strict=True) if i != PASSED]
+        return "".join(words) or "ok"
+
+
+Trace = tuple[Attempt, ...]
+"""The attempts of one signature; the last one, and only that, is accepted."""
+
+
+@lru_cache(maxsize=65536)
+def parse_attempt(word: str) -> Attempt:
+    """Read one word such as ``ok``, ``z0r2`` or ``h3``; LabError if it is not of that form."""
+    if word == "ok":
+        return Attempt(0, (PASSED, PASSED, PASSED, PASSED))
+    match = _WORD.fullmatch(word)
+    if not word or match is None:
+        raise LabError(
+            f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
+            "each with the index of its first failing polynomial"
+        )
+    indexes = [PASSED if text is None else _index(word, text) for text in match.groups()]
+    failed = sum(1 << bit for bit, index in enumerate(indexes) if index != PASSED)
+    return Attempt(failed, (indexes[0], indexes[1], indexes[2], indexes[3]))
+
+
+def _index(word: str, text: str) -> int:
+    if (len(text) > 1 and text[0] == "0") or len(text) > 3 or int(text) >= _INDEX_LIMIT:
+        raise LabError(f"attempt {word[:40]!r}: polynomial index {text[:10]} must be in 0..7")
+    return int(text)
+
+
+def parse_trace(words: Iterable[str], set_name: str | None = None) -> Trace:
+    """Read a trace from its words; with ``set_name`` also check indexes against k and l.
+
+    LabError if a word is malformed, an index is out of range, or the accepted attempt is not
+    the last and only one.
+    """
+    trace = tuple(parse_attempt(word) for word in words)
+    check_trace(trace, set_name)
+    return trace
+
+
+def check_trace(trace: Sequence[Attempt], set_name: str | None = None) -> None:
+    """LabError unless ``trace`` ends in its only accepted attempt and fits the set's k and l."""
+    if not trace:
+        raise LabError("trace: must have at least one attempt")
+    for number, attempt in enumerate(trace):
+        last = number == len(trace) - 1
+        if (attempt.failed == 0) != last:
+            shown = format_trace(trace[: number + 1])
+            raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
+    if set_name is None:
+        return
+    p = parameter_set(set_name)
+    for attempt in trace:
+        for check, index, size in zip(
+            CHECKS, attempt.first_failing, (p.l, p.k, p.k, p.k), strict=True
+        ):
+            if index != PASSED and index >= size:
+                raise LabError(
+                    f"attempt {str(attempt)!r}: index of {check} must be below {size} "
+                    f"for {set_name}"
+                )
+
+
+def format_trace(trace: Iterable[Attempt]) -> str:
+    """The words of a trace, separated by spaces."""
+    return " ".join(str(attempt) for attempt in trace)
+
+
+def class_counts(trace: Iterable[Attempt]) -> tuple[int, int, int]:
+    """Rejected attempts of each class: n_z, n_r, n_h."""
+    n_z = n_r = n_h = 0
+    for attempt in trace:
+        match attempt.rejection:
+            case "z":
+                n_z += 1
+            case "r":
+                n_r += 1
+            case "h":
+                n_h += 1
+            case _:
+                pass
+    return n_z, n_r, n_h
+
+
+def count_matrix(traces: Sequence[Trace]) -> NDArray[np.float64]:
+    """`class_counts` of many traces, shape (traces, 3)."""
+    return np.array([class_counts(t) for t in traces], dtype=np.float64).reshape(len(traces), 3)

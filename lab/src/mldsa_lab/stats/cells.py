@@ -1,0 +1,83 @@
+"""The samples of a record, gathered by cell: one variant, set and operation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.records import Record, Samples
+
+Array = NDArray[np.float64]
+Key = tuple[str, str, str]
+"""Variant id, set, operation."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All samples of one cell, in ticks of the worker's unit per operation.
+
+    ``ticks``, ``round_of``, ``input_of``: (samples,), the latter two as positions in ``rounds``
+    (ascending) and ``inputs`` (ascending ids). ``single_calls``: each sample timed one call.
+    ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
+    left out.
+    """
+
+    rounds: tuple[int, ...]
+    inputs: tuple[int, ...]
+    ticks: Array
+    round_of: NDArray[np.int64]
+    input_of: NDArray[np.int64]
+    single_calls: bool
+    clock: str
+    dropped: int
+
+    def table(self) -> Array:
+        """Median over the passes of each round and input, shape (rounds, inputs); NaN where
+        there is none."""
+        size = len(self.inputs)
+        groups = self.round_of * size + self.input_of
+        order = np.lexsort((self.ticks, groups))
+        ticks = self.ticks[order]
+        present, start, count = np.unique(groups[order], return_index=True, return_counts=True)
+        table = np.full(len(self.rounds) * size, np.nan)
+        table[present] = (ticks[start + (count - 1) // 2] + ticks[start + count // 2]) / 2
+        return table.reshape(len(self.rounds), size)
+
+
+def gather(record: Record, clock: str) -> dict[Key, Cell]:
+    """All cells with at least one usable sample, in the order of the record.
+
+    ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time.
+    """
+    rows: dict[Key, list[Samples]] = defaultdict(list)
+    for samples in record.samples:
+        rows[samples.variant, samples.set, samples.operation].append(samples)
+    cells = {key: _cell(of_cell, clock) for key, of_cell in rows.items()}
+    return {key: cell for key, cell in cells.items() if len(cell.ticks)}
+
+
+def _cell(rows: Sequence[Samples], clock: str) -> Cell:
+    use_cpu = clock == "cpu" and all(row.cpu is not None for row in rows)
+    ticks = np.concatenate(
+        [np.asarray(row.cpu if use_cpu else row.wall, dtype=np.float64) / row.calls for row in rows]
+    )
+    rounds = np.repeat([row.round for row in rows], [len(row.inputs) for row in rows])
+    inputs = np.concatenate([np.asarray(row.inputs, dtype=np.int64) for row in rows])
+    # A clock too coarse to see the call gives 0: no cost, and no logarithm.
+    good = ticks > 0
+    round_ids, round_of = np.unique(rounds[good], return_inverse=True)
+    input_ids, input_of = np.unique(inputs[good], return_inverse=True)
+    return Cell(
+        rounds=tuple(int(r) for r in round_ids),
+        inputs=tuple(int(i) for i in input_ids),
+        ticks=ticks[good],
+        round_of=round_of.astype(np.int64),
+        input_of=input_of.astype(np.int64),
+        single_calls=all(row.calls == 1 for row in rows),
+        clock="cpu" if use_cpu else "wall",
+        dropped=int((~good).sum()),
+    )

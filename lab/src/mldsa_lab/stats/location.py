@@ -1,0 +1,106 @@
+"""Location over rounds: a median, and an interval that assumes no shape of the noise.
+
+The level of a shared machine jumps between modes (an idle or a busy sibling core) and has
+outliers on both sides, so neither means nor minima of rounds repeat; medians do, as long as one
+mode has the majority (docs/methodology.md has the comparison).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+Array = NDArray[np.float64]
+
+# Below this many rounds their correlation in time cannot be told from chance.
+_ROUNDS_FOR_CORRELATION = 8
+_CORRELATION_CAP = 0.8
+
+
+@dataclass(frozen=True)
+class Median:
+    """A median over rounds with standard errors to each side, and their degrees of freedom.
+
+    ``df`` is 0, and the errors are 0, where one value leaves no variation to see.
+    """
+
+    value: float
+    below: float
+    above: float
+    df: int
+
+
+def median_over_rounds(values: Array) -> Median:
+    """Median of ``values`` (rounds,), in the order of time.
+
+    The standard errors come from the order statistics about sqrt(rounds) ranks from the middle,
+    divided by the normal deviate of their exact binomial coverage; each side has its own, so
+    that a second mode on one side does not widen the other. Correlation between neighbouring
+    rounds widens both.
+    """
+    count = len(values)
+    middle = float(np.median(values))
+    if count < 2:
+        return Median(middle, 0.0, 0.0, 0)
+    rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
+    deviate = float(stats.norm.isf(stats.binom.cdf(rank - 1, count, 0.5)))
+    ordered = np.partition(values, (rank - 1, count - rank))
+    below = (middle - float(ordered[rank - 1])) / deviate
+    above = (float(ordered[count - rank]) - middle) / deviate
+    widen = _correlation_factor(values - middle, (below + above) / 2 * math.sqrt(count))
+    return Median(middle, below * widen, above * widen, count - 1)
+
+
+def _correlation_factor(centred: Array, scale: float) -> float:
+    """How much a first-order correlation in time widens the standard error: at least 1."""
+    count = len(centred)
+    if count < _ROUNDS_FOR_CORRELATION or scale <= 0:
+        return 1.0
+    calm = np.clip(centred, -3 * scale, 3 * scale)
+    rho = float(calm[1:] @ calm[:-1]) / float(calm @ calm) + 1 / count  # 1/count: small-sample bias
+    rho = min(max(rho, 0.0), _CORRELATION_CAP)
+    return math.sqrt((1 + rho) / (1 - rho))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A rounds x inputs table taken apart as cost = shape * exp(level).
+
+    ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
+    logarithm of each round's speed, median 0; ``noise``: (inputs,) standard error of
+    log(shape) that the rounds show, 0 with one round.
+    """
+
+    shape: Array
+    level: Array
+    noise: Array
+
+
+def split_levels(costs: Array) -> Levels:
+    """Take apart ``costs`` (rounds, inputs), positive, NaN where missing; every round and every
+    input must have at least one value.
+
+    Two sweeps of a median polish in logarithms: a round's level is the median over its inputs,
+    an input's shape the median over rounds once levels are gone.
+    """
+    logs = np.log(costs)
+    shape = _median(logs, 0)
+    level = np.zeros(len(costs))
+    for _ in range(2):
+        level = _median(logs - shape, 1)
+        shape = _median(logs - level[:, None], 0)
+    centre = float(np.median(level))
+    rest = np.abs(logs - level[:, None] - shape)
+    # 1.2533 sd / sqrt(rounds) is the standard error of a normal median; 1.4826 MAD estimates sd.
+    noise = 1.2533 * 1.4826 * _median(rest, 0) / math.sqrt(len(costs))
+    return Levels(np.exp(shape + centre), level - centre, noise)
+
+
+def _median(values: Array, axis: int) -> Array:
+    if np.isnan(values).any():
+        return np.asarray(np.nanmedian(values, axis=axis), dtype=np.float64)
+    return np.asarray(np.median(values, axis=axis), dtype=np.float64)
