@@ -138,7 +138,7 @@ def estimate_signing(
         cell.inputs,
         line.residual / mean,
         line.variance / mean**2,
-        float(point @ line.spread @ point),
+        float(point @ line.spread @ point) / mean**2,
         line.df,
     )
     interval = combine(mean, level, error / mean, line.df, confidence)
