@@ -1,6 +1,215 @@
 """The command `mldsa-lab`."""
 
+from __future__ import annotations
+
+import secrets
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Literal, NoReturn
+
+import typer
+from rich.console import Console
+
+from mldsa_lab import __version__
+from mldsa_lab.errors import LabError
+from mldsa_lab.present import View, present
+from mldsa_lab.run.bench import DEFAULT_REFERENCE, run_bench
+from mldsa_lab.run.doctor import doctor as run_doctor
+from mldsa_lab.run.material import Sizes
+from mldsa_lab.run.options import DEFAULT, QUICK, Options, parse_operations, parse_seed
+from mldsa_lab.run.screen import Screen
+from mldsa_lab.sets import parse_set_names
+
+EXIT_ERROR = 2
+EXIT_INTERRUPTED = 130
+_DEFAULT_SETS = ("ml-dsa", "classical")
+_MESSAGE_BYTES_MAX = 4 * 1024 * 1024  # a message's hexadecimal line must fit the protocol's 16 MiB
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Measures ML-DSA implementations on inputs whose rejection traces are known.",
+)
+
+ReferenceOption = Annotated[
+    str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
+]
+ClockOption = Annotated[
+    Literal["cpu", "wall"],
+    typer.Option(help="cpu: the thread's own time where a worker gives it; or wall."),
+]
+ConfidenceOption = Annotated[
+    float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"mldsa-lab {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Measures ML-DSA implementations on inputs whose rejection traces are known."""
+
+
+@app.command()
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
+    ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(help="44, 65, 87, ml-dsa, classical, or full names.", metavar="NAMES"),
+    ] = None,
+    operations: Annotated[
+        list[str] | None, typer.Option(help="keygen, sign, verify.", metavar="NAMES")
+    ] = None,
+    implementations: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Implementations or variant ids, wildcards allowed: mldsa-lanes, *:expanded.",
+            metavar="NAMES",
+        ),
+    ] = None,
+    workers: Annotated[
+        list[str] | None, typer.Option(help="Workers of the registry.", metavar="NAMES")
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Rounds to measure, instead of a time.", min=1)
+    ] = None,
+    message_bytes: Annotated[
+        int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
+    ] = 32,
+    reference: ReferenceOption = DEFAULT_REFERENCE,
+    clock: ClockOption = "cpu",
+    confidence: ConfidenceOption = 0.95,
+    seed: Annotated[
+        str | None,
+        typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
+    ] = Path("out"),
+    json_path: JsonOption = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
+    ] = 120.0,
+    registry: Annotated[
+        Path | None,
+        typer.Option(help="Measure the workers of this registry file instead of the tree's own."),
+    ] = None,
+) -> None:
+    """Build the workers, check that they are correct, measure them, and show the result."""
+    console = Console()
+    options = Options(
+        sets=parse_set_names(sets or _DEFAULT_SETS),
+        operations=parse_operations(operations or ("keygen", "sign", "verify")),
+        implementations=_words(implementations),
+        workers=_words(workers),
+        profile=QUICK if quick else DEFAULT,
+        rounds=rounds,
+        sizes=Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes),
+        reference=reference,
+        clock=clock,
+        confidence=confidence,
+        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+        timeout=timeout,
+        out=out,
+        registry=registry,
+    )
+    outcome = run_bench(options, Screen(console))
+    folder = outcome.record.parent
+    page = None if no_page else folder / "report.html"
+    if outcome.samples:
+        console.print()
+        table = json_path or folder / "table.json"
+        view = View(reference, clock, confidence)
+        present([outcome.record], view, console, page=page, json_path=table)
+        if page is not None:
+            _path(console, "page", page)
+        _path(console, "table", table)
+    _path(console, "record", outcome.record)
+    if outcome.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@app.command()
+def report(
+    records: Annotated[list[Path], typer.Argument(help="Records of earlier runs.")],
+    page: Annotated[
+        Path | None, typer.Option(help="The page; by default report.html beside the first record.")
+    ] = None,
+    json_path: JsonOption = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    reference: ReferenceOption = DEFAULT_REFERENCE,
+    clock: ClockOption = "cpu",
+    confidence: ConfidenceOption = 0.95,
+) -> None:
+    """Show records again: table, page and rows, from the records alone."""
+    console = Console()
+    target = None if no_page else page or records[0].parent / "report.html"
+    view = View(reference, clock, confidence)
+    present(records, view, console, page=target, json_path=json_path)
+    if target is not None:
+        _path(console, "page", target)
+    if json_path is not None:
+        _path(console, "table", json_path)
+
+
+@app.command()
+def doctor(
+    registry: Annotated[
+        Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")
+    ] = None,
+) -> None:
+    """Say which workers can run here, and what each missing one needs."""
+    if not run_doctor(Console(), registry):
+        raise typer.Exit(1)
+
+
+def _words(values: list[str] | None) -> tuple[str, ...]:
+    """Names given by repeated options or with commas."""
+    return tuple(part.strip() for value in values or () for part in value.split(",") if part)
+
+
+def _path(console: Console, title: str, path: Path) -> None:
+    console.print(f"[bold]{title:<10}[/] {path}", highlight=False, soft_wrap=True)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
 
 def main() -> None:
-    """Run the command line."""
-    raise SystemExit("not finished")
+    """Run the command line; errors are one line on standard error and exit status 2."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        status = app(standalone_mode=False)
+    except (LabError, typer.TyperException) as error:
+        text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        if text:  # none where the help was printed for want of a command
+            print(f"mldsa-lab: error: {text}", file=sys.stderr)
+        status = EXIT_ERROR
+    except (KeyboardInterrupt, typer.Abort):
+        print("mldsa-lab: interrupted", file=sys.stderr)
+        status = EXIT_INTERRUPTED
+    raise SystemExit(status)
+
+
+if __name__ == "__main__":
+    main()

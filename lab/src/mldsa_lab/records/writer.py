@@ -6,7 +6,7 @@ import json
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records.rows import Row
@@ -28,23 +28,27 @@ def _plain(value: object) -> Any:
 
 
 class RecordWriter:
-    """Appends rows to a new record file; each line is flushed before `write` returns."""
+    """Appends rows to a new record file; each line is with the system before `write` returns.
+
+    A line goes out in one unbuffered write, so that an interrupt cannot leave half of one behind.
+    """
 
     def __init__(self, path: Path) -> None:
         """Create `path`; LabError if it exists or cannot be written."""
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: IO[str] = path.open("x", encoding="utf-8")
+            self._file = path.open("xb", buffering=0)
         except OSError as error:
             raise LabError(f"record {path}: cannot create it: {error.strerror}") from None
 
     def write(self, row: Row) -> None:
         """Append one line."""
         text = json.dumps(to_json(row), separators=(",", ":"), allow_nan=False)
+        data = memoryview(f"{text}\n".encode())
         try:
-            self._file.write(text + "\n")
-            self._file.flush()
+            while data:
+                data = data[self._file.write(data) :]
         except OSError as error:
             raise LabError(f"record {self.path}: cannot write: {error.strerror}") from None
 

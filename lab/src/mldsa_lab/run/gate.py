@@ -6,8 +6,9 @@ NIST's known answers, the literal reference, and another implementation that has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Gate, InputRow, Variant
@@ -46,10 +47,10 @@ def examine_reference(reference: Reference, fleet: Fleet, set_name: str) -> None
 
 def examine(
     fleet: Fleet,
-    reference: Reference,
+    reference: Reference | None,
     variants: Iterable[Variant],
-    materials: dict[str, Material],
-    classical: dict[str, Sequence[InputRow]],
+    materials: Mapping[str, Material],
+    classical: Mapping[str, Sequence[InputRow]],
     peers: Sequence[str],
     on_step: Callable[[Variant, str], None],
 ) -> Verdicts:
@@ -62,11 +63,11 @@ def examine(
     exams: dict[tuple[str, str], Examination] = {}
     listed = list(variants)
 
-    def guarded(exam: Examination, checks: Callable[[Examination], None]) -> None:
+    def guarded(exam: Examination, checks: Callable[[], None]) -> None:
         if exam.variant.id in verdicts.faults:
             return
         try:
-            checks(exam)
+            checks()
         except GateFault as fault:
             text = f"{fault.check}: {fault.fault.rule}"
             verdicts.faults[exam.variant.id] = (exam.set_name, text)
@@ -81,12 +82,11 @@ def examine(
                 on_step(variant, set_name)
                 exam = Examination(fleet.station(variant.id), variant, set_name)
                 exams[variant.id, set_name] = exam
-                if set_name in materials:
+                if reference is not None and set_name in materials:
                     material = materials[set_name]
-                    guarded(exam, lambda e, m=material: gate_checks.ml_dsa(e, m, reference))  # type: ignore[misc]
+                    guarded(exam, partial(gate_checks.ml_dsa, exam, material, reference))
                 else:
-                    rows = classical[set_name]
-                    guarded(exam, lambda e, r=rows: gate_checks.classical(e, r))  # type: ignore[misc]
+                    guarded(exam, partial(gate_checks.classical, exam, classical[set_name]))
 
     # Only now: a peer must have passed, so that a wrong one casts no doubt on the right ones.
     sound = {key for key, exam in exams.items() if exam.passed}
@@ -97,9 +97,8 @@ def examine(
                 exam.skip("cross-verification", "no other implementation has passed")
                 continue
             on_step(exam.variant, set_name)
-            material = materials[set_name]
             other = Examination(fleet.station(peer.id), peer, set_name)
-            guarded(exam, lambda e, m=material, o=other: gate_checks.cross(e, o, m))  # type: ignore[misc]
+            guarded(exam, partial(gate_checks.cross, exam, other, materials[set_name]))
 
     for (variant_id, set_name), exam in exams.items():
         broke = verdicts.faults.get(variant_id)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import CLASSICAL_SETS, PARAMETER_SETS
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
@@ -17,9 +18,6 @@ DIGEST_BYTES = 32  # SHA-256
 
 UNITS = ("ns", "cycles", "instructions")
 OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
-TIMED_OPERATIONS = ("keygen", "sign", "verify")
-ML_DSA_SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
-CLASSICAL_SETS = ("Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "RSA-2048-PSS")
 
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature")
 
@@ -267,7 +265,7 @@ def _variant(identity: str, values: dict[str, str]) -> Variant:
     if identity != expected:
         raise ProtocolError(f"{where}: its name must be implementation:backend:key, {expected}")
     _one_of(given["family"], ("ml-dsa", "classical"), f"{where}: family")
-    allowed = ML_DSA_SETS if given["family"] == "ml-dsa" else CLASSICAL_SETS
+    allowed = tuple(PARAMETER_SETS) if given["family"] == "ml-dsa" else CLASSICAL_SETS
     _one_of(given["rnd"], ("given", "zero", "none"), f"{where}: rnd")
     _one_of(given["context"], ("yes", "no"), f"{where}: context")
     _one_of(given["mode"], ("single", "batch"), f"{where}: mode")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
@@ -34,7 +35,7 @@ _CALLS_MAX = 100_000
 T = TypeVar("T")
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Cell:
     """One variant, set and operation, with its inputs and the digests that must come out.
 
@@ -154,20 +155,20 @@ class Bench:
         for cell in self.schedule.order(0):
             if cell in self.schedule.cells:
                 on_cell(cell)
-                self._guarded(cell, None, lambda c=cell: self._calibrate(c))  # type: ignore[misc]
+                self._guarded(cell, None, partial(self._calibrate, cell))
 
-    def round(self, number: int, on_cell: Callable[[Cell], None]) -> None:
-        """Visit every cell once."""
+    def round(self, number: int, on_cell: Callable[[Cell, float], None]) -> None:
+        """Visit every cell once; `on_cell` gets each and the part of the round behind it."""
         self._write(Load(number, load1()))
-        for turn, cell in enumerate(self.schedule.order(number)):
+        order = self.schedule.order(number)
+        for turn, cell in enumerate(order):
             # Another cell's fault may have left this one out meanwhile.
             if cell in self.schedule.cells:
-                on_cell(cell)
-                self._guarded(
-                    cell,
-                    number,
-                    lambda c=cell, t=turn: self._write(self._measured(c, number, t)),  # type: ignore[misc]
-                )
+                on_cell(cell, turn / len(order))
+                self._guarded(cell, number, partial(self._visit, cell, number, turn))
+
+    def _visit(self, cell: Cell, number: int, turn: int) -> None:
+        self._write(self._measured(cell, number, turn))
 
     def _guarded(self, cell: Cell, number: int | None, action: Callable[[], None]) -> None:
         try:

@@ -1,34 +1,18 @@
-"""A running worker process, and the requests of `workers/PROTOCOL.md` as methods.
-
-All three pipes are served by one selector loop in the caller's thread, so neither side can block
-the other however much is written, and the lab's process sleeps while a worker measures.
-"""
+"""A running worker, with the requests of `workers/PROTOCOL.md` as methods."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
-import selectors
-import signal
-import subprocess
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.run import protocol
+from mldsa_lab.run.channel import Channel
 from mldsa_lab.run.protocol import Announcement, JobInput, Output, ProtocolError, Sample
-
-_CHUNK_BYTES = 1 << 18
-_STDERR_KEPT_BYTES = 16 * 1024
-_STDERR_SHOWN_LINES = 5
-_STDERR_SHOWN_CHARACTERS = 400
-_POLL_S = 1.0  # notices a dead worker whose children still hold its pipes open
-_EXIT_WAIT_S = 5.0
 
 
 class WorkerFault(LabError):
@@ -77,21 +61,13 @@ class Worker:
     process group and leaves no zombie; afterwards every request raises WorkerFault.
     """
 
-    def __init__(self, name: str, process: subprocess.Popen[bytes], limits: Limits) -> None:
+    def __init__(self, name: str, channel: Channel, limits: Limits) -> None:
         self.name = name
         self.limits = limits
         self.announcement: Announcement | None = None
-        self._process = process
+        self._channel = channel
         self._jobs: dict[int, _Job] = {}
-        self._received = bytearray()  # standard output not yet taken as lines
-        self._searched = 0  # bytes of _received known to hold no line end
-        self._stderr = bytearray()
-        self._output_open = True
-        self._stderr_open = True
         self._ended: str | None = None  # why the worker is gone
-        for stream in (process.stdin, process.stdout, process.stderr):
-            assert stream is not None
-            os.set_blocking(stream.fileno(), False)
 
     @classmethod
     def start(
@@ -107,20 +83,12 @@ class Worker:
 
         `env` is added to this process's environment. Raises WorkerFault if it cannot be started.
         """
+        limits = limits or Limits()
         try:
-            process = subprocess.Popen(
-                list(argv),
-                cwd=cwd,
-                env=None if env is None else {**os.environ, **env},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,
-            )
+            channel = Channel(argv, cwd=cwd, env=env, line_bytes=limits.line_bytes)
         except (OSError, ValueError) as error:
             raise WorkerFault(name, "start", f"cannot run {argv[0]}: {error}") from None
-        return cls(name, process, limits or Limits())
+        return cls(name, channel, limits)
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +106,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._channel.pid
 
     @property
     def alive(self) -> bool:
@@ -148,14 +116,7 @@ class Worker:
     @property
     def stderr_tail(self) -> str:
         """The last lines of the worker's standard error, joined by ` | `."""
-        text = self._stderr.decode("utf-8", "replace")
-        lines = [re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip() for line in text.splitlines()]
-        shown = " | ".join([line for line in lines if line][-_STDERR_SHOWN_LINES:])
-        return (
-            shown
-            if len(shown) <= _STDERR_SHOWN_CHARACTERS
-            else "…" + shown[-_STDERR_SHOWN_CHARACTERS:]
-        )
+        return self._channel.stderr_tail
 
     # --- requests -------------------------------------------------------------------------------
 
@@ -270,8 +231,8 @@ class Worker:
         self._acknowledged(f"forget {job}", f"forget {job}\n".encode(), f"done {job}", limit)
         self._jobs.pop(job, None)
 
-    def raw(self, text: str, last: Callable[[str], bool], *, timeout: float) -> list[str]:
-        """Sends the text as it is and returns the lines up to the first for which `last` holds.
+    def raw(self, text: bytes, last: Callable[[str], bool], *, timeout: float) -> list[str]:
+        """Sends the bytes as they are and returns the lines up to the first for which `last` holds.
 
         For the conformance checks, which ask what a well-behaved client never would. An `error`
         line raises WorkerRefusal as in every request.
@@ -282,9 +243,9 @@ class Worker:
             lines.append(line)
             return last(line)
 
-        label = protocol.quote(text.partition("\n")[0])
+        label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
         with self._guarded(label):
-            self._exchange(label, text.encode(), take, timeout)
+            self._exchange(label, text, take, timeout)
         return lines
 
     def quit(self) -> None:
@@ -299,13 +260,7 @@ class Worker:
         """Kills the worker's process group and reaps the worker. May be called at any time."""
         if self._ended is None:
             self._ended = "the worker was ended"
-        self._kill_group()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_EXIT_WAIT_S)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        self._channel.kill()
 
     # --- the parts ------------------------------------------------------------------------------
 
@@ -356,174 +311,28 @@ class Worker:
 
     def _fault(self, request: str, rule: str) -> WorkerFault:
         """Ends the worker, and the fault that says why."""
-        with contextlib.suppress(OSError):
-            self._read_stderr()
         self._ended = f"ended by an earlier fault: {rule}"
+        tail = self.stderr_tail
         self.kill()
-        if tail := self.stderr_tail:
+        if tail:
             rule += f"; its standard error: {tail}"
         return WorkerFault(self.name, request, rule)
 
     def _exchange(
         self, request: str, text: bytes, take: Callable[[str], bool], limit: float
     ) -> None:
-        """Sends the text and hands each reply line to `take` until it returns True."""
-        self._refuse_unasked()
-        deadline = time.monotonic() + limit
-        pending = memoryview(text)
-        with selectors.DefaultSelector() as selector:
-            self._register(selector)
-            if pending:
-                selector.register(_stream(self._process.stdin), selectors.EVENT_WRITE)
-            while True:
-                for line in self._lines():
-                    if pending:
-                        raise ProtocolError(
-                            f"answered before the request's end: {protocol.quote(line)}"
-                        )
-                    if line == "error" or line.startswith("error "):
-                        raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
-                    if take(line):
-                        return
-                if not self._output_open:
-                    raise ProtocolError(self._exit_text())
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise ProtocolError(f"no whole reply within {limit:g} s")
-                events = selector.select(min(left, _POLL_S))
-                if not events and self._exited():
-                    self._output_open = False
-                for key, _ in events:
-                    pending = self._serve(selector, key.fileobj, pending)
+        def take_or_refuse(line: str) -> bool:
+            if line == "error" or line.startswith("error "):
+                raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
+            return take(line)
 
-    def _register(self, selector: selectors.BaseSelector) -> None:
-        if self._output_open:
-            selector.register(_stream(self._process.stdout), selectors.EVENT_READ)
-        if self._stderr_open:
-            selector.register(_stream(self._process.stderr), selectors.EVENT_READ)
-
-    def _serve(
-        self, selector: selectors.BaseSelector, stream: object, pending: memoryview
-    ) -> memoryview:
-        if stream is self._process.stdout:
-            self._read_output()
-            if not self._output_open:
-                selector.unregister(_stream(self._process.stdout))
-        elif stream is self._process.stderr:
-            self._read_stderr()
-            if not self._stderr_open:
-                selector.unregister(_stream(self._process.stderr))
-        else:
-            stdin = _stream(self._process.stdin)
-            try:
-                pending = pending[os.write(stdin.fileno(), pending[:_CHUNK_BYTES]) :]
-            except BlockingIOError:
-                return pending
-            except OSError:  # it closed its input: its output or its status will say why
-                selector.unregister(stdin)
-                return pending
-            if not pending:
-                selector.unregister(stdin)
-        return pending
-
-    def _read_output(self) -> None:
-        data = _read(_stream(self._process.stdout))
-        if data is None:
-            return
-        self._output_open = bool(data)
-        self._received += data
-
-    def _read_stderr(self) -> None:
-        data = _read(_stream(self._process.stderr))
-        if data is None:
-            return
-        self._stderr_open = bool(data)
-        self._stderr += data
-        del self._stderr[:-_STDERR_KEPT_BYTES]
-
-    def _lines(self) -> Iterator[str]:
-        """Takes the whole lines out of what was received."""
-        while True:
-            end = self._received.find(b"\n", self._searched)
-            length = len(self._received) if end < 0 else end
-            if length > self.limits.line_bytes:
-                raise ProtocolError(f"a line is longer than {self.limits.line_bytes} bytes")
-            if end < 0:
-                self._searched = length
-                return
-            line = bytes(self._received[:end])
-            del self._received[: end + 1]
-            self._searched = 0
-            yield protocol.decode_line(line)
-
-    def _refuse_unasked(self) -> None:
-        """A worker never speaks unasked: whatever is there before a request is out of step."""
-        if self._output_open:
-            self._read_output()
-        if self._received:
-            line = bytes(self._received).partition(b"\n")[0].decode("utf-8", "replace")
-            raise ProtocolError(f"the worker spoke unasked: {protocol.quote(line)}")
-
-    def _exited(self) -> bool:
-        """Whether the worker has ended; where the system can, without reaping it."""
-        if not hasattr(os, "waitid"):
-            return self._process.poll() is not None
-        try:
-            found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return True
-        return found is not None
-
-    def _exit_text(self) -> str:
-        deadline = time.monotonic() + _EXIT_WAIT_S
-        while not self._exited():
-            if time.monotonic() > deadline:
-                return "it closed its standard output but did not end"
-            time.sleep(0.01)
-        with contextlib.suppress(OSError):
-            self._read_stderr()
-        self._kill_group()
-        return f"the worker ended with {_status(self._process.wait())} before its reply was whole"
-
-    def _kill_group(self) -> None:
-        # Once the leader is reaped its id may belong to another group.
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        self._channel.exchange(text, take_or_refuse, limit)
 
     def _leave(self, request: str, text: bytes) -> None:
         with self._guarded(request):
-            self._refuse_unasked()
-            stdin = _stream(self._process.stdin)
-            with contextlib.suppress(OSError):
-                if text:
-                    os.write(stdin.fileno(), text)  # five bytes into an empty pipe
-                stdin.close()
-            self._drain(self.limits.quit)
-            if self._received:
-                raise ProtocolError("the worker spoke after it was told to end")
-            self._kill_group()
-            status = self._process.wait()
-            if status != 0:
-                raise ProtocolError(f"the worker ended with {_status(status)} instead of status 0")
+            self._channel.leave(text, self.limits.quit)
         self._ended = f"the worker was told to end by {request}"
         self.kill()
-
-    def _drain(self, limit: float) -> None:
-        """Reads until the worker has ended."""
-        deadline = time.monotonic() + limit
-        with selectors.DefaultSelector() as selector:
-            self._register(selector)
-            while not self._exited():
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    raise ProtocolError(f"the worker did not end within {limit:g} s")
-                if not selector.get_map():
-                    time.sleep(0.01)
-                for key, _ in selector.select(min(left, 0.05)) if selector.get_map() else []:
-                    self._serve(selector, key.fileobj, memoryview(b""))
-        if self._output_open:
-            self._read_output()
 
 
 def _in_order(number: int, inputs: tuple[int, ...], position: int, total: int) -> None:
@@ -532,24 +341,3 @@ def _in_order(number: int, inputs: tuple[int, ...], position: int, total: int) -
     expected = inputs[position % len(inputs)]
     if number != expected:
         raise ProtocolError(f"inputs must be answered in order: expected {expected}, got {number}")
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # all three are pipes
-    return stream
-
-
-def _read(stream: IO[bytes]) -> bytes | None:
-    """What is there to read: empty at the end of the stream, None where there is nothing yet."""
-    try:
-        return os.read(stream.fileno(), _CHUNK_BYTES)
-    except BlockingIOError:
-        return None
-
-
-def _status(status: int) -> str:
-    if status >= 0:
-        return f"status {status}"
-    with contextlib.suppress(ValueError):
-        return f"signal {signal.Signals(-status).name}"
-    return f"signal {-status}"

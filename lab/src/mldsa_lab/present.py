@@ -1,0 +1,100 @@
+"""From records to what a person reads: the table, the page, the rows as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.report.page import write_page
+from mldsa_lab.report.table import print_table
+from mldsa_lab.stats.summary import Summary, summarise
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """How to look at records: the reference of ratios, the clock, the confidence of intervals."""
+
+    reference: str
+    clock: str
+    confidence: float
+
+
+def load(paths: Sequence[Path], view: View) -> list[tuple[Record, Summary]]:
+    """Read and summarise records; LabError for the first that cannot be."""
+    loaded = []
+    for path in paths:
+        record = read_record(path)
+        try:
+            summary = summarise(
+                record, reference=view.reference, clock=view.clock, confidence=view.confidence
+            )
+        except LabError as error:
+            raise LabError(f"{path}: {error}") from None
+        loaded.append((record, summary))
+    return loaded
+
+
+def present(
+    paths: Sequence[Path],
+    view: View,
+    console: Console,
+    *,
+    page: Path | None,
+    json_path: Path | None,
+) -> list[tuple[Record, Summary]]:
+    """Print the table of each record and write the files asked for, each whole or not at all."""
+    loaded = load(paths, view)
+    for path, (record, summary) in zip(paths, loaded, strict=True):
+        if len(paths) > 1:
+            console.rule(str(path))
+        for warning in record.warnings:
+            console.print(f"[yellow]note:[/] {warning}", highlight=False, soft_wrap=True)
+        print_table(summary, record, console)
+    if json_path is not None:
+        rows = [row.as_dict() for _, summary in loaded for row in summary.rows]
+        text = json.dumps(rows, indent=1, allow_nan=False) + "\n"
+        write_whole(json_path, lambda target: target.write_text(text, encoding="utf-8"))
+    if page is not None:
+        write_whole(page, lambda target: write_page(loaded, target))
+    return loaded
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Have `write` make a file beside `path` and put it in its place only when it is whole.
+
+    LabError if the file cannot be written; an earlier file at `path` is kept then.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
+        )
+        os.close(handle)
+    except OSError as error:
+        raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
+    temporary = Path(name)
+    try:
+        write(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _umask() -> int:
+    """The process's mask for new files, which can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

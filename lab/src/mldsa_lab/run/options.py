@@ -1,0 +1,124 @@
+"""What a run is asked to do, and which variants that means."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Variant
+from mldsa_lab.run.material import REFERENCE, Sizes
+from mldsa_lab.sets import OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How much to measure: rounds go on until `seconds` have passed, but at least `rounds_min`."""
+
+    name: str
+    seconds: float
+    rounds_min: int
+
+
+QUICK = Profile("quick", 35.0, 5)
+DEFAULT = Profile("default", 270.0, 10)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `mldsa-lab bench`; empty `implementations` and `workers` mean the default."""
+
+    sets: tuple[str, ...]
+    operations: tuple[str, ...]
+    implementations: tuple[str, ...]
+    workers: tuple[str, ...]
+    profile: Profile
+    rounds: int | None
+    sizes: Sizes
+    reference: str
+    clock: str
+    confidence: float
+    seed: bytes
+    timeout: float
+    out: Path
+    registry: Path | None = None
+
+    def as_record(self) -> dict[str, Any]:
+        """The options as they stand in a record; paths of this machine are left out."""
+        return {
+            "sets": list(self.sets),
+            "operations": list(self.operations),
+            "implementations": list(self.implementations),
+            "workers": list(self.workers),
+            "rounds": self.rounds,
+            "seconds": None if self.rounds is not None else self.profile.seconds,
+            "design_inputs": self.sizes.design,
+            "random_inputs": self.sizes.random,
+            "pool": self.sizes.pool,
+            "message_bytes": self.sizes.message_bytes,
+            "reference": self.reference,
+            "clock": self.clock,
+            "confidence": self.confidence,
+            "timeout": self.timeout,
+        }
+
+
+def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
+    """Operations in canonical order; LabError names an unknown one."""
+    chosen = {part.strip().lower() for text in words for part in text.split(",")}
+    for name in sorted(chosen - set(OPERATIONS)):
+        raise LabError(f"unknown operation {name!r}: known are {', '.join(OPERATIONS)}")
+    return tuple(name for name in OPERATIONS if name in chosen)
+
+
+def parse_seed(text: str) -> bytes:
+    """The run's 32 bytes: 64 hexadecimal digits as they are, any other text by its SHA-256."""
+    if re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        return bytes.fromhex(text)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def select(
+    variants: Sequence[Variant], patterns: Sequence[str], sets: Sequence[str]
+) -> list[Variant]:
+    """The variants to measure, those of an implementation together.
+
+    A pattern is an implementation, a variant id, or either with the wildcards * ? []. Without
+    patterns all are taken but the correctness reference, and classical ones only if a set of
+    theirs is asked for. LabError for a pattern that fits none.
+    """
+    chosen: list[Variant] = []
+    if not patterns:
+        chosen = [v for v in variants if v.implementation != REFERENCE]
+    for pattern in (part.strip() for text in patterns for part in text.split(",")):
+        found = [
+            v
+            for v in variants
+            if fnmatchcase(v.implementation, pattern) or fnmatchcase(v.id, pattern)
+        ]
+        if not found:
+            known = ", ".join(dict.fromkeys(v.implementation for v in variants))
+            raise LabError(
+                f"unknown implementation {pattern!r}: it fits no implementation or variant id; "
+                f"known are {known}"
+            )
+        chosen += [v for v in found if v not in chosen]
+    usable = [v for v in chosen if set(v.sets) & set(sets)]
+    if not usable:
+        raise LabError(
+            f"nothing to measure: none of the chosen implementations has {' or '.join(sets)}"
+        )
+    return usable
+
+
+def known_reference(reference: str, variants: Sequence[Variant]) -> None:
+    """LabError unless the reference for ratios is an implementation or variant of this run."""
+    names = [v.implementation for v in variants] + [v.id for v in variants]
+    if reference not in names:
+        known = ", ".join(dict.fromkeys(v.implementation for v in variants))
+        raise LabError(f"unknown reference {reference!r}: this run measures {known}")

@@ -1,0 +1,127 @@
+"""The order of rounds, the choice of variants, and the words of the command line."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Variant
+from mldsa_lab.run.options import parse_operations, parse_seed, select
+from mldsa_lab.run.rounds import Cell, Schedule
+from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
+
+
+def variant(identity: str, sets: tuple[str, ...] = tuple(PARAMETER_SETS)) -> Variant:
+    implementation, backend, key = identity.split(":")
+    return Variant(
+        id=identity,
+        implementation=implementation,
+        version="1",
+        backend=backend,
+        key=key,
+        family="classical" if sets[0] in CLASSICAL_SETS else "ml-dsa",
+        sets=sets,
+        operations=("keygen", "sign", "verify"),
+        rnd="given",
+        context=True,
+    )
+
+
+VARIANTS = [
+    variant("mldsa-lanes:avx2:compact"),
+    variant("mldsa-lanes:avx2:expanded"),
+    variant("aws-lc:native:compact"),
+    variant("mldsa-oracle:literal:compact"),
+    variant("dalek:native:compact", ("Ed25519",)),
+]
+
+
+def schedule() -> Schedule:
+    cells = [
+        Cell(v, name, operation, [], {}, random=False)
+        for name in ("ML-DSA-44", "ML-DSA-65")
+        for operation in ("keygen", "sign", "verify")
+        for v in VARIANTS[:4]
+    ]
+    return Schedule(cells)
+
+
+def test_every_round_visits_every_cell_once() -> None:
+    s = schedule()
+    for number in range(30):
+        order = s.order(number)
+        assert len(order) == len(s.cells)
+        assert {id(c) for c in order} == {id(c) for c in s.cells}
+
+
+def test_variants_of_a_group_stay_neighbours() -> None:
+    s = schedule()
+    for number in range(30):
+        groups = [(c.set_name, c.operation) for c in s.order(number)]
+        changes = sum(a != b for a, b in itertools.pairwise(groups))
+        assert changes == 5
+
+
+def test_each_variant_has_each_place_equally_often() -> None:
+    """Over 2 x 4 rounds every variant of a group of 4 is twice at each place of the group."""
+    s = schedule()
+    places: Counter[tuple[str, int]] = Counter()
+    for number in range(8):
+        group = [c for c in s.order(number) if (c.set_name, c.operation) == ("ML-DSA-65", "sign")]
+        places.update((c.variant.id, place) for place, c in enumerate(group))
+    assert set(places.values()) == {2}
+    assert len(places) == 16
+
+
+def test_successive_rounds_run_in_opposite_directions() -> None:
+    s = schedule()
+    for number in range(0, 20, 2):
+        assert s.order(number) == s.order(number + 1)[::-1]
+
+
+def test_leaving_out() -> None:
+    s = schedule()
+    s.drop("aws-lc:native:compact", "ML-DSA-44")
+    assert len(s.cells) == 21
+    s.drop("aws-lc:native:compact", None)
+    assert len(s.cells) == 18
+    assert not any(c.variant.implementation == "aws-lc" for c in s.order(3))
+
+
+def test_selection() -> None:
+    sets = tuple(PARAMETER_SETS)
+
+    def ids(*patterns: str, of: tuple[str, ...] = sets) -> list[str]:
+        return [v.id for v in select(VARIANTS, patterns, of)]
+
+    assert ids() == [v.id for v in VARIANTS[:3]]
+    assert ids(of=ALL_SETS) == [VARIANTS[i].id for i in (0, 1, 2, 4)]
+    assert ids("mldsa-lanes") == [v.id for v in VARIANTS[:2]]
+    assert ids("*:expanded") == [VARIANTS[1].id]
+    assert ids("aws-lc,mldsa-lanes:avx2:compact") == [VARIANTS[2].id, VARIANTS[0].id]
+    assert ids("mldsa-*") == [VARIANTS[i].id for i in (0, 1, 3)]
+    with pytest.raises(LabError, match=r"unknown implementation 'openssl'.*known are mldsa-lanes"):
+        ids("openssl")
+    with pytest.raises(LabError, match=r"nothing to measure: none.*has ML-DSA-44"):
+        ids("dalek")
+
+
+def test_names_of_sets_and_operations() -> None:
+    assert parse_set_names(["87,44"]) == ("ML-DSA-44", "ML-DSA-87")
+    assert parse_set_names(["ml-dsa-65", "ED25519"]) == ("ML-DSA-65", "Ed25519")
+    assert parse_set_names(["all"]) == ALL_SETS
+    assert parse_set_names(["classical"]) == CLASSICAL_SETS
+    with pytest.raises(LabError, match="unknown parameter set '45': known are 44, 65, 87"):
+        parse_set_names(["44", "45"])
+    assert parse_operations(["verify", "sign"]) == ("sign", "verify")
+    with pytest.raises(LabError, match="unknown operation 'trace': known are keygen"):
+        parse_operations(["sign,trace"])
+
+
+def test_seeds() -> None:
+    assert parse_seed("ab" * 32) == b"\xab" * 32
+    assert parse_seed("today") == parse_seed("today") != parse_seed("tomorrow")
+    assert len(parse_seed("")) == 32
