@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"runtime"
 
 	"github.com/cloudflare/circl/sign"
@@ -24,20 +24,20 @@ func circlVariants() []variant {
 		implementation: "circl",
 		version:        moduleVersion("github.com/cloudflare/circl"),
 		backend:        circlBackend(),
+		privateKeys:    "seed sk",
 	}
-	expanded, compact := common, common
-	expanded.key = "expanded"
-	expanded.operations = []string{"keygen", "sign", "verify"}
-	expanded.privateKeys = "seed sk"
-	expanded.prepare = prepareCirclExpanded
-	expanded.note = "the ordinary PrivateKey (caches A-hat, s1, s2 and t0 in NTT form) and PublicKey (caches A-hat and tr); " +
-		"keygen ends with these types and the encoded public key; default garbage collector"
+	compact, expanded := common, common
 	compact.key = "compact"
-	compact.operations = []string{"sign", "verify"}
-	compact.privateKeys = "seed sk"
+	compact.operations = []string{"keygen", "sign", "verify"}
 	compact.prepare = prepareCirclCompact
-	compact.note = "each call unpacks the key's byte string, which expands A-hat; default garbage collector"
-	return []variant{expanded, compact}
+	compact.note = "each call unpacks the key's byte string, which expands A-hat; keygen ends with the ordinary PrivateKey " +
+		"and the encoded public key; default garbage collector"
+	expanded.key = "expanded"
+	expanded.operations = []string{"sign", "verify"}
+	expanded.prepare = prepareCirclExpanded
+	expanded.note = "the ordinary PrivateKey, which caches A-hat, s1, s2 and t0 in NTT form, and PublicKey, which caches " +
+		"A-hat and tr; default garbage collector"
+	return []variant{compact, expanded}
 }
 
 // circlBackend names the code that circl picks at run time by the same questions.
@@ -63,7 +63,7 @@ func circlPrivateKeyBytes(scheme sign.Scheme, in input) ([]byte, error) {
 	case in.sk != nil:
 		return in.sk, nil
 	case in.seed == nil:
-		return nil, fmt.Errorf("no private key was given")
+		return nil, errors.New("no private key was given")
 	case len(in.seed) != scheme.SeedSize():
 		return nil, sign.ErrSeedSize
 	}
@@ -71,7 +71,7 @@ func circlPrivateKeyBytes(scheme sign.Scheme, in input) ([]byte, error) {
 	return sk.MarshalBinary()
 }
 
-func prepareCirclExpanded(set, name string, in input) operation {
+func prepareCirclCompact(set, name string, in input) operation {
 	scheme := circlSchemes[set]
 	options := circlOptions(in)
 	switch name {
@@ -96,32 +96,6 @@ func prepareCirclExpanded(set, name string, in input) operation {
 		if err != nil {
 			return refused(err)
 		}
-		sk, err := scheme.UnmarshalBinaryPrivateKey(bytes)
-		if err != nil {
-			return refused(err)
-		}
-		return operation{run: func() ([]byte, error) {
-			return scheme.Sign(sk, in.message, options), nil
-		}}
-	default:
-		pk, err := scheme.UnmarshalBinaryPublicKey(in.pk)
-		if err != nil {
-			return operation{run: func() ([]byte, error) { return verdict(false), nil }}
-		}
-		return operation{run: func() ([]byte, error) {
-			return verdict(scheme.Verify(pk, in.message, in.signature, options)), nil
-		}}
-	}
-}
-
-func prepareCirclCompact(set, name string, in input) operation {
-	scheme := circlSchemes[set]
-	options := circlOptions(in)
-	if name == "sign" {
-		bytes, err := circlPrivateKeyBytes(scheme, in)
-		if err != nil {
-			return refused(err)
-		}
 		return operation{run: func() ([]byte, error) {
 			sk, err := scheme.UnmarshalBinaryPrivateKey(bytes)
 			if err != nil {
@@ -135,6 +109,31 @@ func prepareCirclCompact(set, name string, in input) operation {
 		if err != nil {
 			return verdict(false), nil
 		}
+		return verdict(scheme.Verify(pk, in.message, in.signature, options)), nil
+	}}
+}
+
+func prepareCirclExpanded(set, name string, in input) operation {
+	scheme := circlSchemes[set]
+	options := circlOptions(in)
+	if name == "sign" {
+		bytes, err := circlPrivateKeyBytes(scheme, in)
+		if err != nil {
+			return refused(err)
+		}
+		sk, err := scheme.UnmarshalBinaryPrivateKey(bytes)
+		if err != nil {
+			return refused(err)
+		}
+		return operation{run: func() ([]byte, error) {
+			return scheme.Sign(sk, in.message, options), nil
+		}}
+	}
+	pk, err := scheme.UnmarshalBinaryPublicKey(in.pk)
+	if err != nil {
+		return operation{run: func() ([]byte, error) { return verdict(false), nil }}
+	}
+	return operation{run: func() ([]byte, error) {
 		return verdict(scheme.Verify(pk, in.message, in.signature, options)), nil
 	}}
 }

@@ -17,15 +17,16 @@ func filippoVariants() []variant {
 		privateKeys:    "seed",
 		prepare:        prepareFilippo,
 	}
-	expanded, compact := common, common
-	expanded.key = "expanded"
-	expanded.operations = []string{"keygen", "sign"}
-	expanded.note = "the ordinary PrivateKey, which caches A-hat, t1, s1, s2 and t0 in NTT form; keygen ends with it " +
-		"and the encoded public key; default garbage collector" + filippoNote
+	const defaults = "default garbage collector" + filippoNote
+	compact, expanded := common, common
 	compact.key = "compact"
-	compact.operations = []string{"verify"}
-	compact.note = "the ordinary PublicKey, which holds the encoded key and its hash tr; default garbage collector" + filippoNote
-	return []variant{expanded, compact}
+	compact.operations = []string{"keygen", "verify"}
+	compact.note = "verifies with the ordinary PublicKey, which holds the encoded key and its hash tr; keygen ends with " +
+		"the ordinary PrivateKey and the encoded public key; " + defaults
+	expanded.key = "expanded"
+	expanded.operations = []string{"sign"}
+	expanded.note = "the ordinary PrivateKey, which caches A-hat, t1, s1, s2 and t0 in NTT form; " + defaults
+	return []variant{compact, expanded}
 }
 
 func filippoParameters(set string) (mldsa.Parameters, error) {
