@@ -7,6 +7,8 @@
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod portable;
+#[cfg(test)]
+mod tests;
 
 use crate::kernels::poly::Poly;
 use crate::params::ParameterSet;

@@ -1,0 +1,290 @@
+//! Every backend's kernels against the portable ones, at the edges of their ranges and at random,
+//! and the portable ones against schoolbook arithmetic.
+
+use std::vec::Vec;
+
+use super::Engine;
+use super::portable::Portable;
+use crate::kernels::keccak::{Shake128, Shake256};
+use crate::kernels::poly::Poly;
+use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
+
+/// A stream of test values from SHAKE128.
+struct Values(crate::kernels::keccak::Reader<168, 0x1f>);
+
+impl Values {
+    fn new(label: &str) -> Self {
+        Values(Shake128::new().absorb(label.as_bytes()).finish())
+    }
+
+    /// A polynomial with coefficients in [low, high]: one in four at an end of the range.
+    fn poly(&mut self, low: i32, high: i32) -> Poly {
+        let mut p = Poly([0; N]);
+        for x in &mut p.0 {
+            let word = u64::from_le_bytes(self.0.read());
+            *x = match word & 7 {
+                0 => low,
+                1 => high,
+                _ => low + ((word >> 3) % (i64::from(high) - i64::from(low) + 1) as u64) as i32,
+            };
+        }
+        p
+    }
+}
+
+const ROUNDS: usize = 40;
+
+fn negacyclic(a: &Poly, b: &Poly) -> Vec<i64> {
+    let mut out = std::vec![0i64; N];
+    for i in 0..N {
+        for j in 0..N {
+            let product = i64::from(a.0[i]) * i64::from(b.0[j]) % i64::from(Q);
+            if i + j < N {
+                out[i + j] += product;
+            } else {
+                out[i + j - N] -= product;
+            }
+        }
+    }
+    out.iter().map(|x| x.rem_euclid(i64::from(Q))).collect()
+}
+
+fn transforms_multiply<E: Engine>(e: E) {
+    let mut values = Values::new("multiply");
+    for _ in 0..8 {
+        let (a, b) = (values.poly(-Q + 1, Q - 1), values.poly(-Q + 1, Q - 1));
+        let (mut a_hat, mut b_hat, mut c) = (a, b, Poly([0; N]));
+        e.ntt(&mut a_hat);
+        e.ntt(&mut b_hat);
+        assert!(a_hat.0.iter().all(|x| x.abs() < 9 * Q));
+        e.product(&a_hat, &b_hat, &mut c);
+        e.inverse_ntt(&mut c);
+        assert!(c.0.iter().all(|x| x.abs() < Q));
+        let got: Vec<i64> = c.0.iter().map(|x| i64::from(x.rem_euclid(Q))).collect();
+        assert_eq!(got, negacyclic(&a, &b));
+    }
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(label: &str, ours: T, portable: T) {
+    assert_eq!(ours, portable, "{label}");
+}
+
+/// Runs `f` on both engines and compares.
+macro_rules! agree {
+    ($e:ident, $label:literal, |$engine:ident| $body:expr) => {{
+        let ours = {
+            let $engine = $e;
+            $body
+        };
+        let portable = {
+            let $engine = Portable;
+            $body
+        };
+        same($label, ours, portable);
+    }};
+}
+
+fn arithmetic_agrees<E: Engine>(e: E) {
+    let mut values = Values::new("arithmetic");
+    for _ in 0..ROUNDS {
+        let p = values.poly(-2 * Q, 2 * Q);
+        agree!(e, "ntt", |e| {
+            let mut p = p;
+            e.ntt(&mut p);
+            p
+        });
+        let p = values.poly(-Q + 1, Q - 1);
+        agree!(e, "inverse_ntt", |e| {
+            let mut p = p;
+            e.inverse_ntt(&mut p);
+            p
+        });
+        for length in 1..=7 {
+            let row: Vec<_> = (0..length).map(|_| values.poly(0, Q - 1)).collect();
+            let v: Vec<_> = (0..length)
+                .map(|_| values.poly(-10 * Q + 1, 10 * Q - 1))
+                .collect();
+            let (c, t) = (
+                values.poly(-9 * Q + 1, 9 * Q - 1),
+                values.poly(-9 * Q + 1, 9 * Q - 1),
+            );
+            agree!(e, "dot", |e| {
+                let mut out = Poly([0; N]);
+                e.dot(&row, &v, &mut out);
+                assert!(out.0.iter().all(|x| x.abs() < Q));
+                out
+            });
+            agree!(e, "dot_minus", |e| {
+                let mut out = Poly([0; N]);
+                e.dot_minus(&row, &v, &c, &t, &mut out);
+                assert!(out.0.iter().all(|x| x.abs() < Q));
+                out
+            });
+            agree!(e, "product", |e| {
+                let mut out = Poly([0; N]);
+                e.product(&c, &t, &mut out);
+                out
+            });
+        }
+    }
+}
+
+fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
+    let mut values = Values::new(P::NAME);
+    for _ in 0..ROUNDS {
+        let p = values.poly(-Q + 1, Q - 1);
+        agree!(e, "split", |e| {
+            let (mut w, mut w1) = (p, Poly([0; N]));
+            e.split::<P>(&mut w, &mut w1);
+            (w, w1)
+        });
+        agree!(e, "power2round", |e| {
+            let (mut t, mut t1) = (p, Poly([0; N]));
+            e.power2round(&mut t, &mut t1);
+            (t, t1)
+        });
+        let hints = values.poly(0, 1);
+        agree!(e, "use_hint", |e| {
+            let mut w = p;
+            e.use_hint::<P>(&mut w, &hints);
+            w
+        });
+        let low = values.poly(-2 * P::GAMMA2, 2 * P::GAMMA2);
+        let high = values.poly(0, (Q - 1) / (2 * P::GAMMA2) - 1);
+        agree!(e, "make_hint", |e| {
+            let mut low = low;
+            e.make_hint::<P>(&mut low, &high);
+            low
+        });
+        // Bounds just at, below and above the largest value there is.
+        let a = values.poly(-P::GAMMA1 + 1, P::GAMMA1);
+        let b = values.poly(-P::BETA, P::BETA);
+        for bound in [
+            P::GAMMA1 - P::BETA,
+            P::GAMMA1,
+            P::GAMMA1 + 1,
+            P::GAMMA1 + P::BETA + 1,
+        ] {
+            for shift in [-Q, 0, Q] {
+                let mut b = b;
+                for x in &mut b.0 {
+                    *x += if *x * shift <= 0 { shift } else { 0 };
+                }
+                agree!(e, "add_center", |e| {
+                    let mut a = a;
+                    (e.add_center(&mut a, &b, bound), a)
+                });
+                agree!(e, "subtract_center", |e| {
+                    let mut a = a;
+                    (e.subtract_center(&mut a, &b, bound), a)
+                });
+                agree!(e, "center", |e| {
+                    let mut b = b;
+                    (e.center(&mut b, P::BETA), b)
+                });
+            }
+            agree!(e, "exceeds", |e| e.exceeds(&a, bound));
+        }
+    }
+    // One coefficient at the bound, in each place.
+    for place in 0..N {
+        for value in [-P::GAMMA1, -P::GAMMA1 + 1, P::GAMMA1 - 1, P::GAMMA1] {
+            let mut p = Poly([0; N]);
+            p.0[place] = value;
+            assert_eq!(e.exceeds(&p, P::GAMMA1), value.abs() >= P::GAMMA1);
+            assert_eq!(e.center(&mut p, P::GAMMA1), value.abs() >= P::GAMMA1);
+        }
+    }
+}
+
+fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
+    let nonces: [u16; 56] = core::array::from_fn(|i| (i * 37 + 1000) as u16);
+    for seed in 0..4u8 {
+        for count in (1..=17).chain([56]) {
+            agree!(e, "uniform", |e| {
+                let mut out = std::vec![Poly([0; N]); count];
+                e.uniform(&[seed; 32], &nonces[..count], &mut out);
+                out
+            });
+            agree!(e, "bounded", |e| {
+                let mut out = std::vec![Poly([0; N]); count];
+                e.bounded::<P>(&[seed; 64], &nonces[..count], &mut out);
+                assert!(out.iter().all(|p| p.0.iter().all(|x| x.abs() <= P::ETA)));
+                out
+            });
+            agree!(e, "mask", |e| {
+                let mut out = std::vec![Poly([0; N]); count];
+                e.mask::<P>(&[seed; 64], &nonces[..count], &mut out);
+                out
+            });
+        }
+    }
+}
+
+fn all<E: Engine>(e: E) {
+    transforms_multiply(e);
+    arithmetic_agrees(e);
+    rounding_agrees::<MlDsa44, E>(e);
+    rounding_agrees::<MlDsa65, E>(e);
+    rounding_agrees::<MlDsa87, E>(e);
+    sampling_agrees::<MlDsa44, E>(e);
+    sampling_agrees::<MlDsa65, E>(e);
+    sampling_agrees::<MlDsa87, E>(e);
+}
+
+#[test]
+fn portable_kernels() {
+    all(Portable);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx2_kernels() {
+    match super::avx2::Avx2::detect() {
+        Some(e) => all(e),
+        None => assert!(
+            !std::env::var("MLDSA_EXPECT_BACKENDS").is_ok_and(|names| names.contains("avx2")),
+            "MLDSA_EXPECT_BACKENDS names avx2, which this CPU lacks"
+        ),
+    }
+}
+
+/// FIPS 202 sample values: the empty message, and lengths around the rate.
+#[test]
+fn sponges_agree_with_sha3() {
+    use sha3::Digest;
+    use shake::{ExtendableOutput, Update, XofReader};
+    for length in [
+        0, 1, 7, 8, 9, 71, 72, 135, 136, 137, 167, 168, 169, 272, 1000,
+    ] {
+        let message: Vec<u8> = (0..length).map(|i| i as u8).collect();
+        let mut ours = [0; 500];
+        let mut theirs = [0; 500];
+        // In pieces, so that every alignment of the buffer is met.
+        let mut sponge = Shake256::new();
+        for piece in message.chunks(13) {
+            sponge.update(piece);
+        }
+        sponge.finish().squeeze(&mut ours);
+        shake::Shake256::default()
+            .chain(&message)
+            .finalize_xof()
+            .read(&mut theirs);
+        assert_eq!(ours, theirs, "SHAKE256 of {length} bytes");
+        Shake128::new().absorb(&message).finish().squeeze(&mut ours);
+        shake::Shake128::default()
+            .chain(&message)
+            .finalize_xof()
+            .read(&mut theirs);
+        assert_eq!(ours, theirs, "SHAKE128 of {length} bytes");
+        let digest: [u8; 64] = crate::kernels::keccak::Sponge::<72, 6>::new()
+            .absorb(&message)
+            .finish()
+            .read();
+        assert_eq!(
+            digest[..],
+            sha3::Sha3_512::digest(&message)[..],
+            "SHA3-512 of {length} bytes"
+        );
+    }
+}
