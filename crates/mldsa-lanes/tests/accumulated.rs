@@ -16,7 +16,10 @@ use mldsa_lanes::Input;
 use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params};
 use shake::{ExtendableOutput, Shake128, Update, XofReader};
 
-const EMPTY: Input<'_> = Input::Pure { message: &[], context: &[] };
+const EMPTY: Input<'_> = Input::Pure {
+    message: &[],
+    context: &[],
+};
 
 fn count() -> u32 {
     match std::env::var("MLDSA_ACCUMULATED") {
@@ -68,7 +71,12 @@ fn accumulate(
         accumulator.update(&pk);
         accumulator.update(&signature);
         if let Some(expected) = published(p, done) {
-            assert_eq!(digest(&accumulator), expected, "{who}, {} after {done}", p.name);
+            assert_eq!(
+                digest(&accumulator),
+                expected,
+                "{who}, {} after {done}",
+                p.name
+            );
         }
     }
     digest(&accumulator)
@@ -77,7 +85,10 @@ fn accumulate(
 fn ours_against(p: &'static Params, independent: impl FnMut(&[u8; 32]) -> (Vec<u8>, Vec<u8>)) {
     let iterations = count();
     let expected = accumulate(p, "fips204", iterations, independent);
-    for subject in subjects_of(p).into_iter().filter(|subject| subject.expanded) {
+    for subject in subjects_of(p)
+        .into_iter()
+        .filter(|subject| subject.expanded)
+    {
         let who = subject.label();
         let digest = accumulate(p, &who, iterations, |seed| {
             let key = subject.key(seed);

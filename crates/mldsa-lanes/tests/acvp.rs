@@ -11,7 +11,12 @@ fn key_generation() {
         for case in acvp::cases("keyGen", subject.p.name, 25) {
             let key = subject.key(&case.array("seed"));
             let (pk, sk) = (case.bytes("pk"), case.bytes("sk"));
-            assert!(key.public == pk && key.secret == sk, "{}: {}", subject.label(), case.id());
+            assert!(
+                key.public == pk && key.secret == sk,
+                "{}: {}",
+                subject.label(),
+                case.id()
+            );
         }
     }
 }
@@ -21,12 +26,17 @@ fn signing() {
     for subject in subjects() {
         for case in acvp::cases("sigGen", subject.p.name, 120) {
             let at = format!("{}: {}", subject.label(), case.id());
-            let key = subject.import(&case.bytes("sk")).unwrap_or_else(|e| panic!("{at}: {e}"));
+            let key = subject
+                .import(&case.bytes("sk"))
+                .unwrap_or_else(|e| panic!("{at}: {e}"));
             let tr = mldsa_oracle::h(&[&key.public], 64);
             let message = case.message(&tr);
             let signature = key.signer.sign(&message.input(), &case.rnd());
             assert_eq!(signature, Ok(case.bytes("signature")), "{at}");
-            assert!(subject.accepts(&key.public, &message.input(), &signature.unwrap()), "{at}");
+            assert!(
+                subject.accepts(&key.public, &message.input(), &signature.unwrap()),
+                "{at}"
+            );
         }
     }
 }
@@ -39,7 +49,13 @@ fn verification() {
             let pk = case.bytes("pk");
             let message = case.message(&mldsa_oracle::h(&[&pk], 64));
             let verdict = subject.accepts(&pk, &message.input(), &case.bytes("signature"));
-            assert_eq!(verdict, case.is("testPassed"), "{}: {}", subject.label(), case.id());
+            assert_eq!(
+                verdict,
+                case.is("testPassed"),
+                "{}: {}",
+                subject.label(),
+                case.id()
+            );
             accepted += u32::from(verdict);
         }
         assert!(accepted > 0);

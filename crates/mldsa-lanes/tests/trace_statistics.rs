@@ -77,11 +77,25 @@ fn collect(subject: &common::Subject) -> (Vec<Attempt>, usize) {
 }
 
 /// P(first failing polynomial is i) = a^i·(1 - a) for polynomials that pass with probability a.
-fn assert_first_failing(what: &str, attempts: &[Attempt], check: usize, polynomials: usize, a: f64) {
+fn assert_first_failing(
+    what: &str,
+    attempts: &[Attempt],
+    check: usize,
+    polynomials: usize,
+    a: f64,
+) {
     for i in 0..polynomials {
-        let here = count(attempts, |attempt| usize::from(attempt.first_failing[check]) == i);
+        let here = count(attempts, |attempt| {
+            usize::from(attempt.first_failing[check]) == i
+        });
         let probability = a.powi(i as i32) * (1.0 - a);
-        assert_share(&format!("{what}, first failing {i}"), here, attempts.len(), probability, 0.0);
+        assert_share(
+            &format!("{what}, first failing {i}"),
+            here,
+            attempts.len(),
+            probability,
+            0.0,
+        );
     }
 }
 
@@ -104,7 +118,13 @@ fn probabilities() {
             let r0_passes = |attempt: &Attempt| attempt.failed & 2 == 0;
             let both = |attempt: &Attempt| attempt.failed & 3 == 0;
             assert_share(&format!("{at}: z"), count(&attempts, z_passes), n, p_z, 0.0);
-            assert_share(&format!("{at}: r0"), count(&attempts, r0_passes), n, p_r0, 0.0);
+            assert_share(
+                &format!("{at}: r0"),
+                count(&attempts, r0_passes),
+                n,
+                p_r0,
+                0.0,
+            );
             // Independence: each of the four cells of the table of z and r0.
             for (bits, probability) in [
                 (0, p_z * p_r0),
@@ -113,14 +133,28 @@ fn probabilities() {
                 (3, (1.0 - p_z) * (1.0 - p_r0)),
             ] {
                 let cell = count(&attempts, |attempt| attempt.failed & 3 == bits);
-                assert_share(&format!("{at}: z and r0 cell {bits}"), cell, n, probability, 0.0);
+                assert_share(
+                    &format!("{at}: z and r0 cell {bits}"),
+                    cell,
+                    n,
+                    probability,
+                    0.0,
+                );
             }
             let passing = count(&attempts, both);
-            let heavy = count(&attempts, |attempt| both(attempt) && attempt.failed & 12 != 0);
+            let heavy = count(&attempts, |attempt| {
+                both(attempt) && attempt.failed & 12 != 0
+            });
             assert_share(&format!("{at}: hint"), heavy, passing, p_h, p_h_error);
             // The product of the three is the chance of an attempt to be the last one.
             let accepted = p_z * p_r0 * (1.0 - p_h);
-            assert_share(&format!("{at}: accepted"), signatures, n, accepted, p_z * p_r0 * p_h_error);
+            assert_share(
+                &format!("{at}: accepted"),
+                signatures,
+                n,
+                accepted,
+                p_z * p_r0 * p_h_error,
+            );
 
             assert_first_failing(&format!("{at}: z"), &attempts, 0, p.l, a_z);
             assert_first_failing(&format!("{at}: r0"), &attempts, 1, p.k, a_r0);
@@ -131,10 +165,17 @@ fn probabilities() {
             let law = |a: f64, i: i32| a.powi(i) * (1.0 - a);
             let probability = (0..p.l as i32).map(|i| law(a_z, i) * law(a_r0, i)).sum();
             assert_share(&format!("{at}: same place"), same, n, probability, 0.0);
-            assert_eq!(count(&attempts, |attempt| attempt.failed & 4 != 0), 0, "{at}: ct0");
+            assert_eq!(
+                count(&attempts, |attempt| attempt.failed & 4 != 0),
+                0,
+                "{at}: ct0"
+            );
 
             // Backends agree attempt by attempt.
-            assert!(*first.get_or_insert(attempts.clone()) == attempts, "{at}: another trace");
+            assert!(
+                *first.get_or_insert(attempts.clone()) == attempts,
+                "{at}: another trace"
+            );
         }
     }
 }
@@ -149,7 +190,11 @@ fn table_of_expectations() {
     ] {
         let z = z_polynomial(p).powi(p.l as i32);
         let r0 = r0_polynomial(p).powi(p.k as i32);
-        assert!((z - p_z).abs() < 6e-5 && (r0 - p_r0).abs() < 6e-5, "{} {z} {r0}", p.name);
+        assert!(
+            (z - p_z).abs() < 6e-5 && (r0 - p_r0).abs() < 6e-5,
+            "{} {z} {r0}",
+            p.name
+        );
         let expected = 1.0 / (z * r0 * (1.0 - heavy_hint(p).0));
         assert!((expected - attempts).abs() < 0.01, "{} {expected}", p.name);
     }

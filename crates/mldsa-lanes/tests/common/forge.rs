@@ -34,7 +34,10 @@ pub fn challenge(p: &Params, rho: &[u8; 32], mu: &[u8; 64], z: &[Poly], h: &[Pol
         .iter()
         .zip(h)
         .map(|(w, h)| {
-            w.iter().zip(h).map(|(&w, &h)| oracle::use_hint(p, h != 0, w)).collect::<Poly>()
+            w.iter()
+                .zip(h)
+                .map(|(&w, &h)| oracle::use_hint(p, h != 0, w))
+                .collect::<Poly>()
         })
         .collect();
     oracle::h(&[mu, &oracle::w1_encode(p, &w1)], p.lambda / 4)
@@ -56,11 +59,21 @@ pub fn key(p: &Params, rho: &[u8; 32], s1: Vec<Poly>, s2: Vec<Poly>) -> (Vec<u8>
         .zip(&s2)
         .map(|(product, s2)| {
             let product = oracle::inverse_ntt(product);
-            product.iter().zip(s2).map(|(x, s)| oracle::power2_round(x + s)).collect()
+            product
+                .iter()
+                .zip(s2)
+                .map(|(x, s)| oracle::power2_round(x + s))
+                .collect()
         })
         .collect();
-    let t1: Vec<Poly> = t.iter().map(|row| row.iter().map(|pair| pair.0).collect()).collect();
-    let t0: Vec<Poly> = t.iter().map(|row| row.iter().map(|pair| pair.1).collect()).collect();
+    let t1: Vec<Poly> = t
+        .iter()
+        .map(|row| row.iter().map(|pair| pair.0).collect())
+        .collect();
+    let t0: Vec<Poly> = t
+        .iter()
+        .map(|row| row.iter().map(|pair| pair.1).collect())
+        .collect();
     let pk = oracle::pk_encode(p, rho, &t1);
     let tr = oracle::h(&[&pk], 64);
     let head = [&rho[..], &[0x5a; 32], &tr].concat();
@@ -68,11 +81,14 @@ pub fn key(p: &Params, rho: &[u8; 32], s1: Vec<Poly>, s2: Vec<Poly>) -> (Vec<u8>
     let bits = if p.eta == 2 { 3 } else { 4 };
     let small = |v: &[Poly]| -> Vec<u8> {
         let coefficients = v.iter().flatten();
-        let packed: Vec<u8> =
-            coefficients.flat_map(|&c| oracle::integer_to_bits(p.eta - c, bits)).collect();
+        let packed: Vec<u8> = coefficients
+            .flat_map(|&c| oracle::integer_to_bits(p.eta - c, bits))
+            .collect();
         oracle::bits_to_bytes(&packed)
     };
-    let t0: Vec<u8> =
-        t0.iter().flat_map(|poly| oracle::bit_pack(poly, (1 << 12) - 1, 1 << 12)).collect();
+    let t0: Vec<u8> = t0
+        .iter()
+        .flat_map(|poly| oracle::bit_pack(poly, (1 << 12) - 1, 1 << 12))
+        .collect();
     ([head, small(&s1), small(&s2), t0].concat(), pk)
 }

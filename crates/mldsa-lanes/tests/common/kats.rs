@@ -21,7 +21,13 @@ const fn kat(
     message: &'static str,
     signature: &'static str,
 ) -> Kat {
-    Kat { set, seed, keys, message, signature }
+    Kat {
+        set,
+        seed,
+        keys,
+        message,
+        signature,
+    }
 }
 
 /// Table 1: each takes every rejection that its parameter set has.
@@ -137,122 +143,122 @@ pub const REJECTION_PATHS: [Kat; 15] = [
 pub const MANY_ATTEMPTS: [(usize, Kat); 12] = [
     (
         77,
-    kat(
-        "ML-DSA-44",
-        "090d97c1f4166eb32ca67c5fb564acbe0735db4af4b8db3a7c2ce7402357ca44",
-        "26d79e4068040e996bc9eb5034c20489c0ad38dc2fec1918d0760c8621872408",
-        "e3838364b37f47edfca2b577b20b80c3cb51b9f56e0e4cdb7df002c874039252",
-        "cd91150c610ff02de1dd7049c309efe800ce5c1bc2e5a32d752ab62c5bf5e16f",
-    ),
+        kat(
+            "ML-DSA-44",
+            "090d97c1f4166eb32ca67c5fb564acbe0735db4af4b8db3a7c2ce7402357ca44",
+            "26d79e4068040e996bc9eb5034c20489c0ad38dc2fec1918d0760c8621872408",
+            "e3838364b37f47edfca2b577b20b80c3cb51b9f56e0e4cdb7df002c874039252",
+            "cd91150c610ff02de1dd7049c309efe800ce5c1bc2e5a32d752ab62c5bf5e16f",
+        ),
     ),
     (
         100,
-    kat(
-        "ML-DSA-44",
-        "cfc73d07a883543a804f770070861825143a62f2f97d05fce00fd8b25d29a43f",
-        "89142ab26d6eb6c01fa3f189a9c877597740d685983f29bbdd3596648266ae0e",
-        "0960c13e9ba467a938450120cc96ff6f04b7e557c99a838619a48f9a38738ab8",
-        "b6296fff0c1f23de4906d58144b00a2db13ad25e49b4b8573a62efeecb544dd7",
-    ),
+        kat(
+            "ML-DSA-44",
+            "cfc73d07a883543a804f770070861825143a62f2f97d05fce00fd8b25d29a43f",
+            "89142ab26d6eb6c01fa3f189a9c877597740d685983f29bbdd3596648266ae0e",
+            "0960c13e9ba467a938450120cc96ff6f04b7e557c99a838619a48f9a38738ab8",
+            "b6296fff0c1f23de4906d58144b00a2db13ad25e49b4b8573a62efeecb544dd7",
+        ),
     ),
     (
         64,
-    kat(
-        "ML-DSA-65",
-        "26b605c78ac762fa1634c6f91dd117c4fbff7f3a7e7781f0cc83b6281f04ad7f",
-        "5da13e571df80867a8f27e0ff81be7252a1abf89b3d6a03d4036af643efbb04b",
-        "c9b07e7ddc0274468f312f5c692a54ac73d1e34d8638e20a2cd3c788f27d4355",
-        "12a4637e3a833a5a2a46f6a991399e544b62a230b7aa82f7366840ff6a88de61",
-    ),
+        kat(
+            "ML-DSA-65",
+            "26b605c78ac762fa1634c6f91dd117c4fbff7f3a7e7781f0cc83b6281f04ad7f",
+            "5da13e571df80867a8f27e0ff81be7252a1abf89b3d6a03d4036af643efbb04b",
+            "c9b07e7ddc0274468f312f5c692a54ac73d1e34d8638e20a2cd3c788f27d4355",
+            "12a4637e3a833a5a2a46f6a991399e544b62a230b7aa82f7366840ff6a88de61",
+        ),
     ),
     (
         73,
-    kat(
-        "ML-DSA-65",
-        "9191cf381bee17475c011986efb6afb1efa6997442fd33427353f1da1aa39fc0",
-        "7930d4e52ba03b61daa57743b39e291d824dc156356c6b1a8232574d5c8bdd08",
-        "e616e36e81aa1ec39262109421ae0ddda5e3b5a8f4a252bca27ae882538df618",
-        "3d758ace312433d780403b3d4273171fb93d008b395352142c6dc5173e517310",
-    ),
+        kat(
+            "ML-DSA-65",
+            "9191cf381bee17475c011986efb6afb1efa6997442fd33427353f1da1aa39fc0",
+            "7930d4e52ba03b61daa57743b39e291d824dc156356c6b1a8232574d5c8bdd08",
+            "e616e36e81aa1ec39262109421ae0ddda5e3b5a8f4a252bca27ae882538df618",
+            "3d758ace312433d780403b3d4273171fb93d008b395352142c6dc5173e517310",
+        ),
     ),
     (
         66,
-    kat(
-        "ML-DSA-65",
-        "516912c7b90a3dbe009b7478dbcaf0f5c5c9ed9699a20d0ca56cc516e5a444cd",
-        "0fd15951b93a4d19446b48d47d32d2ca2253ff43bb8cccb34c07e5f1a3181b7a",
-        "9247ca75f9456226a0c783dabcc33ff5b4b489575aded543e74b29b45f9c8ef2",
-        "e5ce267800edf33588451050f9b4a5bf97030d045132a7e3ed9210e74028d23b",
-    ),
-    ),
-    (
-        65,
-    kat(
-        "ML-DSA-65",
-        "d4b841f882d50ab9e590066bafaba0f0d04d32641c0b978e54ccaa69a6e8d2c4",
-        "0039c128dde6923ea08ff14f5c5c66dcb282b471fd1917dbebe07c8c45b73f8a",
-        "175231657b0f3c7065947999467c342064f29bfaeb553e97561407d5560e3aeb",
-        "8830ea254af2854bf67c2b907e2321c94fd6efb2fdaa77669fc3a5c4426c57c9",
-    ),
-    ),
-    (
-        64,
-    kat(
-        "ML-DSA-65",
-        "5492eb8d811072c030a30cc66b23a173059eba0d4868ccb92fbe2510b4a5915f",
-        "573dcd99c86dae81f6f80cb00af40846028ea8f9fe63102fe4a78238bc7b660e",
-        "33d2753ed87d0003b44c1af5f72eb931f559c6b4931af7e249f65d3fa7613295",
-        "84d4af50933d6e13d4332b86af0692a66f5030ab01c2eac4131a5eebf78ce9e5",
-    ),
-    ),
-    (
-        64,
-    kat(
-        "ML-DSA-87",
-        "b5c07ecefe9e7c3b885fdef032bdf9f807b4011e2dfe6806c088d2081631c8eb",
-        "5d22f4c40f6eeb96bb891db15884ed4b0009ea02a24d9d1e9adfc81c7a42ea7f",
-        "d1d5c2d167d6e62906790a5fedf5a0a754cfaf47e6a11aeb93fb8c41934c31f8",
-        "54f0a9cb26f98b394a35918eca6760ebd10753fc5cdba8be508873ad83538131",
-    ),
+        kat(
+            "ML-DSA-65",
+            "516912c7b90a3dbe009b7478dbcaf0f5c5c9ed9699a20d0ca56cc516e5a444cd",
+            "0fd15951b93a4d19446b48d47d32d2ca2253ff43bb8cccb34c07e5f1a3181b7a",
+            "9247ca75f9456226a0c783dabcc33ff5b4b489575aded543e74b29b45f9c8ef2",
+            "e5ce267800edf33588451050f9b4a5bf97030d045132a7e3ed9210e74028d23b",
+        ),
     ),
     (
         65,
-    kat(
-        "ML-DSA-87",
-        "e8fc3c9fad711dda2946334fbbd331468d6e9ab48eb86dcd03f300a17aebc5e5",
-        "b6c4dc9b20ce5d0f445931ee316cf0676e806d1a6a98868881d060ea27ceb139",
-        "3b435f7a2ce431c7ab8eae0991c5dac610827c99d27803046fbc6c567d6b71f2",
-        "e337495f08773f14fb26a3e229b9b26d086644c7fdc300267f9dcdd5d78db849",
-    ),
-    ),
-    (
-        64,
-    kat(
-        "ML-DSA-87",
-        "151f80886d6ce8c3b428964fe02c40ca0c8effa100ee089e54d785344fccf719",
-        "127972c33323fefbf6b69c19e0c86f41558d9ab2b1a8ad6f39bd0a0245dc8d7e",
-        "c628ce94d2aa99aa50cf15b147d4f9a9c62a3d4612152de0a502c377f472d614",
-        "99b552b21432544248bff47ac8f24cb78dbb25c9683f3adcb75614bed58a0358",
-    ),
+        kat(
+            "ML-DSA-65",
+            "d4b841f882d50ab9e590066bafaba0f0d04d32641c0b978e54ccaa69a6e8d2c4",
+            "0039c128dde6923ea08ff14f5c5c66dcb282b471fd1917dbebe07c8c45b73f8a",
+            "175231657b0f3c7065947999467c342064f29bfaeb553e97561407d5560e3aeb",
+            "8830ea254af2854bf67c2b907e2321c94fd6efb2fdaa77669fc3a5c4426c57c9",
+        ),
     ),
     (
         64,
-    kat(
-        "ML-DSA-87",
-        "48beffb4c97e59e474e1906f39888be5ae62f6a011c05ef6a6b8d1e54f2171b7",
-        "72da77cf563cbb530129f60129af989ca4036ba1058267bfba34a2c70be803c4",
-        "d2756a8fb4e47f796af704ed0fc8c6e573d42dfab443b329f00f8db2ff12c465",
-        "e643914b8556d05360c65eb3e7a06be7c398b82d49973eefdc711e65b11eb5e8",
+        kat(
+            "ML-DSA-65",
+            "5492eb8d811072c030a30cc66b23a173059eba0d4868ccb92fbe2510b4a5915f",
+            "573dcd99c86dae81f6f80cb00af40846028ea8f9fe63102fe4a78238bc7b660e",
+            "33d2753ed87d0003b44c1af5f72eb931f559c6b4931af7e249f65d3fa7613295",
+            "84d4af50933d6e13d4332b86af0692a66f5030ab01c2eac4131a5eebf78ce9e5",
+        ),
     ),
+    (
+        64,
+        kat(
+            "ML-DSA-87",
+            "b5c07ecefe9e7c3b885fdef032bdf9f807b4011e2dfe6806c088d2081631c8eb",
+            "5d22f4c40f6eeb96bb891db15884ed4b0009ea02a24d9d1e9adfc81c7a42ea7f",
+            "d1d5c2d167d6e62906790a5fedf5a0a754cfaf47e6a11aeb93fb8c41934c31f8",
+            "54f0a9cb26f98b394a35918eca6760ebd10753fc5cdba8be508873ad83538131",
+        ),
+    ),
+    (
+        65,
+        kat(
+            "ML-DSA-87",
+            "e8fc3c9fad711dda2946334fbbd331468d6e9ab48eb86dcd03f300a17aebc5e5",
+            "b6c4dc9b20ce5d0f445931ee316cf0676e806d1a6a98868881d060ea27ceb139",
+            "3b435f7a2ce431c7ab8eae0991c5dac610827c99d27803046fbc6c567d6b71f2",
+            "e337495f08773f14fb26a3e229b9b26d086644c7fdc300267f9dcdd5d78db849",
+        ),
+    ),
+    (
+        64,
+        kat(
+            "ML-DSA-87",
+            "151f80886d6ce8c3b428964fe02c40ca0c8effa100ee089e54d785344fccf719",
+            "127972c33323fefbf6b69c19e0c86f41558d9ab2b1a8ad6f39bd0a0245dc8d7e",
+            "c628ce94d2aa99aa50cf15b147d4f9a9c62a3d4612152de0a502c377f472d614",
+            "99b552b21432544248bff47ac8f24cb78dbb25c9683f3adcb75614bed58a0358",
+        ),
+    ),
+    (
+        64,
+        kat(
+            "ML-DSA-87",
+            "48beffb4c97e59e474e1906f39888be5ae62f6a011c05ef6a6b8d1e54f2171b7",
+            "72da77cf563cbb530129f60129af989ca4036ba1058267bfba34a2c70be803c4",
+            "d2756a8fb4e47f796af704ed0fc8c6e573d42dfab443b329f00f8db2ff12c465",
+            "e643914b8556d05360c65eb3e7a06be7c398b82d49973eefdc711e65b11eb5e8",
+        ),
     ),
     (
         69,
-    kat(
-        "ML-DSA-87",
-        "fe2da9dd93a077fcb6452ac88d0a5762eb896baaac6ce7d01cb1370ba8322390",
-        "7422dbe3f476ffe41a4efb33f3ddfd8b328029ba3050603866c36cfbc2ee4b87",
-        "a86b29adf2300d2636e21d4a350cd18e55a254379c3659a7a95d8734cec1f005",
-        "8d25818dd972fff5b9e9b4cc534a95100a1340c1c81d1486a68939d340e0a58b",
-    ),
+        kat(
+            "ML-DSA-87",
+            "fe2da9dd93a077fcb6452ac88d0a5762eb896baaac6ce7d01cb1370ba8322390",
+            "7422dbe3f476ffe41a4efb33f3ddfd8b328029ba3050603866c36cfbc2ee4b87",
+            "a86b29adf2300d2636e21d4a350cd18e55a254379c3659a7a95d8734cec1f005",
+            "8d25818dd972fff5b9e9b4cc534a95100a1340c1c81d1486a68939d340e0a58b",
+        ),
     ),
 ];

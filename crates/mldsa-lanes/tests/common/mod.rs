@@ -20,10 +20,20 @@ pub fn backends() -> Vec<Backend> {
     let found: Vec<Backend> = Backend::available().collect();
     let names: Vec<&str> = found.iter().map(|backend| backend.name()).collect();
     let expected = std::env::var("MLDSA_EXPECT_BACKENDS").unwrap_or_default();
-    for name in expected.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        assert!(names.contains(&name), "backend {name} is expected; this machine has {names:?}");
+    for name in expected
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
+        assert!(
+            names.contains(&name),
+            "backend {name} is expected; this machine has {names:?}"
+        );
     }
-    assert!(names.contains(&"portable"), "the portable backend is missing from {names:?}");
+    assert!(
+        names.contains(&"portable"),
+        "the portable backend is missing from {names:?}"
+    );
     found
 }
 
@@ -37,18 +47,30 @@ pub struct Subject {
 
 /// All subjects of one parameter set.
 pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
-    let forms = |backend| [false, true].map(|expanded| Subject { p, backend, expanded });
+    let forms = |backend| {
+        [false, true].map(|expanded| Subject {
+            p,
+            backend,
+            expanded,
+        })
+    };
     backends().into_iter().flat_map(forms).collect()
 }
 
 /// The subjects of one parameter set with expanded keys only, for tests that need many attempts.
 pub fn expanded_subjects_of(p: &'static Params) -> Vec<Subject> {
-    subjects_of(p).into_iter().filter(|subject| subject.expanded).collect()
+    subjects_of(p)
+        .into_iter()
+        .filter(|subject| subject.expanded)
+        .collect()
 }
 
 /// All subjects.
 pub fn subjects() -> Vec<Subject> {
-    oracle::PARAMETER_SETS.into_iter().flat_map(subjects_of).collect()
+    oracle::PARAMETER_SETS
+        .into_iter()
+        .flat_map(subjects_of)
+        .collect()
 }
 
 /// A signing key of a subject, with its encodings.
@@ -83,8 +105,17 @@ pub trait Verifier {
 
 /// The library's attempt as the oracle writes it.
 pub fn attempt(attempt: Attempt) -> oracle::Attempt {
-    let Attempt { kappa, failed, first_failing, .. } = attempt;
-    oracle::Attempt { kappa, failed, first_failing }
+    let Attempt {
+        kappa,
+        failed,
+        first_failing,
+        ..
+    } = attempt;
+    oracle::Attempt {
+        kappa,
+        failed,
+        first_failing,
+    }
 }
 
 fn raw(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Vec<u8> {
@@ -142,7 +173,7 @@ macro_rules! verifier {
                 self.verify(message, context, &Signature::from_bytes(signature)?)
             }
             fn tr(&self) -> [u8; 64] {
-                self.tr().to_owned()
+                self.tr()
             }
         }
     )* };
@@ -165,28 +196,46 @@ fn key_of<P: ParameterSet>(key: SigningKey<P>, expanded: bool) -> Key {
     Key {
         public: raw(key.verifying_key().as_bytes()),
         secret: raw(key.expanded_bytes()),
-        signer: if expanded { Box::new(key.expand()) } else { Box::new(key) },
+        signer: if expanded {
+            Box::new(key.expand())
+        } else {
+            Box::new(key)
+        },
     }
 }
 
 fn key_from_seed<P: ParameterSet>(subject: &Subject, xi: &[u8; 32]) -> Key {
-    key_of::<P>(SigningKey::from_seed_on(subject.backend, xi), subject.expanded)
+    key_of::<P>(
+        SigningKey::from_seed_on(subject.backend, xi),
+        subject.expanded,
+    )
 }
 
 fn key_from_bytes<P: ParameterSet>(subject: &Subject, sk: &[u8]) -> Result<Key, Error> {
-    Ok(key_of::<P>(SigningKey::from_expanded_bytes_on(subject.backend, sk)?, subject.expanded))
+    Ok(key_of::<P>(
+        SigningKey::from_expanded_bytes(sk)?.with_backend(subject.backend),
+        subject.expanded,
+    ))
 }
 
 fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn Verifier>, Error> {
     let key = VerifyingKey::<P>::from_bytes(pk)?.with_backend(subject.backend);
-    Ok(if subject.expanded { Box::new(key.expand()) } else { Box::new(key) })
+    Ok(if subject.expanded {
+        Box::new(key.expand())
+    } else {
+        Box::new(key)
+    })
 }
 
 impl Subject {
     /// What a failing assertion says of the subject.
     pub fn label(&self) -> String {
         let form = if self.expanded { "expanded" } else { "compact" };
-        format!("{} on {} with {form} keys", self.p.name, self.backend.name())
+        format!(
+            "{} on {} with {form} keys",
+            self.p.name,
+            self.backend.name()
+        )
     }
 
     /// The key of a seed, derived on this subject's backend.
@@ -206,16 +255,29 @@ impl Subject {
 
     /// The verdict on a signature, public keys and signatures of wrong length being refused.
     pub fn accepts(&self, pk: &[u8], input: &Input<'_>, signature: &[u8]) -> bool {
-        self.verifier(pk).is_ok_and(|verifier| verifier.verify(input, signature).is_ok())
+        self.verifier(pk)
+            .is_ok_and(|verifier| verifier.verify(input, signature).is_ok())
     }
 }
 
 /// An input that owns its bytes and knows the oracle's μ for it.
 #[derive(Clone, Debug)]
 pub enum Message {
-    Pure { message: Vec<u8>, context: Vec<u8> },
-    PreHash { hash: oracle::PreHash, message: Vec<u8>, context: Vec<u8> },
-    Digest { hash: oracle::PreHash, digest: Vec<u8>, message: Vec<u8>, context: Vec<u8> },
+    Pure {
+        message: Vec<u8>,
+        context: Vec<u8>,
+    },
+    PreHash {
+        hash: oracle::PreHash,
+        message: Vec<u8>,
+        context: Vec<u8>,
+    },
+    Digest {
+        hash: oracle::PreHash,
+        digest: Vec<u8>,
+        message: Vec<u8>,
+        context: Vec<u8>,
+    },
     Mu([u8; 64]),
 }
 
@@ -223,12 +285,25 @@ impl Message {
     pub fn input(&self) -> Input<'_> {
         match self {
             Message::Pure { message, context } => Input::Pure { message, context },
-            Message::PreHash { hash, message, context } => {
-                Input::PreHash { hash: prehash(*hash), message, context }
-            }
-            Message::Digest { hash, digest, context, .. } => {
-                Input::Digest { hash: prehash(*hash), digest, context }
-            }
+            Message::PreHash {
+                hash,
+                message,
+                context,
+            } => Input::PreHash {
+                hash: prehash(*hash),
+                message,
+                context,
+            },
+            Message::Digest {
+                hash,
+                digest,
+                context,
+                ..
+            } => Input::Digest {
+                hash: prehash(*hash),
+                digest,
+                context,
+            },
             Message::Mu(mu) => Input::Mu(mu),
         }
     }
@@ -238,10 +313,17 @@ impl Message {
         let m_prime = match self {
             Message::Mu(mu) => return *mu,
             Message::Pure { message, context } => oracle::pure_m_prime(message, context),
-            Message::PreHash { hash, message, context }
-            | Message::Digest { hash, message, context, .. } => {
-                oracle::hash_m_prime(message, context, *hash)
+            Message::PreHash {
+                hash,
+                message,
+                context,
             }
+            | Message::Digest {
+                hash,
+                message,
+                context,
+                ..
+            } => oracle::hash_m_prime(message, context, *hash),
         };
         oracle::message_representative(tr, &m_prime.expect("a context of at most 255 bytes"))
     }
@@ -295,7 +377,10 @@ impl Stream {
     /// A pure message of up to 300 bytes with a context of `context` bytes.
     pub fn pure(&mut self, context: usize) -> Message {
         let length = self.below(300);
-        Message::Pure { message: self.bytes(length), context: self.bytes(context) }
+        Message::Pure {
+            message: self.bytes(length),
+            context: self.bytes(context),
+        }
     }
 }
 
@@ -306,7 +391,9 @@ pub struct TestRng {
 
 impl TestRng {
     pub fn new(bytes: &[u8]) -> Self {
-        TestRng { bytes: bytes.iter().copied().collect() }
+        TestRng {
+            bytes: bytes.iter().copied().collect(),
+        }
     }
 
     pub fn left(&self) -> usize {
@@ -331,12 +418,14 @@ impl rand_core::TryRng for TestRng {
 
     fn try_next_u32(&mut self) -> Result<u32, Empty> {
         let mut out = [0; 4];
-        self.try_fill_bytes(&mut out).map(|()| u32::from_le_bytes(out))
+        self.try_fill_bytes(&mut out)
+            .map(|()| u32::from_le_bytes(out))
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Empty> {
         let mut out = [0; 8];
-        self.try_fill_bytes(&mut out).map(|()| u64::from_le_bytes(out))
+        self.try_fill_bytes(&mut out)
+            .map(|()| u64::from_le_bytes(out))
     }
 
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Empty> {
@@ -356,6 +445,12 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Bytes of a hexadecimal string of either case.
 pub fn unhex(text: &str) -> Vec<u8> {
-    assert!(text.len().is_multiple_of(2), "an odd number of hexadecimal digits");
-    (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap()).collect()
+    assert!(
+        text.len().is_multiple_of(2),
+        "an odd number of hexadecimal digits"
+    );
+    (0..text.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())
+        .collect()
 }

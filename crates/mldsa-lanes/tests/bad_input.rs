@@ -1,0 +1,279 @@
+//! Input of every shape: an error or a verdict, never a panic, and the verdict is the oracle's.
+
+mod common;
+
+use common::{Message, Stream, TestRng, forge, subjects, subjects_of};
+use mldsa_lanes::{Error, Input, mldsa65};
+use mldsa_oracle as oracle;
+use mldsa_oracle::{PARAMETER_SETS, Params, Poly};
+use proptest::prelude::*;
+
+/// Signatures of every length up to a little more than the right one.
+#[test]
+fn signature_lengths() {
+    for subject in subjects() {
+        let p = subject.p;
+        let key = subject.key(&[1; 32]);
+        let verifier = subject.verifier(&key.public).unwrap();
+        let mut signature = key.signer.deterministic(b"m", b"").unwrap();
+        signature.resize(p.sig_bytes() + 70, 0);
+        for actual in (0..signature.len()).filter(|actual| *actual != p.sig_bytes()) {
+            let error = Error::SignatureLength {
+                expected: p.sig_bytes(),
+                actual,
+            };
+            assert_eq!(
+                verifier.verify_pure(b"m", b"", &signature[..actual]),
+                Err(error)
+            );
+        }
+        assert_eq!(
+            verifier.verify_pure(b"m", b"", &signature[..p.sig_bytes()]),
+            Ok(())
+        );
+    }
+}
+
+/// The same byte everywhere, in signatures, public keys and private keys.
+#[test]
+fn uniform_bytes() {
+    for subject in subjects() {
+        let p = subject.p;
+        let key = subject.key(&[2; 32]);
+        let signature = key.signer.deterministic(b"m", b"").unwrap();
+        for byte in [0, 1, 0x55, 0x7f, 0x80, 0xaa, 0xfe, 0xff] {
+            let input = Input::Pure {
+                message: b"m",
+                context: b"",
+            };
+            assert!(!subject.accepts(&key.public, &input, &vec![byte; p.sig_bytes()]));
+            assert!(!subject.accepts(&vec![byte; p.pk_bytes()], &input, &signature));
+            assert!(!subject.accepts(
+                &vec![byte; p.pk_bytes()],
+                &input,
+                &vec![byte; p.sig_bytes()]
+            ));
+            let imported = subject.import(&vec![byte; p.sk_bytes()]);
+            assert!(matches!(imported.err(), Some(Error::InvalidSigningKey(_))));
+        }
+    }
+}
+
+/// A private key with any one bit altered is refused, unless the bit is in K, which nothing else
+/// depends on.
+#[test]
+fn altered_private_keys() {
+    for p in PARAMETER_SETS {
+        let mut stream = Stream::new(&format!("altered private keys, {}", p.name));
+        let (_, sk) = oracle::keygen(p, &stream.array());
+        let subjects = subjects_of(p);
+        for number in 0..200 {
+            let subject = &subjects[number % subjects.len()];
+            let position = match number % 4 {
+                0 => stream.below(128),
+                _ => stream.below(sk.len()),
+            };
+            let mut altered = sk.clone();
+            altered[position] ^= 1 << stream.below(8);
+            let imported = subject.import(&altered);
+            let at = format!("{}: byte {position}", subject.label());
+            if (32..64).contains(&position) {
+                assert!(imported.is_ok(), "{at}");
+            } else {
+                assert!(
+                    matches!(imported.err(), Some(Error::InvalidSigningKey(_))),
+                    "{at}"
+                );
+            }
+        }
+    }
+}
+
+/// The caller's generator: its bytes are ξ and rnd, and its failure is an error.
+#[test]
+fn generators() {
+    let xi: [u8; 32] = Stream::new("xi").array();
+    let mut rng = TestRng::new(&xi);
+    let key = mldsa65::SigningKey::generate(&mut rng).unwrap();
+    assert_eq!((key.seed(), rng.left()), (Some(&xi), 0));
+    for short in [0, 1, 31] {
+        let generated = mldsa65::SigningKey::generate(&mut TestRng::new(&xi[..short]));
+        assert_eq!(generated.err(), Some(Error::Rng));
+    }
+    for subject in subjects() {
+        let key = subject.key(&xi);
+        let rnd: [u8; 32] = Stream::new("rnd").array();
+        let input = Input::Pure {
+            message: b"m",
+            context: b"c",
+        };
+        let hedged = key
+            .signer
+            .hedged(b"m", b"c", &mut TestRng::new(&rnd))
+            .unwrap();
+        assert_eq!(
+            Ok(&hedged),
+            key.signer.sign(&input, &rnd).as_ref(),
+            "{}",
+            subject.label()
+        );
+        assert_ne!(Ok(&hedged), key.signer.deterministic(b"m", b"c").as_ref());
+        let failed = key.signer.hedged(b"m", b"c", &mut TestRng::new(&rnd[..31]));
+        assert_eq!(failed, Err(Error::Rng), "{}", subject.label());
+    }
+}
+
+/// Errors say in one line which input breaks which rule.
+#[test]
+fn error_texts() {
+    let errors = [
+        Error::SigningKeyLength {
+            expected: 4032,
+            actual: 5,
+        },
+        Error::VerifyingKeyLength {
+            expected: 1952,
+            actual: 5,
+        },
+        Error::SignatureLength {
+            expected: 3309,
+            actual: 5,
+        },
+        Error::ContextTooLong { actual: 256 },
+        Error::DigestLength {
+            expected: 32,
+            actual: 5,
+        },
+        Error::InvalidSigningKey("reason"),
+        Error::TooManyAttempts { allowed: 821 },
+        Error::InvalidSignature,
+        Error::Rng,
+    ];
+    let numbers = [
+        "4032", "1952", "3309", "255", "32", "reason", "821", "invalid", "random",
+    ];
+    for (error, expected) in errors.iter().zip(numbers) {
+        let text = error.to_string();
+        assert!(text.contains(expected) && !text.contains('\n'), "{text}");
+        let _: &dyn core::error::Error = error;
+    }
+}
+
+fn any_set() -> impl Strategy<Value = &'static Params> {
+    prop::sample::select(PARAMETER_SETS.to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any bytes as public key, message, context and signature.
+    #[test]
+    fn any_bytes(
+        p in any_set(),
+        seed in any::<u64>(),
+        message in prop::collection::vec(any::<u8>(), 0..200),
+        context in prop::collection::vec(any::<u8>(), 0..300),
+    ) {
+        let mut stream = Stream::new(&format!("any bytes {seed}"));
+        let pk = stream.bytes(p.pk_bytes());
+        let signature = stream.bytes(p.sig_bytes());
+        let input = Input::Pure { message: &message, context: &context };
+        for subject in subjects_of(p) {
+            prop_assert!(!subject.accepts(&pk, &input, &signature));
+        }
+    }
+
+    /// Signatures with random z and hints for a key that lets anything else pass: accepted if and
+    /// only if the oracle accepts, and that is if z is in range.
+    #[test]
+    fn any_z_and_hint(
+        p in any_set(),
+        seed in any::<u64>(),
+        weight in 0usize..=80,
+        beyond in -2i64..=0,
+    ) {
+        let mut stream = Stream::new(&format!("any z {seed}"));
+        let rho = stream.array();
+        let pk = forge::zero_t1_key(p, &rho);
+        let message = Message::Mu(stream.array());
+        let mu = message.mu(&[]);
+        let largest = p.gamma1 - p.beta + beyond;
+        let range = 2 * largest as usize + 1;
+        let mut z: Vec<Poly> = (0..p.l)
+            .map(|_| (0..256).map(|_| stream.below(range) as i64 - largest).collect())
+            .collect();
+        let (polynomial, position) = (stream.below(p.l), stream.below(256));
+        z[polynomial][position] = if seed % 2 == 0 { largest } else { -largest };
+        let mut hint = forge::no_hint(p);
+        for _ in 0..weight.min(p.omega) {
+            hint[stream.below(p.k)][stream.below(256)] = 1;
+        }
+        let signature = forge::signature(p, &rho, &mu, &z, &hint);
+        let expected = beyond < 0;
+        prop_assert_eq!(oracle::verify_mu(p, &pk, &mu, &signature), expected);
+        for subject in subjects_of(p) {
+            prop_assert_eq!(subject.accepts(&pk, &message.input(), &signature), expected);
+        }
+    }
+
+    /// Any bytes in the place of the hint, of every shape that counters can have.
+    #[test]
+    fn any_hint_bytes(
+        p in any_set(),
+        positions in prop::collection::vec(any::<u8>(), 80),
+        counters in prop::collection::vec(0u8..=90, 8),
+        sorted in any::<bool>(),
+    ) {
+        let rho = [8; 32];
+        let pk = forge::zero_t1_key(p, &rho);
+        let mu = [6; 64];
+        let z = forge::constant_z(p, 3);
+        let mut signature = forge::signature(p, &rho, &mu, &z, &forge::no_hint(p));
+        let start = signature.len() - p.omega - p.k;
+        let mut counters = counters[..p.k].to_vec();
+        let mut positions = positions[..p.omega].to_vec();
+        if sorted {
+            counters.sort_unstable();
+            let mut from = 0;
+            for &counter in &counters {
+                let to = usize::from(counter).clamp(from, p.omega);
+                positions[from..to].sort_unstable();
+                from = to;
+            }
+            positions[from..].fill(0);
+        }
+        signature[start..start + p.omega].copy_from_slice(&positions);
+        signature[start + p.omega..].copy_from_slice(&counters);
+        // c_tilde made for the hint, if these bytes are one: then the signature is valid.
+        if let Some(hint) = oracle::hint_bit_unpack(p, &signature[start..]) {
+            let c_tilde = forge::challenge(p, &rho, &mu, &z, &hint);
+            signature[..c_tilde.len()].copy_from_slice(&c_tilde);
+        }
+        let expected = oracle::verify_mu(p, &pk, &mu, &signature);
+        for subject in subjects_of(p) {
+            prop_assert_eq!(subject.accepts(&pk, &Input::Mu(&mu), &signature), expected);
+        }
+    }
+
+    /// Sign and verify, whatever the message, its context and rnd.
+    #[test]
+    fn round_trip(
+        p in any_set(),
+        seed in any::<[u8; 32]>(),
+        rnd in any::<[u8; 32]>(),
+        message in prop::collection::vec(any::<u8>(), 0..2000),
+        context in prop::collection::vec(any::<u8>(), 0..=255),
+    ) {
+        let input = Input::Pure { message: &message, context: &context };
+        let mut first = None;
+        for subject in subjects_of(p) {
+            let key = subject.key(&seed);
+            let signature = key.signer.sign(&input, &rnd).unwrap();
+            prop_assert!(subject.accepts(&key.public, &input, &signature));
+            let other = Input::Pure { message: &context, context: &[] };
+            prop_assert!(message == context && context.is_empty()
+                || !subject.accepts(&key.public, &other, &signature));
+            prop_assert_eq!(first.get_or_insert(signature.clone()), &signature);
+        }
+    }
+}
