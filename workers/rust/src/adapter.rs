@@ -1,0 +1,375 @@
+//! What an implementation has to provide, and how its operations are performed and timed.
+
+use std::fmt::Debug;
+use std::hint::black_box;
+
+use crate::protocol::{Fields, Operation, format_hex};
+use crate::timing::{Start, Ticks};
+
+/// The result of an operation, in the forms the protocol knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// A signature.
+    Bytes(Vec<u8>),
+    /// A public key, and the private key as FIPS 204 `skEncode` bytes where the interface gives it.
+    KeyPair {
+        public: Vec<u8>,
+        private: Option<Vec<u8>>,
+    },
+    Verdict(bool),
+    /// One word per attempt, as [`attempt_word`] writes it.
+    Attempts(Vec<String>),
+}
+
+impl Output {
+    pub fn bytes(bytes: impl AsRef<[u8]>) -> Self {
+        Self::Bytes(bytes.as_ref().to_vec())
+    }
+
+    pub fn public_key(public: impl AsRef<[u8]>) -> Self {
+        Self::KeyPair {
+            public: public.as_ref().to_vec(),
+            private: None,
+        }
+    }
+
+    pub fn key_pair(public: impl AsRef<[u8]>, private: impl AsRef<[u8]>) -> Self {
+        Self::KeyPair {
+            public: public.as_ref().to_vec(),
+            private: Some(private.as_ref().to_vec()),
+        }
+    }
+
+    /// The bytes whose SHA-256 goes with a sample; none for a trace.
+    pub fn digested(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::KeyPair { public, .. } => public,
+            Self::Verdict(true) => &[1],
+            Self::Verdict(false) => &[0],
+            Self::Attempts(_) => &[],
+        }
+    }
+
+    /// The values of an `output` or `trace` line.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Bytes(_) | Self::Verdict(_) => format_hex(self.digested()),
+            Self::KeyPair { public, private } => {
+                format!(
+                    "{} {}",
+                    format_hex(public),
+                    format_hex(private.as_deref().unwrap_or(&[]))
+                )
+            }
+            Self::Attempts(words) => words.join(" "),
+        }
+    }
+}
+
+/// The trace word of an attempt: `ok`, or a letter and the first failing polynomial per check.
+///
+/// `failed` is the bitmap 1 = z, 2 = r0, 4 = ct0, 8 = hint; `first_failing` has one index per bit.
+pub fn attempt_word(failed: u8, first_failing: [u8; 4]) -> String {
+    if failed == 0 {
+        return "ok".into();
+    }
+    let checks = ['z', 'r', 'c', 'h']
+        .into_iter()
+        .zip(first_failing)
+        .enumerate();
+    checks
+        .filter(|(bit, _)| failed >> bit & 1 == 1)
+        .map(|(_, (letter, index))| format!("{letter}{index}"))
+        .collect()
+}
+
+/// One operation on one prepared input.
+pub trait Job {
+    /// Performs it once, untimed.
+    ///
+    /// # Errors
+    /// The implementation's own, as text.
+    fn answer(&mut self) -> Result<Output, String>;
+
+    /// Performs it `calls` times (at least once) between two readings of the clocks. The output is
+    /// the last call's and is converted after the clocks are read.
+    fn measure(&mut self, calls: u64) -> (Ticks, Result<Output, String>);
+}
+
+/// A prepared input, or why the implementation cannot take it.
+pub type Prepared = Result<Box<dyn Job>, String>;
+
+/// A job from the operation to time and the conversion of its result, which is not timed.
+///
+/// The loop over calls is compiled for each operation, so that no dynamic dispatch and no copy of
+/// the result lies between the clocks.
+pub fn job<T: 'static, E: Debug + 'static>(
+    operation: impl FnMut() -> Result<T, E> + 'static,
+    convert: impl Fn(T) -> Output + 'static,
+) -> Prepared {
+    Ok(Box::new(Timed { operation, convert }))
+}
+
+/// A job of verification.
+pub fn verdict(operation: impl FnMut() -> bool + 'static) -> Prepared {
+    let mut operation = operation;
+    job(move || Ok::<_, ()>(operation()), Output::Verdict)
+}
+
+/// A verification whose public key the implementation cannot read: the answer is no.
+pub fn refused() -> Prepared {
+    verdict(|| false)
+}
+
+struct Timed<F, C> {
+    operation: F,
+    convert: C,
+}
+
+impl<F, C, T, E> Job for Timed<F, C>
+where
+    F: FnMut() -> Result<T, E>,
+    C: Fn(T) -> Output,
+    E: Debug,
+{
+    fn answer(&mut self) -> Result<Output, String> {
+        (self.operation)()
+            .map(&self.convert)
+            .map_err(|error| describe(&error))
+    }
+
+    fn measure(&mut self, calls: u64) -> (Ticks, Result<Output, String>) {
+        let operation = &mut self.operation;
+        let start = Start::now();
+        for _ in 1..calls {
+            // The references are hidden, not the values: a value would be copied.
+            let result = black_box(&mut *operation)();
+            black_box(&result);
+        }
+        let last = black_box(operation)();
+        black_box(&last);
+        let ticks = start.elapsed();
+        (
+            ticks,
+            last.map(&self.convert).map_err(|error| describe(&error)),
+        )
+    }
+}
+
+/// An implementation's error as text. Many peers return empty or one-word errors.
+pub fn describe(error: &dyn Debug) -> String {
+    let text = format!("{error:?}");
+    if text == "()" {
+        "the implementation returned an error".into()
+    } else {
+        text
+    }
+}
+
+/// One implementation at one parameter set. What it does not implement, its [`Variant`] must not
+/// announce.
+///
+/// Parsing and expanding of keys belongs here unless the variant's note says that it is timed.
+pub trait Scheme {
+    fn keygen(&self, _input: &Fields) -> Prepared {
+        Err("key generation is not announced".into())
+    }
+    fn sign(&self, _input: &Fields) -> Prepared {
+        Err("signing is not announced".into())
+    }
+    /// A key, context or signature that cannot be read is refused, not an error.
+    fn verify(&self, _input: &Fields) -> Prepared {
+        Err("verification is not announced".into())
+    }
+    fn trace(&self, _input: &Fields) -> Prepared {
+        Err("tracing is not announced".into())
+    }
+    fn z_violation(&self, _input: &Fields) -> Prepared {
+        Err("z_violation is not announced".into())
+    }
+}
+
+/// Whether A-hat or NTT forms are in the key object before the clock starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Compact,
+    Expanded,
+}
+
+/// What decides the per-signature randomness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rnd {
+    Given,
+    Zero,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    MlDsa,
+    Classical,
+}
+
+/// An implementation with one backend and one key form, as it is announced.
+pub struct Variant {
+    pub implementation: &'static str,
+    pub version: &'static str,
+    pub backend: &'static str,
+    pub key: Key,
+    pub family: Family,
+    pub operations: &'static [Operation],
+    pub rnd: Rnd,
+    pub context: bool,
+    pub note: String,
+    pub schemes: Vec<(&'static str, Box<dyn Scheme>)>,
+}
+
+/// The operations nearly every variant has.
+pub const TIMED: &[Operation] = &[Operation::Keygen, Operation::Sign, Operation::Verify];
+/// Those of an expanded key, where key generation is the compact variant's.
+pub const WITH_KEY: &[Operation] = &[Operation::Sign, Operation::Verify];
+
+/// The three ML-DSA sets in order.
+pub fn ml_dsa_sets(
+    set_44: impl Scheme + 'static,
+    set_65: impl Scheme + 'static,
+    set_87: impl Scheme + 'static,
+) -> Vec<(&'static str, Box<dyn Scheme>)> {
+    vec![
+        ("ML-DSA-44", Box::new(set_44)),
+        ("ML-DSA-65", Box::new(set_65)),
+        ("ML-DSA-87", Box::new(set_87)),
+    ]
+}
+
+impl Variant {
+    /// `implementation:backend:key`.
+    pub fn id(&self) -> String {
+        format!(
+            "{}:{}:{}",
+            self.implementation,
+            self.backend,
+            self.key_name()
+        )
+    }
+
+    /// The lines that describe it in the announcement, without line ends.
+    pub fn announcement(&self) -> Vec<String> {
+        let names = |list: Vec<&'static str>| list.join(" ");
+        let mut lines = vec![
+            format!("variant {}", self.id()),
+            format!("implementation {}", self.implementation),
+            format!("version {}", self.version),
+            format!("backend {}", self.backend),
+            format!("key {}", self.key_name()),
+            format!(
+                "family {}",
+                match self.family {
+                    Family::MlDsa => "ml-dsa",
+                    Family::Classical => "classical",
+                }
+            ),
+            format!(
+                "sets {}",
+                names(self.schemes.iter().map(|(name, _)| *name).collect())
+            ),
+            format!(
+                "operations {}",
+                names(self.operations.iter().map(|o| o.name()).collect())
+            ),
+            format!(
+                "rnd {}",
+                match self.rnd {
+                    Rnd::Given => "given",
+                    Rnd::Zero => "zero",
+                    Rnd::None => "none",
+                }
+            ),
+            format!("context {}", if self.context { "yes" } else { "no" }),
+        ];
+        if self.family == Family::MlDsa {
+            lines.push("private_keys sk".into());
+        }
+        if !self.note.is_empty() {
+            lines.push(format!("note {}", self.note));
+        }
+        lines
+    }
+
+    /// Prepares one input of an announced operation.
+    pub fn prepare(&self, scheme: &dyn Scheme, operation: Operation, input: &Fields) -> Prepared {
+        if !self.context
+            && input
+                .context
+                .as_ref()
+                .is_some_and(|context| !context.is_empty())
+        {
+            return Err("this interface has no contexts, so context must be empty".into());
+        }
+        let signs = !matches!(operation, Operation::Keygen | Operation::Verify);
+        if signs && self.family == Family::MlDsa {
+            if self.rnd != Rnd::None {
+                let rnd = input.rnd()?;
+                if self.rnd == Rnd::Zero && rnd != [0; 32] {
+                    return Err(
+                        "this interface signs deterministically, so rnd must be zero".into(),
+                    );
+                }
+            }
+        }
+        match operation {
+            Operation::Keygen => scheme.keygen(input),
+            Operation::Sign => scheme.sign(input),
+            Operation::Verify => scheme.verify(input),
+            Operation::Trace => scheme.trace(input),
+            Operation::ZViolation => scheme.z_violation(input),
+        }
+    }
+
+    fn key_name(&self) -> &'static str {
+        match self.key {
+            Key::Compact => "compact",
+            Key::Expanded => "expanded",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempt_words_name_every_failing_check_in_the_standards_order() {
+        assert_eq!(attempt_word(0, [255; 4]), "ok");
+        assert_eq!(attempt_word(0b0011, [0, 2, 255, 255]), "z0r2");
+        assert_eq!(attempt_word(0b1000, [255, 255, 255, 3]), "h3");
+        assert_eq!(attempt_word(0b1101, [1, 255, 0, 4]), "z1c0h4");
+    }
+
+    #[test]
+    fn a_job_performs_exactly_the_calls_asked_for_and_returns_the_last_output() {
+        let mut calls = 0u64;
+        let mut counter = job(
+            move || {
+                calls += 1;
+                Ok::<_, ()>(calls)
+            },
+            |n| Output::bytes(n.to_be_bytes()),
+        )
+        .unwrap();
+        let (_, output) = counter.measure(5);
+        assert_eq!(output, Ok(Output::bytes(5u64.to_be_bytes())));
+        assert_eq!(counter.answer(), Ok(Output::bytes(6u64.to_be_bytes())));
+        let (_, output) = counter.measure(1);
+        assert_eq!(output, Ok(Output::bytes(7u64.to_be_bytes())));
+    }
+
+    #[test]
+    fn an_implementations_error_is_text() {
+        let mut failing = job(|| Err::<(), _>("no"), |()| Output::Verdict(true)).unwrap();
+        assert_eq!(failing.answer(), Err("\"no\"".into()));
+        assert_eq!(failing.measure(3).1, Err("\"no\"".into()));
+        assert_eq!(describe(&()), "the implementation returned an error");
+    }
+}

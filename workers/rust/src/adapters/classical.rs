@@ -1,0 +1,277 @@
+//! Classical signatures for comparison. Their key pair comes from the input's seed.
+
+use std::sync::OnceLock;
+
+use aws_lc_rs::agreement::{self, ECDH_P256};
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
+use aws_lc_rs::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, ED25519, EcdsaKeyPair,
+    Ed25519KeyPair, KeyPair, ParsedPublicKey, RSA_PSS_2048_8192_SHA256, RSA_PSS_SHA256, RsaKeyPair,
+    VerificationAlgorithm,
+};
+use ed25519_dalek::Signer as _;
+use secp256k1::{Message, PublicKey, SecretKey, ecdsa};
+use sha2::{Digest, Sha256};
+
+use crate::adapter::{
+    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, describe, job, verdict,
+};
+use crate::build_info;
+use crate::protocol::Fields;
+
+pub fn variants() -> Vec<Variant> {
+    vec![
+        variant(
+            "aws-lc-ed25519",
+            build_info::AWS_LC_RS,
+            Rnd::Zero,
+            "",
+            "Ed25519",
+            AwsEd25519,
+        ),
+        variant(
+            "dalek-ed25519",
+            build_info::ED25519_DALEK,
+            Rnd::Zero,
+            "",
+            "Ed25519",
+            Dalek,
+        ),
+        variant(
+            "aws-lc-ecdsa-p256",
+            build_info::AWS_LC_RS,
+            Rnd::None,
+            "SHA-256, fixed-length signatures; the seed is the private scalar",
+            "ECDSA-P256",
+            AwsP256,
+        ),
+        variant(
+            "libsecp256k1",
+            build_info::SECP256K1,
+            Rnd::Zero,
+            "crate secp256k1; nonce of RFC 6979; SHA-256 of the message is timed; the seed is the \
+             private scalar",
+            "ECDSA-secp256k1",
+            Secp256k1,
+        ),
+        Variant {
+            operations: WITH_KEY,
+            ..variant(
+                "aws-lc-rsa",
+                build_info::AWS_LC_RS,
+                Rnd::None,
+                "SHA-256; one key per process for all seeds",
+                "RSA-2048-PSS",
+                AwsRsa,
+            )
+        },
+    ]
+}
+
+fn variant(
+    implementation: &'static str,
+    version: &'static str,
+    rnd: Rnd,
+    note: &str,
+    set: &'static str,
+    scheme: impl Scheme + 'static,
+) -> Variant {
+    Variant {
+        implementation,
+        version,
+        backend: "native",
+        key: Key::Compact,
+        family: Family::Classical,
+        operations: TIMED,
+        rnd,
+        context: false,
+        note: note.into(),
+        schemes: vec![(set, Box::new(scheme))],
+    }
+}
+
+/// Verification with a parsed key of `aws-lc-rs`.
+fn aws_verdict(
+    algorithm: &'static dyn VerificationAlgorithm,
+    public: impl AsRef<[u8]>,
+    input: &Fields,
+) -> Prepared {
+    let key = ParsedPublicKey::new(algorithm, public).map_err(|error| describe(&error))?;
+    let (message, signature) = (input.message()?, input.signature()?);
+    verdict(move || key.verify_sig(&message, &signature).is_ok())
+}
+
+struct AwsEd25519;
+
+impl Scheme for AwsEd25519 {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        job(
+            move || Ed25519KeyPair::from_seed_unchecked(&seed),
+            |pair| Output::public_key(pair.public_key()),
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&input.seed()?)
+            .map_err(|error| describe(&error))?;
+        let message = input.message()?;
+        job(move || pair.try_sign(&message), Output::bytes)
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&input.seed()?)
+            .map_err(|error| describe(&error))?;
+        aws_verdict(&ED25519, pair.public_key(), input)
+    }
+}
+
+struct Dalek;
+
+impl Scheme for Dalek {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        job(
+            move || Ok::<_, ()>(ed25519_dalek::SigningKey::from_bytes(&seed)),
+            |key| Output::public_key(key.verifying_key().as_bytes()),
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let key = ed25519_dalek::SigningKey::from_bytes(&input.seed()?);
+        let message = input.message()?;
+        job(
+            move || key.try_sign(&message).map(|signature| signature.to_bytes()),
+            Output::bytes,
+        )
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let key = ed25519_dalek::SigningKey::from_bytes(&input.seed()?).verifying_key();
+        let (message, signature) = (input.message()?, input.signature()?);
+        verdict(move || {
+            ed25519_dalek::Signature::from_slice(&signature)
+                .is_ok_and(|parsed| key.verify_strict(&message, &parsed).is_ok())
+        })
+    }
+}
+
+struct AwsP256;
+
+/// The key pair of a private scalar: `aws-lc-rs` derives public keys only for key agreement.
+fn p256_public(scalar: &[u8; 32]) -> Result<Vec<u8>, String> {
+    let private = agreement::PrivateKey::from_private_key(&ECDH_P256, scalar)
+        .map_err(|error| describe(&error))?;
+    let public = private
+        .compute_public_key()
+        .map_err(|error| describe(&error))?;
+    Ok(public.as_ref().to_vec())
+}
+
+impl Scheme for AwsP256 {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        job(
+            move || {
+                let public = p256_public(&seed)?;
+                let pair = EcdsaKeyPair::from_private_key_and_public_key(
+                    &ECDSA_P256_SHA256_FIXED_SIGNING,
+                    &seed,
+                    &public,
+                );
+                pair.map_err(|error| describe(&error))
+            },
+            |pair| Output::public_key(pair.public_key()),
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        let pair = EcdsaKeyPair::from_private_key_and_public_key(
+            &ECDSA_P256_SHA256_FIXED_SIGNING,
+            &seed,
+            &p256_public(&seed)?,
+        )
+        .map_err(|error| describe(&error))?;
+        let (message, random) = (input.message()?, SystemRandom::new());
+        job(move || pair.sign(&random, &message), Output::bytes)
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        aws_verdict(
+            &ECDSA_P256_SHA256_FIXED,
+            p256_public(&input.seed()?)?,
+            input,
+        )
+    }
+}
+
+struct Secp256k1;
+
+fn hashed(message: &[u8]) -> Message {
+    Message::from_digest(Sha256::digest(message).into())
+}
+
+impl Scheme for Secp256k1 {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        job(
+            move || {
+                let secret = SecretKey::from_secret_bytes(seed)?;
+                Ok::<_, secp256k1::Error>(PublicKey::from_secret_key(&secret).serialize())
+            },
+            Output::public_key,
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let secret =
+            SecretKey::from_secret_bytes(input.seed()?).map_err(|error| describe(&error))?;
+        let message = input.message()?;
+        job(
+            move || Ok::<_, ()>(ecdsa::sign(hashed(&message), &secret).serialize_compact()),
+            Output::bytes,
+        )
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let secret =
+            SecretKey::from_secret_bytes(input.seed()?).map_err(|error| describe(&error))?;
+        let public = PublicKey::from_secret_key(&secret);
+        let (message, signature) = (input.message()?, input.signature()?);
+        verdict(move || {
+            ecdsa::Signature::from_compact(&signature)
+                .is_ok_and(|parsed| ecdsa::verify(&parsed, hashed(&message), &public).is_ok())
+        })
+    }
+}
+
+struct AwsRsa;
+
+/// RSA keys cannot be derived from a seed here, and making one takes a good part of a second.
+fn rsa_pair() -> Result<&'static RsaKeyPair, String> {
+    static PAIR: OnceLock<Result<RsaKeyPair, String>> = OnceLock::new();
+    let pair = PAIR
+        .get_or_init(|| RsaKeyPair::generate(KeySize::Rsa2048).map_err(|error| describe(&error)));
+    pair.as_ref().map_err(Clone::clone)
+}
+
+impl Scheme for AwsRsa {
+    fn sign(&self, input: &Fields) -> Prepared {
+        let (pair, message) = (rsa_pair()?, input.message()?);
+        let mut signature = vec![0; pair.public_modulus_len()];
+        let random = SystemRandom::new();
+        job(
+            move || {
+                pair.sign(&RSA_PSS_SHA256, &random, &message, &mut signature)
+                    .map(|()| signature.clone())
+            },
+            Output::Bytes,
+        )
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        aws_verdict(&RSA_PSS_2048_8192_SHA256, rsa_pair()?.public_key(), input)
+    }
+}

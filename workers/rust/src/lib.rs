@@ -1,0 +1,11 @@
+//! The Rust worker: ML-DSA implementations behind the protocol of `workers/PROTOCOL.md`.
+//!
+//! To add an implementation, write a file in `adapters` that implements [`adapter::Scheme`] and
+//! name it in [`adapters::all`].
+
+pub mod adapter;
+pub mod adapters;
+pub mod build_info;
+pub mod protocol;
+pub mod session;
+pub mod timing;

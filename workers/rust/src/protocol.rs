@@ -1,0 +1,432 @@
+//! The protocol's text: requests are parsed and values formatted here. No clocks, no cryptography.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::io::{self, BufRead, Read};
+
+/// The protocol version of `hello`.
+pub const VERSION: u64 = 1;
+/// Longest line, without its line end, in bytes.
+pub const MAX_LINE_BYTES: usize = 16 << 20;
+
+/// What is asked of one input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Keygen,
+    Sign,
+    Verify,
+    Trace,
+    ZViolation,
+}
+
+impl Operation {
+    pub const ALL: [Self; 5] = [
+        Self::Keygen,
+        Self::Sign,
+        Self::Verify,
+        Self::Trace,
+        Self::ZViolation,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Keygen => "keygen",
+            Self::Sign => "sign",
+            Self::Verify => "verify",
+            Self::Trace => "trace",
+            Self::ZViolation => "z_violation",
+        }
+    }
+}
+
+/// The key-value fields of one input; a field the lab left out is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields {
+    pub seed: Option<Vec<u8>>,
+    pub sk: Option<Vec<u8>>,
+    pub pk: Option<Vec<u8>>,
+    pub message: Option<Vec<u8>>,
+    pub context: Option<Vec<u8>>,
+    pub rnd: Option<Vec<u8>>,
+    pub signature: Option<Vec<u8>>,
+}
+
+impl Fields {
+    /// The 32-byte seed xi, or a classical key pair's seed.
+    pub fn seed(&self) -> Result<[u8; 32], String> {
+        exact(&self.seed, "seed")
+    }
+
+    /// The 32 bytes of `rnd`.
+    pub fn rnd(&self) -> Result<[u8; 32], String> {
+        exact(&self.rnd, "rnd")
+    }
+
+    pub fn sk(&self) -> Result<&[u8], String> {
+        present(&self.sk, "sk")
+    }
+
+    pub fn pk(&self) -> Result<&[u8], String> {
+        present(&self.pk, "pk")
+    }
+
+    pub fn message(&self) -> Result<Vec<u8>, String> {
+        present(&self.message, "message").map(<[u8]>::to_vec)
+    }
+
+    pub fn context(&self) -> Result<Vec<u8>, String> {
+        present(&self.context, "context").map(<[u8]>::to_vec)
+    }
+
+    pub fn signature(&self) -> Result<Vec<u8>, String> {
+        present(&self.signature, "signature").map(<[u8]>::to_vec)
+    }
+
+    fn slot(&mut self, key: &str) -> Option<&mut Option<Vec<u8>>> {
+        Some(match key {
+            "seed" => &mut self.seed,
+            "sk" => &mut self.sk,
+            "pk" => &mut self.pk,
+            "message" => &mut self.message,
+            "context" => &mut self.context,
+            "rnd" => &mut self.rnd,
+            "signature" => &mut self.signature,
+            _ => return None,
+        })
+    }
+}
+
+fn present<'a>(field: &'a Option<Vec<u8>>, name: &str) -> Result<&'a [u8], String> {
+    field
+        .as_deref()
+        .ok_or_else(|| format!("field `{name}` is missing"))
+}
+
+fn exact<const N: usize>(field: &Option<Vec<u8>>, name: &str) -> Result<[u8; N], String> {
+    let bytes = present(field, name)?;
+    bytes
+        .try_into()
+        .map_err(|_| format!("{name} must be {N} bytes, got {}", bytes.len()))
+}
+
+/// One input of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    pub id: u64,
+    /// The number of the line that began it, for error texts.
+    pub line: u64,
+    pub fields: Fields,
+}
+
+/// The whole `prepare` request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prepare {
+    pub job: u64,
+    pub variant: String,
+    pub set: String,
+    pub operation: Operation,
+    pub inputs: Vec<Input>,
+}
+
+/// A well-formed request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    Hello {
+        version: u64,
+    },
+    Prepare(Prepare),
+    Answer {
+        job: u64,
+    },
+    Measure {
+        job: u64,
+        passes: u64,
+        calls: u64,
+        warmup: u64,
+    },
+    Forget {
+        job: u64,
+    },
+    Quit,
+}
+
+/// A line that breaks a rule of the protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Counted from 1 at the worker's start.
+    pub line: u64,
+    pub rule: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.rule)
+    }
+}
+
+/// Reads requests; a malformed one becomes a [`Fault`] and leaves the reader at the next request.
+pub struct Reader<R> {
+    source: R,
+    line: u64,
+}
+
+/// One line of input, or the rule it breaks.
+type Line = Result<String, String>;
+
+impl<R: BufRead> Reader<R> {
+    pub fn new(source: R) -> Self {
+        Self { source, line: 0 }
+    }
+
+    /// The number of the line read last.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// The next request, or `None` at the end of input.
+    ///
+    /// # Errors
+    /// Only those of reading.
+    pub fn next_request(&mut self) -> io::Result<Option<Result<Request, Fault>>> {
+        let Some(line) = self.read_line()? else {
+            return Ok(None);
+        };
+        let at = self.line;
+        let fault = |rule| Fault { line: at, rule };
+        let words = match &line {
+            Ok(text) => text.split(' ').collect::<Vec<_>>(),
+            Err(rule) => return Ok(Some(Err(fault(rule.clone())))),
+        };
+        if words[0] == "prepare" {
+            // The body is consumed whatever the first line is like, so that its lines are not
+            // taken for requests.
+            let body = self.read_body()?;
+            let parsed = one_number(&words)
+                .map_err(fault)
+                .and_then(|job| parse_body(job, at, body));
+            return Ok(Some(parsed.map(Request::Prepare)));
+        }
+        Ok(Some(parse_single(&words).map_err(fault)))
+    }
+
+    /// The lines up to `end`, each with its number.
+    fn read_body(&mut self) -> io::Result<Vec<(u64, Line)>> {
+        let mut lines = Vec::new();
+        while let Some(line) = self.read_line()? {
+            if line.as_deref() == Ok("end") {
+                return Ok(lines);
+            }
+            lines.push((self.line, line));
+        }
+        lines.push((self.line, Err("the input ended before `end`".into())));
+        Ok(lines)
+    }
+
+    fn read_line(&mut self) -> io::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let limit = MAX_LINE_BYTES as u64 + 1;
+        let read = self
+            .source
+            .by_ref()
+            .take(limit)
+            .read_until(b'\n', &mut bytes)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        self.line += 1;
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        } else if bytes.len() > MAX_LINE_BYTES {
+            self.source.skip_until(b'\n')?;
+            return Ok(Some(Err(format!(
+                "a line is longer than {MAX_LINE_BYTES} bytes"
+            ))));
+        }
+        Ok(Some(
+            String::from_utf8(bytes).map_err(|_| "the line is not UTF-8".into()),
+        ))
+    }
+}
+
+fn parse_single(words: &[&str]) -> Result<Request, String> {
+    match words[0] {
+        "hello" => Ok(Request::Hello {
+            version: one_number(words)?,
+        }),
+        "answer" => Ok(Request::Answer {
+            job: one_number(words)?,
+        }),
+        "forget" => Ok(Request::Forget {
+            job: one_number(words)?,
+        }),
+        "measure" => {
+            let [job, passes, calls, warmup] = numbers(words)?;
+            if calls == 0 {
+                return Err("`measure` needs at least one call per sample".into());
+            }
+            Ok(Request::Measure {
+                job,
+                passes,
+                calls,
+                warmup,
+            })
+        }
+        "quit" => numbers::<0>(words).map(|_| Request::Quit),
+        other => Err(format!("unknown request {}", quote(other))),
+    }
+}
+
+fn parse_body(job: u64, at: u64, lines: Vec<(u64, Line)>) -> Result<Prepare, Fault> {
+    let mut header: [Option<String>; 3] = [None, None, None];
+    let mut inputs: Vec<Input> = Vec::new();
+    let mut seen = HashSet::new();
+    for (line, text) in lines {
+        let fault = |rule| Fault { line, rule };
+        let text = text.map_err(fault)?;
+        let Some((key, value)) = text.split_once(' ') else {
+            return Err(fault(format!("expected `key value`, got {}", quote(&text))));
+        };
+        let place = ["variant", "set", "operation"]
+            .iter()
+            .position(|name| *name == key);
+        match (place, inputs.last_mut()) {
+            (Some(place), None) if header[place].is_none() => header[place] = Some(value.into()),
+            (Some(_), _) => return Err(fault(format!("misplaced or repeated `{key}`"))),
+            (None, _) if key == "input" => {
+                let id = number(value).map_err(fault)?;
+                if !seen.insert(id) {
+                    return Err(fault(format!("input {id} is given twice")));
+                }
+                inputs.push(Input {
+                    id,
+                    line,
+                    fields: Fields::default(),
+                });
+            }
+            (None, None) => return Err(fault(format!("{} before the first input", quote(key)))),
+            (None, Some(input)) => {
+                let slot = input
+                    .fields
+                    .slot(key)
+                    .ok_or_else(|| fault(format!("unknown field {}", quote(key))))?;
+                if slot.is_some() {
+                    return Err(fault(format!("field `{key}` is given twice")));
+                }
+                *slot = Some(parse_hex(value).map_err(|rule| fault(format!("{key}: {rule}")))?);
+            }
+        }
+    }
+    let missing = |key| Fault {
+        line: at,
+        rule: format!("job {job} has no `{key}` line"),
+    };
+    let [variant, set, operation] = header;
+    let operation = operation.ok_or_else(|| missing("operation"))?;
+    Ok(Prepare {
+        job,
+        variant: variant.ok_or_else(|| missing("variant"))?,
+        set: set.ok_or_else(|| missing("set"))?,
+        operation: Operation::ALL
+            .into_iter()
+            .find(|known| known.name() == operation)
+            .ok_or_else(|| Fault {
+                line: at,
+                rule: format!("unknown operation {}", quote(&operation)),
+            })?,
+        inputs,
+    })
+}
+
+fn one_number(words: &[&str]) -> Result<u64, String> {
+    numbers(words).map(|[value]| value)
+}
+
+fn numbers<const N: usize>(words: &[&str]) -> Result<[u64; N], String> {
+    if words.len() != N + 1 {
+        return Err(format!(
+            "`{}` takes {N} numbers, got {}",
+            words[0],
+            words.len() - 1
+        ));
+    }
+    let mut values = [0; N];
+    for (value, word) in values.iter_mut().zip(&words[1..]) {
+        *value = number(word)?;
+    }
+    Ok(values)
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    // `parse` alone would take a plus sign.
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits
+        .then(|| text.parse().ok())
+        .flatten()
+        .ok_or_else(|| format!("expected a decimal number below 2^64, got {}", quote(text)))
+}
+
+/// Bytes from lower-case hexadecimal; `-` is the empty string.
+pub fn parse_hex(text: &str) -> Result<Vec<u8>, String> {
+    if text == "-" {
+        return Ok(Vec::new());
+    }
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let pairs = text.as_bytes().chunks_exact(2);
+    if text.is_empty() || !pairs.remainder().is_empty() {
+        return Err(format!(
+            "hexadecimal needs pairs of digits, got {} characters",
+            text.len()
+        ));
+    }
+    pairs
+        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
+        .collect::<Option<_>>()
+        .ok_or_else(|| format!("expected lower-case hexadecimal, got {}", quote(text)))
+}
+
+/// Lower-case hexadecimal; the empty string is `-`.
+pub fn format_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    if bytes.is_empty() {
+        return "-".into();
+    }
+    bytes
+        .iter()
+        .flat_map(|byte| {
+            [
+                DIGITS[usize::from(byte >> 4)],
+                DIGITS[usize::from(byte & 15)],
+            ]
+        })
+        .map(char::from)
+        .collect()
+}
+
+/// One line of printable text out of any error text.
+pub fn one_line(text: &str) -> String {
+    let line = text
+        .split(|c: char| c.is_control() || c == ' ')
+        .filter(|word| !word.is_empty());
+    let joined = line.collect::<Vec<_>>().join(" ");
+    if joined.is_empty() {
+        "no text".into()
+    } else {
+        joined
+    }
+}
+
+/// Text of a request as shown in an error: escaped and cut.
+fn quote(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let escaped: String = text.escape_default().take(SHOWN).collect();
+    let dots = if text.chars().nth(SHOWN).is_some() {
+        "..."
+    } else {
+        ""
+    };
+    format!("`{escaped}{dots}`")
+}
