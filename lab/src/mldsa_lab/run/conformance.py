@@ -6,11 +6,12 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.run.conformance_bench import Bench, Check, Nonconformance, NotApplicable
 from mldsa_lab.run.conformance_checks import CHECKS
 from mldsa_lab.run.registry import WorkerEntry
@@ -61,16 +62,27 @@ class Report:
 
 
 def conform(
-    name: str, start: Callable[[], Worker], *, progress: Callable[[str], None] | None = None
+    name: str,
+    start: Callable[[], Worker],
+    *,
+    only: Collection[str] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Makes all checks on the worker that `start` starts; `progress` gets each check's name first.
+    """Makes the checks on the worker that `start` starts; `progress` gets each check's name first.
 
-    A worker that cannot announce itself is judged by that check alone.
+    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
+    itself is judged by that one alone. LabError for a name in `only` that no check has.
     """
+    names = [check.name for check in CHECKS.checks]
+    for wanted in only or ():
+        if wanted not in names:
+            raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
     findings: list[Finding] = []
     bench = Bench(name, start)
     try:
         for check in CHECKS.checks:
+            if findings and only is not None and check.name not in only:
+                continue
             if progress is not None:
                 progress(check.name)
             findings.append(_finding(bench, check))
@@ -87,6 +99,7 @@ def conform_entry(
     target: Path,
     *,
     limits: Limits = CONFORMANCE_LIMITS,
+    only: Collection[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """The same for a worker of the registry that has been built."""
@@ -94,6 +107,7 @@ def conform_entry(
     return conform(
         entry.name,
         lambda: Worker.start(entry.name, argv, cwd=root, limits=limits),
+        only=only,
         progress=progress,
     )
 

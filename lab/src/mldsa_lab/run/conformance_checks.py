@@ -21,6 +21,7 @@ CHECKS = CheckList()
 
 _LONG_MESSAGE_BYTES = 1 << 20
 _OTHER_SEED = bytes(range(100, 100 + SEED_BYTES))
+_THIRD_SEED = bytes([1]) * SEED_BYTES  # not zero, which is no private key of ECDSA
 _TIMED = ("keygen", "sign", "verify")
 # Clocks may differ by rate and be read a little apart; anything beyond is a wrong unit.
 _CLOCK_SLACK = 1.2
@@ -118,7 +119,7 @@ def _jobs(bench: Bench) -> None:
             return cell.sign_input(number, keys)
         return cell.verify_input(number, keys, bench.signature(cell, keys))
 
-    first, second, third = good(5, bytes(32)), good(6, _OTHER_SEED), good(7, bytes([1]) * 32)
+    first, second, third = good(5, _THIRD_SEED), good(6, _OTHER_SEED), good(7, _THIRD_SEED)
     worker.prepare(1000, variant, cell.set, operation, [first])
     worker.prepare(18446744073709551615, variant, cell.set, operation, [second, third])
     if list(worker.answer(1000)) != [5] or len(worker.answer(18446744073709551615)) != 2:
@@ -155,7 +156,7 @@ def _any_cell(bench: Bench) -> tuple[Cell, str]:
     "keygen", "keygen", "keys have the set's sizes, are the seed's alone and come in order"
 )
 def _keygen(bench: Bench, cell: Cell) -> None:
-    seeds = [_OTHER_SEED, bytes(32), _OTHER_SEED]
+    seeds = [_OTHER_SEED, _THIRD_SEED, _OTHER_SEED]
     numbers = [9, 0, 4]
     inputs = [JobInput(n, seed=seed) for n, seed in zip(numbers, seeds, strict=True)]
     first, second, again = bench.answer(cell, "keygen", inputs)
@@ -329,7 +330,7 @@ def _job(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
     """Two good inputs, the second one of number 0."""
     keys = bench.keys(cell)
     if operation == "keygen":
-        return [JobInput(3, seed=_OTHER_SEED), JobInput(0, seed=bytes(32))]
+        return [JobInput(3, seed=_OTHER_SEED), JobInput(0, seed=_THIRD_SEED)]
     if operation == "sign":
         return [cell.sign_input(3, keys, b"three"), cell.sign_input(0, keys, b"none")]
     signature = bench.signature(cell, keys)
@@ -399,7 +400,7 @@ for _operation in _TIMED:
 )
 def _measure_failed(bench: Bench, cell: Cell) -> None:
     worker = bench.worker
-    job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=bytes(32))]
+    job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=_THIRD_SEED)]
     try:
         worker.prepare(1, cell.variant.id, cell.set, "keygen", job)
     except WorkerRefusal as refusal:

@@ -1,0 +1,224 @@
+"""A conforming worker of a toy signature, as the source that the conformance tests alter.
+
+Its signatures are hashes under the public key: worthless, but sized and behaving as the protocol
+asks, which is what the conformance test is about. Run by itself it speaks the protocol.
+"""
+
+import contextlib
+import hashlib
+import sys
+import time
+
+SIZES = {"ML-DSA-44": (1312, 2560, 2420)}
+VARIANTS = {
+    "toy:python:compact": {"rnd": "given", "context": "yes", "private_keys": "seed sk"},
+    "toyzero:python:compact": {"rnd": "zero", "context": "no", "private_keys": "sk"},
+    "toyhedged:python:expanded": {"rnd": "none", "context": "yes", "private_keys": "seed"},
+}
+OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
+NEEDED = {"keygen": "seed", "verify": "pk message context signature"}
+jobs = {}
+counter = 0
+
+
+class Failed(Exception):
+    pass
+
+
+def mix(size, *parts):
+    state = hashlib.shake_256()
+    for part in parts:
+        state.update(len(part).to_bytes(4, "big") + part)
+    return state.digest(size)
+
+
+def keygen(set_name, f):
+    if len(f["seed"]) != 32:
+        raise Failed("seed must be 32 bytes")
+    pk_size, sk_size, _ = SIZES[set_name]
+    sk = f["seed"] + mix(sk_size - 32, f["seed"])
+    return mix(pk_size, b"pk", f["seed"]), sk
+
+
+def sign(variant, set_name, f):
+    about = VARIANTS[variant]
+    if len(f["context"]) > 255 or (f["context"] and about["context"] == "no"):
+        raise Failed("context cannot be used")
+    if "sk" in f and "sk" in about["private_keys"]:
+        if len(f["sk"]) != SIZES[set_name][1]:
+            raise Failed("private key has a wrong length")
+        seed = f["sk"][:32]
+    elif "seed" in f and "seed" in about["private_keys"]:
+        seed = f["seed"]
+    else:
+        raise Failed("no private key that can be read")
+    rnd = f.get("rnd", b"")
+    if about["rnd"] == "zero" and rnd != bytes(32):
+        raise Failed("rnd must be zero")
+    if about["rnd"] == "none":
+        global counter
+        counter += 1
+        rnd = mix(32, counter.to_bytes(8, "big"))
+    pk, _ = keygen(set_name, {"seed": seed})
+    return rnd + mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"], rnd)
+
+
+def verify(set_name, f):
+    if len(f["pk"]) != SIZES[set_name][0] or len(f["signature"]) != SIZES[set_name][2]:
+        return False
+    if len(f["context"]) > 255:
+        return False
+    rnd = f["signature"][:32]
+    return f["signature"][32:] == mix(
+        SIZES[set_name][2] - 32, f["pk"], f["context"], f["message"], rnd
+    )
+
+
+def perform(job, f):
+    """The output, and for keygen the private key."""
+    variant, set_name, operation, _ = job
+    if operation == "keygen":
+        return keygen(set_name, f)
+    if operation == "verify":
+        return (b"\1" if verify(set_name, f) else b"\0"), None
+    signature = sign(variant, set_name, f)
+    if operation == "z_violation":
+        return mix(len(signature), signature), None
+    return signature, None
+
+
+def hexa(data):
+    return data.hex() or "-"
+
+
+def unhex(text):
+    if text == "-":
+        return b""
+    if text != text.lower() or len(text) % 2 or not text:
+        raise ValueError("not hexadecimal")
+    return bytes.fromhex(text)
+
+
+def say(line):
+    sys.stdout.write(line + "\n")
+
+
+def number(text):
+    if not text.isascii() or not text.isdigit():
+        raise ValueError("not a number")
+    return int(text)
+
+
+def hello(version):
+    if version != "1":
+        raise ValueError("unknown version")
+    say("worker toy\nprotocol 1\nlanguage Python\ncompiler CPython\nunit ns")
+    say("clock time.monotonic_ns\ncpu_clock time.thread_time_ns")
+    for name, about in VARIANTS.items():
+        implementation, backend, key = name.split(":")
+        say(f"variant {name}\nimplementation {implementation}\nversion 1\nbackend {backend}")
+        say(f"key {key}\nfamily ml-dsa\nsets {' '.join(SIZES)}")
+        say(f"operations {' '.join(OPERATIONS)}")
+        for item in about.items():
+            say(" ".join(item))
+    say("end")
+
+
+def prepare(words, lines):
+    (job,) = map(number, words)
+    head = [line.partition(" ") for line in lines[:3]]
+    if [key for key, _, _ in head] != ["variant", "set", "operation"]:
+        raise ValueError("malformed head")
+    variant, set_name, operation = (value for _, _, value in head)
+    if variant not in VARIANTS or set_name not in SIZES or operation not in OPERATIONS:
+        raise ValueError("not announced")
+    inputs = []
+    for line in lines[3:]:
+        key, _, value = line.partition(" ")
+        if key == "input":
+            inputs.append((number(value), {}))
+        elif key in ("seed", "sk", "pk", "message", "context", "rnd", "signature"):
+            inputs[-1][1][key] = unhex(value)
+        else:
+            raise ValueError("unknown field")
+    for _, fields in inputs:
+        for key in NEEDED.get(operation, "message context").split():
+            if key not in fields:
+                raise ValueError("missing " + key)
+    jobs[job] = (variant, set_name, operation, inputs)
+    say(f"ready {job}")
+
+
+def answer(words):
+    (job,) = map(number, words)
+    for i, fields in jobs[job][3]:
+        try:
+            value, private = perform(jobs[job], fields)
+            if jobs[job][2] == "trace":
+                say(f"trace {i} z0r2 h1 ok")
+            else:
+                say(f"output {i} {hexa(value)}" + (f" {hexa(private)}" if private else ""))
+        except Failed as error:
+            say(f"failed {i} {error}")
+    say(f"done {job}")
+
+
+def measure(words):
+    job, passes, calls, warmup = map(number, words)
+    began, lines = time.monotonic_ns(), []
+    while jobs[job][3]:
+        with contextlib.suppress(Failed):
+            perform(jobs[job], jobs[job][3][0][1])
+        if time.monotonic_ns() - began >= warmup:
+            break
+    for _ in range(passes):
+        for i, fields in jobs[job][3]:
+            try:
+                cpu, wall = time.thread_time_ns(), time.monotonic_ns()
+                for _ in range(calls):
+                    value, _ = perform(jobs[job], fields)
+                wall, cpu = time.monotonic_ns() - wall, time.thread_time_ns() - cpu
+                digest = hashlib.sha256(value).hexdigest()
+                lines.append(f"sample {i} {wall} {cpu} {calls} {digest}")
+            except Failed as error:
+                lines.append(f"failed {i} {error}")
+    for line in lines:
+        say(line)
+    say(f"done {job}")
+
+
+def serve():
+    while True:
+        line = sys.stdin.readline()
+        if not line:
+            return
+        word, *words = line.removesuffix("\n").split(" ")
+        if word == "quit":
+            return
+        body = []
+        if word == "prepare":
+            while (part := sys.stdin.readline().removesuffix("\n")) != "end":
+                body.append(part)
+        try:
+            if word == "hello":
+                hello(*words)
+            elif word == "prepare":
+                prepare(words, body)
+            elif word == "answer":
+                answer(words)
+            elif word == "measure":
+                measure(words)
+            elif word == "forget":
+                (job,) = map(number, words)
+                del jobs[job]
+                say(f"done {job}")
+            else:
+                raise ValueError("unknown request")
+        except (ValueError, KeyError, IndexError, TypeError) as error:
+            say("error " + " ".join(str(error).split()))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.stdin.reconfigure(errors="replace")
+    serve()
