@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.registry import Need, read_registry, unmet_need
+from mldsa_lab.run.registry import (
+    Need,
+    compiler_include,
+    libclang_folder,
+    read_registry,
+    unmet_need,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +50,17 @@ def test_templates_are_filled(tmp_path: Path) -> None:
     assert entry.run_command(root, target) == ["/t/one"]
     assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r"}
     assert entry.default and entry.needs[0].minimum == "4.8"
+
+
+def test_the_places_outside_the_checkout_hold_what_a_build_needs() -> None:
+    assert any(libclang_folder().glob("*clang*"))
+    assert (Path(compiler_include()) / "stddef.h").is_file()
+
+
+def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    with pytest.raises(LabError, match="the C compiler no-such-compiler does not work"):
+        compiler_include()
 
 
 @pytest.mark.parametrize(

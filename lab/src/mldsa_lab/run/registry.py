@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -15,7 +17,7 @@ from typing import Any
 from mldsa_lab.errors import LabError
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_PLACES = ("root", "target", "folder")
+_PLACES = ("root", "target", "folder", "libclang", "cc_include")
 _VERSION = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)+)")
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -63,8 +65,51 @@ class WorkerEntry:
         return [text for text in found if text is not None]
 
     def _fill(self, template: str, root: Path, target: Path) -> str:
-        places = {"root": str(root), "target": str(target), "folder": self.folder}
-        return _PLACEHOLDER.sub(lambda match: places[match[1]], template)
+        def place(name: str) -> str:
+            match name:
+                case "libclang":
+                    return str(libclang_folder())
+                case "cc_include":
+                    return compiler_include()
+                case _:
+                    return {"root": str(root), "target": str(target), "folder": self.folder}[name]
+
+        return _PLACEHOLDER.sub(lambda match: place(match[1]), template)
+
+
+def libclang_folder() -> Path:
+    """The folder of libclang's shared library, from the package of that name beside the lab.
+
+    Raises LabError if it is not installed.
+    """
+    spec = importlib.util.find_spec("clang")
+    folder = Path(spec.origin).parent / "native" if spec and spec.origin else None
+    if folder is None or not folder.is_dir():
+        raise LabError("the Python package libclang is not in the lab's environment: run make setup")
+    return folder
+
+
+def compiler_include() -> str:
+    """The folder of the C compiler's own headers, which libclang's package does not carry.
+
+    Raises LabError if the compiler does not name one.
+    """
+    compiler = os.environ.get("CC") or "cc"
+    try:
+        done = subprocess.run(
+            [*shlex.split(compiler), "-print-file-name=include"],
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_VERSION_TIMEOUT_S,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise LabError(f"the C compiler {compiler} does not work: {error}") from None
+    folder = done.stdout.strip()
+    if done.returncode != 0 or not Path(folder).is_dir():
+        raise LabError(f"the C compiler {compiler} does not name the folder of its headers")
+    return folder
 
 
 def read_registry(path: Path) -> list[WorkerEntry]:
