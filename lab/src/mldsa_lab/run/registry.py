@@ -85,7 +85,9 @@ def libclang_folder() -> Path:
     spec = importlib.util.find_spec("clang")
     folder = Path(spec.origin).parent / "native" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
-        raise LabError("the Python package libclang is not in the lab's environment: run make setup")
+        raise LabError(
+            "the Python package libclang is not in the lab's environment: run make setup"
+        )
     return folder
 
 
