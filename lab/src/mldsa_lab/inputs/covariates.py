@@ -47,8 +47,8 @@ def covariates(traces: Sequence[Trace], model: RejectionModel) -> Covariates:
     attempts = np.array([len(t) for t in traces])
     law = model.p_accept * (1 - model.p_accept) ** (_ATTEMPTS - 1)
     # Amplitudes: z and its norm check take about a quarter of an attempt, w - c s2 with its check
-    # about 0.3, spread over l and k polynomials; mask sampling about 0.3. A full pair or four of
-    # attempts per step would be 1; a part of it (the hashing) is 0.25.
+    # about 0.3, spread over l and k polynomials; mask sampling about 0.3. Attempts computed wholly
+    # in pairs or fours would be 1; half of that is guarded against.
     of_index: list[tuple[str, float]] = [
         ("first failing z", 0.25 / model.l),
         ("first failing r0, z passed", 0.30 / model.k),
@@ -57,8 +57,8 @@ def covariates(traces: Sequence[Trace], model: RejectionModel) -> Covariates:
     ]
     of_attempts: list[tuple[str, float, Callable[[NDArray[np.int64]], Array]]] = [
         ("curvature", 0.003, _square),
-        ("pairs", 0.25, lambda n: _waste(n, 2)),
-        ("fours", 0.25, lambda n: _waste(n, 4)),
+        ("pairs", 0.5, lambda n: _waste(n, 2)),
+        ("fours", 0.5, lambda n: _waste(n, 4)),
         ("masks by eight", 0.30 / model.l, lambda n: _waste(n * model.l, 8)),
     ]
     values = np.column_stack([index, *(f(attempts) for _, _, f in of_attempts)])

@@ -42,10 +42,12 @@ class Quality:
     """What to expect of a design under its working assumptions, relative to each target's cost.
 
     ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `PERCENTILES`.
+    ``criterion``: what `design` minimises, the weighted mean of their squares.
     """
 
     standard_error: Array
     bias: Array
+    criterion: float
 
 
 def design(
@@ -81,16 +83,19 @@ def design(
     return sorted(int(i) for i in best[1])
 
 
-def quality(traces: Sequence[Trace], model: RejectionModel, chosen: Sequence[int]) -> Quality:
-    """Expected errors of the estimates from the inputs ``chosen`` (positions in ``traces``)."""
-    problem = _Problem(traces, model)
-    rows = np.asarray(chosen, dtype=np.int64)
+def quality(chosen: Sequence[Trace], model: RejectionModel) -> Quality:
+    """Expected errors of the estimates from the inputs whose traces are ``chosen``."""
+    problem = _Problem(chosen, model)
+    rows = np.arange(len(chosen))
     inverse = np.linalg.inv(problem.prior + problem.x[rows].T @ problem.x[rows])
     variance = np.einsum("pt,pq,qt->t", problem.targets, inverse, problem.targets)
     moments = problem.x[rows].T @ problem.g[rows]
     bias = (problem.targets.T @ inverse @ moments - problem.expected) * problem.active
+    squared = (bias**2).sum(axis=1)
     scale = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
-    return Quality(np.sqrt(variance) / scale, np.sqrt((bias**2).sum(axis=1)) / scale)
+    return Quality(
+        np.sqrt(variance) / scale, np.sqrt(squared) / scale, float((variance + squared).sum())
+    )
 
 
 def _usable(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.models.cost import class_quantiles, mean_point
@@ -106,7 +106,7 @@ def combine(
             sides.append(0.0)
             continue
         parts = error**4 / level.df + (shape_error**4 / shape_df if shape_df else 0.0)
-        deviate = float(stats.t.ppf((1 + confidence) / 2, total**2 / parts))
+        deviate = float(stdtrit(total**2 / parts, (1 + confidence) / 2))
         sides.append(deviate * math.sqrt(total))
     return Interval(value, value * math.exp(-sides[0]), value * math.exp(sides[1]))
 
@@ -129,9 +129,8 @@ def estimate_signing(
     if mean <= 0:
         raise LabError("signing cost: the fitted line is zero at the mean")
     quantiles = {}
-    for share, (value, at) in zip(
-        QUANTILES, class_quantiles(model, line.beta, QUANTILES), strict=True
-    ):
+    within = class_quantiles(model, line.beta, QUANTILES, _misfit(line, levels))
+    for share, (value, at) in zip(QUANTILES, within, strict=True):
         if value > 0:
             quantiles[share] = combine(value, level, line.at(at)[1] / value, line.df, confidence)
     shape = Shape(
@@ -157,6 +156,12 @@ def estimate_signing(
         levels=levels,
         notes=tuple(notes),
     )
+
+
+def _misfit(line: Line, levels: Levels) -> float:
+    """The scatter about the line that the noise of the rounds does not explain."""
+    noise = float(np.mean((levels.noise * levels.shape) ** 2 / line.variance))
+    return math.sqrt(max(line.scatter**2 - noise, 0.0))
 
 
 def estimate_plain(cell: Cell, confidence: float = 0.95) -> Estimate:
@@ -221,7 +226,7 @@ def estimate_random(cell: Cell, confidence: float = 0.95) -> Estimate:
         error = math.sqrt(variance)
     interval = Interval(mean)
     if df > 0 and rounds > 1:
-        half = float(stats.t.ppf((1 + confidence) / 2, df)) * error / mean
+        half = float(stdtrit(df, (1 + confidence) / 2)) * error / mean
         interval = Interval(mean, mean * math.exp(-half), mean * math.exp(half))
     return Estimate(
         interval,
@@ -291,7 +296,7 @@ def _unpaired_ratio(
     if total == 0:
         return Interval(value, value, value)
     df = total**2 / (squares[0] ** 2 / estimate.df + squares[1] ** 2 / reference.df)
-    half = float(stats.t.ppf((1 + confidence) / 2, df)) * math.sqrt(total)
+    half = float(stdtrit(df, (1 + confidence) / 2)) * math.sqrt(total)
     return Interval(value, value * math.exp(-half), value * math.exp(half))
 
 

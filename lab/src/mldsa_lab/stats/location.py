@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import bdtr, ndtri
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ def median_over_rounds(values: Array) -> Median:
     if count < 2:
         return Median(middle, 0.0, 0.0, 0)
     rank = max(1, round((count + 1) / 2 - math.sqrt(count)))
-    deviate = float(stats.norm.isf(stats.binom.cdf(rank - 1, count, 0.5)))
+    deviate = -float(ndtri(bdtr(rank - 1, count, 0.5)))
     ordered = np.partition(values, (rank - 1, count - rank))
     below = (middle - float(ordered[rank - 1])) / deviate
     above = (float(ordered[count - rank]) - middle) / deviate

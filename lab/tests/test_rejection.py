@@ -1,0 +1,160 @@
+"""The rejection model against its published table, its closed forms, and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.trace import PASSED
+from mldsa_lab.models.cost import class_quantiles, mean_point, model_matrix
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.sets import N, Q, parameter_set
+from mldsa_lab.stats.simulate import draw_attempts, draw_traces
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+SHARES = (0.05, 0.50, 0.95, 0.99, 0.999)
+
+# p_z, p_r0, hint failures, attempts, n_z, n_r0, quantiles of the attempts.
+TABLE = {
+    "ML-DSA-44": (0.5415, 0.4297, 0.0142, 4.36, 1.999, 1.346, (1, 3, 12, 18, 27)),
+    "ML-DSA-65": (0.6189, 0.3157, 0.0040, 5.14, 1.959, 2.177, (1, 4, 14, 22, 32)),
+    "ML-DSA-87": (0.6624, 0.3895, 0.0075, 3.90, 1.318, 1.579, (1, 3, 11, 16, 24)),
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_table(name: str) -> None:
+    model = RejectionModel.of(name)
+    n_z, n_r, _ = model.expected_counts
+    found = (
+        round(model.p_z, 4),
+        round(model.p_r, 4),
+        round(model.fail_h, 4),
+        round(model.expected_attempts, 2),
+        round(float(n_z), 3),
+        round(float(n_r), 3),
+        tuple(model.attempts_quantile(p) for p in SHARES),
+    )
+    assert found == TABLE[name]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_check_probabilities_by_enumeration(name: str) -> None:
+    """One coefficient's chance to pass, counted over all values instead of by formula."""
+    p, model = parameter_set(name), RejectionModel.of(name)
+    y = np.arange(-p.gamma1 + 1, p.gamma1 + 1)
+    for shift in (-p.beta, 0, 7, p.beta):  # every possible c s1 gives the same count
+        passes = np.count_nonzero(np.abs(y + shift) < p.gamma1 - p.beta)
+        assert (passes / y.size) ** (N * p.l) == pytest.approx(model.p_z, rel=1e-12)
+    r = np.arange(Q)
+    r0 = r % (2 * p.gamma2)
+    r0 = np.where(r0 > p.gamma2, r0 - 2 * p.gamma2, r0)
+    r0 = np.where(r - r0 == Q - 1, r0 - 1, r0)  # Decompose (Algorithm 36), step 4
+    passes = np.count_nonzero(np.abs(r0) < p.gamma2 - p.beta)
+    assert (passes / Q) ** (N * p.k) == pytest.approx(model.p_r, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_class_table_sums_to_one_and_has_the_closed_forms_as_moments(name: str) -> None:
+    model = RejectionModel.of(name)
+    counts, probability = model.class_table(1e-12)
+    assert 1 - 1e-12 <= probability.sum() <= 1 + 1e-12
+    assert len(np.unique(counts, axis=0)) == len(counts)
+    np.testing.assert_allclose(probability @ counts, model.expected_counts, rtol=1e-8)
+    # Rejected attempts are geometric; given their number the classes are multinomial.
+    rejected = counts.sum(axis=1)
+    law = np.bincount(rejected, weights=probability)
+    geometric = stats.geom.pmf(np.arange(len(law)) + 1, model.p_accept)
+    np.testing.assert_allclose(law[:60], geometric[:60], rtol=1e-9)
+    share = np.array(model.attempt[:3]) / sum(model.attempt[:3])
+    five = rejected == 5
+    np.testing.assert_allclose(
+        probability[five] / probability[five].sum(),
+        stats.multinomial.pmf(counts[five], 5, share),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("tail", [1e-3, 1e-7])
+def test_class_table_keeps_its_tail(tail: float) -> None:
+    for name in SETS:
+        assert 0 <= 1 - RejectionModel.of(name).class_table(tail).probability.sum() < tail
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_simulated_attempts_agree(name: str) -> None:
+    """Draw whole vectors of polynomials, not the model's shortcuts, and compare every law."""
+    model, rng, size = RejectionModel.of(name), np.random.default_rng(44), 200_000
+    z_fails = rng.random((size, model.l)) > model.p_z ** (1 / model.l)
+    r_fails = rng.random((size, model.k)) > model.p_r ** (1 / model.k)
+    z, r = z_fails.any(axis=1), r_fails.any(axis=1)
+    h = rng.random(size) < model.fail_h
+    classes = np.where(z, 0, np.where(r, 1, np.where(h, 2, 3)))
+    seen = np.bincount(classes, minlength=4)
+    assert stats.chisquare(seen, size * np.array(model.attempt)).pvalue > 1e-4
+    for fails, any_fails, law in (
+        (z_fails, z, model.first_failing_z()),
+        (r_fails, r & ~z, model.first_failing_r()),
+    ):
+        first = np.bincount(fails[any_fails].argmax(axis=1), minlength=len(law))
+        assert stats.chisquare(first, any_fails.sum() * law).pvalue > 1e-4
+    both = stats.binomtest(int((z & r).sum()), int(z.sum()), model.p_r_fails_given_z_fails)
+    assert both.pvalue > 1e-4
+    attempts = np.diff(np.flatnonzero(classes == 3))
+    for share in SHARES:
+        quantile = model.attempts_quantile(share)
+        assert np.mean(attempts <= quantile) > share - 0.01
+        assert np.mean(attempts < quantile) < share + 0.01
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_drawn_traces_follow_the_law(name: str) -> None:
+    """The generator that the other tests rest on."""
+    model, count = RejectionModel.of(name), 50_000
+    drawn = draw_attempts(model, count, np.random.default_rng(1))
+    z, r, h = drawn.rejected
+    seen = np.array([z.sum(), r.sum(), h.sum(), count])
+    expected = np.array(model.attempt) * len(drawn.z)
+    # The number of accepted ones is fixed, so this statistic is only nearly chi-square.
+    assert ((seen - expected) ** 2 / expected).sum() < stats.chi2.ppf(1 - 1e-5, 3)
+    index = np.bincount(drawn.r[r], minlength=model.k)
+    assert stats.chisquare(index, r.sum() * model.first_failing_r()).pvalue > 1e-4
+    assert set(np.unique(drawn.z)) <= {*range(model.l), PASSED}
+    assert all(t[-1].failed == 0 for t in draw_traces(model, 50, np.random.default_rng(2)))
+
+
+def test_class_quantiles_are_those_of_simulated_costs() -> None:
+    model = RejectionModel.of("ML-DSA-65")
+    beta = np.array([60.0, 17.3, 21.1, 5.2])
+    drawn = draw_attempts(model, 400_000, np.random.default_rng(3))
+    counts = np.column_stack(
+        [np.bincount(drawn.signature, weights=c, minlength=400_000) for c in drawn.rejected]
+    )
+    cost = model_matrix(counts) @ beta
+    assert cost.mean() == pytest.approx(mean_point(model) @ beta, rel=0.005)
+    for share, (value, point) in zip(SHARES, class_quantiles(model, beta, SHARES), strict=True):
+        assert np.mean(cost <= value + 1e-9) >= share - 0.002
+        assert np.mean(cost < value - 1e-9) <= share + 0.002
+        assert point @ beta == pytest.approx(value, rel=0.02)
+    # A spread within classes: compare with the same costs, spread.
+    scatter = 0.2
+    spread = cost + scatter * np.sqrt(cost) * np.random.default_rng(4).standard_normal(cost.size)
+    for share, (value, _) in zip(
+        SHARES, class_quantiles(model, beta, SHARES, scatter), strict=True
+    ):
+        assert np.mean(spread <= value) == pytest.approx(share, abs=0.003)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0, -1.0, float("nan")])
+def test_quantile_out_of_range(p: float) -> None:
+    with pytest.raises(LabError, match="strictly between 0 and 1"):
+        RejectionModel.of("ML-DSA-44").attempts_quantile(p)
+
+
+def test_unknown_set_and_tail() -> None:
+    with pytest.raises(LabError, match="ML-DSA-43"):
+        RejectionModel.of("ML-DSA-43")
+    with pytest.raises(LabError, match="tail"):
+        RejectionModel.of("ML-DSA-44").class_table(0.0)

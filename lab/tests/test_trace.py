@@ -1,0 +1,111 @@
+"""Traces: text form, strictness, counts; and the pool of candidates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.pool import candidates
+from mldsa_lab.inputs.trace import (
+    PASSED,
+    Attempt,
+    class_counts,
+    count_matrix,
+    format_trace,
+    parse_attempt,
+    parse_trace,
+)
+
+checks = st.tuples(*[st.one_of(st.just(PASSED), st.integers(0, 7)) for _ in range(4)])
+
+
+def attempt_of(first: tuple[int, int, int, int]) -> Attempt:
+    return Attempt(sum(1 << i for i, index in enumerate(first) if index != PASSED), first)
+
+
+rejected = checks.map(attempt_of).filter(lambda a: a.failed != 0)
+traces = st.lists(rejected, max_size=30).map(lambda t: (*t, attempt_of((PASSED,) * 4)))
+
+
+@given(traces)
+def test_format_and_parse_are_inverse(trace: tuple[Attempt, ...]) -> None:
+    assert parse_trace(format_trace(trace).split()) == trace
+    assert sum(class_counts(trace)) == len(trace) - 1
+
+
+@given(st.text(alphabet="zrchok0123456789 -", max_size=8))
+def test_any_text_is_an_attempt_or_a_lab_error(text: str) -> None:
+    try:
+        assert str(parse_attempt(text)) == text
+    except LabError as error:
+        assert repr(text) in str(error)
+
+
+def test_classes_follow_the_order_of_the_standard() -> None:
+    trace = parse_trace(["z0r2", "z1h3", "r5", "r0c1", "c2", "h3", "z4r1c0h0", "ok"])
+    assert [a.rejection for a in trace] == ["z", "z", "r", "r", "h", "h", "z", "ok"]
+    assert [a.failed for a in trace] == [3, 9, 2, 6, 4, 8, 15, 0]
+    assert class_counts(trace) == (3, 2, 2)
+    assert trace[0].first_failing == (0, 2, PASSED, PASSED)
+    np.testing.assert_array_equal(count_matrix([trace, trace[-1:]]), [[3, 2, 2], [0, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    "word", ["", "x1", "z", "r2z0", "z0z1", "z8", "z00", "z-1", "ok1", "OK", "z0 r1", "z٣", "h999"]
+)
+def test_malformed_attempts(word: str) -> None:
+    with pytest.raises(LabError, match="attempt"):
+        parse_attempt(word)
+
+
+@pytest.mark.parametrize("words", [[], ["z0"], ["ok", "ok"], ["ok", "r1", "ok"]])
+def test_the_accepted_attempt_is_the_last_and_only_one(words: list[str]) -> None:
+    with pytest.raises(LabError, match="trace"):
+        parse_trace(words)
+
+
+def test_indexes_must_fit_the_set() -> None:
+    assert parse_trace(["z4r5", "ok"], "ML-DSA-65")
+    for word, rule in (("z5", "below 5"), ("r6", "below 6"), ("h7", "below 6")):
+        with pytest.raises(LabError, match=rule):
+            parse_trace([word, "ok"], "ML-DSA-65")
+
+
+def test_candidates_are_reproducible_and_separate() -> None:
+    seed = bytes(range(32))
+    pool = list(candidates(seed, "ML-DSA-65", 200, message_bytes=59, context_bytes=3))
+    assert {(len(c.seed), len(c.message), len(c.context)) for c in pool} == {(32, 59, 3)}
+    assert len({c.seed for c in pool}) == len({c.message for c in pool}) == 200
+    again = list(candidates(seed, "ML-DSA-65", 5, message_bytes=59, context_bytes=3, start=100))
+    assert again == pool[100:105]
+    others = [
+        *candidates(seed, "ML-DSA-44", 1, message_bytes=59, context_bytes=3),
+        *candidates(seed, "ML-DSA-65", 1, message_bytes=60, context_bytes=2),
+        *candidates(seed, "ML-DSA-65", 1, message_bytes=59, context_bytes=3, stream="random"),
+        *candidates(bytes(32), "ML-DSA-65", 1, message_bytes=59, context_bytes=3),
+    ]
+    assert len({c.seed for c in (pool[0], *others)}) == 5
+
+
+def test_candidates_of_a_known_seed() -> None:
+    """Pools are part of published records: what a run seed gives must never change."""
+    (first,) = candidates(bytes(32), "ML-DSA-44", 1, message_bytes=8)
+    assert (first.seed[:8].hex(), first.message.hex()) == ("0639aba0f154a2ae", "f4d3f7c756352d07")
+
+
+def test_refused_pools() -> None:
+    seed = bytes(32)
+    for rule, arguments in (
+        ("31 bytes", (seed[1:], "ML-DSA-44", 1)),
+        ("ML-DSA-11", (seed, "ML-DSA-11", 1)),
+        ("at least 0", (seed, "ML-DSA-44", -1)),
+    ):
+        with pytest.raises(LabError, match=rule):
+            candidates(*arguments)
+    with pytest.raises(LabError, match=r"0\.\.255"):
+        candidates(seed, "ML-DSA-44", 1, context_bytes=256)
+    with pytest.raises(LabError, match="message size"):
+        candidates(seed, "ML-DSA-44", 1, message_bytes=-1)
