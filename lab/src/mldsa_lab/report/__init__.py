@@ -1,0 +1,1 @@
+"""Tables, plots and pages: everything here reads records and summaries, and measures nothing."""

@@ -1,0 +1,183 @@
+"""What a run found, in sentences made from its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mldsa_lab.report.format import join_words
+from mldsa_lab.report.view import Line, Table, View
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """A headline and the sentences that support it, plain text."""
+
+    headline: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The fastest of one table: `level` are those that the intervals cannot tell apart."""
+
+    table: Table
+    level: tuple[Line, ...]
+    runner_up: Line | None
+
+    @property
+    def line(self) -> Line:
+        """The one with the smallest mean."""
+        return self.level[0]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels of those that are level."""
+        return tuple(n.label for n in self.level)
+
+    @property
+    def cost(self) -> str:
+        """The smallest mean with its unit."""
+        return f"{self.line.mean.value} {self.table.unit.name}"
+
+    @property
+    def lead(self) -> float | None:
+        """How many times the leader's mean the first clearly slower one costs."""
+        if self.runner_up is None or not self.line.row.mean:
+            return None
+        return (self.runner_up.row.mean or 0.0) / self.line.row.mean
+
+
+def best_of(table: Table, key: str = "compact") -> Best | None:
+    """The fastest single-operation variant with this key form; None if there is none."""
+    lines = [n for n in table.lines if n.row.key == key and n.row.mode == "single"]
+    if not lines:
+        return None
+    first = lines[0]
+    level = [n for n in lines if n is first or _overlap(n, first)]
+    slower = [n for n in lines if n not in level]
+    return Best(table, tuple(level), slower[0] if slower else None)
+
+
+def find(view: View) -> Findings:
+    """The findings of one record: signing first, else whichever operation was measured."""
+    if not view.tables:
+        return Findings("Nothing was measured in this run", tuple(_absent(view)))
+    operation = next(
+        (o for o in ("sign", "verify", "keygen") if any(view.table(s, o) for s in view.sets)), None
+    )
+    if operation is None:
+        return Findings("Only classical schemes were measured in this run", tuple(_absent(view)))
+    tables = [t for s in view.sets if (t := view.table(s, operation)) is not None]
+    bests = [b for t in tables if (b := best_of(t) or best_of(t, "expanded")) is not None]
+    if not bests:
+        return Findings("Only batch variants were measured in this run", tuple(_absent(view)))
+    sentences = [
+        _costs(bests, operation),
+        *_expanded(tables, operation),
+        *_spread(tables, operation),
+    ]
+    return Findings(_headline(bests, operation), tuple(sentences))
+
+
+_VERBS = {
+    "sign": ("signs", "sign"),
+    "verify": ("verifies", "verify"),
+    "keygen": ("generates keys", "generate keys"),
+}
+
+
+_NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
+
+
+def _headline(bests: list[Best], operation: str) -> str:
+    one, many = _VERBS[operation]
+    if not any(b.runner_up or len(b.level) > 1 for b in bests):
+        # Nobody to be faster than.
+        costs = join_words(f"{b.cost} ({b.table.set}, {b.names[0]})" for b in bests)
+        return f"A mean {_NOUNS[operation]} costs {costs}"
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for best in bests:
+        groups.setdefault(best.names, []).append(best.table.set)
+    parts = []
+    for names, sets in groups.items():
+        where = "all three sets" if len(sets) == 3 else join_words(sets)
+        if len(names) == 1:
+            parts.append(f"{names[0]} {one} fastest in {where}")
+        else:
+            parts.append(f"{join_words(names)} {many} fastest in {where}, too close to tell apart")
+    return "; ".join(parts)
+
+
+def _costs(bests: list[Best], operation: str) -> str:
+    costs = join_words(b.cost for b in bests)
+    sets = join_words(b.table.set for b in bests)
+    alone = len({b.names for b in bests}) == 1 and len(bests[0].names) == 1
+    text = (
+        f"With {'it' if alone else 'the fastest'} a mean {_NOUNS[operation]} costs {costs} ({sets})"
+    )
+    leads = [b for b in bests if b.lead is not None and b.runner_up is not None]
+    if leads:
+        behind = {b.runner_up.label for b in leads if b.runner_up}
+        times = join_words(f"{b.lead:.2f}" for b in leads if b.lead)
+        who = f"the next, {behind.pop()}," if len(behind) == 1 else "the next clearly slower one"
+        where = "" if len(leads) == len(bests) else f" ({join_words(b.table.set for b in leads)})"
+        text += f"; {who} costs {times} times that{where}"
+    return text + "."
+
+
+def _expanded(tables: list[Table], operation: str) -> list[str]:
+    gains = []
+    for table in tables:
+        cached, plain = best_of(table, "expanded"), best_of(table)
+        if cached is None or plain is None:
+            continue
+        high, low = cached.line.row.mean_high, plain.line.row.mean_low
+        if high is not None and low is not None and high < low:
+            gains.append((cached, plain))
+    if not gains:
+        return []
+    names = join_words(dict.fromkeys(c.line.label for c, _ in gains))
+    shares = join_words(
+        f"{(c.line.row.mean or 0) / (p.line.row.mean or 1):.2f} times ({c.table.set})"
+        for c, p in gains
+    )
+    doing = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}[operation]
+    return [
+        f"With an expanded key kept between calls, {doing} with {names} costs {shares} the fastest "
+        "that starts from a compact key."
+    ]
+
+
+def _spread(tables: list[Table], operation: str) -> list[str]:
+    factors = []
+    for table in tables:
+        lines = [n for n in table.lines if n.row.key == "compact"]
+        if len(lines) > 2 and lines[0].row.mean:
+            factors.append((lines[-1].row.mean or 0.0) / lines[0].row.mean)
+    if not factors:
+        return []
+    low, high = min(factors), max(factors)
+    span = f"{high:.1f}" if high - low < 0.1 else f"{low:.1f} to {high:.1f}"
+    return [
+        f"From the fastest to the slowest, starting from a compact key, it is a factor of {span}."
+    ]
+
+
+def _absent(view: View) -> list[str]:
+    sentences = []
+    if view.refused:
+        names = join_words(dict.fromkeys(r.variant for r in view.refused))
+        sentences.append(f"Refused for wrong answers, and not timed: {names}.")
+    if view.faults:
+        names = join_words(dict.fromkeys(r.variant for r in view.faults))
+        sentences.append(f"Left out after a fault: {names}.")
+    return sentences
+
+
+def _overlap(a: Line, b: Line) -> bool:
+    bounds = (a.row.mean_low, a.row.mean_high, b.row.mean_low, b.row.mean_high)
+    if any(x is None for x in bounds):
+        return False
+    return (a.row.mean_low or 0) <= (b.row.mean_high or 0) and (b.row.mean_low or 0) <= (
+        a.row.mean_high or 0
+    )

@@ -1,0 +1,158 @@
+"""Numbers as a reader wants them: one unit a table, digits that the interval justifies."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MISSING = "–"
+"""Shown for a value that is unknown."""
+
+_NANOSECONDS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+_UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+_PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"))
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of display: shown value = stored value / `divisor`."""
+
+    divisor: float
+    name: str
+
+    def shown(self, value: float) -> float:
+        """`value`, stored in the record's unit, in this unit."""
+        return value / self.divisor
+
+
+def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
+    """The unit for a column of `values` stored in `stored` ("ns", "cycles" or "instructions").
+
+    The smallest value decides, so that no number of the column is below 1 if that can be had;
+    a column of 20 µs and 400 ms stays in µs and is comparable at a glance.
+    """
+    known = [abs(v) for v in values if v is not None and math.isfinite(v) and v != 0]
+    smallest = min(known, default=1.0)
+    if stored == "ns":
+        fitting = [u for u in _NANOSECONDS if smallest >= u[0]]
+        divisor, name = fitting[-1] if fitting else _NANOSECONDS[0]
+        return Unit(divisor, name)
+    # Counts below ten thousand are read as easily without a prefix.
+    fitting = [u for u in _PREFIXES if smallest >= 10 * u[0] or u[0] == 1.0]
+    divisor, prefix = fitting[-1]
+    return Unit(divisor, prefix + stored)
+
+
+def decimals_for(value: float, low: float | None, high: float | None) -> int:
+    """Decimals of `value` that its interval justifies, 0 to 4.
+
+    The last digit shown is the first significant one of the interval's half-width, or the second
+    where that is below 3.55, which one digit would round too coarsely. Without an interval: three
+    significant digits.
+    """
+    if low is not None and high is not None and high > low:
+        half = (high - low) / 2
+        exponent = math.floor(math.log10(half))
+        decimals = -exponent + (1 if half / 10.0**exponent < 3.55 else 0)
+        # An interval far below a per mille says more about the fit than about the machine.
+        most = 3 - math.floor(math.log10(abs(value))) if value else 3
+        return max(0, min(decimals, most, 4))
+    if value == 0 or not math.isfinite(value):
+        return 0
+    return max(0, min(2 - math.floor(math.log10(abs(value))), 4))
+
+
+def number(value: float | None, decimals: int) -> str:
+    """`value` with `decimals` decimals and thousands separators; a dash where it is unknown."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    return f"{value:,.{decimals}f}"
+
+
+def plain(value: float | None, unit: Unit) -> str:
+    """`value` in `unit` with three significant digits (more before the decimal point)."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    shown = unit.shown(value)
+    return number(shown, decimals_for(shown, None, None))
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate as text: `value`, and `low` and `high` (empty where there is no interval)."""
+
+    value: str
+    low: str
+    high: str
+
+    @property
+    def interval(self) -> str:
+        """`[low, high]`, or nothing where there is no interval."""
+        return f"[{self.low}, {self.high}]" if self.low else ""
+
+    @property
+    def half_width(self) -> str:
+        """`±` and the larger of the two distances to the bounds; nothing without an interval."""
+        if not self.low:
+            return ""
+        value, low, high = (float(t.replace(",", "")) for t in (self.value, self.low, self.high))
+        decimals = len(self.value) - self.value.index(".") - 1 if "." in self.value else 0
+        return f"±{number(max(high - value, value - low), decimals)}"
+
+    def __str__(self) -> str:
+        return f"{self.value} {self.interval}".rstrip()
+
+
+def estimate(
+    value: float | None, low: float | None, high: float | None, unit: Unit | None = None
+) -> Estimate:
+    """An estimate with its interval, all three with the same decimals."""
+    if value is None or not math.isfinite(value):
+        return Estimate(MISSING, "", "")
+    scale = unit.divisor if unit else 1.0
+    value = value / scale
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return Estimate(number(value, decimals_for(value, None, None)), "", "")
+    low, high = low / scale, high / scale
+    if low == high == value:
+        # The reference's ratio to itself: exact, nothing to bracket.
+        return Estimate(number(value, 2), "", "")
+    decimals = decimals_for(value, low, high)
+    return Estimate(number(value, decimals), number(low, decimals), number(high, decimals))
+
+
+def with_unit(value: float, stored: str) -> str:
+    """One value with a unit of its own, for running text: `132 µs`."""
+    unit = choose_unit([value], stored)
+    return f"{plain(value, unit)} {unit.name}"
+
+
+def join_words(words: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    parts = list(words)
+    if len(parts) < 2:
+        return "".join(parts)
+    return ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def aligned(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:
+    """Numbers padded on the right with what is as wide as the digits they lack, so that decimal
+    points stand under each other in a right-aligned column (figure and punctuation spaces; in a
+    terminal plain ones)."""
+    listed = list(texts)
+    tails = [len(t) - t.index(".") if "." in t else 0 for t in listed]
+    widest = max(tails, default=0)
+    return [
+        t + (digit * (widest - tail) if tail else (point + digit * (widest - 1)) * (widest > 0))
+        for t, tail in zip(listed, tails, strict=True)
+    ]
+
+
+def clean(text: object) -> str:
+    """`text` without control and direction characters, which a worker's answer could carry."""
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) in _UNPRINTABLE and c != "\n" else c
+        for c in str(text)
+    )

@@ -1,0 +1,275 @@
+"""Synthetic records for the report's tests: plausible costs, traces and noise from a fixed seed."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import (
+    Check,
+    End,
+    Fault,
+    Gate,
+    InputRow,
+    Load,
+    Record,
+    RecordWriter,
+    Run,
+    Samples,
+    Skipped,
+    Variant,
+    Worker,
+    read_record,
+)
+from mldsa_lab.records.rows import Row
+
+ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+OPERATIONS = ("keygen", "sign", "verify")
+
+
+@dataclass(frozen=True)
+class Signer:
+    """A made-up implementation: mean cost in ns per set of (keygen, sign, verify)."""
+
+    implementation: str
+    backend: str
+    key: str
+    worker: str
+    cost: dict[str, tuple[float, float, float]]
+    rnd: str = "given"
+    noise: float = 0.004
+    note: str = ""
+    family: str = "ml-dsa"
+
+    @property
+    def id(self) -> str:
+        return f"{self.implementation}:{self.backend}:{self.key}"
+
+
+def _three(*costs: tuple[float, float, float]) -> dict[str, tuple[float, float, float]]:
+    return {s: tuple(1e3 * c for c in cost) for s, cost in zip(ML_DSA, costs, strict=True)}  # type: ignore[misc]
+
+
+SIGNERS = (
+    Signer("mldsa-lanes", "portable", "compact", "rust",
+           _three((61, 205, 66), (104, 322, 108), (160, 398, 170))),
+    Signer("mldsa-lanes", "portable", "expanded", "rust",
+           _three((61, 150, 24), (104, 228, 29), (160, 250, 37)),
+           note="A-hat, tr and NTT forms are cached in the key"),
+    Signer("mldsa-lanes", "avx2", "compact", "rust",
+           _three((25, 84, 27), (44, 131, 45), (70, 165, 76))),
+    Signer("mldsa-native", "native", "compact", "rust",
+           _three((29, 87, 31), (49, 132, 47), (77, 167, 80))),
+    Signer("aws-lc", "native", "compact", "rust",
+           _three((37, 119, 33), (61, 167, 50), (94, 219, 86))),
+    Signer("libcrux", "simd256", "compact", "rust",
+           _three((27, 111, 32), (43, 169, 45), (66, 224, 75))),
+    Signer("rustcrypto", "portable", "compact", "rust",
+           _three((219, 675, 92), (354, 1083, 117), (507, 1252, 176))),
+    Signer("fips204", "portable", "compact", "rust",
+           _three((155, 336, 117), (283, 534, 197), (439, 715, 357))),
+    Signer("filippo", "go", "compact", "go",
+           _three((96, 290, 101), (158, 455, 164), (246, 560, 262)), noise=0.01),
+    Signer("circl", "go", "compact", "go",
+           _three((88, 265, 80), (150, 430, 128), (231, 520, 205)), noise=0.01),
+    Signer("pqcrypto", "clean", "compact", "rust",
+           _three((120, 470, 122), (200, 760, 199), (310, 900, 315)), rnd="none"),
+)  # fmt: skip
+"""Eleven variants of nine implementations in two languages; pqcrypto signs hedged alone."""
+
+CLASSICAL = (
+    Signer("ed25519-dalek", "native", "compact", "rust",
+           {"Ed25519": (11e3, 20e3, 20e3)}, family="classical"),
+    Signer("aws-lc", "classical", "compact", "rust",
+           {"Ed25519": (11e3, 11e3, 49e3), "ECDSA-P256": (12e3, 21e3, 70e3)}, family="classical"),
+    Signer("aws-lc-rsa", "native", "compact", "rust",
+           {"RSA-2048-PSS": (9e7, 420e3, 20e3)}, family="classical"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a synthetic record holds."""
+
+    sets: tuple[str, ...] = ML_DSA
+    operations: tuple[str, ...] = OPERATIONS
+    signers: tuple[Signer, ...] = SIGNERS + CLASSICAL
+    rounds: int = 8
+    designed: int = 12
+    random: int = 24
+    refused: tuple[str, ...] = ()
+    crashed: str | None = None
+    end: str | None = "complete"
+    seed: int = 1
+    hostile: str = ""
+    drift: float = 1.0
+
+
+def build(path: Path, shape: Shape | None = None) -> Record:
+    """Write a synthetic record to `path` and read it back."""
+    with RecordWriter(path) as writer:
+        for row in rows(shape or Shape()):
+            writer.write(row)
+    return read_record(path)
+
+
+def rows(shape: Shape) -> list[Row]:
+    """All rows of a synthetic record, in the order a run writes them."""
+    rng = np.random.default_rng(shape.seed)
+    hostile = shape.hostile
+    machine = {
+        "cpu": "AMD EPYC 9B14" + hostile, "architecture": "x86_64",
+        "features": ["aes", "avx", "avx2", "avx512f", "avx512vl", "bmi2", "sha_ni"], "cores": 2,
+        "governor": None, "memory_bytes": 25_276_514_304, "os": "Linux 6.1.0" + hostile,
+        "load1": 0.42, "python": "3.11.7",
+        "compilers": {"rustc": "rustc 1.95.0", "cc": "gcc 12.2.0", "go": "go1.26.1"},
+    }  # fmt: skip
+    out: list[Row] = [
+        Run(1, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", f"{shape.seed:064x}",
+            {"sets": list(shape.sets), "operations": list(shape.operations), "quick": True,
+             "rounds": shape.rounds, "note": hostile}, machine)
+    ]  # fmt: skip
+    for name in ("rust", "go"):
+        mine = [s for s in shape.signers if s.worker == name]
+        if mine:
+            out.append(_worker(name, mine, shape))
+    out.append(Skipped("java", "java is not installed: install a JDK of version 25" + hostile))
+    for set_name in shape.sets:
+        out += _inputs(set_name, shape, rng)
+    inputs = [row for row in out if isinstance(row, InputRow)]
+    out += [g for s in shape.signers for g in _gates(s, shape)]
+    turn = 0
+    for round_number in range(shape.rounds):
+        out.append(Load(round_number, round(0.8 + 0.4 * float(rng.random()), 2)))
+        for set_name in shape.sets:
+            for signer in shape.signers:
+                if set_name not in signer.cost or signer.id in shape.refused:
+                    continue
+                if signer.id == shape.crashed and round_number >= 2:
+                    if round_number == 2 and set_name == shape.sets[0]:
+                        reason = "the worker ended with signal 11 in `measure`" + hostile
+                        out.append(Fault(signer.id, None, "sign", 2, reason))
+                    continue
+                mine = [row for row in inputs if row.set == set_name]
+                for operation in shape.operations:
+                    out.append(_samples(signer, set_name, operation, mine, round_number, turn,
+                                        shape, rng))  # fmt: skip
+                    turn += 1
+    if shape.end:
+        out.append(End("2026-11-21T21:41:10Z", shape.end, shape.rounds))
+    return out
+
+
+def _worker(name: str, signers: list[Signer], shape: Shape) -> Worker:
+    language, compiler, flags = {
+        "rust": ("Rust", "rustc 1.95.0", "-C target-cpu=native; C: -O3 -march=native"),
+        "go": ("Go", "go1.26.1", "GOAMD64=v3"),
+    }[name]
+    variants = tuple(
+        Variant(
+            id=s.id, implementation=s.implementation, version="0.1.0", backend=s.backend,
+            key=s.key, family=s.family, sets=tuple(s.cost),
+            operations=OPERATIONS, rnd=s.rnd, context=True, note=s.note + shape.hostile,
+        )
+        for s in signers
+    )  # fmt: skip
+    return Worker(name, language, compiler, flags + shape.hostile, "ns", "CLOCK_MONOTONIC",
+                  "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None, variants)  # fmt: skip
+
+
+def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[InputRow]:
+    made = []
+    for number in range(shape.designed + shape.random):
+        digest = hashlib.sha256(f"{set_name} {number}".encode()).digest()
+        trace = None
+        if set_name in ML_DSA:
+            designed = number < shape.designed
+            trace = _designed_trace(number, shape.designed) if designed else _trace(set_name, rng)
+        role = "design" if number < shape.designed else "random"
+        made.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
+    return made
+
+
+def _designed_trace(number: int, count: int) -> tuple[str, ...]:
+    """Traces spread over the numbers of z- and r0-rejected attempts, 0 to 9 in all."""
+    rejected = round(9 * number / max(count - 1, 1))
+    z = (0, rejected, rejected // 2, rejected - rejected // 4)[number % 4]
+    return ("z0r2",) * z + ("r3",) * (rejected - z) + ("ok",)
+
+
+def _trace(set_name: str, rng: np.random.Generator) -> tuple[str, ...]:
+    law = RejectionModel.of(set_name).attempt
+    attempts: list[str] = []
+    while not attempts or attempts[-1] != "ok":
+        attempts.append(str(rng.choice(["z1", "r0", "h2", "ok"], p=law)))
+    return tuple(attempts)
+
+
+def _gates(signer: Signer, shape: Shape) -> list[Gate]:
+    if signer.family == "classical":
+        return []
+    made = []
+    for set_name in shape.sets:
+        if set_name not in signer.cost:
+            continue
+        broken = signer.id in shape.refused
+        failure = "signature 3 differs at byte 17" + shape.hostile if broken else None
+        checks = (
+            Check("acvp-keygen", 25, 0, None),
+            Check("acvp-sigver", 15, 1 if broken else 0, failure),
+            Check("cross-verify", 40, 0, None),
+            Check("altered-refused", 64, 2 if broken else 0, failure),
+        )
+        made.append(Gate(signer.id, set_name, not broken, checks))
+    return made
+
+
+def _samples(
+    signer: Signer, set_name: str, operation: str, inputs: list[InputRow], round_number: int,
+    turn: int, shape: Shape, rng: np.random.Generator,
+) -> Samples:  # fmt: skip
+    keygen, sign, verify = signer.cost[set_name]
+    role = "random" if signer.rnd == "none" else "design"
+    if operation == "sign":
+        mine = [row for row in inputs if row.role == role]
+        costs = [_sign_cost(set_name, sign, row.trace, signer, rng) for row in mine]
+    else:
+        mine = inputs[: shape.designed]
+        costs = [keygen if operation == "keygen" else verify] * len(mine)
+    # A slow state of the machine touches the whole round; an interrupt touches one sample.
+    slow = 1 + 0.01 * float(rng.standard_normal())
+    ticks = [
+        int(c * slow * shape.drift * (1 + signer.noise * abs(float(rng.standard_normal())))
+            * (1.4 if rng.random() < 0.02 else 1.0))
+        for c in costs
+    ]  # fmt: skip
+    cpu = tuple(int(t * 0.995) for t in ticks) if signer.worker == "rust" else None
+    return Samples(round_number, turn, signer.id, set_name, operation, 1,
+                   tuple(row.id for row in mine), tuple(ticks), cpu)  # fmt: skip
+
+
+def _sign_cost(
+    set_name: str, mean: float, trace: tuple[str, ...] | None, signer: Signer,
+    rng: np.random.Generator,
+) -> float:  # fmt: skip
+    if set_name not in ML_DSA:
+        return mean
+    model = RejectionModel.of(set_name)
+    n_z, n_r, n_h = model.expected_counts
+    expand = 0.2 if signer.key == "expanded" else 1.6
+    unit = mean / (expand + 1.1 + 0.86 * n_z + n_r + 1.05 * n_h)
+    if signer.rnd == "none":
+        # It draws its own rnd: the attempts are none of the record's traces.
+        trace = _trace(set_name, rng)
+    assert trace is not None
+    weights = {"z": 0.86, "r": 1.0, "c": 1.05, "h": 1.05, "o": 1.1}
+    return unit * (expand + sum(weights[attempt[0]] for attempt in trace))
+
+
+def without(shape: Shape, *ids: str) -> Shape:
+    """`shape` less the variants named."""
+    return replace(shape, signers=tuple(s for s in shape.signers if s.id not in ids))
