@@ -74,7 +74,7 @@ DEVIATIONS = {
         'raise ValueError("unknown request")',
         'say("error one") or say("error two")',
         "unknown-request",
-        "the worker spoke unasked: `error two`",
+        "after `frobnicate` and its error: worker toy, request hello",
     ),
     "unknown job answered": (
         "    for i, fields in jobs[job][3]:\n        try:\n            value",
@@ -86,7 +86,7 @@ DEVIATIONS = {
         'if word == "prepare":\n            while',
         'if word == "prepare" and words[0] != "x":\n            while',
         "malformed-prepare",
-        "spoke unasked",
+        "and its error: worker toy, request hello",
     ),
     "upper case accepted": (
         "if text != text.lower() or",

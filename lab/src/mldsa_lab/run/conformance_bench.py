@@ -135,15 +135,21 @@ class Bench:
                     yield Cell(variant, set_name)
 
     def refuses(self, request: bytes) -> None:
-        """Sends a whole request, which must be answered by one `error` line."""
+        """Sends a whole request, which must be answered by one `error` line and no more."""
         worker = self.worker
+        asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
         try:
             lines = worker.raw(request, lambda line: True, timeout=worker.limits.hello)
         except WorkerRefusal:
-            return
-        self.close()  # it may have more to say
-        asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
-        raise Nonconformance(f"to {asked} it said {quote(lines[0])}, not an error")
+            pass
+        else:
+            self.close()  # it may have more to say
+            raise Nonconformance(f"to {asked} it said {quote(lines[0])}, not an error")
+        try:  # a second error line would be taken for the answer to this
+            worker.hello()
+        except (WorkerRefusal, WorkerFault) as error:
+            self.close()
+            raise Nonconformance(f"after {asked} and its error: {error}") from None
 
     def answer(self, cell: Cell, operation: str, inputs: list[JobInput]) -> list[Output]:
         """The outputs of the inputs, in order, by a job of its own."""

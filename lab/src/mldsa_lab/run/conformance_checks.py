@@ -55,7 +55,6 @@ def _hello_version(bench: Bench) -> None:
 def _unknown_request(bench: Bench) -> None:
     for text in (b"frobnicate\n", b"frobnicate 1 2 3\n", b"HELLO 1\n", b"end\n"):
         bench.refuses(text)
-    bench.worker.hello()
 
 
 @CHECKS.of_worker("garbage", "a line of garbage is answered by one error line, and no more")
@@ -69,7 +68,6 @@ def _garbage(bench: Bench) -> None:
         b"hello\n",
     ):
         bench.refuses(text)
-    bench.worker.hello()
 
 
 @CHECKS.of_worker("unknown-job", "`answer`, `measure` and `forget` of an unknown job are errors")
@@ -103,7 +101,6 @@ def _malformed_prepare(bench: Bench) -> None:
         ("prepare 1", ["garbage", "hello 1", "quit"]),
     ):
         bench.refuses("\n".join([first, *lines, "end\n"]).encode())
-        bench.worker.hello()
 
 
 @CHECKS.of_worker("jobs", "jobs are kept side by side, replaced and forgotten, each by its number")
