@@ -34,9 +34,15 @@ fi
 
 echo "setting up .venv with $("$python" --version)"
 rm -f "$venv/mldsa-lab.stamp"
-"$python" -m venv --clear "$venv"
-pip="$venv/bin/python -m pip --disable-pip-version-check --no-input"
-$pip install --quiet --require-hashes --only-binary :all: -r "$root/lab/requirements.lock"
+# An environment of another Python is made anew; one of the same is brought up to date.
+version='import sys; print(sys.version)'
+if [ "$("$venv/bin/python" -c "$version" 2>/dev/null)" = "$("$python" -c "$version")" ]; then
+  "$python" -m venv "$venv"
+else
+  "$python" -m venv --clear "$venv"
+fi
+pip() { "$venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"; }
+pip install --quiet --require-hashes --only-binary :all: -r "$root/lab/requirements.lock"
 # setuptools comes from the lock, so no build isolation: nothing unpinned is fetched.
-$pip install --quiet --no-deps --no-build-isolation --editable "$root/lab"
+pip install --quiet --no-deps --no-build-isolation --editable "$root/lab"
 printf '%s\n' "$stamp" > "$venv/mldsa-lab.stamp"

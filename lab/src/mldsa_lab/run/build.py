@@ -1,10 +1,15 @@
-"""Building workers by the commands of the registry."""
+"""Building workers by the commands of the registry.
+
+`python -m mldsa_lab.run.build [--test] WORKER...` does so by hand: it builds the workers named, or
+runs their own tests in the same environment, so that nothing is compiled twice.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
 import subprocess
+import sys
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.registry import WorkerEntry
+from mldsa_lab.run.registry import WorkerEntry, read_registry
 
 LINES_SHOWN = 15
 """Lines of a failed build that are shown."""
@@ -58,10 +63,27 @@ def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> N
     BuildError if a needed tool is missing or the command fails. Nothing is done where the
     registry names no command; whether there is something to rebuild is the build tool's business.
     """
+    _run(entry, entry.build_command(place.root, place.target), place, on_line, "build")
+
+
+def test(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+    """Run the worker's own tests as `build` builds it; BuildError if they fail."""
+    command = entry.test_command(place.root, place.target)
+    if not command:
+        raise BuildError(f"worker {entry.name}: the registry names no tests of its own", [])
+    _run(entry, command, place, on_line, "test")
+
+
+def _run(
+    entry: WorkerEntry,
+    command: list[str],
+    place: Place,
+    on_line: Callable[[str], None],
+    what: str,
+) -> None:
     unmet = entry.unmet()
     if unmet:
         raise BuildError("; ".join(unmet), [])
-    command = entry.build_command(place.root, place.target)
     if not command:
         return
     place.target.mkdir(parents=True, exist_ok=True)
@@ -95,5 +117,28 @@ def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> N
         raise
     if status != 0:
         raise BuildError(
-            f"build failed with status {status}: {' '.join(command)}", list(kept)[-LINES_SHOWN:]
+            f"{what} failed with status {status}: {' '.join(command)}", list(kept)[-LINES_SHOWN:]
         )
+
+
+def main(arguments: list[str]) -> int:
+    """The command line of this module; returns the exit status."""
+    names = [a for a in arguments if a != "--test"]
+    action = test if "--test" in arguments else build
+    try:
+        place = Place.of(find_root())
+        entries = {e.name: e for e in read_registry(place.root / "workers" / "registry.toml")}
+        unknown = [name for name in names if name not in entries]
+        if unknown or not names:
+            rule = f"unknown worker {unknown[0]!r}" if unknown else "no worker is named"
+            raise LabError(f"{rule}: the registry has {', '.join(entries)}")
+        for name in names:
+            action(entries[name], place, print)
+    except LabError as error:
+        print(f"mldsa-lab: error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

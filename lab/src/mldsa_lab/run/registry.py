@@ -46,10 +46,15 @@ class WorkerEntry:
     env: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[Need, ...] = ()
     default: bool = False  # part of a run in which no workers are named
+    test: tuple[str, ...] = ()  # the worker's own tests, run as its build is
 
     def build_command(self, root: Path, target: Path) -> list[str]:
         """The build command, to be run in `root` with `environment` added to the environment."""
         return [self._fill(part, root, target) for part in self.build]
+
+    def test_command(self, root: Path, target: Path) -> list[str]:
+        """The command that runs the worker's own tests, as `build_command`; may be empty."""
+        return [self._fill(part, root, target) for part in self.test]
 
     def run_command(self, root: Path, target: Path) -> list[str]:
         """The command that starts the worker, to be run in `root`."""
@@ -219,6 +224,8 @@ def _entry(table: _Table) -> WorkerEntry:
     if Path(folder).is_absolute() or ".." in Path(folder).parts:
         raise table.fault("folder", f"must be a path inside the repository, got `{folder}`")
     build = _templates(table, "build", table.texts("build"))
+    test = table.texts("test") if "test" in table.values else ()
+    test = _templates(table, "test", test)
     run = _templates(table, "run", table.texts("run"))
     if not run:
         raise table.fault("run", "must name a program")
@@ -238,7 +245,7 @@ def _entry(table: _Table) -> WorkerEntry:
         for number, need in enumerate(needs, 1)
     )
     table.finish()
-    return WorkerEntry(name, language, folder, build, run, env, parsed, default)
+    return WorkerEntry(name, language, folder, build, run, env, parsed, default, test)
 
 
 def _need(table: _Table) -> Need:
