@@ -30,7 +30,7 @@ const fn centered(x: i64) -> i32 {
 const R: i64 = (1 << 32) % Q as i64;
 
 /// ζ^BitRev8(k) · 2^32 mod q with ζ = 1753, centered.
-const ZETAS: [i32; N] = {
+static ZETAS: [i32; N] = {
     let mut zetas = [0; N];
     let mut k = 0;
     while k < N {
@@ -38,6 +38,17 @@ const ZETAS: [i32; N] = {
         k += 1;
     }
     zetas
+};
+
+/// ζ · q^-1 mod 2^32 for each entry of `ZETAS`.
+static ZETAS_Q_INVERSE: [i32; N] = {
+    let mut products = [0; N];
+    let mut k = 0;
+    while k < N {
+        products[k] = ZETAS[k].wrapping_mul(Q_INVERSE);
+        k += 1;
+    }
+    products
 };
 
 /// 2^64 / 256 mod q: undoes the 2^-32 of a pointwise product and divides by 256.
@@ -58,72 +69,48 @@ impl<V: Lanes> Twiddle<V> {
     }
     #[inline(always)]
     fn layer(token: V::Token, k: usize) -> Self {
-        Self::splat(token, ZETAS[k])
+        Twiddle(
+            V::splat(token, ZETAS[k]),
+            V::splat(token, ZETAS_Q_INVERSE[k]),
+        )
     }
 }
 
-/// Twiddles of the layers behind the transposition, in the order in which they are used:
-/// block, layer, group; each entry has one twiddle per lane.
+/// Twiddles of the layers behind the transposition. A block of C registers has C − 1 entries of C
+/// twiddles: the layer `hop` registers apart begins at entry C / (2·hop) − 1 and has an entry for
+/// each group; lane c belongs to chunk c of the block.
 struct LaneTwiddles {
     zeta: [i32; N],
     zeta_q_inverse: [i32; N],
 }
 
 impl LaneTwiddles {
-    /// Order of the forward transform; lane c of a block's registers holds chunk c of the block.
-    const fn forward(count: usize) -> Self {
+    const fn new(count: usize, inverse: bool) -> Self {
         let mut table = LaneTwiddles {
             zeta: [0; N],
             zeta_q_inverse: [0; N],
         };
         let (mut at, mut block) = (0, 0);
         while block < N / (count * count) {
-            let mut len = count / 2;
-            while len >= 1 {
-                let mut group = 0;
-                while group < count / (2 * len) {
-                    let mut lane = 0;
-                    while lane < count {
-                        let chunk = block * count + lane;
-                        let k = 128 / len + chunk * (count / (2 * len)) + group;
-                        table.zeta[at] = ZETAS[k];
-                        table.zeta_q_inverse[at] = ZETAS[k].wrapping_mul(Q_INVERSE);
-                        at += 1;
-                        lane += 1;
-                    }
-                    group += 1;
+            let mut groups = 1;
+            while groups < count {
+                let mut entry = 0;
+                while entry < groups * count {
+                    let (group, lane) = (entry / count, entry % count);
+                    // Groups of this layer before this one in the whole polynomial, and in it.
+                    let before = (block * count + lane) * groups + group;
+                    let all = N / count * groups;
+                    let k = if inverse {
+                        2 * all - 1 - before
+                    } else {
+                        all + before
+                    };
+                    table.zeta[at] = ZETAS[k];
+                    table.zeta_q_inverse[at] = ZETAS_Q_INVERSE[k];
+                    at += 1;
+                    entry += 1;
                 }
-                len /= 2;
-            }
-            block += 1;
-        }
-        table
-    }
-
-    /// Order of the inverse transform.
-    const fn inverse(count: usize) -> Self {
-        let mut table = LaneTwiddles {
-            zeta: [0; N],
-            zeta_q_inverse: [0; N],
-        };
-        let (mut at, mut block) = (0, 0);
-        while block < N / (count * count) {
-            let mut len = 1;
-            while len < count {
-                let mut group = 0;
-                while group < count / (2 * len) {
-                    let mut lane = 0;
-                    while lane < count {
-                        let chunk = block * count + lane;
-                        let k = 256 / len - 1 - (chunk * (count / (2 * len)) + group);
-                        table.zeta[at] = ZETAS[k];
-                        table.zeta_q_inverse[at] = ZETAS[k].wrapping_mul(Q_INVERSE);
-                        at += 1;
-                        lane += 1;
-                    }
-                    group += 1;
-                }
-                len *= 2;
+                groups *= 2;
             }
             block += 1;
         }
@@ -131,13 +118,12 @@ impl LaneTwiddles {
     }
 
     #[inline(always)]
-    fn next<V: Lanes>(&self, token: V::Token, at: &mut usize) -> Twiddle<V> {
-        let twiddle = Twiddle(
-            V::load(token, &self.zeta[*at..]),
-            V::load(token, &self.zeta_q_inverse[*at..]),
-        );
-        *at += V::COUNT;
-        twiddle
+    fn entry<V: Lanes>(&self, token: V::Token, block: usize, entry: usize) -> Twiddle<V> {
+        let at = (block * (V::COUNT - 1) + entry) * V::COUNT;
+        Twiddle(
+            V::load(token, &self.zeta[at..]),
+            V::load(token, &self.zeta_q_inverse[at..]),
+        )
     }
 }
 
@@ -152,6 +138,131 @@ fn butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
 #[inline(always)]
 fn inverse_butterfly<V: Lanes>(a: V, b: V, z: Twiddle<V>) -> (V, V) {
     (a.add(b), b.sub(a).montgomery_by(z.0, z.1))
+}
+
+/// The registers of one block; those past `COUNT` stay unused.
+type Block<V> = [V; 16];
+
+#[inline(always)]
+fn load_block<V: Lanes>(token: V::Token, memory: &[i32]) -> Block<V> {
+    let mut v = [V::splat(token, 0); 16];
+    for i in 0..V::COUNT {
+        v[i] = V::load(token, &memory[i * V::COUNT..]);
+    }
+    v
+}
+
+#[inline(always)]
+fn store_block<V: Lanes>(v: &Block<V>, memory: &mut [i32]) {
+    for i in 0..V::COUNT {
+        v[i].store(&mut memory[i * V::COUNT..]);
+    }
+}
+
+/// One layer of a block: calls `step` with `PAIR` = 0..COUNT/2, written out so that every register
+/// index is a constant.
+macro_rules! each_pair {
+    ($step:ident::<$v:ident, $hop:ident>($($argument:expr),*)) => {
+        $step::<$v, $hop, 0>($($argument),*);
+        $step::<$v, $hop, 1>($($argument),*);
+        $step::<$v, $hop, 2>($($argument),*);
+        $step::<$v, $hop, 3>($($argument),*);
+        $step::<$v, $hop, 4>($($argument),*);
+        $step::<$v, $hop, 5>($($argument),*);
+        $step::<$v, $hop, 6>($($argument),*);
+        $step::<$v, $hop, 7>($($argument),*);
+    };
+}
+
+/// Where pair `PAIR` of the layer `HOP` registers apart begins, and its group; nothing where the
+/// block is too small to have it.
+const fn pair<V: Lanes, const HOP: usize, const PAIR: usize>() -> Option<(usize, usize)> {
+    if HOP <= V::COUNT / 2 && PAIR < V::COUNT / 2 {
+        Some((PAIR / HOP * 2 * HOP + PAIR % HOP, PAIR / HOP))
+    } else {
+        None
+    }
+}
+
+/// A butterfly between registers; `block` counts from N/C², so that twiddle indices follow.
+#[inline(always)]
+fn registers_step<V: Lanes, const HOP: usize, const PAIR: usize>(
+    token: V::Token,
+    v: &mut Block<V>,
+    block: usize,
+) {
+    if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
+        let z = Twiddle::layer(token, block * (V::COUNT / (2 * HOP)) + group);
+        (v[at], v[at + HOP]) = butterfly(v[at], v[at + HOP], z);
+    }
+}
+
+/// A butterfly of a transposed block.
+#[inline(always)]
+fn lanes_step<V: Lanes, const HOP: usize, const PAIR: usize>(
+    token: V::Token,
+    v: &mut Block<V>,
+    table: &LaneTwiddles,
+    block: usize,
+) {
+    if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
+        let z = table.entry(token, block, V::COUNT / (2 * HOP) - 1 + group);
+        (v[at], v[at + HOP]) = butterfly(v[at], v[at + HOP], z);
+    }
+}
+
+/// `lanes_step`, inverse.
+#[inline(always)]
+fn inverse_lanes_step<V: Lanes, const HOP: usize, const PAIR: usize>(
+    token: V::Token,
+    v: &mut Block<V>,
+    table: &LaneTwiddles,
+    block: usize,
+) {
+    if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
+        let z = table.entry(token, block, V::COUNT / (2 * HOP) - 1 + group);
+        (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
+    }
+}
+
+/// `registers_step`, inverse; the last layer of all also scales.
+#[inline(always)]
+fn inverse_registers_step<V: Lanes, const HOP: usize, const PAIR: usize>(
+    token: V::Token,
+    v: &mut Block<V>,
+    block: usize,
+) {
+    if let Some((at, group)) = const { pair::<V, HOP, PAIR>() } {
+        let groups = V::COUNT / (2 * HOP);
+        let last = groups == 1 && V::COUNT * V::COUNT == N;
+        let z = if last {
+            Twiddle::splat(token, SCALED_ZETA)
+        } else {
+            let k = 2 * N / (V::COUNT * V::COUNT) * groups - 1 - (block * groups + group);
+            Twiddle::layer(token, k)
+        };
+        (v[at], v[at + HOP]) = inverse_butterfly(v[at], v[at + HOP], z);
+        if last {
+            let scale = Twiddle::splat(token, SCALE);
+            v[at] = v[at].montgomery_by(scale.0, scale.1);
+        }
+    }
+}
+
+/// The layer functions over all pairs.
+macro_rules! layers {
+    ($($name:ident = $step:ident($($argument:ident: $type:ty),*);)*) => {$(
+        #[inline(always)]
+        fn $name<V: Lanes, const HOP: usize>(token: V::Token, v: &mut Block<V>, $($argument: $type),*) {
+            each_pair!($step::<V, HOP>(token, v, $($argument),*));
+        }
+    )*};
+}
+layers! {
+    between_registers = registers_step(block: usize);
+    between_lanes = lanes_step(table: &LaneTwiddles, block: usize);
+    inverse_between_lanes = inverse_lanes_step(table: &LaneTwiddles, block: usize);
+    inverse_between_registers = inverse_registers_step(block: usize);
 }
 
 /// Algorithm 41. Input |x| < B; output |x| < B + 8q, for B ≤ 2q.
@@ -193,39 +304,20 @@ pub(crate) fn forward<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
     if V::COUNT == 1 {
         return;
     }
-    let table = const { &LaneTwiddles::forward(V::COUNT) };
-    let mut at = 0;
+    let table = const { &LaneTwiddles::new(V::COUNT, false) };
     for (block, memory) in p.chunks_exact_mut(square).enumerate() {
-        let mut v = [V::splat(token, 0); 16];
-        for (register, chunk) in v.iter_mut().zip(memory.chunks_exact(V::COUNT)) {
-            *register = V::load(token, chunk);
-        }
-        let mut hop = V::COUNT / 2;
-        while hop >= 1 {
-            let groups = V::COUNT / (2 * hop);
-            for group in 0..groups {
-                let z = Twiddle::layer(token, (N / square + block) * groups + group);
-                for i in group * 2 * hop..group * 2 * hop + hop {
-                    (v[i], v[i + hop]) = butterfly(v[i], v[i + hop], z);
-                }
-            }
-            hop /= 2;
-        }
+        let mut v = load_block::<V>(token, memory);
+        between_registers::<V, 8>(token, &mut v, N / square + block);
+        between_registers::<V, 4>(token, &mut v, N / square + block);
+        between_registers::<V, 2>(token, &mut v, N / square + block);
+        between_registers::<V, 1>(token, &mut v, N / square + block);
         V::transpose(&mut v);
-        let mut hop = V::COUNT / 2;
-        while hop >= 1 {
-            for group in 0..V::COUNT / (2 * hop) {
-                let z = table.next(token, &mut at);
-                for i in group * 2 * hop..group * 2 * hop + hop {
-                    (v[i], v[i + hop]) = butterfly(v[i], v[i + hop], z);
-                }
-            }
-            hop /= 2;
-        }
+        between_lanes::<V, 8>(token, &mut v, table, block);
+        between_lanes::<V, 4>(token, &mut v, table, block);
+        between_lanes::<V, 2>(token, &mut v, table, block);
+        between_lanes::<V, 1>(token, &mut v, table, block);
         V::transpose(&mut v);
-        for (register, chunk) in v.iter().zip(memory.chunks_exact_mut(V::COUNT)) {
-            register.store(chunk);
-        }
+        store_block(&v, memory);
     }
 }
 
@@ -236,49 +328,20 @@ pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
     debug_assert!(p.iter().all(|x| x.abs() < Q));
     let square = V::COUNT * V::COUNT;
     if V::COUNT > 1 {
-        let table = const { &LaneTwiddles::inverse(V::COUNT) };
-        let mut at = 0;
+        let table = const { &LaneTwiddles::new(V::COUNT, true) };
         for (block, memory) in p.chunks_exact_mut(square).enumerate() {
-            let mut v = [V::splat(token, 0); 16];
-            for (register, chunk) in v.iter_mut().zip(memory.chunks_exact(V::COUNT)) {
-                *register = V::load(token, chunk);
-            }
+            let mut v = load_block::<V>(token, memory);
             V::transpose(&mut v);
-            let mut hop = 1;
-            while hop < V::COUNT {
-                for group in 0..V::COUNT / (2 * hop) {
-                    let z = table.next(token, &mut at);
-                    for i in group * 2 * hop..group * 2 * hop + hop {
-                        (v[i], v[i + hop]) = inverse_butterfly(v[i], v[i + hop], z);
-                    }
-                }
-                hop *= 2;
-            }
+            inverse_between_lanes::<V, 1>(token, &mut v, table, block);
+            inverse_between_lanes::<V, 2>(token, &mut v, table, block);
+            inverse_between_lanes::<V, 4>(token, &mut v, table, block);
+            inverse_between_lanes::<V, 8>(token, &mut v, table, block);
             V::transpose(&mut v);
-            let mut hop = 1;
-            while hop < V::COUNT {
-                let groups = V::COUNT / (2 * hop);
-                let last = square == N && groups == 1;
-                for group in 0..groups {
-                    let k = 2 * (N / square) * groups - 1 - (block * groups + group);
-                    let z = if last {
-                        Twiddle::splat(token, SCALED_ZETA)
-                    } else {
-                        Twiddle::layer(token, k)
-                    };
-                    for i in group * 2 * hop..group * 2 * hop + hop {
-                        (v[i], v[i + hop]) = inverse_butterfly(v[i], v[i + hop], z);
-                        if last {
-                            let scale = Twiddle::splat(token, SCALE);
-                            v[i] = v[i].montgomery_by(scale.0, scale.1);
-                        }
-                    }
-                }
-                hop *= 2;
-            }
-            for (register, chunk) in v.iter().zip(memory.chunks_exact_mut(V::COUNT)) {
-                register.store(chunk);
-            }
+            inverse_between_registers::<V, 1>(token, &mut v, block);
+            inverse_between_registers::<V, 2>(token, &mut v, block);
+            inverse_between_registers::<V, 4>(token, &mut v, block);
+            inverse_between_registers::<V, 8>(token, &mut v, block);
+            store_block(&v, memory);
         }
     }
     // Two layers at a time: `half` apart, then `2 * half`.
