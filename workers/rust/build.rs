@@ -6,14 +6,16 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The packages whose versions the worker announces.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
     "aws-lc-rs",
     "aws-lc-sys",
     "ed25519-dalek",
     "fips204",
     "libcrux-ml-dsa",
     "ml-dsa",
+    "mldsa-lanes",
     "mldsa-native-rs",
+    "mldsa-oracle",
     "secp256k1",
 ];
 

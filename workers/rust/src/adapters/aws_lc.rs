@@ -70,12 +70,11 @@ impl Scheme for AwsLc {
     fn sign(&self, input: &Fields) -> Prepared {
         let pair = PqdsaKeyPair::from_raw_private_key(self.signing, input.sk()?)
             .map_err(|error| describe(&error))?;
-        let message = input.message()?;
-        let mut signature = vec![0; self.signing.signature_len()];
+        let (length, message) = (self.signing.signature_len(), input.message()?);
         job(
             move || {
-                pair.sign(&message, &mut signature)
-                    .map(|length| signature[..length].to_vec())
+                let mut signature = vec![0; length];
+                pair.sign(&message, &mut signature).map(|_| signature)
             },
             Output::Bytes,
         )

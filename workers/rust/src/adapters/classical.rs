@@ -260,12 +260,12 @@ fn rsa_pair() -> Result<&'static RsaKeyPair, String> {
 impl Scheme for AwsRsa {
     fn sign(&self, input: &Fields) -> Prepared {
         let (pair, message) = (rsa_pair()?, input.message()?);
-        let mut signature = vec![0; pair.public_modulus_len()];
         let random = SystemRandom::new();
         job(
             move || {
+                let mut signature = vec![0; pair.public_modulus_len()];
                 pair.sign(&RSA_PSS_SHA256, &random, &message, &mut signature)
-                    .map(|()| signature.clone())
+                    .map(|()| signature)
             },
             Output::Bytes,
         )

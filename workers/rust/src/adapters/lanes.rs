@@ -1,0 +1,131 @@
+//! mldsa-lanes: each of its backends that this CPU has, with compact and with expanded keys.
+
+use std::marker::PhantomData;
+
+use mldsa_lanes::{
+    Backend, Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey,
+    VerifyingKey,
+};
+
+use crate::adapter::{
+    Family, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets, refused,
+    verdict,
+};
+use crate::build_info;
+use crate::protocol::{Fields, Operation};
+
+pub fn variants() -> Vec<Variant> {
+    Backend::available()
+        .flat_map(|backend| [variant::<false>(backend), variant::<true>(backend)])
+        .collect()
+}
+
+fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
+    const COMPACT: &[Operation] = &[
+        Operation::Keygen,
+        Operation::Sign,
+        Operation::Verify,
+        Operation::Trace,
+    ];
+    let (key, operations, note) = if EXPANDED {
+        let cached = "A-hat, tr and NTT forms are cached in the key";
+        (Key::Expanded, &COMPACT[1..], cached)
+    } else {
+        let parsed = "keys stay byte strings; checking an imported key is outside the timed call";
+        (Key::Compact, COMPACT, parsed)
+    };
+    Variant {
+        implementation: "mldsa-lanes",
+        version: build_info::MLDSA_LANES,
+        backend: backend.name(),
+        key,
+        family: Family::MlDsa,
+        operations,
+        rnd: Rnd::Given,
+        context: true,
+        note: note.into(),
+        schemes: ml_dsa_sets(
+            Lanes::<MlDsa44, EXPANDED>(backend, PhantomData),
+            Lanes::<MlDsa65, EXPANDED>(backend, PhantomData),
+            Lanes::<MlDsa87, EXPANDED>(backend, PhantomData),
+        ),
+    }
+}
+
+struct Lanes<P, const EXPANDED: bool>(Backend, PhantomData<P>);
+
+impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
+    fn signing_key(&self, input: &Fields) -> Result<SigningKey<P>, String> {
+        let key = SigningKey::from_expanded_bytes(input.sk()?).map_err(|e| e.to_string())?;
+        Ok(key.with_backend(self.0))
+    }
+}
+
+impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let (backend, seed) = (self.0, input.seed()?);
+        job(
+            move || Ok::<_, ()>(SigningKey::<P>::from_seed_on(backend, &seed)),
+            |key| Output::key_pair(key.verifying_key().as_bytes(), key.expanded_bytes()),
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let key = self.signing_key(input)?;
+        let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
+        let convert = |signature: Signature<P>| Output::bytes(signature.as_bytes());
+        if EXPANDED {
+            let key = key.expand();
+            job(
+                move || key.sign_input(&pure(&message, &context), &rnd),
+                convert,
+            )
+        } else {
+            job(
+                move || key.sign_input(&pure(&message, &context), &rnd),
+                convert,
+            )
+        }
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let Ok(key) = VerifyingKey::<P>::from_bytes(input.pk()?) else {
+            return refused();
+        };
+        let key = key.with_backend(self.0);
+        let (message, context) = (input.message()?, input.context()?);
+        let signature = input.signature()?;
+        let parse = move || Signature::<P>::from_bytes(&signature);
+        if EXPANDED {
+            let key = key.expand();
+            verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
+        } else {
+            verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
+        }
+    }
+
+    fn trace(&self, input: &Fields) -> Prepared {
+        let key = self.signing_key(input)?;
+        let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
+        job(
+            move || {
+                let mut words = Vec::new();
+                let record = |attempt: mldsa_lanes::Attempt| {
+                    words.push(attempt_word(attempt.failed, attempt.first_failing));
+                };
+                let input = pure(&message, &context);
+                if EXPANDED {
+                    key.expand().sign_traced(&input, &rnd, record)?;
+                } else {
+                    key.sign_traced(&input, &rnd, record)?;
+                }
+                Ok::<_, Error>(words)
+            },
+            Output::Attempts,
+        )
+    }
+}
+
+fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
+    Input::Pure { message, context }
+}

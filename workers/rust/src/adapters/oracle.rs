@@ -1,0 +1,95 @@
+//! mldsa-oracle: the literal transcription of FIPS 204, as a reference for correctness. Slow.
+
+use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params};
+
+use crate::adapter::{
+    Family, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets, verdict,
+};
+use crate::build_info;
+use crate::protocol::{Fields, Operation};
+
+/// Attempts after which `z_violation` gives up. One in four attempts or more fails z alone.
+const MAX_ATTEMPTS: u32 = 1000;
+const TOO_LONG: &str = "the context is longer than 255 bytes";
+
+pub fn variants() -> Vec<Variant> {
+    vec![Variant {
+        implementation: "mldsa-oracle",
+        version: build_info::MLDSA_ORACLE,
+        backend: "literal",
+        key: Key::Compact,
+        family: Family::MlDsa,
+        operations: &Operation::ALL,
+        rnd: Rnd::Given,
+        context: true,
+        note: "a reference for correctness, never worth timing".into(),
+        schemes: ml_dsa_sets(Oracle(&ML_DSA_44), Oracle(&ML_DSA_65), Oracle(&ML_DSA_87)),
+    }]
+}
+
+/// The standard's text at one parameter set.
+pub struct Oracle(pub &'static Params);
+
+/// What signing starts from. The oracle panics on a private key of the wrong length.
+struct Signing {
+    sk: Vec<u8>,
+    m_prime: Vec<u8>,
+    rnd: [u8; 32],
+}
+
+impl Oracle {
+    fn signing(&self, input: &Fields) -> Result<Signing, String> {
+        let m_prime = mldsa_oracle::pure_m_prime(&input.message()?, &input.context()?);
+        Ok(Signing {
+            sk: input.sk()?.to_vec(),
+            m_prime: m_prime.ok_or(TOO_LONG)?,
+            rnd: input.rnd()?,
+        })
+    }
+}
+
+impl Scheme for Oracle {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let (params, seed) = (self.0, input.seed()?);
+        job(
+            move || Ok::<_, ()>(mldsa_oracle::keygen_internal(params, &seed)),
+            |(pk, sk)| Output::key_pair(pk, sk),
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        job(
+            move || Ok::<_, ()>(mldsa_oracle::sign_internal(params, &sk, &m_prime, &rnd).0),
+            Output::Bytes,
+        )
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let (params, pk, signature) = (self.0, input.pk()?.to_vec(), input.signature()?);
+        let (message, context) = (input.message()?, input.context()?);
+        verdict(move || mldsa_oracle::verify(params, &pk, &message, &signature, &context))
+    }
+
+    fn trace(&self, input: &Fields) -> Prepared {
+        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        job(
+            move || Ok::<_, ()>(mldsa_oracle::sign_internal(params, &sk, &m_prime, &rnd).1),
+            |attempts| {
+                let word = |a: mldsa_oracle::Attempt| attempt_word(a.failed, a.first_failing);
+                Output::Attempts(attempts.into_iter().map(word).collect())
+            },
+        )
+    }
+
+    fn z_violation(&self, input: &Fields) -> Prepared {
+        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        job(
+            move || {
+                mldsa_oracle::sign_z_violation(params, &sk, &m_prime, &rnd, MAX_ATTEMPTS)
+                    .ok_or("no attempt fails the norm check of z alone")
+            },
+            Output::Bytes,
+        )
+    }
+}
