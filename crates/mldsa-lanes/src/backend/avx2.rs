@@ -10,7 +10,8 @@ use crate::kernels::sampling::Permute;
 use crate::kernels::{ntt, pointwise, rounding, sampling};
 use crate::params::{ParameterSet, Q};
 
-cpufeatures::new!(cpu_has_avx2, "avx2");
+// Every CPU with AVX2 has POPCNT; asking for both makes the entry points sound by themselves.
+cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt");
 
 /// Proof that this CPU has AVX2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Avx2 {
     }
 }
 
-engine_from_kernels!(Avx2, lanes I32x8, states 4, target_feature(enable = "avx2"));
+engine_from_kernels!(Avx2, lanes I32x8, states 4, target_feature(enable = "avx2,popcnt"));
 
 impl Permute<4> for Avx2 {
     #[inline]
@@ -66,6 +67,24 @@ macro_rules! avx2 {
         unsafe { $expression }
     };
 }
+
+/// For each mask, the indices of its set bits from the lowest on, one a byte.
+static KEPT_FIRST: [u64; 256] = {
+    let mut table = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut place) = (0, 0);
+        while lane < 8 {
+            if mask >> lane & 1 == 1 {
+                table[mask] |= lane << (8 * place);
+                place += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    table
+};
 
 impl I32x8 {
     /// The odd lanes in the even places, where `_mm256_mul_epi32` reads.
@@ -195,6 +214,82 @@ impl Lanes for I32x8 {
                 _mm256_sub_epi64(odd, odd_multiple),
             )
         })
+    }
+
+    #[inline(always)]
+    fn from_triples(_: Avx2, from: &[u8]) -> Self {
+        let from = &from[..24];
+        // SAFETY: the token proves AVX2; both loads lie in the 24 bytes, at 0..16 and 8..24.
+        unsafe {
+            let low = _mm_loadu_si128(from.as_ptr().cast());
+            let high = _mm_loadu_si128(from.as_ptr().add(8).cast());
+            // Lanes 0 to 3 from bytes 0 to 11 of the low half, 4 to 7 from 4 to 15 of the high.
+            let places = _mm256_setr_epi8(
+                0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, //
+                4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15, -1,
+            );
+            let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places);
+            I32x8(_mm256_and_si256(bytes, _mm256_set1_epi32(0x7f_ffff)))
+        }
+    }
+    #[inline(always)]
+    fn from_halves(_: Avx2, from: &[u8], at: usize) -> Self {
+        let mut word = [0; 4];
+        word.copy_from_slice(&from[at / 2..at / 2 + 4]);
+        avx2!({
+            let all = _mm256_set1_epi32(i32::from_le_bytes(word));
+            let shifts = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+            I32x8(_mm256_and_si256(
+                _mm256_srlv_epi32(all, shifts),
+                _mm256_set1_epi32(15),
+            ))
+        })
+    }
+    #[inline(always)]
+    fn from_bits<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> Self {
+        // Eight values fill BITS bytes; lanes 4 to 7 begin at byte BITS/2.
+        let start = at / 8 * BITS as usize;
+        let half = BITS as usize / 2;
+        let from = &from[start..start + half + 16];
+        // SAFETY: the token proves AVX2; both loads lie in the half + 16 bytes.
+        unsafe {
+            let low = _mm_loadu_si128(from.as_ptr().cast());
+            let high = _mm_loadu_si128(from.as_ptr().add(half).cast());
+            let both = _mm256_set_m128i(high, low);
+            // The four bytes from byte i·BITS/8 on, then the bits of that byte to drop.
+            let (places, shifts) = if BITS == 18 {
+                (
+                    _mm256_setr_epi8(
+                        0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9, //
+                        0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9,
+                    ),
+                    _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6),
+                )
+            } else {
+                (
+                    _mm256_setr_epi8(
+                        0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, 8, 7, 8, 9, 10, //
+                        0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, 8, 7, 8, 9, 10,
+                    ),
+                    _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4),
+                )
+            };
+            let words = _mm256_srlv_epi32(_mm256_shuffle_epi8(both, places), shifts);
+            I32x8(_mm256_and_si256(words, _mm256_set1_epi32((1 << BITS) - 1)))
+        }
+    }
+    #[inline(always)]
+    fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
+        let to = &mut to[..8];
+        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes; the mask is below 256, the length
+        // of the table.
+        unsafe {
+            let mask = _mm256_movemask_ps(_mm256_castsi256_ps(keep.0)) as usize;
+            let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(KEPT_FIRST[mask] as i64));
+            let packed = _mm256_permutevar8x32_epi32(self.0, places);
+            _mm256_storeu_si256(to.as_mut_ptr().cast(), packed);
+            mask.count_ones() as usize
+        }
     }
 
     #[inline(always)]

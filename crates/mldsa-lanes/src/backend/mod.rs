@@ -73,11 +73,11 @@ macro_rules! engine_from_kernels {
     ($engine:ty, lanes $lanes:ty, states $count:literal, $feature:meta) => {
         impl crate::backend::Engine for $engine {
             method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) -> ()
-                = sampling::uniform::<_, $count>(e, rho, nonces, out) }
+                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out) }
             method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
-                = sampling::bounded::<P, _, $count>(e, rho_prime, nonces, out) }
+                = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
             method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
-                = sampling::mask::<P, _, $count>(e, rho_second, nonces, out) }
+                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, out) }
             method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
             method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()

@@ -60,6 +60,18 @@ pub(crate) trait Lanes: Copy {
     /// Montgomery reduction of each sum; |sum| < 2^31·q.
     fn wide_reduce(accumulator: Self::Wide) -> Self;
 
+    /// `COUNT` values of 23 bits, each from the low bits of three bytes; `from` has 3·`COUNT`.
+    fn from_triples(token: Self::Token, from: &[u8]) -> Self;
+    /// `COUNT` half-bytes of `from`, the low half of a byte first, starting with number `at`, a
+    /// multiple of `COUNT`.
+    fn from_halves(token: Self::Token, from: &[u8], at: usize) -> Self;
+    /// `COUNT` values of `BITS` bits (18 or 20) of the bit string `from`, starting with number
+    /// `at`, a multiple of `COUNT`. There are 16 bytes more in `from` than the string has.
+    fn from_bits<const BITS: u32>(token: Self::Token, from: &[u8], at: usize) -> Self;
+    /// Writes the lanes where `keep` is all ones to the front of `to`, in order, and anything to
+    /// the rest of its first `COUNT` entries; returns how many were kept.
+    fn store_kept(self, keep: Self, to: &mut [i32]) -> usize;
+
     /// Transposes `COUNT` × `COUNT` lanes held in the first `COUNT` entries.
     fn transpose(block: &mut [Self; 16]);
 }
@@ -147,6 +159,26 @@ impl Lanes for i32 {
         debug_assert!(accumulator.abs() < i64::from(Q) << 31);
         let multiple = (accumulator as i32).wrapping_mul(Q_INVERSE);
         ((accumulator - i64::from(multiple) * i64::from(Q)) >> 32) as i32
+    }
+    #[inline(always)]
+    fn from_triples((): (), from: &[u8]) -> Self {
+        i32::from(from[0]) | i32::from(from[1]) << 8 | i32::from(from[2] & 127) << 16
+    }
+    #[inline(always)]
+    fn from_halves((): (), from: &[u8], at: usize) -> Self {
+        i32::from(from[at / 2] >> (4 * (at % 2)) & 15)
+    }
+    #[inline(always)]
+    fn from_bits<const BITS: u32>((): (), from: &[u8], at: usize) -> Self {
+        let bit = at * BITS as usize;
+        let mut word = [0; 4];
+        word.copy_from_slice(&from[bit / 8..bit / 8 + 4]);
+        (u32::from_le_bytes(word) >> (bit % 8)) as i32 & ((1 << BITS) - 1)
+    }
+    #[inline(always)]
+    fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
+        to[0] = self;
+        (keep & 1) as usize
     }
     #[inline(always)]
     fn transpose(_: &mut [Self; 16]) {}

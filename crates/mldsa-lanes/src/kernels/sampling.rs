@@ -1,7 +1,7 @@
 //! Pseudorandom sampling (FIPS 204, section 7.3), several XOFs side by side.
 
 use super::keccak::{RATE_128, RATE_256, Shake256, States, copy_block, seeded};
-use super::packing::unpack_width;
+use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
 use crate::params::{N, ParameterSet, Q};
 
@@ -13,7 +13,8 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
 /// RejNTTPoly (Algorithm 30) for each nonce: uniform coefficients in [0, q) from
 /// SHAKE128(rho ‖ nonce). All values are public.
 #[inline(always)]
-pub(crate) fn uniform<E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+    token: V::Token,
     engine: E,
     rho: &[u8; 32],
     nonces: &[u16],
@@ -30,14 +31,14 @@ pub(crate) fn uniform<E: Permute<COUNT>, const COUNT: usize>(
         }
         let mut filled = [0; COUNT];
         for ((p, bytes), filled) in out.iter_mut().zip(&bytes).zip(&mut filled) {
-            *filled = accept_uniform(p, 0, bytes);
+            *filled = accept_uniform::<V>(token, p, 0, bytes);
         }
         while filled[..out.len()].iter().any(|n| *n < N) {
             let mut more = [[0u8; RATE_128]; COUNT];
             engine.permute(&mut states);
             copy_block(&states, RATE_128, &mut more, 0);
             for ((p, bytes), filled) in out.iter_mut().zip(&more).zip(&mut filled) {
-                *filled = accept_uniform(p, *filled, bytes);
+                *filled = accept_uniform::<V>(token, p, *filled, bytes);
             }
         }
     }
@@ -45,15 +46,24 @@ pub(crate) fn uniform<E: Permute<COUNT>, const COUNT: usize>(
 
 /// CoeffFromThreeBytes (Algorithm 14) over a block; returns how many coefficients p now has.
 #[inline(always)]
-fn accept_uniform(p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
+fn accept_uniform<V: Lanes>(
+    token: V::Token,
+    p: &mut Poly,
+    mut filled: usize,
+    mut bytes: &[u8],
+) -> usize {
+    let q = V::splat(token, Q);
+    while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
+        let values = V::from_triples(token, bytes);
+        filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
+        bytes = &bytes[3 * V::COUNT..];
+    }
     for three in bytes.chunks_exact(3) {
         if filled == N {
             break;
         }
-        let value =
-            i32::from(three[0]) | i32::from(three[1]) << 8 | i32::from(three[2] & 127) << 16;
-        p.0[filled] = value;
-        filled += usize::from(value < Q);
+        let value = i32::from_triples((), three);
+        filled += value.store_kept(Q.greater(value), &mut p.0[filled..]);
     }
     filled
 }
@@ -62,7 +72,8 @@ fn accept_uniform(p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
 /// SHAKE256(rho' ‖ nonce). Which half-bytes are refused is independent of those accepted, so
 /// only the refusal steers the code; the write itself is unconditional.
 #[inline(always)]
-pub(crate) fn bounded<P: ParameterSet, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+    token: V::Token,
     engine: E,
     rho_prime: &[u8; 64],
     nonces: &[u16],
@@ -76,30 +87,48 @@ pub(crate) fn bounded<P: ParameterSet, E: Permute<COUNT>, const COUNT: usize>(
             engine.permute(&mut states);
             copy_block(&states, RATE_256, &mut bytes, 0);
             for ((p, bytes), filled) in out.iter_mut().zip(&bytes).zip(&mut filled) {
-                *filled = accept_bounded::<P>(p, *filled, bytes);
+                *filled = accept_bounded::<P, V>(token, p, *filled, bytes);
             }
         }
         bytes.as_flattened_mut().wipe();
     }
 }
 
-/// CoeffFromHalfByte (Algorithm 15) over a block.
+/// CoeffFromHalfByte (Algorithm 15): the coefficients, and all ones where they are accepted.
 #[inline(always)]
-fn accept_bounded<P: ParameterSet>(p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
-    for byte in bytes {
-        for half in [i32::from(byte & 15), i32::from(byte >> 4)] {
-            if filled == N {
-                return N;
-            }
-            let (value, accepted) = if P::ETA == 2 {
-                // half mod 5 without a division: 205/1024 is 1/5 closely enough below 16.
-                (2 - (half - 5 * ((half * 205) >> 10)), half < 15)
-            } else {
-                (4 - half, half < 9)
-            };
-            p.0[filled] = value;
-            filled += usize::from(accepted);
-        }
+fn from_half_byte<P: ParameterSet, V: Lanes>(token: V::Token, half: V) -> (V, V) {
+    if P::ETA == 2 {
+        // half mod 5 without a division: 205/1024 is 1/5 closely enough below 16.
+        let fifth = half.mul_low(V::splat(token, 205)).shift_right::<10>();
+        let rest = half.sub(fifth.mul_low(V::splat(token, 5)));
+        let value = V::splat(token, 2).sub(rest);
+        (value, V::splat(token, 15).greater(half))
+    } else {
+        let value = V::splat(token, 4).sub(half);
+        (value, V::splat(token, 9).greater(half))
+    }
+}
+
+/// CoeffFromHalfByte over a block; returns how many coefficients p now has.
+#[inline(always)]
+fn accept_bounded<P: ParameterSet, V: Lanes>(
+    token: V::Token,
+    p: &mut Poly,
+    mut filled: usize,
+    bytes: &[u8],
+) -> usize {
+    let mut at = 0;
+    while filled + V::COUNT <= N && at + V::COUNT <= 2 * bytes.len() {
+        let halves = V::from_halves(token, bytes, at);
+        let (values, accepted) = from_half_byte::<P, V>(token, halves);
+        filled += values.store_kept(accepted, &mut p.0[filled..]);
+        at += V::COUNT;
+    }
+    while filled < N && at < 2 * bytes.len() {
+        let half = i32::from_halves((), bytes, at);
+        let (value, accepted) = from_half_byte::<P, i32>((), half);
+        filled += value.store_kept(accepted, &mut p.0[filled..]);
+        at += 1;
     }
     filled
 }
@@ -107,7 +136,8 @@ fn accept_bounded<P: ParameterSet>(p: &mut Poly, mut filled: usize, bytes: &[u8]
 /// One polynomial of ExpandMask (Algorithm 34) for each nonce: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce).
 #[inline(always)]
-pub(crate) fn mask<P: ParameterSet, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn mask<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+    token: V::Token,
     engine: E,
     rho_second: &[u8; 64],
     nonces: &[u16],
@@ -123,9 +153,23 @@ pub(crate) fn mask<P: ParameterSet, E: Permute<COUNT>, const COUNT: usize>(
             copy_block(&states, RATE_256, &mut bytes, block * RATE_256);
         }
         for (p, bytes) in out.iter_mut().zip(&bytes) {
-            unpack_width(P::Z_BITS, p, &bytes[..32 * P::Z_BITS], |x| P::GAMMA1 - x);
+            if P::Z_BITS == 18 {
+                unpack_mask::<V, 18>(token, p, bytes);
+            } else {
+                unpack_mask::<V, 20>(token, p, bytes);
+            }
         }
         bytes.as_flattened_mut().wipe();
+    }
+}
+
+/// BitUnpack (Algorithm 19) with γ1 = 2^(`BITS` − 1); `bytes` goes on 40 bytes or more beyond.
+#[inline(always)]
+fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: &[u8]) {
+    let gamma1 = V::splat(token, 1 << (BITS - 1));
+    for at in (0..N).step_by(V::COUNT) {
+        let value = V::from_bits::<BITS>(token, bytes, at);
+        gamma1.sub(value).store(&mut p.0[at..]);
     }
 }
 
