@@ -223,13 +223,20 @@ impl<P: ParameterSet> SigningKey<P> {
     /// [`Error::SigningKeyLength`]; [`Error::InvalidSigningKey`] if s1 or s2 is out of range, or
     /// t0 or tr does not belong to the rest.
     pub fn from_expanded_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_expanded_bytes_on(Backend::detect(), bytes)
+    }
+
+    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps.
+    ///
+    /// # Errors
+    /// As [`SigningKey::from_expanded_bytes`].
+    pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let sk = Secret(
             exact::<P::SigningKeyBytes>(bytes).ok_or(Error::SigningKeyLength {
                 expected: P::SIGNING_KEY_BYTES,
                 actual: bytes.len(),
             })?,
         );
-        let backend = Backend::detect();
         let pk = with_engine!(backend, e => keygen::recover::<P, _>(e, &SigningKeyParts::of::<P>(sk.as_ref())))?;
         Ok(SigningKey {
             sk,

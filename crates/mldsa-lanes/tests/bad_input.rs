@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::{Message, Stream, TestRng, forge, subjects, subjects_of};
+use common::forge::{self, Forger};
+use common::{Stream, TestRng, subjects, subjects_of};
 use mldsa_lanes::{Error, Input, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, Poly};
@@ -194,9 +195,7 @@ proptest! {
     ) {
         let mut stream = Stream::new(&format!("any z {seed}"));
         let rho = stream.array();
-        let pk = forge::zero_t1_key(p, &rho);
-        let message = Message::Mu(stream.array());
-        let mu = message.mu(&[]);
+        let forger = Forger::new(p, &rho, stream.array());
         let largest = p.gamma1 - p.beta + beyond;
         let range = 2 * largest as usize + 1;
         let mut z: Vec<Poly> = (0..p.l)
@@ -208,12 +207,9 @@ proptest! {
         for _ in 0..weight.min(p.omega) {
             hint[stream.below(p.k)][stream.below(256)] = 1;
         }
-        let signature = forge::signature(p, &rho, &mu, &z, &hint);
+        let signature = forger.signature(&z, &hint);
         let expected = beyond < 0;
-        prop_assert_eq!(oracle::verify_mu(p, &pk, &mu, &signature), expected);
-        for subject in subjects_of(p) {
-            prop_assert_eq!(subject.accepts(&pk, &message.input(), &signature), expected);
-        }
+        forger.assert_checked_verdict(&signature, expected, "random z and hint");
     }
 
     /// Any bytes in the place of the hint, of every shape that counters can have.
@@ -224,11 +220,9 @@ proptest! {
         counters in prop::collection::vec(0u8..=90, 8),
         sorted in any::<bool>(),
     ) {
-        let rho = [8; 32];
-        let pk = forge::zero_t1_key(p, &rho);
-        let mu = [6; 64];
+        let forger = Forger::new(p, &[8; 32], [6; 64]);
         let z = forge::constant_z(p, 3);
-        let mut signature = forge::signature(p, &rho, &mu, &z, &forge::no_hint(p));
+        let mut signature = forger.signature(&z, &forge::no_hint(p));
         let start = signature.len() - p.omega - p.k;
         let mut counters = counters[..p.k].to_vec();
         let mut positions = positions[..p.omega].to_vec();
@@ -246,13 +240,11 @@ proptest! {
         signature[start + p.omega..].copy_from_slice(&counters);
         // c_tilde made for the hint, if these bytes are one: then the signature is valid.
         if let Some(hint) = oracle::hint_bit_unpack(p, &signature[start..]) {
-            let c_tilde = forge::challenge(p, &rho, &mu, &z, &hint);
+            let c_tilde = forger.challenge(&z, &hint);
             signature[..c_tilde.len()].copy_from_slice(&c_tilde);
         }
-        let expected = oracle::verify_mu(p, &pk, &mu, &signature);
-        for subject in subjects_of(p) {
-            prop_assert_eq!(subject.accepts(&pk, &Input::Mu(&mu), &signature), expected);
-        }
+        let expected = oracle::verify_mu(p, &forger.pk, &forger.mu, &signature);
+        forger.assert_verdict(&signature, expected, "random bytes for a hint");
     }
 
     /// Sign and verify, whatever the message, its context and rnd.

@@ -5,13 +5,10 @@
 //! rules. Such a key belongs to nobody and protects nothing, but it reaches every rule of the
 //! verifier with all others satisfied, which altered honest signatures do not.
 
+use super::{Verifier, subjects_of};
+use mldsa_lanes::Input;
 use mldsa_oracle as oracle;
 use mldsa_oracle::{Params, Poly};
-
-/// The public key of `rho` with t1 = 0.
-pub fn zero_t1_key(p: &Params, rho: &[u8; 32]) -> Vec<u8> {
-    oracle::pk_encode(p, rho, &vec![vec![0; 256]; p.k])
-}
 
 /// A hint without ones.
 pub fn no_hint(p: &Params) -> Vec<Poly> {
@@ -23,30 +20,74 @@ pub fn constant_z(p: &Params, value: i64) -> Vec<Poly> {
     vec![vec![value; 256]; p.l]
 }
 
-/// c_tilde for the chosen z and h.
-pub fn challenge(p: &Params, rho: &[u8; 32], mu: &[u8; 64], z: &[Poly], h: &[Poly]) -> Vec<u8> {
-    let z_hat: Vec<Poly> = z.iter().map(|poly| oracle::ntt(poly)).collect();
-    let w: Vec<Poly> = oracle::matrix_vector_ntt(&oracle::expand_a(p, rho), &z_hat)
-        .iter()
-        .map(|poly| oracle::inverse_ntt(poly))
-        .collect();
-    let w1: Vec<Poly> = w
-        .iter()
-        .zip(h)
-        .map(|(w, h)| {
-            w.iter()
-                .zip(h)
-                .map(|(&w, &h)| oracle::use_hint(p, h != 0, w))
-                .collect::<Poly>()
-        })
-        .collect();
-    oracle::h(&[mu, &oracle::w1_encode(p, &w1)], p.lambda / 4)
+/// Forges for one key with t1 = 0 and one message.
+pub struct Forger {
+    p: &'static Params,
+    pub pk: Vec<u8>,
+    pub mu: [u8; 64],
+    a_hat: Vec<Vec<Poly>>,
+    verifiers: Vec<(String, Box<dyn Verifier>)>,
 }
 
-/// The signature of μ with the chosen z (coefficients in `-gamma1 + 1 ..= gamma1`) and h (at most
-/// omega ones).
-pub fn signature(p: &Params, rho: &[u8; 32], mu: &[u8; 64], z: &[Poly], h: &[Poly]) -> Vec<u8> {
-    oracle::sig_encode(p, &challenge(p, rho, mu, z, h), z, h)
+impl Forger {
+    /// For the key of `rho` and any μ.
+    pub fn new(p: &'static Params, rho: &[u8; 32], mu: [u8; 64]) -> Self {
+        let pk = oracle::pk_encode(p, rho, &vec![vec![0; 256]; p.k]);
+        let verifiers = subjects_of(p)
+            .into_iter()
+            .map(|subject| (subject.label(), subject.verifier(&pk).unwrap()))
+            .collect();
+        let a_hat = oracle::expand_a(p, rho);
+        Forger {
+            p,
+            pk,
+            mu,
+            a_hat,
+            verifiers,
+        }
+    }
+
+    /// c_tilde for the chosen z and h.
+    pub fn challenge(&self, z: &[Poly], h: &[Poly]) -> Vec<u8> {
+        let z_hat: Vec<Poly> = z.iter().map(|poly| oracle::ntt(poly)).collect();
+        let rows = oracle::matrix_vector_ntt(&self.a_hat, &z_hat);
+        let w1: Vec<Poly> = rows
+            .iter()
+            .zip(h)
+            .map(|(row, h)| {
+                let w = oracle::inverse_ntt(row);
+                w.iter()
+                    .zip(h)
+                    .map(|(&w, &h)| oracle::use_hint(self.p, h != 0, w))
+                    .collect()
+            })
+            .collect();
+        oracle::h(
+            &[&self.mu, &oracle::w1_encode(self.p, &w1)],
+            self.p.lambda / 4,
+        )
+    }
+
+    /// The signature with the chosen z (coefficients in `-gamma1 + 1 ..= gamma1`) and h (at most
+    /// omega ones).
+    pub fn signature(&self, z: &[Poly], h: &[Poly]) -> Vec<u8> {
+        oracle::sig_encode(self.p, &self.challenge(z, h), z, h)
+    }
+
+    /// Asserts the verdict on all subjects of the set.
+    pub fn assert_verdict(&self, signature: &[u8], accepted: bool, what: &str) {
+        for (label, verifier) in &self.verifiers {
+            let verdict = verifier.verify(&Input::Mu(&self.mu), signature).is_ok();
+            assert_eq!(verdict, accepted, "{label}: {what}");
+        }
+    }
+
+    /// The same after asking the oracle whether it is of that opinion, too.
+    pub fn assert_checked_verdict(&self, signature: &[u8], accepted: bool, what: &str) {
+        let verdict = oracle::verify_mu(self.p, &self.pk, &self.mu, signature);
+        assert_eq!(verdict, accepted, "oracle: {what}");
+        self.assert_verdict(signature, accepted, what);
+    }
 }
 
 /// An `skEncode` string that is consistent (t = A·s1 + s2, tr = H(pk)) for chosen s1 and s2, whose

@@ -139,8 +139,8 @@ pub const REJECTION_PATHS: [Kat; 15] = [
     ),
 ];
 
-/// Table 2: uncommonly many attempts, given with their number.
-pub const MANY_ATTEMPTS: [(usize, Kat); 12] = [
+/// Table 2: uncommonly many rejections, given with their number.
+pub const MANY_REJECTIONS: [(usize, Kat); 12] = [
     (
         77,
         kat(

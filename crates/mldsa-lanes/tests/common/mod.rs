@@ -213,7 +213,7 @@ fn key_from_seed<P: ParameterSet>(subject: &Subject, xi: &[u8; 32]) -> Key {
 
 fn key_from_bytes<P: ParameterSet>(subject: &Subject, sk: &[u8]) -> Result<Key, Error> {
     Ok(key_of::<P>(
-        SigningKey::from_expanded_bytes(sk)?.with_backend(subject.backend),
+        SigningKey::from_expanded_bytes_on(subject.backend, sk)?,
         subject.expanded,
     ))
 }
