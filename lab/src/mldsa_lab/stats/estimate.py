@@ -14,7 +14,13 @@ from mldsa_lab.models.cost import class_quantiles, mean_point
 from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.stats.cells import Cell
 from mldsa_lab.stats.line import Line, fit_line
-from mldsa_lab.stats.location import Levels, Median, median_over_rounds, split_levels
+from mldsa_lab.stats.location import (
+    Levels,
+    Median,
+    correlation_factor,
+    median_over_rounds,
+    split_levels,
+)
 
 Array = NDArray[np.float64]
 
@@ -217,7 +223,8 @@ def estimate_random(cell: Cell, confidence: float = 0.95) -> Estimate:
             between = float((sizes * (means - mean) ** 2).sum()) / (rounds - 1)
             typical = (count - float((sizes**2).sum()) / count) / (rounds - 1)
             of_round = max((between - within) / typical, 0.0)
-            added = of_round * float((sizes**2).sum()) / count**2
+            widen = correlation_factor(means - mean, float(means.std(ddof=1)))
+            added = of_round * float((sizes**2).sum()) / count**2 * widen**2
             if added:
                 df = (variance + added) ** 2 / (
                     variance**2 / (count - rounds) + (added + variance) ** 2 / (rounds - 1)
@@ -343,7 +350,7 @@ def _line_notes(line: Line, levels: Levels, point: Array, mean: float) -> list[s
     for name, value, diagonal in zip(names[:3], free[:3], np.diag(line.spread)[:3], strict=True):
         if value < -2 * line.scatter * math.sqrt(diagonal) and value < -1e-6 * mean:
             notes.append(f"least squares gives a negative cost for {name}: held at 0")
-    relative = line.residual / line.fitted
+    relative = line.residual / levels.shape
     size = float(np.sqrt(np.mean(relative**2)))
     if size > _LACK_OF_FIT and size > 3 * float(np.median(levels.noise)):
         notes.append(

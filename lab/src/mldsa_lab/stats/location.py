@@ -16,8 +16,10 @@ from scipy.special import bdtr, ndtri
 
 Array = NDArray[np.float64]
 
-# Below this many rounds their correlation in time cannot be told from chance.
+# Below this many rounds their correlation in time cannot be told from chance; a usual one is
+# taken for granted.
 _ROUNDS_FOR_CORRELATION = 8
+_USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
 
 
@@ -51,18 +53,25 @@ def median_over_rounds(values: Array) -> Median:
     ordered = np.partition(values, (rank - 1, count - rank))
     below = (middle - float(ordered[rank - 1])) / deviate
     above = (float(ordered[count - rank]) - middle) / deviate
-    widen = _correlation_factor(values - middle, (below + above) / 2 * math.sqrt(count))
+    widen = correlation_factor(values - middle, (below + above) / 2 * math.sqrt(count))
     return Median(middle, below * widen, above * widen, count - 1)
 
 
-def _correlation_factor(centred: Array, scale: float) -> float:
-    """How much a first-order correlation in time widens the standard error: at least 1."""
+def correlation_factor(centred: Array, scale: float) -> float:
+    """How much a first-order correlation in time widens a standard error: at least 1.
+
+    ``centred``: (rounds,) deviations from their centre, in the order of time; those beyond three
+    times ``scale`` count as that much.
+    """
     count = len(centred)
-    if count < _ROUNDS_FOR_CORRELATION or scale <= 0:
+    if scale <= 0:
         return 1.0
-    calm = np.clip(centred, -3 * scale, 3 * scale)
-    rho = float(calm[1:] @ calm[:-1]) / float(calm @ calm) + 1 / count  # 1/count: small-sample bias
-    rho = min(max(rho, 0.0), _CORRELATION_CAP)
+    rho = _USUAL_CORRELATION
+    if count >= _ROUNDS_FOR_CORRELATION:
+        calm = np.clip(centred, -3 * scale, 3 * scale)
+        seen = float(calm[1:] @ calm[:-1]) / float(calm @ calm)
+        # With the centre estimated, the coefficient is low by (1 + 4 rho) / count.
+        rho = min(max((seen + 1 / count) / (1 - 4 / count), 0.0), _CORRELATION_CAP)
     return math.sqrt((1 + rho) / (1 - rho))
 
 

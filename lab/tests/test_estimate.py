@@ -1,0 +1,402 @@
+"""Estimators on synthetic costs whose answers are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.design import design
+from mldsa_lab.inputs.trace import Trace, count_matrix
+from mldsa_lab.models.cost import class_quantiles
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.stats.estimate import (
+    QUANTILES,
+    Interval,
+    estimate_plain,
+    estimate_random,
+    estimate_signing,
+    ratio,
+)
+from mldsa_lab.stats.line import fit_line
+from mldsa_lab.stats.location import median_over_rounds, split_levels
+from mldsa_lab.stats.simulate import (
+    QUIET,
+    Machine,
+    Signer,
+    cell_of,
+    draw_traces,
+    main,
+    mean_errors,
+    random_coverage,
+    root_mean_square,
+    signing_coverage,
+)
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+MODEL = RejectionModel.of("ML-DSA-65")
+STOPPING = Signer(z=17_000, r=19_000, z_step=1_000, r_step=700)
+
+
+@pytest.fixture(scope="module")
+def chosen() -> list[Trace]:
+    pool = draw_traces(MODEL, 2000, np.random.default_rng(6))
+    return [pool[i] for i in design(pool, MODEL, 12, restarts=2)]
+
+
+def beta_of(signer: Signer) -> np.ndarray:
+    return np.array([signer.setup, signer.z, signer.r, signer.h - signer.r])
+
+
+# ---------------------------------------------------------------------------------------------
+# Signing, exact
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("n", [4, 12])
+def test_a_linear_signer_without_noise_is_recovered_exactly(name: str, n: int) -> None:
+    model, signer = RejectionModel.of(name), Signer(setup=90_000, z=17_000, r=22_000, h=27_500)
+    pool = draw_traces(model, 1000, np.random.default_rng(n))
+    inputs = [pool[i] for i in design(pool, model, n, restarts=1)]
+    found = estimate_signing(
+        QUIET.measure(signer.cost_of(inputs), 3, np.random.default_rng()),
+        count_matrix(inputs),
+        model,
+    )
+    assert found.mean.value == pytest.approx(signer.mean(model), rel=1e-6)
+    assert found.line is not None
+    np.testing.assert_allclose(found.line.costs, [90_000, 17_000, 22_000, 27_500], rtol=1e-5)
+    exact = class_quantiles(model, beta_of(signer), QUANTILES)
+    for share, (value, _) in zip(QUANTILES, exact, strict=True):
+        assert found.quantiles[share].value == pytest.approx(value, rel=1e-6)
+    assert found.mean.low == pytest.approx(found.mean.high, rel=1e-4)
+    assert found.notes == ()
+
+
+def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
+    pool = draw_traces(MODEL, 4000, np.random.default_rng(8))
+    with_hint = [t for t in pool if count_matrix([t])[0, 2] > 0][:4]
+    inputs = [*pool[:10], *with_hint]
+    signer = Signer(h=60_000)
+    cost, counts = signer.cost_of(inputs), count_matrix(inputs)
+    assert fit_line(counts, cost).costs[3] == pytest.approx(60_000, rel=1e-3)
+    # Without any, c_h is held a quarter above c_r, and its uncertainty is part of the interval's.
+    blind = fit_line(counts[:10] * [1, 1, 0], signer.cost_of(inputs[:10]))
+    assert blind.costs[3] == pytest.approx(1.25 * blind.costs[2])
+
+
+coefficient = st.floats(10.0, 1e6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(coefficient, coefficient, coefficient, st.integers(4, 14), st.integers(0, 2**32))
+def test_any_coefficients_are_recovered(
+    setup: float, z: float, r: float, n: int, seed: int
+) -> None:
+    traces = draw_traces(MODEL, n, np.random.default_rng(seed))
+    counts = count_matrix(traces) * [1, 1, 0]
+    matrix = np.column_stack([np.ones(n), counts[:, :2]])
+    if np.linalg.matrix_rank(matrix) < 3:
+        return
+    line = fit_line(counts, matrix @ [setup, z, r])
+    # Costs that differ by factors of thousands are known to the precision of the largest.
+    scale = float((matrix @ [setup, z, r]).max()) * np.linalg.cond(matrix)
+    np.testing.assert_allclose(line.costs[:3], [setup, z, r], atol=1e-9 * scale)
+    assert (line.beta >= 0).all()
+
+
+def test_scale_does_not_matter(chosen: list[Trace]) -> None:
+    counts = count_matrix(chosen)
+    ticks = Machine().measure(STOPPING.cost_of(chosen), 8, np.random.default_rng(1))
+    one = estimate_signing(ticks, counts, MODEL)
+    table = ticks.table()[:, None, :]
+    two = estimate_signing(cell_of(table * 1000), counts, MODEL)
+    for a, b in (
+        (one.mean, two.mean),
+        *zip(one.quantiles.values(), two.quantiles.values(), strict=True),
+    ):
+        assert a.low is not None and a.high is not None
+        assert (b.value, b.low, b.high) == pytest.approx(
+            (1000 * a.value, 1000 * a.low, 1000 * a.high), rel=1e-5
+        )
+
+
+# ---------------------------------------------------------------------------------------------
+# Signing, with noise
+
+
+def test_errors_of_the_mean_at_ten_inputs() -> None:
+    rng = np.random.default_rng(22)
+    noise = Machine(drift=0, fast=0)  # level apart, which no choice of inputs can help
+    of_random = mean_errors(MODEL, 10, Signer(), QUIET, 300, rng, designed=False)
+    of_design = mean_errors(MODEL, 10, Signer(), noise, 60, rng, designed=True)
+    stopping = mean_errors(MODEL, 10, STOPPING, QUIET, 40, rng, designed=True)
+    assert 0.17 < root_mean_square(of_random) < 0.25
+    assert root_mean_square(of_design) < 0.01
+    assert root_mean_square(stopping) < 0.001
+    bias = float(np.mean(of_design))
+    assert abs(bias) < 4 * float(np.std(of_design)) / math.sqrt(len(of_design)) + 0.001
+
+
+@pytest.mark.parametrize("rounds", [5, 12, 30])
+def test_intervals_of_signing_cover(rounds: int) -> None:
+    """Abort indexes, spikes, own habits of inputs, correlated drift and a second mode: nominally
+    95 %, of 200 replications; binomial noise is 1.5 %."""
+    rng = np.random.default_rng(rounds)
+    covered = signing_coverage(
+        MODEL, 12, (STOPPING, Signer()), Machine(), 200, rng, rounds=rounds, population=100_000
+    )
+    least = 0.87 if rounds == 5 else 0.90  # five rounds cannot show their own correlation
+    shares = (covered.mean, covered.ratio, *covered.quantiles.values())
+    assert min(shares) > least and max(shares) <= 1.0
+    assert covered.ratio > 0.93
+    # Pairing by round is worth something: the ratio is known better than either mean.
+    assert covered.ratio_width < 0.75 * covered.mean_width
+
+
+def test_intervals_are_not_just_wide() -> None:
+    rng = np.random.default_rng(4)
+    calm = Machine(drift=0.01, memory=0, fast=0)
+    covered = signing_coverage(
+        MODEL, 12, (Signer(), Signer(z=30_000)), calm, 100, rng, rounds=20, population=100_000
+    )
+    assert covered.mean > 0.91 and covered.mean_width < 0.02
+
+
+def test_interval_of_hedged_signing_covers() -> None:
+    for machine in (Machine(drift=0.02, fast=0), Machine(memory=0.0)):
+        covered = random_coverage(MODEL, Signer(), machine, 400, np.random.default_rng(9))
+        assert 0.91 < covered < 0.99
+
+
+def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
+    """A heavy tail is part of the cost: every robust location would be far below."""
+    rng = np.random.default_rng(11)
+    cost = np.concatenate([Signer().cost_of(draw_traces(MODEL, 4000, rng))])
+    found = estimate_random(cell_of(cost.reshape(40, 1, 100)))
+    assert found.mean.value == pytest.approx(cost.mean(), rel=1e-12)
+    assert found.mean.value == pytest.approx(Signer().mean(MODEL), rel=0.03)
+    assert np.median(cost) < 0.9 * found.mean.value
+    assert found.quantiles[0.99].value == pytest.approx(np.quantile(cost, 0.99))
+    assert 0.999 not in found.quantiles  # four samples beyond
+
+
+# ---------------------------------------------------------------------------------------------
+# What must be remarked upon
+
+
+def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
+    cell = Machine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
+    found = estimate_signing(cell, count_matrix(chosen), MODEL)
+    assert any("does not follow" in note for note in found.notes)
+    assert found.mean.low is not None and found.mean.high is not None
+    assert found.mean.low < 1e5 < found.mean.high
+
+
+def test_cost_that_falls_with_attempts_is_held_at_zero(chosen: list[Trace]) -> None:
+    counts = count_matrix(chosen)
+    cost = 1e6 - 2e4 * counts[:, 0] + 3e4 * counts[:, 1]
+    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), counts, MODEL)
+    assert found.line is not None and (found.line.beta >= 0).all()
+    assert any("negative cost for z-rejected" in note for note in found.notes)
+
+
+def test_lack_of_fit_is_remarked_upon(chosen: list[Trace]) -> None:
+    """A signer that hides its attempts in steps of eight: nothing linear about it."""
+    attempts = np.array([len(t) for t in chosen])
+    cost = 1e5 * np.ceil(attempts / 8) ** 2
+    found = estimate_signing(
+        QUIET.measure(cost, 4, np.random.default_rng(3)), count_matrix(chosen), MODEL
+    )
+    assert any("does not hold" in note for note in found.notes)
+
+
+def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        cell = Machine().measure(STOPPING.cost_of(chosen), 12, rng)
+        assert estimate_signing(cell, count_matrix(chosen), MODEL).notes == ()
+
+
+# ---------------------------------------------------------------------------------------------
+# Few rounds, few inputs
+
+
+def test_one_round_has_no_interval(chosen: list[Trace]) -> None:
+    cell = Machine().measure(Signer().cost_of(chosen), 1, np.random.default_rng(5))
+    for found in (estimate_signing(cell, count_matrix(chosen), MODEL), estimate_plain(cell)):
+        assert found.mean.low is None and found.mean.high is None
+        assert any("one round" in note for note in found.notes)
+    assert estimate_random(cell).mean.low is None
+    assert ratio(estimate_plain(cell), estimate_plain(cell)).low is None
+
+
+def test_two_rounds_have_a_wide_interval(chosen: list[Trace]) -> None:
+    counts, rng = count_matrix(chosen), np.random.default_rng(5)
+    widths = []
+    for rounds in (2, 20):
+        of_rounds = []
+        for _ in range(30):
+            cell = Machine().measure(Signer().cost_of(chosen), rounds, rng)
+            mean = estimate_signing(cell, counts, MODEL).mean
+            assert mean.low is not None and mean.high is not None
+            of_rounds.append(mean.high / mean.low)
+        widths.append(float(np.median(np.log(of_rounds))))
+    assert widths[0] > 2.5 * widths[1]
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_fewer_inputs_than_the_model_needs(n: int) -> None:
+    traces = draw_traces(MODEL, 40, np.random.default_rng(1))
+    inputs = [max(traces, key=len), min(traces, key=len), traces[5]][:n]
+    cell = QUIET.measure(Signer(z=2e4, r=2e4, h=2.5e4).cost_of(inputs), 4, np.random.default_rng())
+    found = estimate_signing(cell, count_matrix(inputs), MODEL)
+    exact = Signer(z=2e4, r=2e4, h=2.5e4).mean(MODEL)
+    assert found.mean.value == pytest.approx(exact, rel=0.01)
+    assert found.mean.low is None and any("no interval" in note for note in found.notes)
+
+
+def test_inputs_of_one_number_of_attempts_are_refused() -> None:
+    counts = np.array([[2.0, 1, 0], [1, 2, 0], [0, 3, 0]])
+    with pytest.raises(LabError, match="two numbers of attempts"):
+        fit_line(counts, np.array([1.0, 1.1, 1.2]))
+
+
+# ---------------------------------------------------------------------------------------------
+# Plain operations
+
+
+def test_plain_mean_covers_inputs_and_rounds() -> None:
+    """Inputs are a sample of their population (here of standard deviation 3 %)."""
+    rng, hits, size = np.random.default_rng(13), 0, 300
+    for _ in range(size):
+        cost = 4e4 * np.exp(0.03 * rng.standard_normal(12) - 0.03**2 / 2)
+        mean = estimate_plain(Machine(habit=0).measure(cost, 12, rng)).mean
+        assert mean.low is not None and mean.high is not None
+        hits += mean.low < 4e4 < mean.high
+    assert hits / size > 0.90
+
+
+def test_outliers_hardly_move_the_plain_mean() -> None:
+    rng = np.random.default_rng(14)
+    clean = 4e4 * np.exp(0.01 * rng.standard_normal((20, 3, 12)))
+    spoilt = clean.copy()
+    spoilt[rng.random(spoilt.shape) < 0.1] *= 30
+    spoilt[3:8] *= 2.5  # a quarter of the run on a busy machine
+    value = estimate_plain(cell_of(spoilt)).mean.value
+    assert value == pytest.approx(estimate_plain(cell_of(clean)).mean.value, rel=0.01)
+    assert spoilt.mean() > 2 * value
+
+
+def test_sample_percentiles_only_where_samples_reach() -> None:
+    rng = np.random.default_rng(15)
+    for count, shares in (
+        (5, ()),
+        (12, (0.5,)),
+        (10, (0.5,)),
+        (200, (0.5, 0.95)),
+        (600, (0.5, 0.95, 0.99)),
+    ):
+        cell = cell_of(rng.lognormal(size=(count, 1, 1)))
+        assert tuple(estimate_plain(cell).quantiles) == shares
+
+
+def test_percentiles_of_averages_are_not_given() -> None:
+    cell = cell_of(np.ones((30, 5, 12)))
+    averaged = type(cell)(**{**cell.__dict__, "single_calls": False})
+    assert estimate_plain(averaged).quantiles == {}
+
+
+# ---------------------------------------------------------------------------------------------
+# Rounds
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(1, 12), st.integers(1, 8), st.integers(0, 2**32))
+def test_a_table_without_noise_is_taken_apart_exactly(rounds: int, inputs: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape, level = rng.uniform(1, 100, inputs), rng.normal(size=rounds)
+    level -= np.median(level)
+    levels = split_levels(shape * np.exp(level)[:, None])
+    np.testing.assert_allclose(levels.shape, shape, rtol=1e-9)
+    np.testing.assert_allclose(levels.level, level, atol=1e-9)
+
+
+def test_missing_samples_are_borne() -> None:
+    rng = np.random.default_rng(16)
+    shape, level = rng.uniform(1, 100, 12), rng.normal(size=9)
+    level -= np.median(level)
+    table = shape * np.exp(level)[:, None]
+    table[-1, 4:] = np.nan  # interrupted within a round
+    levels = split_levels(table)
+    np.testing.assert_allclose(levels.shape, shape, rtol=1e-9)
+    np.testing.assert_allclose(levels.level, level, atol=1e-9)
+
+
+def test_median_interval_sides_and_correlation() -> None:
+    rng = np.random.default_rng(17)
+    skewed = median_over_rounds(np.concatenate([rng.normal(0, 0.01, 16), rng.normal(1, 0.01, 12)]))
+    assert skewed.above > 5 * skewed.below
+    walk = np.cumsum(rng.normal(size=40))
+    shuffled = rng.permutation(walk)
+    assert median_over_rounds(walk).below > 1.5 * median_over_rounds(shuffled).below
+    flat = median_over_rounds(np.full(9, 2.0))
+    assert (flat.value, flat.below, flat.above) == (2.0, 0.0, 0.0)
+
+
+# ---------------------------------------------------------------------------------------------
+# Ratios
+
+
+def test_ratio_of_signers_that_share_all_noise_is_exact(chosen: list[Trace]) -> None:
+    """Every round disturbs both alike, by up to a factor of two."""
+    rng, counts = np.random.default_rng(18), count_matrix(chosen)
+    level = rng.uniform(0, math.log(2), 10)[:, None, None]
+    estimates = [
+        estimate_signing(cell_of(np.exp(level) * s.cost_of(chosen)[None, None, :]), counts, MODEL)
+        for s in (Signer(setup=3e4, z=1e4, r=1.1e4, h=1.375e4), Signer())
+    ]
+    found = ratio(*estimates)
+    exact = Signer(setup=3e4, z=1e4, r=1.1e4, h=1.375e4).mean(MODEL) / Signer().mean(MODEL)
+    assert found.value == pytest.approx(exact, rel=1e-6)
+    assert found.low == pytest.approx(exact, rel=1e-4) and found.high == pytest.approx(
+        exact, rel=1e-4
+    )
+    mean = estimates[0].mean
+    assert mean.low is not None and mean.high is not None and mean.high / mean.low > 1.1
+
+
+def test_ratio_uses_the_rounds_in_common() -> None:
+    """A reference that died half-way, while the machine later slowed down."""
+    level = np.concatenate([np.zeros(6), np.full(10, 0.7)])[:, None, None]
+    table = np.exp(level) * np.array([1.0, 2.0, 3.0])
+    whole, half = cell_of(2 * table), cell_of(table[:6])
+    found = ratio(estimate_plain(whole), estimate_plain(half))
+    assert found.value == pytest.approx(2.0)
+
+
+def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
+    rng = np.random.default_rng(19)
+    cost = Signer().cost_of(draw_traces(MODEL, 240, rng)).reshape(20, 12)
+    hedged = estimate_random(Machine(drift=0.02, fast=0).measure(cost, 20, rng))
+    cell = Machine(drift=0.02, fast=0).measure(Signer().cost_of(chosen), 20, rng)
+    found = ratio(hedged, estimate_signing(cell, count_matrix(chosen), MODEL))
+    assert found.low is not None and found.high is not None
+    assert found.low < 1 < found.high and found.high / found.low > 1.1
+
+
+def test_overlap() -> None:
+    a = Interval(2, 1, 3)
+    assert a.overlaps(Interval(4, 3, 5)) and Interval(4, 3, 5).overlaps(a)
+    assert not a.overlaps(Interval(5, 4, 6))
+    assert not a.overlaps(Interval(2))
+
+
+def test_the_study_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["--set", "ML-DSA-66"])
+    assert stopped.value.code == 2 and "ML-DSA-66" in capsys.readouterr().err
