@@ -1,0 +1,363 @@
+"""Records to tables: keys, means, ratios, interruptions, exclusions; and agreement of runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.design import design
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import (
+    Check,
+    End,
+    Gate,
+    InputRow,
+    Record,
+    RecordWriter,
+    Run,
+    Samples,
+    Variant,
+    Worker,
+    read_record,
+)
+from mldsa_lab.records.rows import Row
+from mldsa_lab.stats.agree import agreement
+from mldsa_lab.stats.simulate import Machine, Signer, draw_traces
+from mldsa_lab.stats.summary import KEYS, Summary, summarise
+
+SET = "ML-DSA-65"
+MODEL = RejectionModel.of(SET)
+CALM = Machine(drift=0.02, fast=0)
+
+
+def variant(name: str, key: str = "compact", **more: object) -> Variant:
+    fields: dict[str, object] = {
+        "id": f"{name}:native:{key}",
+        "implementation": name,
+        "version": "1.0",
+        "backend": "native",
+        "key": key,
+        "family": "ml-dsa",
+        "sets": (SET,),
+        "operations": ("keygen", "sign", "verify"),
+        "rnd": "given",
+        "context": True,
+    }
+    return Variant(**{**fields, **more})  # type: ignore[arg-type]
+
+
+FACTOR = {"mldsa-native": 1.0, "slow": 3.0, "cached": 0.5, "hedged": 1.25}
+
+
+def make_record(
+    rounds: int = 12,
+    seed: int = 1,
+    machine: Machine = CALM,
+    calls: int = 1,
+    wall_only: bool = False,
+) -> Record:
+    """Four ML-DSA variants and Ed25519 in two workers, the second without a CPU clock."""
+    rng = np.random.default_rng(seed)
+    pool = draw_traces(MODEL, 400, np.random.default_rng(0))
+    chosen = [pool[i] for i in design(pool, MODEL, 12, restarts=1)]
+    first = Worker(
+        "rust", "Rust", "rustc 1.95", "-C target-cpu=native", "ns", "CLOCK_MONOTONIC",
+        None if wall_only else "CLOCK_THREAD_CPUTIME_ID",
+        (
+            variant("mldsa-native"), variant("slow"), variant("cached", "expanded"),
+            variant("ed25519", family="classical", sets=("Ed25519",)),
+        ),
+    )  # fmt: skip
+    second = Worker(
+        "go", "Go", "go 1.26", "", "ns", "monotonic", None, (variant("hedged", rnd="none"),)
+    )
+    run = Run(1, "mldsa-lab 0.1.0", "2026-11-21T20:00:00Z", "quick", "00" * 32, {}, {})
+    record = Record(run, workers=[first, second])
+    rows: list[Row] = [
+        InputRow(SET, i, "design", bytes(32), b"m", b"", tuple(str(a) for a in trace))
+        for i, trace in enumerate(chosen)
+    ]
+    rows += [InputRow(SET, 100 + i, "random", bytes(32), b"m", b"", None) for i in range(12)]
+    rows += [InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None) for i in range(12)]
+    levels = machine.levels(rounds, rng)
+    for number in range(rounds):
+        turn = 0
+        for worker in record.workers:
+            for v in worker.variants:
+                for operation in v.operations:
+                    ids = np.arange(12)
+                    if v.family == "classical":
+                        cost = np.full(12, 2e4)
+                    elif operation != "sign":
+                        cost = np.full(12, 4e4) * FACTOR[v.implementation]
+                    elif v.rnd == "none":
+                        ids = ids + 100
+                        cost = Signer().cost_of(draw_traces(MODEL, 12, rng)) * 1.25
+                    else:
+                        cost = Signer().cost_of(chosen) * FACTOR[v.implementation]
+                    cell = machine.measure(cost * calls, 1, rng, levels=levels[number : number + 1])
+                    ticks = tuple(int(t) for t in cell.ticks)
+                    rows.append(
+                        Samples(
+                            number, turn, v.id, v.sets[0], operation, calls,
+                            tuple(int(i) for i in ids), tuple(2 * t for t in ticks),
+                            None if worker.cpu_clock is None else ticks,
+                        )
+                    )  # fmt: skip
+                    turn += 1
+    for row in rows:
+        record.add(row)
+    record.add(End("2026-11-21T20:01:00Z", "complete", rounds))
+    return record
+
+
+@pytest.fixture(scope="module")
+def summary() -> Summary:
+    return summarise(make_record())
+
+
+def row_of(summary: Summary, name: str, operation: str):  # type: ignore[no-untyped-def]
+    (row,) = [r for r in summary.rows if r.implementation == name and r.operation == operation]
+    return row
+
+
+def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
+    assert " ".join(KEYS) == (
+        "implementation version language backend key mode batch_size threads set operation "
+        "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
+        "ratio ratio_low ratio_high"
+    )
+    assert len(summary.rows) == 15
+    for row in summary.rows:
+        assert tuple(row.as_dict()) == KEYS
+    assert [r.operation for r in summary.rows[:12:4]] == ["keygen", "sign", "verify"]
+    assert {r.set for r in summary.rows[12:]} == {"Ed25519"}
+
+
+def test_values(summary: Summary) -> None:
+    exact = Signer().mean(MODEL)
+    for name, factor in FACTOR.items():
+        clock = 2 if name == "hedged" else 1  # wall ticks are twice the CPU's in this record
+        for operation, cost in (("keygen", 4e4), ("sign", exact), ("verify", 4e4)):
+            row = row_of(summary, name, operation)
+            assert row.mean == pytest.approx(cost * factor * clock, rel=0.1)
+            assert row.mean_low < row.mean < row.mean_high
+            assert row.samples == 144 and row.unit == "ns"
+            assert row.deterministic is (name != "hedged")
+            assert row.clock == ("wall" if name == "hedged" else "cpu")
+            assert row.language == ("Go" if name == "hedged" else "Rust")
+    sign = row_of(summary, "slow", "sign")
+    assert sign.p50 < sign.mean < sign.p95 < sign.p99 < sign.p999
+    verify = row_of(summary, "slow", "verify")
+    assert verify.p95 is not None and verify.p99 is None and verify.p999 is None
+
+
+def test_ratios(summary: Summary) -> None:
+    for operation in ("keygen", "sign", "verify"):
+        reference = row_of(summary, "mldsa-native", operation)
+        assert (reference.ratio, reference.ratio_low, reference.ratio_high) == (1, 1, 1)
+        for name in ("slow", "cached"):
+            row = row_of(summary, name, operation)
+            assert row.ratio == pytest.approx(FACTOR[name], rel=0.02)
+            assert row.ratio_low < row.ratio < row.ratio_high
+            assert row.ratio_high / row.ratio_low < 1.1
+        hedged = row_of(summary, "hedged", operation)
+        assert hedged.ratio_low < 2.5 < hedged.ratio_high
+    assert row_of(summary, "ed25519", "sign").ratio is None
+
+
+def test_fits(summary: Summary) -> None:
+    assert set(summary.fits) == {
+        (f"{name}:native:{key}", SET)
+        for name, key in (("mldsa-native", "compact"), ("slow", "compact"), ("cached", "expanded"))
+    }
+    fit = summary.fits["slow:native:compact", SET]
+    assert fit.counts.shape == (12, 3) and fit.costs.shape == fit.fitted.shape == (12,)
+    np.testing.assert_allclose(fit.costs, fit.fitted + fit.residuals)
+    np.testing.assert_allclose(fit.coefficients[:3], [18e4, 5.7e4, 6.3e4], rtol=0.1)
+    assert fit.inputs == tuple(range(12))
+
+
+def test_clock_and_calls() -> None:
+    record = make_record(rounds=6, calls=4)
+    cpu, wall = summarise(record), summarise(record, clock="wall")
+    for a, b in zip(cpu.rows, wall.rows, strict=True):
+        if a.implementation == "slow":
+            assert a.mean == pytest.approx(b.mean / 2, rel=0.01)
+    verify = row_of(cpu, "slow", "verify")
+    assert verify.mean == pytest.approx(12e4, rel=0.1)
+    assert verify.p50 is None  # averages of four calls have no percentiles of a call
+    only = summarise(make_record(rounds=3, wall_only=True))
+    assert {r.clock for r in only.rows} == {"wall"}
+
+
+def test_references() -> None:
+    record = make_record(rounds=4)
+    by_id = summarise(record, reference="cached:native:expanded")
+    assert row_of(by_id, "slow", "sign").ratio == pytest.approx(6, rel=0.1)
+    by_name = summarise(record, reference="slow")
+    assert row_of(by_name, "mldsa-native", "sign").ratio == pytest.approx(1 / 3, rel=0.1)
+    none = summarise(record, reference="nobody")
+    assert all(r.ratio is None for r in none.rows)
+    assert "nobody" in none.notes[0]
+    both = variant("mldsa-native", "expanded")
+    worker = record.workers[0]
+    record.workers[0] = replace(worker, variants=(both, *worker.variants))
+    record.samples += [
+        replace(s, variant=both.id) for s in record.samples if s.variant.startswith("slow")
+    ]
+    rows = summarise(record).rows
+    (compact,) = [
+        r for r in rows if r.variant == "mldsa-native:native:compact" and r.operation == "sign"
+    ]
+    assert compact.ratio == 1  # the compact key is the reference, though announced second
+
+
+def test_units_are_not_mixed() -> None:
+    record = make_record(rounds=3)
+    record.workers[1] = replace(record.workers[1], unit="cycles")
+    row = row_of(summarise(record), "hedged", "sign")
+    assert row.unit == "cycles" and row.mean is not None and row.ratio is None
+
+
+def test_interrupted_records(tmp_path: Path) -> None:
+    """Cut a record file at many places: every prefix with samples gives a table."""
+    path = tmp_path / "whole.jsonl"
+    record = make_record(rounds=3)
+    with RecordWriter(path) as writer:
+        rows: list[Row] = [record.run, *record.workers, *record.inputs, *record.samples]
+        for row in rows:
+            writer.write(row)
+    lines = path.read_bytes().splitlines(keepends=True)
+    first = len(lines) - len(record.samples)
+    full = summarise(read_record(path))
+    assert len(full.rows) == 15
+    for kept in range(first, len(lines), 4):
+        cut = tmp_path / "cut.jsonl"
+        cut.write_bytes(b"".join(lines[:kept]) + lines[kept][: len(lines[kept]) // 2])
+        table = summarise(read_record(cut))
+        assert len(table.rows) == min(kept - first, 15)
+        for row in table.rows:
+            assert row.mean is not None and row.mean > 0
+            rounds = len(
+                {
+                    s.round
+                    for s in read_record(cut).samples
+                    if s.variant == row.variant and s.operation == row.operation
+                }
+            )
+            assert (row.mean_low is None) == (rounds == 1)
+    empty = tmp_path / "empty.jsonl"
+    empty.write_bytes(b"".join(lines[:first]))
+    assert summarise(read_record(empty)).rows == []
+
+
+def test_an_interruption_within_a_request_leaves_the_inputs_it_reached() -> None:
+    record = make_record(rounds=5)
+    for position, s in enumerate(record.samples):
+        if s.round == 4:
+            record.samples[position] = replace(
+                s, inputs=s.inputs[:5], wall=s.wall[:5], cpu=s.cpu and s.cpu[:5]
+            )
+    row = row_of(summarise(record), "slow", "sign")
+    assert row.samples == 53
+    assert row.mean == pytest.approx(3 * Signer().mean(MODEL), rel=0.1)
+
+
+def test_refused_variants_are_left_out() -> None:
+    record = make_record(rounds=3)
+    bad = Check("acvp-sigver", 10, 1, "case 3")
+    record.add(Gate("slow:native:compact", SET, False, (bad,)))
+    record.add(Gate("cached:native:expanded", SET, True, ()))
+    names = {r.implementation for r in summarise(record).rows}
+    assert names == {"mldsa-native", "cached", "hedged", "ed25519"}
+    assert ("slow:native:compact", SET) not in summarise(record).fits
+
+
+def test_what_cannot_be_estimated_is_said() -> None:
+    record = make_record(rounds=3)
+    record.inputs = [replace(i, trace=None) for i in record.inputs]
+    row = row_of(summarise(record), "slow", "sign")
+    assert row.mean is None and row.ratio is None and "trace" in row.notes[0]
+    assert row_of(summarise(record), "slow", "verify").mean is not None
+
+
+def test_zero_ticks_are_left_out() -> None:
+    record = make_record(rounds=4)
+    s = record.samples[0]
+    record.samples[0] = replace(s, cpu=(0, *(s.cpu or ())[1:]))
+    row = row_of(summarise(record), "mldsa-native", "keygen")
+    assert row.samples == 47 and any("zero ticks" in note for note in row.notes)
+
+
+def test_bad_arguments_and_records() -> None:
+    record = make_record(rounds=2)
+    with pytest.raises(LabError, match="clock 'sun'"):
+        summarise(record, clock="sun")
+    for confidence in (0.0, 1.0, 95.0):
+        with pytest.raises(LabError, match="confidence"):
+            summarise(record, confidence=confidence)
+    record.inputs[3] = replace(record.inputs[3], trace=("z9", "ok"))
+    with pytest.raises(LabError, match="input 3 of ML-DSA-65: attempt 'z9'"):
+        summarise(record)
+
+
+def test_confidence_widens() -> None:
+    record = make_record(rounds=8)
+    narrow = row_of(summarise(record, confidence=0.5), "slow", "sign")
+    wide = row_of(summarise(record, confidence=0.99), "slow", "sign")
+    assert wide.mean_low < narrow.mean_low < narrow.mean == wide.mean
+    assert wide.mean_high > narrow.mean_high
+
+
+# ---------------------------------------------------------------------------------------------
+# Agreement
+
+
+def test_two_runs_of_the_same_programs_agree() -> None:
+    """On a machine that drifts by 10 % and more from round to round, ratios hold."""
+    shared = Machine(drift=0.1, memory=0.3, fast=0.1)
+    found = agreement(*(summarise(make_record(rounds=20, seed=s, machine=shared)) for s in (3, 4)))
+    assert len(found.cells) == 15 and not found.only_a and not found.only_b
+    for operation in ("keygen", "verify"):
+        overlapping, many = found.share_overlapping(operation)
+        assert many == 5 and overlapping >= 4
+        change = found.change(operation, of_ratios=True)
+        assert change is not None and change[0] < 0.02
+    text = found.text()
+    assert text.count("\n| ML-DSA-65 | sign") == 4
+    assert "| sign |" in text.splitlines()[3]
+    assert "hedged:native:compact" not in found.text(every_cell=False)
+
+
+def test_a_changed_program_is_seen() -> None:
+    before, after = make_record(rounds=12, seed=5), make_record(rounds=12, seed=6)
+    after.samples = [
+        replace(s, cpu=tuple(int(1.3 * t) for t in s.cpu or ()))
+        if s.variant.startswith("slow")
+        else s
+        for s in after.samples
+        if not s.variant.startswith("cached")
+    ]
+    found = agreement(summarise(before), summarise(after))
+    slow = [c for c in found.cells if c.variant.startswith("slow")]
+    assert len(slow) == 3 and not any(c.overlap or c.ratio_overlap for c in slow)
+    assert all(c.ratio_change == pytest.approx(0.3, abs=0.04) for c in slow)
+    assert len(found.only_a) == 3 and "Only in the first run: cached" in found.text()
+
+
+def test_runs_that_cannot_be_compared() -> None:
+    one = summarise(make_record(rounds=2))
+    with pytest.raises(LabError, match="reference"):
+        agreement(one, summarise(make_record(rounds=2), reference="slow"))
+    with pytest.raises(LabError, match="clock"):
+        agreement(one, summarise(make_record(rounds=2), clock="wall"))
+    with pytest.raises(LabError, match="no cell"):
+        agreement(one, replace(one, rows=[]))
+    single = summarise(make_record(rounds=1))
+    assert {c.overlap for c in agreement(one, single).cells} == {None}
+    assert "no interval" in agreement(one, single).text()
