@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table as RichTable
@@ -26,6 +28,7 @@ from mldsa_lab.stats.summary import Summary
 
 WIDE = 132
 """From this many columns on, intervals are written as [low, high]; below, as ± half-width."""
+_SHORT = {"compact": "comp", "expanded": "exp"}
 
 
 def print_table(summary: Summary, record: Record, console: Console) -> None:
@@ -33,13 +36,12 @@ def print_table(summary: Summary, record: Record, console: Console) -> None:
     view = build(record, summary)
     if not view.tables:
         console.print(Text("Nothing was measured.", style="bold"))
-    wide = console.width >= WIDE
     for set_name in view.sets:
         for table in view.of(set_name):
-            console.print(_rich_table(table, view, wide=wide))
+            console.print(_rich_table(table, view, console.width))
             console.print()
     if view.classical_sets:
-        console.print(_classical(view, wide=wide))
+        console.print(_classical(view, console.width))
         console.print()
     if view.marks:
         for mark, text in view.marks.items():
@@ -58,75 +60,105 @@ def print_table(summary: Summary, record: Record, console: Console) -> None:
         console.print(Text(clean(sentence)))
 
 
-def _rich_table(table: Table, view: View, *, wide: bool) -> RichTable:
+@dataclass(slots=True)
+class _Column:
+    """A column before it is drawn; `spare` ones are given up first when the terminal is narrow."""
+
+    title: str
+    cells: list[str]
+    right: bool = False
+    spare: int = 0
+
+    @property
+    def width(self) -> int:
+        return max(cell_len(text) for text in (self.title, *self.cells))
+
+
+def _rich_table(table: Table, view: View, width: int) -> RichTable:
     title = Text.assemble(
         (f"{table.set}  {table.operation}", "bold"), (f"   {table.unit.name}, best first", "dim")
     )
-    made = _empty_table(title)
-    columns: list[tuple[str, str, list[str]]] = [
-        ("", "right", [str(n.rank) for n in table.lines]),
-        ("implementation", "left", [n.row.implementation for n in table.lines]),
-        ("backend", "left", [n.row.backend for n in table.lines]),
-        ("key", "left", [_key_form(n) for n in table.lines]),
-        ("mean", "right", _points(n.mean.value for n in table.lines)),
-        (_interval_title(view, wide), "left", [_interval(n.mean, wide) for n in table.lines]),
+    columns = _columns(table, view, wide=width >= WIDE)
+    if width >= WIDE and _total(columns) > width:
+        columns = _columns(table, view, wide=False)
+    if _total(columns) > width:
+        for column in columns:
+            if column.title == "key":
+                column.cells = [_SHORT.get(cell, cell) for cell in column.cells]
+    for spare in range(1, 4):
+        if _total(columns) > width:
+            columns = [c for c in columns if c.spare != spare]
+    return _draw(title, columns, width, bold=0)
+
+
+def _columns(table: Table, view: View, *, wide: bool) -> list[_Column]:
+    lines = table.lines
+    columns = [
+        _Column("", [str(n.rank) for n in lines], right=True, spare=1),
+        _Column("implementation", [n.row.implementation for n in lines]),
+        _Column("backend", [n.row.backend for n in lines]),
+        _Column("key", [_key_form(n) for n in lines]),
+        _Column("mean", _points(n.mean.value for n in lines), right=True),
+        _Column(_interval_title(view, wide), [_interval(n.mean, wide) for n in lines]),
     ]
     if table.has_quantiles:
         for index, name in enumerate(("p50", "p95", "p99", "p99.9")):
-            columns.append((name, "right", _points(n.quantiles[index] for n in table.lines)))
+            cells = _points(n.quantiles[index] for n in lines)
+            columns.append(_Column(name, cells, right=True, spare=3 if index == 0 else 0))
     if table.has_ratios:
         columns += [
-            ("ratio", "right", _points(n.ratio.value for n in table.lines)),
-            ("", "left", [_interval(n.ratio, wide) for n in table.lines]),
+            _Column("ratio", _points(n.ratio.value for n in lines), right=True),
+            _Column("", [_interval(n.ratio, wide) for n in lines], spare=2),
         ]
-    if any(n.marks for n in table.lines):
-        columns.append(("", "left", [n.marks for n in table.lines]))
-    _fill(made, columns, wide=wide, bold=(0,))
-    return made
+    if any(n.marks for n in lines):
+        columns.append(_Column("", [n.marks for n in lines]))
+    return columns
 
 
-def _empty_table(title: Text) -> RichTable:
-    return RichTable(
+def _total(columns: list[_Column]) -> int:
+    """Characters that the columns take with one space between them."""
+    return sum(c.width for c in columns) + len(columns) - 1
+
+
+def _draw(title: Text, columns: list[_Column], width: int, bold: int | None = None) -> RichTable:
+    made = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
         show_edge=False, collapse_padding=True,
     )  # fmt: skip
-
-
-def _fill(
-    made: RichTable, columns: list[tuple[str, str, list[str]]], *, wide: bool, bold: tuple[int, ...]
-) -> None:
-    """Add (title, justification, cells) columns; a number stands close to its interval."""
-    for index, (name, justify, cells) in enumerate(columns):
-        followed = index + 1 < len(columns)
-        gap = 0 if not followed else 2 if wide and justify == "left" else 1
+    # The box puts one space between columns; a second one where there is room sets off columns
+    # from each other, but not a number from its interval.
+    loose = _total(columns) + len(columns) <= width
+    for index, column in enumerate(columns):
+        before = " " if loose and column.right and index else ""
+        after = " " if loose and not column.right and index + 1 < len(columns) else ""
         made.add_column(
-            Text(name + " " * gap), justify="left" if justify == "left" else "right",
+            Text(before + column.title + after), justify="right" if column.right else "left",
             no_wrap=True, overflow="ellipsis",
         )  # fmt: skip
-        columns[index] = (name, justify, [clean(cell) + " " * gap for cell in cells])
-    for number, row in enumerate(zip(*(c[2] for c in columns), strict=True)):
-        made.add_row(*(Text(cell) for cell in row), style="bold" if number in bold else "")
-
-
-def _classical(view: View, *, wide: bool) -> RichTable:
-    """All classical schemes in one table: they stand for comparison and have no attempts."""
-    rows = classical_rows(view)
-    made = _empty_table(Text.assemble(("Classical schemes", "bold"), ("   for comparison", "dim")))
-    operations = [o for o in SHOWN_OPERATIONS if any(o in cells for _, _, cells in rows)]
-    columns: list[tuple[str, str, list[str]]] = [
-        ("scheme", "left", [scheme for scheme, _, _ in rows]),
-        ("implementation", "left", [line.row.implementation for _, line, _ in rows]),
-        ("backend", "left", [line.row.backend for _, line, _ in rows]),
-    ]
-    for operation in operations:
-        cells = [c.get(operation) for _, _, c in rows]
-        columns += [
-            (operation, "right", _points(c[0].value if c else "" for c in cells)),
-            ("", "left", [_interval(c[0], wide) if c else "" for c in cells]),
-            ("", "left", [c[1] if c else "" for c in cells]),
-        ]
-    _fill(made, columns, wide=wide, bold=())
+        column.cells = [before + clean(cell) + after for cell in column.cells]
+    for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
+        made.add_row(*(Text(cell) for cell in row), style="bold" if number == bold else "")
     return made
+
+
+def _classical(view: View, width: int) -> RichTable:
+    """All classical schemes in one table: they stand for comparison and have no attempts."""
+    rows, wide = classical_rows(view), width >= WIDE
+    columns = [
+        _Column("scheme", [scheme for scheme, _, _ in rows]),
+        _Column("implementation", [line.row.implementation for _, line, _ in rows]),
+        _Column("backend", [line.row.backend for _, line, _ in rows]),
+    ]
+    for operation in SHOWN_OPERATIONS:
+        cells = [c.get(operation) for _, _, c in rows]
+        if any(cells):
+            columns += [
+                _Column(operation, _points(c[0].value if c else "" for c in cells), right=True),
+                _Column("", [_interval(c[0], wide) if c else "" for c in cells]),
+                _Column("", [c[1] if c else "" for c in cells]),
+            ]
+    title = Text.assemble(("Classical schemes", "bold"), ("   for comparison", "dim"))
+    return _draw(title, columns, width)
 
 
 def _points(texts: Iterable[str]) -> list[str]:

@@ -1,0 +1,186 @@
+"""The page as a browser shows it: headless Chromium opens it from a file and looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from report_records import Shape, build
+
+from mldsa_lab.report.page import write_page
+from mldsa_lab.report.view import View
+from mldsa_lab.report.view import build as build_view
+from mldsa_lab.stats.summary import summarise
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-extensions", "--enable-logging=stderr", "--virtual-time-budget=5000",
+    "--allow-file-access-from-files",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> str:
+    found = os.environ.get("CHROME") or next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        text = "no Chromium or Chrome on PATH, and CHROME names none"
+        if os.environ.get("MLDSA_EXPECT_BROWSER") == "1":
+            pytest.fail(f"{text}, though MLDSA_EXPECT_BROWSER=1")
+        pytest.skip(text)
+    return found
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("browser")
+
+
+@pytest.fixture(scope="module")
+def view(folder: Path) -> View:
+    """A page of two sets, with every kind of row, at `folder`/page.html."""
+    shape = Shape(
+        sets=("ML-DSA-44", "ML-DSA-87", "Ed25519"), refused=("fips204:portable:compact",),
+        crashed="circl:go:compact",
+    )  # fmt: skip
+    record = build(folder / "run.jsonl", shape)
+    summary = summarise(record)
+    write_page([(record, summary)], folder / "page.html")
+    return build_view(record, summary)
+
+
+def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:
+    """What the browser writes (its DOM with --dump-dom), and the console's messages."""
+    profile = page.parent / f"profile-{len(list(page.parent.glob('profile-*')))}"
+    done = subprocess.run(
+        [browser, *FLAGS, f"--user-data-dir={profile}", *flags, page.resolve().as_uri()],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout, "\n".join(t for t in done.stderr.splitlines() if "CONSOLE" in t)
+
+
+def probe(browser: str, folder: Path, name: str, width: int, script: str) -> str:
+    """The result of `script`, a function body over `doc` and `win` of the page in a frame of
+    `width` pixels; the page's own policy lets no foreign script run in it."""
+    outer = folder / f"{name}.html"
+    outer.write_text(
+        f"""<!doctype html><iframe id="f" src="page.html" style="width:{width}px;height:900px;
+border:0"></iframe><pre id="out">nothing</pre><script>
+document.getElementById("f").addEventListener("load", (event) => {{
+  const win = event.target.contentWindow, doc = event.target.contentDocument;
+  const result = (() => {{ {script} }})();
+  document.getElementById("out").textContent = result;
+}});</script>""",
+        encoding="utf-8",
+    )
+    dom, console = run(browser, outer, "--dump-dom")
+    assert console == ""
+    found = re.search(r'<pre id="out">(.*?)</pre>', dom, flags=re.S)
+    assert found is not None
+    return unescape(found[1])
+
+
+def test_the_console_check_sees_errors(browser: str, tmp_path: Path) -> None:
+    page = tmp_path / "broken.html"
+    page.write_text("<!doctype html><script>nonsense()</script>")
+    assert "nonsense is not defined" in run(browser, page, "--dump-dom")[1]
+
+
+def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, folder: Path) -> None:
+    dom, console = run(browser, folder / "page.html", "--dump-dom")
+    assert console == ""
+    assert dom.count('<table class="results sortable') == 6
+    # Rankings and ratios; parts, two laws and nine clouds in each set.
+    assert dom.count("<svg ") == 12 + 2 * (3 + 9)
+    assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
+    for table in view.tables:
+        for line in table.lines:
+            assert line.mean.value in dom
+
+
+@pytest.mark.parametrize("width", [320, 400, 768, 1024, 1280, 1700])
+def test_nothing_sticks_out_or_overlaps(browser: str, view: View, folder: Path, width: int) -> None:
+    problems = probe(
+        browser, folder, f"overlap{width}", width,
+        """
+  let seen = 0;
+  const found = [], root = doc.documentElement;
+  if (root.scrollWidth > win.innerWidth) found.push(`page is ${root.scrollWidth} wide`);
+  for (const svg of doc.querySelectorAll("svg")) {
+    const frame = svg.getBoundingClientRect();
+    if (frame.width === 0) continue;
+    const label = svg.getAttribute("aria-label").slice(0, 50);
+    const texts = [...svg.querySelectorAll("text")].map((t) => [t.getBoundingClientRect(), t]);
+    seen += texts.length;
+    texts.forEach(([a, t], i) => {
+      if (a.left < frame.left - 1 || a.right > frame.right + 1 || a.top < frame.top - 1 ||
+          a.bottom > frame.bottom + 1) found.push(`${label}: "${t.textContent}" is cut off`);
+      for (const [b, u] of texts.slice(i + 1)) {
+        const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        // Boxes hold room for accents, so lines of text may touch by a few pixels.
+        const texts = `"${t.textContent}" on "${u.textContent}"`;
+        if (across > 1 && down > 4) found.push(`${label}: ${texts}`);
+      }
+    });
+  }
+  if (seen < 500) found.push(`only ${seen} texts seen`);
+  return found.length ? found.join("\\n") : "none";
+""",
+    )  # fmt: skip
+    assert problems == "none"
+
+
+def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path) -> None:
+    result = probe(
+        browser, folder, "sort", 1280,
+        """
+  const table = doc.querySelector("table.sortable");
+  const button = [...table.querySelectorAll("th button")].find((b) => b.textContent === "p50");
+  const column = button.parentElement.cellIndex;
+  const values = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[column].dataset.value));
+  button.click(); const up = values(); button.click(); const down = values();
+  return JSON.stringify([up, down, button.parentElement.getAttribute("aria-sort")]);
+""",
+    )  # fmt: skip
+    up, down, state = _json(result)
+    table = view.of(view.sets[0])[0]
+    expected = sorted(line.row.p50 for line in table.lines if line.row.p50 is not None)
+    assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
+    assert state == "descending"
+
+
+def _json(text: str) -> tuple[list[float], list[float], str]:
+    up, down, state = json.loads(text)
+    return up, down, state
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_picture_is_not_blank_in_either_theme(
+    browser: str, view: View, folder: Path, dark: bool
+) -> None:
+    target = folder / f"shot-{dark}.png"
+    theme = ("--blink-settings=preferredColorScheme=0",) if dark else ()
+    run(browser, folder / "page.html", *theme, "--window-size=1280,2400", f"--screenshot={target}")
+    pixels = imread(target)[..., :3]
+    assert pixels.shape[:2] == (2400, 1280)
+    brightness = pixels.mean(axis=2)
+    background = float(np.median(brightness))
+    assert background < 0.2 if dark else background > 0.9
+    drawn = np.abs(brightness - background) > 0.15
+    assert 0.01 < drawn.mean() < 0.4
+    # Something in every band of 300 pixels, left and right.
+    for top in range(0, 2400, 300):
+        assert drawn[top : top + 300].any()
+    coloured = pixels.max(axis=2) - pixels.min(axis=2) > 0.3
+    assert coloured.sum() > 500, "the series' colours are there"

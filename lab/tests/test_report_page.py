@@ -1,0 +1,274 @@
+"""The page's content: complete, escaped, self-contained, and sensible for every kind of record."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Record
+from mldsa_lab.report import sections
+from mldsa_lab.report.findings import find
+from mldsa_lab.report.page import render, write_page
+from mldsa_lab.report.view import build as build_view
+from mldsa_lab.stats.summary import KEYS, Summary, summarise
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+class Parts(HTMLParser):
+    """Tags, attributes, text of cells and all text of a page; fails on unbalanced tags."""
+
+    VOID = frozenset(("meta", "link", "br", "img", "hr", "input"))
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "script" not in self.open and "style" not in self.open:
+            self.texts.append(data)
+
+    def count(self, tag: str) -> int:
+        return sum(t == tag for t, _ in self.tags)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.texts).split())
+
+
+def made(path: Path, shape: Shape) -> tuple[Record, Summary]:
+    record = build(path, shape)
+    return record, summarise(record)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, Summary]:
+    sets = ("ML-DSA-44", "ML-DSA-65", "Ed25519", "RSA-2048-PSS")
+    shape = Shape(sets=sets, refused=("fips204:portable:compact",))
+    return made(tmp_path_factory.mktemp("page") / "run.jsonl", shape)
+
+
+@pytest.fixture(scope="module")
+def page(run: tuple[Record, Summary]) -> str:
+    return render([run])
+
+
+def test_every_row_is_shown_with_its_numbers(run: tuple[Record, Summary], page: str) -> None:
+    view = build_view(*run)
+    parts = Parts(page)
+    cells = {t.strip().rstrip("\u2007\u2008") for t in parts.texts}
+    shown = 0
+    for table in view.tables:
+        if table.set not in ML_DSA:
+            continue
+        for line in table.lines:
+            numbers = [line.mean.value, line.mean.interval, line.ratio.value, line.ratio.interval]
+            if table.has_quantiles:
+                numbers += line.quantiles
+            assert {n for n in numbers if n} <= cells
+            assert line.row.implementation in cells or line.label in cells
+            shown += 1
+    assert shown == 10 * 2 * 3, "ten variants passed the gate, in two sets, three operations"
+
+
+def test_every_implementation_is_labelled_in_every_plot(
+    run: tuple[Record, Summary], page: str
+) -> None:
+    pictures = re.findall(r"<svg .*?</svg>", page, flags=re.S)
+    view = build_view(*run)
+    # Per set: ranking and ratios of three operations; parts and two laws of signing; clouds.
+    assert len(pictures) == 2 * (6 + 3 + 9)
+    for set_name in view.sets:
+        for table in view.of(set_name):
+            mine = [p for p in pictures if f"{set_name} {table.operation}" in p.split(">")[0]]
+            rankings = [p for p in mine if "Mean cost of" in p or "relative to" in p]
+            assert len(rankings) == 2
+            for picture in rankings:
+                for line in table.lines:
+                    assert f">{line.label}<" in picture
+
+
+def test_the_page_loads_nothing_and_is_small(page: str) -> None:
+    assert len(page.encode()) < 2_000_000
+    assert "http:" not in page and "https:" not in page and "@import" not in page
+    for tag, attributes in Parts(page).tags:
+        assert tag not in ("img", "iframe", "object", "embed", "audio", "video", "base", "form")
+        assert "src" not in attributes
+        target = attributes.get("href") or ""
+        assert target == "" or target.startswith(("#", "data:"))
+        assert not any(name.startswith("on") for name in attributes)
+    assert re.findall(r"url\(([^)]*)\)", page) == [
+        u for u in re.findall(r"url\(([^)]*)\)", page) if u.startswith("#")
+    ]
+
+
+def test_links_and_ids_fit_together(page: str) -> None:
+    parts = Parts(page)
+    ids = [a["id"] for _, a in parts.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    for _, attributes in parts.tags:
+        target = attributes.get("href") or ""
+        if target.startswith("#"):
+            assert target[1:] in ids
+
+
+def test_the_download_holds_the_documented_rows(run: tuple[Record, Summary], page: str) -> None:
+    [link] = [a for t, a in Parts(page).tags if t == "a" and "download" in a]
+    data = (link["href"] or "").partition("base64,")[2]
+    rows = json.loads(base64.b64decode(data))
+    assert rows == [row.as_dict() for row in run[1].rows]
+    assert all(tuple(row) == KEYS for row in rows)
+
+
+def test_refusal_machine_and_reproduction_are_told(run: tuple[Record, Summary], page: str) -> None:
+    text = Parts(page).text
+    assert "acvp-sigver: 1 of 15 wrong (signature 3 differs at byte 17)" in text
+    assert "✗ refused" in text and text.count("✓ passed") == 10
+    assert "java : java is not installed" in text
+    assert "AMD EPYC 9B14" in text and "-C target-cpu=native" in text
+    assert "docs/methodology.md" in text
+    assert sections.command(run[0]) in text
+    assert sections.command(run[0]).startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
+    assert run[0].run.seed in sections.command(run[0])
+
+
+def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
+    """With one signer made slower, the finding changes sides."""
+    native = next(s for s in SIGNERS if s.implementation == "mldsa-native")
+    aws = next(s for s in SIGNERS if s.implementation == "aws-lc")
+    quick = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(native, aws))
+    assert find(build_view(*made(tmp_path / "a.jsonl", quick))).headline == (
+        "mldsa-native signs fastest in ML-DSA-65"
+    )
+    slower = type(native)(
+        native.implementation, native.backend, native.key, native.worker,
+        {"ML-DSA-65": (49e3, 400e3, 47e3)},
+    )  # fmt: skip
+    turned = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(slower, aws))
+    findings = find(build_view(*made(tmp_path / "b.jsonl", turned)))
+    assert findings.headline == "aws-lc signs fastest in ML-DSA-65"
+    ratio = re.search(r"the next, mldsa-native, costs ([\d.]+) times", findings.sentences[0])
+    assert ratio is not None and float(ratio[1]) == pytest.approx(400 / 167, rel=0.03)
+    twin = type(aws)("twin", "c", "compact", "rust", aws.cost)
+    level = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(twin, aws))
+    findings = find(build_view(*made(tmp_path / "c.jsonl", level)))
+    assert "too close to tell apart" in findings.headline
+
+
+def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
+    shape = Shape(
+        sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[:5], rounds=3,
+        refused=(SIGNERS[4].id,), crashed=SIGNERS[1].id, hostile=HOSTILE,
+    )  # fmt: skip
+    page = render([made(tmp_path / "run.jsonl", shape)])
+    parts = Parts(page)
+    assert parts.count("script") == 1
+    assert page.count("<script>alert") == 0
+    # Machine, flags, note of each variant, reason of the gate, fault and skipped worker.
+    assert parts.text.count("<script>alert(1)</script>") >= 8
+
+
+def test_an_interrupted_record_says_so(tmp_path: Path) -> None:
+    shape = Shape(sets=("ML-DSA-87",), signers=SIGNERS[:3], rounds=2, end=None)
+    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    assert "interrupted after 2 rounds" in text
+    assert "fewer than 5 rounds" in text
+
+
+def test_one_operation_alone(tmp_path: Path) -> None:
+    shape = Shape(sets=("ML-DSA-87",), operations=("verify",), signers=SIGNERS[:3])
+    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    assert "verifies fastest in ML-DSA-87" in text
+    assert "Signing of ML-DSA-87 was not measured in this run." in text
+    assert "Key generation of ML-DSA-87 was not measured in this run." in text
+
+
+def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
+    shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:1])
+    page = render([made(tmp_path / "run.jsonl", shape)])
+    assert "fastest in" not in page
+    assert "no measurements of the reference" in page
+
+
+def test_nothing_passed_the_gate(tmp_path: Path) -> None:
+    everyone = tuple(s.id for s in SIGNERS)
+    shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS, refused=everyone)
+    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    assert "Nothing was measured in this run" in text
+    assert "no variant passed the correctness gate" in text
+    assert text.count("✗ refused") == len(everyone)
+
+
+def test_classical_schemes_alone(tmp_path: Path) -> None:
+    shape = Shape(sets=("Ed25519", "ECDSA-P256", "RSA-2048-PSS"), signers=CLASSICAL)
+    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    assert "Only classical schemes were measured" in text
+    assert "RSA-2048-PSS" in text and "The record holds no gate results." in text
+
+
+def test_several_records_are_compared(tmp_path: Path) -> None:
+    one = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[2:6])
+    two = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[3:7], seed=2, drift=1.5)
+    pairs = [made(tmp_path / "a.jsonl", one), made(tmp_path / "b.jsonl", two)]
+    page = render(pairs)
+    parts = Parts(page)
+    ids = [a["id"] for _, a in parts.tags if "id" in a]
+    assert len(ids) == len(set(ids))
+    assert "Run A" in parts.text and "Run B" in parts.text
+    [table] = sections.compare([build_view(*p) for p in pairs])
+    by_label = {row.label: row for row in table.rows}
+    assert set(by_label) == {s.implementation for s in SIGNERS[3:6]} | {
+        "mldsa-lanes", "rustcrypto",
+    }  # fmt: skip
+    shared = by_label["aws-lc"]
+    assert shared.change == pytest.approx(1.5, rel=0.05)
+    assert shared.ratio_change == pytest.approx(1.0, abs=0.05)
+    assert shared.overlap is False
+    assert by_label["rustcrypto"].overlap is None and by_label["rustcrypto"].cells[0] is None
+    assert "have a point in common in all runs for 0 of 3 pairs" in parts.text
+
+
+def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    record, _ = made(
+        tmp_path / "run.jsonl", Shape(sets=("ML-DSA-44",), signers=(SIGNERS[3], SIGNERS[8]))
+    )
+    record.workers[1] = replace(record.workers[1], unit="cycles")
+    view = build_view(record, summarise(record))
+    units = {(t.operation, t.unit.name, len(t.lines)) for t in view.tables}
+    assert {u for u in units if u[0] == "sign"} == {("sign", "µs", 1), ("sign", "kcycles", 1)}
+    assert "kcycles" in render([(record, summarise(record))])
+
+
+def test_a_page_that_cannot_be_written_is_a_clear_error(
+    tmp_path: Path, run: tuple[Record, Summary]
+) -> None:
+    (tmp_path / "file").write_text("")
+    record, summary = made(tmp_path / "r.jsonl", Shape(sets=("Ed25519",), signers=CLASSICAL[:1]))
+    with pytest.raises(LabError, match="cannot write it"):
+        write_page([(record, summary)], tmp_path / "file" / "page.html")
+    with pytest.raises(LabError, match="at least one record"):
+        render([])

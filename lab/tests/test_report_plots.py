@@ -1,0 +1,125 @@
+"""The plots' own arithmetic, and that a figure becomes a small, themed, self-contained SVG."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from mldsa_lab.report import plots, svg
+
+MARKS = [
+    plots.Mark("fast & <b>", 0, False, 80.0, 79.0, 81.0, "80.0"),
+    plots.Mark("slow exp.", 1, True, 800.0, 700.0, 900.0, "800"),
+    plots.Mark("bare", 12, False, 90.0, None, None, "90.0"),
+]
+
+
+@pytest.mark.parametrize("low", [0.3, 0.97, 12.0, 85.0, 3e4])
+@pytest.mark.parametrize("factor", [1.05, 1.3, 2.2, 7.0, 40.0, 2e3, 1e7])
+def test_log_ticks_are_few_and_inside(low: float, factor: float) -> None:
+    ticks = plots.log_ticks(low, low * factor)
+    assert 2 <= len(ticks) <= 7
+    assert all(low <= t <= low * factor for t in ticks)
+    assert ticks == sorted(set(ticks))
+
+
+def test_spread_keeps_order_gap_and_bounds() -> None:
+    rng = np.random.default_rng(5)
+    for count in (1, 2, 5, 11, 18):
+        wanted = sorted(float(x) for x in rng.uniform(0, 300, count))
+        places = plots.spread(wanted, 15, 0, 300)
+        assert len(places) == count
+        assert all(b - a >= 15 - 1e-9 for a, b in pairwise(places))
+        assert places[0] >= -1e-9 and places[-1] <= 300 + 1e-9
+    assert plots.spread([10, 100, 200], 15, 0, 300) == [10, 100, 200]
+
+
+def test_quantiles_of_a_curve() -> None:
+    curve = plots.Curve("a", 0, False, np.array([1.0, 2, 3]), np.array([0.5, 0.9, 1.0]))
+    assert [curve.quantile(p) for p in (1e-9, 0.5, 0.51, 0.95, 1.0)] == [1, 1, 2, 3, 3]
+
+
+def test_the_law_drawn_is_that_of_the_percentiles() -> None:
+    from mldsa_lab.models.cost import class_quantiles
+    from mldsa_lab.models.rejection import RejectionModel
+    from mldsa_lab.report import plotdata
+    from mldsa_lab.report.format import Unit
+    from mldsa_lab.report.view import Line
+    from mldsa_lab.stats.summary import Fit
+
+    class OneLine:
+        label, colour = "a", 0
+
+        class row:
+            key = "compact"
+
+    empty = np.zeros(0)
+    fit = Fit((), np.zeros((0, 3)), empty, (40.0, 18.0, 21.0, 22.0), empty, empty, {}, ())
+    line: Line = OneLine()  # type: ignore[assignment]
+    [curve] = plotdata.curves([(line, fit)], "ML-DSA-65", Unit(1.0, "ns"))
+    exact = class_quantiles(
+        RejectionModel.of("ML-DSA-65"), np.array([40.0, 18.0, 21.0, 1.0]), (0.5, 0.95, 0.99, 0.999)
+    )
+    for share, (value, _) in zip((0.5, 0.95, 0.99, 0.999), exact, strict=True):
+        assert curve.quantile(share) == pytest.approx(value, rel=1e-12)
+
+
+def draw(figure_of: str) -> str:
+    attempts = np.array([1.0, 3, 6, 9])
+    cloud = plots.Cloud(
+        attempts, np.array([math.nan, 0.0, 0.5, 1.0]), 40 + 20 * attempts, 60.0, 19.0, 21.0, 2, 2.2
+    )
+    law = np.arange(1.0, 60), 1 - 0.8 ** np.arange(1.0, 60)
+    curve = [plots.Curve(m.label, m.colour, m.hollow, m.value * law[0], law[1]) for m in MARKS]
+    bars = [plots.Bar(m.label, 20, 15, 30, -1e-9, m.text) for m in MARKS]
+    with svg.drawing():
+        figure = {
+            "ranking": lambda: plots.ranking(MARKS, "µs", 0.95),
+            "ratios": lambda: plots.ratios(MARKS, "fast"),
+            "cloud": lambda: plots.cost_against_attempts(cloud, "µs"),
+            "law": lambda: plots.distribution(curve, "µs"),
+            "narrow law": lambda: plots.distribution(curve, "µs", 360),
+            "bars": lambda: plots.decomposition(bars, "µs"),
+        }[figure_of]()
+        return svg.to_svg(figure, "name", 'a "title" <b>')
+
+
+@pytest.mark.parametrize("name", ["ranking", "ratios", "cloud", "law", "narrow law", "bars"])
+def test_a_figure_is_small_themed_and_self_contained(name: str) -> None:
+    text = draw(name)
+    assert text.startswith("<svg ") and text.endswith("</svg>")
+    assert len(text) < 60_000
+    assert "http" not in text and "<style" not in text and "<metadata" not in text
+    assert "#fe0" not in text, "a stand-in colour is left over"
+    assert re.search(r"#[0-9a-f]{6}", text) is None, "a colour that no theme can change"
+    assert 'aria-label="a &quot;title&quot; &lt;b&gt;"' in text
+    used = set(re.findall(r"url\(#([^)]+)\)", text)) | set(re.findall(r'href="#([^"]+)"', text))
+    assert used == set(re.findall(r' id="([^"]+)"', text))
+    assert all(i.startswith("name-") for i in used)
+    if name not in ("cloud",):
+        for mark in MARKS:
+            assert (
+                mark.label.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in text
+            )
+
+
+def test_the_same_figure_gives_the_same_text() -> None:
+    assert draw("law") == draw("law")
+
+
+def test_rankings_show_intervals_and_values() -> None:
+    text = draw("ranking")
+    for mark in MARKS:
+        assert f">{mark.text}<" in text
+    assert text.count("opacity: 0.4") == 2, "one interval for each mark that has one"
+    assert "log scale" in text
+    assert "from zero" in _linear()
+
+
+def _linear() -> str:
+    with svg.drawing():
+        return svg.to_svg(plots.ranking(MARKS[::2], "µs", 0.95), "x", "x")

@@ -1,0 +1,104 @@
+"""The terminal tables."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
+from rich.console import Console
+
+from mldsa_lab.records import Record
+from mldsa_lab.report.table import print_table
+from mldsa_lab.report.view import build as build_view
+from mldsa_lab.stats.summary import Summary, summarise
+
+
+def printed(record: Record, width: int, summary: Summary | None = None) -> str:
+    out = io.StringIO()
+    print_table(summary or summarise(record), record, Console(file=out, width=width))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    sets = (*ML_DSA, "Ed25519", "RSA-2048-PSS")
+    shape = Shape(sets=sets, refused=("fips204:portable:compact",), crashed="circl:go:compact")
+    return build(tmp_path_factory.mktemp("table") / "run.jsonl", shape)
+
+
+@pytest.mark.parametrize("width", [100, 140, 200])
+def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) -> None:
+    summary = summarise(record)
+    text = printed(record, width, summary)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    view = build_view(record, summary)
+    lines = text.splitlines()
+    for table in view.tables:
+        if table.set not in ML_DSA:
+            continue
+        title = next(
+            i for i, t in enumerate(lines) if t.split()[:2] == [table.set, table.operation]
+        )
+        body = lines[title + 3 : title + 3 + len(table.lines)]
+        for line, shown in zip(table.lines, body, strict=True):
+            words = shown.split()
+            key = {"compact": ("compact", "comp"), "expanded": ("expanded", "exp")}[line.row.key]
+            words = words[words.index(line.row.implementation) :]
+            assert words[1] == line.row.backend and words[2] in key
+            assert line.mean.value in words and line.ratio.value in words
+            if table.operation == "sign":
+                assert all(q in words for q in line.quantiles)
+            interval = line.mean.interval if width >= 132 else line.mean.half_width
+            assert interval in shown
+            for mark in line.marks:
+                assert mark in words[-1]
+
+
+def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
+    summary = summarise(record)
+    lines = printed(record, 80, summary).splitlines()
+    assert max(map(len, lines)) <= 80
+    signing = next(i for i, t in enumerate(lines) if t.split()[:2] == ["ML-DSA-65", "sign"])
+    assert "…" not in "".join(lines[signing : signing + 13])
+    assert {"implementation", "mean", "p99.9", "ratio"} <= set(lines[signing + 1].split())
+
+
+def test_reasons_are_told(record: Record) -> None:
+    text = " ".join(printed(record, 100).split())
+    assert (
+        "fips204:portable:compact (ML-DSA-44, ML-DSA-65 and ML-DSA-87): acvp-sigver: 1 of 15"
+        in text
+    )
+    assert "signature 3 differs at byte 17" in text
+    assert "circl:go:compact (all sets, sign, from round 3 on): the worker ended" in text
+    assert "java: java is not installed" in text
+    assert "signs hedged only" in text
+    assert "Classical schemes" in text and "RSA-2048-PSS" in text
+
+
+def test_a_hostile_record_prints_no_escape_codes(tmp_path: Path) -> None:
+    shape = Shape(
+        sets=("ML-DSA-44",), signers=SIGNERS[:3], refused=(SIGNERS[1].id,), hostile="\x1b[2J[bold]x"
+    )
+    text = printed(build(tmp_path / "run.jsonl", shape), 100)
+    assert "\x1b" not in text
+    assert "[bold]x" in text, "markup of the console must be shown, not obeyed"
+
+
+def test_nothing_measured(tmp_path: Path) -> None:
+    shape = Shape(
+        sets=("ML-DSA-44",), signers=SIGNERS[:2], refused=tuple(s.id for s in SIGNERS[:2])
+    )
+    text = printed(build(tmp_path / "run.jsonl", shape), 100)
+    assert "Nothing was measured" in text
+    assert SIGNERS[0].id in text
+
+
+def test_classical_only(tmp_path: Path) -> None:
+    shape = Shape(sets=("Ed25519", "RSA-2048-PSS"), signers=CLASSICAL)
+    text = printed(build(tmp_path / "run.jsonl", shape), 100)
+    assert "ed25519-dalek" in text and "aws-lc-rsa" in text and "ms" in text
+    assert "Only classical schemes were measured" in text
