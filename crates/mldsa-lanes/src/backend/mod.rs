@@ -15,6 +15,8 @@ use crate::params::ParameterSet;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
 pub(crate) trait Engine: Copy {
+    /// Keccak states side by side: `mask` wastes nothing when asked for a multiple.
+    const STATES: usize;
     /// [`crate::kernels::sampling::uniform`].
     fn uniform(self, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]);
     /// [`crate::kernels::sampling::bounded`].
@@ -72,6 +74,7 @@ macro_rules! method {
 macro_rules! engine_from_kernels {
     ($engine:ty, lanes $lanes:ty, states $count:literal, $feature:meta) => {
         impl crate::backend::Engine for $engine {
+            const STATES: usize = $count;
             method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) -> ()
                 = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out) }
             method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()

@@ -1,7 +1,9 @@
 //! ExpandA, ExpandS and ExpandMask (FIPS 204, section 7.3): which nonces go where.
 
+use core::ops::Range;
+
 use crate::backend::Engine;
-use crate::kernels::poly::Poly;
+use crate::kernels::poly::{Poly, Secret};
 use crate::params::{ParameterSet, PolyMatrix};
 
 /// Most polynomials of one call: 8 × 7 for Â of ML-DSA-87.
@@ -28,13 +30,46 @@ pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
     e.bounded::<P>(rho_prime, &nonces[P::L..P::L + P::K], s2);
 }
 
-/// ExpandMask (Algorithm 34): y[r] from nonce κ + r. Coefficients in (-γ1, γ1].
-pub(crate) fn expand_mask<P: ParameterSet, E: Engine>(
-    e: E,
-    rho_second: &[u8; 64],
-    kappa: u16,
-    y: &mut [Poly],
-) {
-    let nonces: [u16; 8] = core::array::from_fn(|i| kappa + i as u16);
-    e.mask::<P>(rho_second, &nonces[..P::L], y);
+/// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt
+/// to the next, so the masks of a signature are one stream of polynomials: it is sampled in full
+/// groups of the engine's Keccak states, and what an attempt leaves over serves the next. Each
+/// polynomial is handed out once.
+pub(crate) struct MaskStream {
+    /// l − 1 left over and one group of 8.
+    polynomials: Secret<[Poly; 14]>,
+    /// Those not yet handed out.
+    ready: Range<usize>,
+    /// κ + r of the next to be sampled.
+    nonce: u16,
+}
+
+impl MaskStream {
+    pub(crate) fn new() -> Self {
+        MaskStream {
+            polynomials: Secret::zero(),
+            ready: 0..0,
+            nonce: 0,
+        }
+    }
+
+    /// The y of the next attempt. Coefficients in (-γ1, γ1].
+    pub(crate) fn next<P: ParameterSet, E: Engine>(
+        &mut self,
+        e: E,
+        rho_second: &[u8; 64],
+        y: &mut [Poly],
+    ) {
+        self.polynomials.copy_within(self.ready.clone(), 0);
+        self.ready = 0..self.ready.len();
+        while self.ready.len() < P::L {
+            let nonces: [u16; 8] = core::array::from_fn(|i| self.nonce + i as u16);
+            let end = self.ready.end + E::STATES;
+            let group = &mut self.polynomials[self.ready.end..end];
+            e.mask::<P>(rho_second, &nonces[..E::STATES], group);
+            self.ready.end = end;
+            self.nonce += E::STATES as u16;
+        }
+        y.copy_from_slice(&self.polynomials[..P::L]);
+        self.ready.start = P::L;
+    }
 }

@@ -8,7 +8,7 @@ use crate::kernels::rounding::make_hint_any;
 use crate::kernels::sampling::in_ball;
 use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
 use crate::scheme::encode::{self, SigningKeyParts};
-use crate::scheme::sample;
+use crate::scheme::sample::{self, MaskStream};
 use crate::trace::{Attempt, Check, Observer};
 
 /// Steps 1 to 5: the private key with everything that does not depend on the message.
@@ -55,6 +55,7 @@ impl<P: ParameterSet> Material<P> {
 
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
 struct Workspace<P: ParameterSet> {
+    masks: MaskStream,
     /// y, then z.
     z: Secret<P::VecL>,
     y_hat: Secret<P::VecL>,
@@ -77,6 +78,7 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
 ) -> Result<P::SignatureBytes, Error> {
     let rho_second = Secret(h::<64>(&[key.k.as_ref(), rnd, mu]));
     let mut work = Workspace::<P> {
+        masks: MaskStream::new(),
         z: Secret::zero(),
         y_hat: Secret::zero(),
         low: Secret::zero(),
@@ -87,9 +89,9 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
     };
     let allowed = max_attempts.min(MAX_ATTEMPTS);
     for attempt in 0..allowed {
-        // Below 2^16: params.rs asserts MAX_ATTEMPTS · 7 < 2^16.
+        // Below 2^16, as params.rs asserts.
         let kappa = (attempt as usize * P::L) as u16;
-        commit(e, key, mu, &rho_second, kappa, &mut work);
+        commit(e, key, mu, &rho_second, &mut work);
         let accepted = if O::TRACING {
             check_all(e, key, kappa, &mut work, observer)
         } else {
@@ -112,10 +114,9 @@ fn commit<P: ParameterSet, E: Engine>(
     key: &Material<P>,
     mu: &[u8; 64],
     rho_second: &[u8; 64],
-    kappa: u16,
     work: &mut Workspace<P>,
 ) {
-    sample::expand_mask::<P, E>(e, rho_second, kappa, work.z.as_mut());
+    work.masks.next::<P, E>(e, rho_second, work.z.as_mut());
     for (y, y_hat) in work.z.as_ref().iter().zip(work.y_hat.as_mut()) {
         *y_hat = *y;
         e.ntt(y_hat);
