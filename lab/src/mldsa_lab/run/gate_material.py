@@ -15,6 +15,7 @@ from mldsa_lab.sets import PARAMETER_SETS, ParameterSet
 
 RND = bytes(range(1, 33))
 """An rnd other than zeros."""
+_FIRST_OTHER = 10_000  # the gate's own inputs are numbered from here, beyond those of a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ def make_material(
         )
         for message, context in shapes
     ]
-    others = reference.sign(set_name, drawn)
+    others = reference.sign(set_name, drawn, first_id=_FIRST_OTHER)
     hedged_by_id = reference.values(
         set_name, "sign", [s.sign_input(reference.variant, RND) for s in others]
     )
