@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -305,10 +306,10 @@ def test_sample_percentiles_only_where_samples_reach() -> None:
         assert tuple(estimate_plain(cell).quantiles) == shares
 
 
-def test_percentiles_of_averages_are_not_given() -> None:
+def test_averages_of_calls_have_no_tail() -> None:
     cell = cell_of(np.ones((30, 5, 12)))
-    averaged = type(cell)(**{**cell.__dict__, "single_calls": False})
-    assert estimate_plain(averaged).quantiles == {}
+    assert set(estimate_plain(cell).quantiles) == {0.5, 0.95, 0.99}
+    assert set(estimate_plain(replace(cell, single_calls=False)).quantiles) == {0.5}
 
 
 # ---------------------------------------------------------------------------------------------

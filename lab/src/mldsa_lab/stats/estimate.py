@@ -176,7 +176,7 @@ def estimate_plain(cell: Cell, confidence: float = 0.95) -> Estimate:
 
     The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
     random factors of its interval. Percentiles are those of the samples, noise of the machine
-    included, where a sample is one call and at least five samples lie beyond.
+    included (`sample_quantiles`).
     """
     levels = split_levels(cell.table())
     level = median_over_rounds(levels.level)
@@ -249,11 +249,15 @@ def estimate_random(cell: Cell, confidence: float = 0.95) -> Estimate:
 
 
 def sample_quantiles(cell: Cell) -> dict[float, Interval]:
-    """Quantiles of the samples, each only where samples are single calls (an average of calls has
-    no tail) and at least five samples lie beyond it."""
+    """Quantiles of the samples, each only where at least five samples lie beyond it, and those
+    above the median only where every sample is a single call: averages of calls have no tail."""
     count = len(cell.ticks)
-    honest = [q for q in QUANTILES if cell.single_calls and count * (1 - q) >= _SAMPLES_BEYOND]
-    return {q: Interval(float(np.quantile(cell.ticks, q))) for q in honest}
+    honest = [
+        share
+        for share in QUANTILES
+        if count * (1 - share) >= _SAMPLES_BEYOND and (cell.single_calls or share <= 0.5)
+    ]
+    return {share: Interval(float(np.quantile(cell.ticks, share))) for share in honest}
 
 
 def ratio(estimate: Estimate, reference: Estimate, confidence: float = 0.95) -> Interval:
