@@ -37,7 +37,7 @@ class Best:
     @property
     def cost(self) -> str:
         """The smallest mean with its unit."""
-        return f"{self.line.mean.value} {self.table.unit.name}"
+        return f"{self.line.mean.value}\N{NO-BREAK SPACE}{self.table.unit.name}"
 
     @property
     def lead(self) -> float | None:

@@ -123,12 +123,6 @@ def estimate(
     return Estimate(number(value, decimals), number(low, decimals), number(high, decimals))
 
 
-def with_unit(value: float, stored: str) -> str:
-    """One value with a unit of its own, for running text: `132 µs`."""
-    unit = choose_unit([value], stored)
-    return f"{plain(value, unit)} {unit.name}"
-
-
 def join_words(words: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     parts = list(words)

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Record
 from mldsa_lab.report import plotdata, plots, sections, svg
+from mldsa_lab.report.compare import agreement, compare
 from mldsa_lab.report.findings import Findings, find
 from mldsa_lab.report.format import aligned, clean
 from mldsa_lab.report.view import Table, View, assign_colours, build, classical_rows
@@ -74,7 +75,7 @@ def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
         prefix = f"r{index + 1}-" if several else ""
         name = f"Run {chr(65 + index)}" if several and index < 26 else f"Run {index + 1}"
         chapters.append(Chapter(prefix, name, view, find(view), _sets(view, prefix, clouds)))
-    compared = sections.compare([c.view for c in chapters]) if several else []
+    compared = compare([c.view for c in chapters]) if several else []
     environment = Environment(
         loader=PackageLoader("mldsa_lab.report", "."), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -84,7 +85,7 @@ def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
     script = _asset("page.js")
     return environment.get_template("page.html.j2").render(
         chapters=chapters, several=several, compared=compared,
-        agreement=sections.agreement(compared),
+        agreement=agreement(compared),
         headline=_headline(chapters, several), css=Markup(_asset("page.css")),
         script=Markup(script), script_hash=_sha256(script), sections=sections, aligned=aligned,
         classical_rows=classical_rows, mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,

@@ -7,13 +7,11 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from mldsa_lab.records import Check, Record
 from mldsa_lab.report.findings import best_of
-from mldsa_lab.report.format import Estimate, choose_unit, estimate
-from mldsa_lab.report.view import SHOWN_OPERATIONS, Line, View
+from mldsa_lab.report.view import SHOWN_OPERATIONS, View
 from mldsa_lab.stats.summary import Row
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
@@ -155,111 +153,6 @@ def data_link(rows: Sequence[Row]) -> str:
     """The rows as a data: URI of JSON, the same rows that `--json` writes."""
     text = json.dumps([r.as_dict() for r in rows], ensure_ascii=False, indent=1, default=str)
     return "data:application/json;base64," + base64.b64encode(text.encode()).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedRow:
-    """One variant over several runs; `change` is the last run's mean over the first's, and
-    `ratio_change` the same for the ratio (None for the reference)."""
-
-    label: str
-    colour: int
-    hollow: bool
-    cells: tuple[tuple[Estimate, Estimate] | None, ...]
-    overlap: bool | None
-    change: float | None
-    ratio_change: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One set and operation over several runs."""
-
-    set: str
-    operation: str
-    unit: str
-    rows: tuple[ComparedRow, ...]
-
-
-def compare(views: Sequence[View]) -> list[Compared]:
-    """What several runs have in common, ranked by the best mean of each variant."""
-    made = []
-    sets = list(dict.fromkeys(s for v in views for s in (*v.sets, *v.classical_sets)))
-    for set_name in sets:
-        for operation in SHOWN_OPERATIONS:
-            tables = [v.table(set_name, operation) for v in views]
-            found: dict[str, list[Line | None]] = {}
-            for index, table in enumerate(tables):
-                for line in table.lines if table else ():
-                    found.setdefault(line.row.variant, [None] * len(views))[index] = line
-            if not found:
-                continue
-            rows = [n.row for lines in found.values() for n in lines if n]
-            stored = rows[0].unit
-            if any(r.unit != stored for r in rows):
-                continue
-            unit = choose_unit([r.mean for r in rows], stored)
-            compared = []
-            for lines in sorted(found.values(), key=_best_mean):
-                first = next(n for n in lines if n)
-                cells = tuple(
-                    (estimate(n.row.mean, n.row.mean_low, n.row.mean_high, unit), n.ratio)
-                    if n
-                    else None
-                    for n in lines
-                )
-                ends = lines[0], lines[-1]
-                change = ratio_change = None
-                if ends[0] and ends[1]:
-                    change = _quotient(ends[1].row.mean, ends[0].row.mean)
-                    if not (ends[0].is_reference and ends[1].is_reference):
-                        ratio_change = _quotient(ends[1].row.ratio, ends[0].row.ratio)
-                compared.append(
-                    ComparedRow(
-                        first.label, first.colour, first.row.key == "expanded", cells,
-                        _all_overlap([n.row for n in lines if n]), change, ratio_change,
-                    )
-                )  # fmt: skip
-            made.append(Compared(set_name, operation, unit.name, tuple(compared)))
-    return made
-
-
-def agreement(compared: Sequence[Compared]) -> list[str]:
-    """How far the runs agree on signing, in sentences; none if nothing is common."""
-    rows = [
-        r for c in compared if c.operation == "sign" and c.set.startswith("ML-DSA") for r in c.rows
-    ]
-    sentences = []
-    known = [r.overlap for r in rows if r.overlap is not None]
-    if known:
-        sentences.append(
-            f"The intervals of the mean signing cost have a point in common in all runs for "
-            f"{sum(known)} of {len(known)} pairs of implementation and set."
-        )
-    changes = [abs(r.ratio_change - 1) for r in rows if r.ratio_change is not None]
-    if changes:
-        sentences.append(
-            f"From the first run to the last the ratios to the reference change by "
-            f"{100 * median(changes):.1f} % in the median and {100 * max(changes):.1f} % at most."
-        )
-    return sentences
-
-
-def _quotient(a: float | None, b: float | None) -> float | None:
-    return a / b if a and b else None
-
-
-def _best_mean(lines: Sequence[Line | None]) -> float:
-    return min((n.row.mean for n in lines if n and n.row.mean), default=float("inf"))
-
-
-def _all_overlap(rows: Sequence[Row]) -> bool | None:
-    """Whether all intervals share a point; None for fewer than two intervals."""
-    lows = [r.mean_low for r in rows if r.mean_low is not None]
-    highs = [r.mean_high for r in rows if r.mean_high is not None]
-    if len(lows) < 2 or len(highs) < 2:
-        return None
-    return max(lows) <= min(highs)
 
 
 def when(text: str) -> str:
