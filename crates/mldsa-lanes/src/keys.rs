@@ -270,7 +270,7 @@ impl<P: ParameterSet> SigningKey<P> {
         SigningKey { backend, ..self }
     }
 
-    /// Caches Â, NTT(s1), NTT(s2) and NTT(t0).
+    /// Caches Â, NTT(t0) and the rotations of s1 and s2.
     pub fn expand(&self) -> ExpandedSigningKey<P> {
         ExpandedSigningKey {
             material: with_engine!(self.backend, e => sign::Material::new(e, self.sk.as_ref())),
@@ -285,9 +285,9 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     }
 }
 
-/// A private key with Â, NTT(s1), NTT(s2) and NTT(t0) cached: about 28, 47 and 79 KiB (1 KiB for
-/// each of the k·l + l + 2k polynomials). Made only by [`SigningKey::expand`], never read from
-/// bytes. Wiped when dropped.
+/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 26, 45 and 75 KiB
+/// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k). Made only by
+/// [`SigningKey::expand`], never read from bytes. Wiped when dropped.
 #[derive(Clone)]
 pub struct ExpandedSigningKey<P: ParameterSet> {
     material: sign::Material<P>,

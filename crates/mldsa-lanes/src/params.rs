@@ -4,6 +4,7 @@ use core::fmt::Debug;
 
 pub(crate) use crate::kernels::poly::PolyMatrix;
 use crate::kernels::poly::{Poly, PolyVec, Wipe, Zero};
+use crate::kernels::small::{SmallPoly, SmallVec};
 
 /// The modulus q = 2^23 − 2^13 + 1.
 pub const Q: i32 = 8_380_417;
@@ -75,6 +76,10 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     #[doc(hidden)]
     type VecK: PolyVec;
     #[doc(hidden)]
+    type SmallL: SmallVec;
+    #[doc(hidden)]
+    type SmallK: SmallVec;
+    #[doc(hidden)]
     type Matrix: PolyMatrix;
     /// The private key as `skEncode` writes it.
     type SigningKeyBytes: Bytes;
@@ -104,6 +109,8 @@ macro_rules! parameter_set {
             const OMEGA: usize = $omega;
             type VecL = [Poly; $l];
             type VecK = [Poly; $k];
+            type SmallL = [SmallPoly; $l];
+            type SmallK = [SmallPoly; $k];
             type Matrix = [[Poly; $l]; $k];
             type SigningKeyBytes = [u8; $sk];
             type VerifyingKeyBytes = [u8; $pk];

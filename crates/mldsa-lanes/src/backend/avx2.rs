@@ -7,7 +7,8 @@ use crate::kernels::keccak::{States, Words, permute};
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
-use crate::kernels::{ntt, pointwise, rounding, sampling};
+use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
+use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::{ParameterSet, Q};
 
 // Every CPU with AVX2 has POPCNT; asking for both makes the entry points sound by themselves.
@@ -28,7 +29,7 @@ impl Avx2 {
     }
 }
 
-engine_from_kernels!(Avx2, lanes I32x8, states 4, target_feature(enable = "avx2,popcnt"));
+engine_from_kernels!(Avx2, lanes I32x8, bytes U8x32, states 4, target_feature(enable = "avx2,popcnt"));
 
 impl Permute<4> for Avx2 {
     #[inline]
@@ -315,6 +316,34 @@ impl Lanes for I32x8 {
                 block[i + 4] = I32x8(_mm256_permute2x128_si256::<0x31>(quads[i], quads[i + 4]));
             }
         })
+    }
+}
+
+/// 32 bytes. Made only from an [`Avx2`] token or from other values of this type.
+#[derive(Clone, Copy)]
+pub(crate) struct U8x32(__m256i);
+
+impl ByteLanes for U8x32 {
+    type Token = Avx2;
+    const COUNT: usize = 32;
+    #[inline(always)]
+    fn zero(_: Avx2) -> Self {
+        avx2!(U8x32(_mm256_setzero_si256()))
+    }
+    #[inline(always)]
+    fn add(self, from: &[u8]) -> Self {
+        let from = &from[..32];
+        // SAFETY: `self` proves AVX2; `from` is 32 readable bytes, in any alignment.
+        unsafe {
+            let more = _mm256_loadu_si256(from.as_ptr().cast());
+            U8x32(_mm256_add_epi8(self.0, more))
+        }
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [u8]) {
+        let to = &mut to[..32];
+        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
+        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), self.0) }
     }
 }
 

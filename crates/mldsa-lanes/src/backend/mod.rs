@@ -11,6 +11,7 @@ mod portable;
 mod tests;
 
 use crate::kernels::poly::Poly;
+use crate::kernels::small::{Offsets, SmallPoly};
 use crate::params::ParameterSet;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
@@ -33,6 +34,8 @@ pub(crate) trait Engine: Copy {
     fn dot_minus(self, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly);
     /// [`crate::kernels::pointwise::product`].
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
+    /// [`crate::kernels::small::product`].
+    fn small_product<P: ParameterSet>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
     /// [`crate::kernels::rounding::split`].
     fn split<P: ParameterSet>(self, w: &mut Poly, w1: &mut Poly);
     /// [`crate::kernels::rounding::power2round`].
@@ -69,10 +72,10 @@ macro_rules! method {
     };
 }
 
-/// Implements [`Engine`] for `$engine` from the kernels' text over `$lanes` and `$count` Keccak
-/// states.
+/// Implements [`Engine`] for `$engine` from the kernels' text over `$lanes`, `$bytes` and
+/// `$count` Keccak states.
 macro_rules! engine_from_kernels {
-    ($engine:ty, lanes $lanes:ty, states $count:literal, $feature:meta) => {
+    ($engine:ty, lanes $lanes:ty, bytes $bytes:ty, states $count:literal, $feature:meta) => {
         impl crate::backend::Engine for $engine {
             const STATES: usize = $count;
             method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) -> ()
@@ -91,6 +94,8 @@ macro_rules! engine_from_kernels {
                 = pointwise::dot_minus::<$lanes>(e.lane_token(), row, v, c, t, out) }
             method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> ()
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
+            method! { [$feature] fn small_product [<P: ParameterSet>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
+                = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
             method! { [$feature] fn split [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
                 = rounding::split::<$lanes, P>(e.lane_token(), w, w1) }
             method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> ()

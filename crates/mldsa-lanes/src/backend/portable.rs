@@ -4,7 +4,8 @@ use super::{engine_from_kernels, method};
 use crate::kernels::keccak::{States, permute};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
-use crate::kernels::{ntt, pointwise, rounding, sampling};
+use crate::kernels::small::{Offsets, SmallPoly};
+use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::ParameterSet;
 
 /// The token that everybody has.
@@ -24,4 +25,4 @@ impl Permute<1> for Portable {
     }
 }
 
-engine_from_kernels!(Portable, lanes i32, states 1, inline);
+engine_from_kernels!(Portable, lanes i32, bytes u64, states 1, inline);

@@ -6,7 +6,8 @@ use std::vec::Vec;
 use super::Engine;
 use super::portable::Portable;
 use crate::kernels::keccak::{Shake128, Shake256};
-use crate::kernels::poly::Poly;
+use crate::kernels::poly::{Poly, Zero};
+use crate::kernels::small::{Offsets, SmallPoly};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
 
 /// A stream of test values from SHAKE128.
@@ -197,6 +198,29 @@ fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
     }
 }
 
+/// Sparse products against schoolbook multiplication, with secrets at the ends of their range.
+fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
+    let mut values = Values::new(P::NAME);
+    for round in 0..12u8 {
+        let s = if round == 0 {
+            Poly([P::ETA; N])
+        } else {
+            values.poly(-P::ETA, P::ETA)
+        };
+        let mut c = Poly([0; N]);
+        crate::kernels::sampling::in_ball::<P>(&[round; 64], &mut c);
+        let mut offsets = Offsets::zero();
+        offsets.set(&c);
+        let mut small = SmallPoly::zero();
+        small.set(&s, P::ETA);
+        let mut out = Poly([0; N]);
+        e.small_product::<P>(&offsets, &small, &mut out);
+        assert!(out.0.iter().all(|x| x.abs() <= P::BETA));
+        let got: Vec<i64> = out.0.iter().map(|x| i64::from(x.rem_euclid(Q))).collect();
+        assert_eq!(got, negacyclic(&c, &s));
+    }
+}
+
 fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
     let nonces: [u16; 56] = core::array::from_fn(|i| (i * 37 + 1000) as u16);
     for seed in 0..4u8 {
@@ -227,6 +251,9 @@ fn all<E: Engine>(e: E) {
     rounding_agrees::<MlDsa44, E>(e);
     rounding_agrees::<MlDsa65, E>(e);
     rounding_agrees::<MlDsa87, E>(e);
+    small_products_are_exact::<MlDsa44, E>(e);
+    small_products_are_exact::<MlDsa65, E>(e);
+    small_products_are_exact::<MlDsa87, E>(e);
     sampling_agrees::<MlDsa44, E>(e);
     sampling_agrees::<MlDsa65, E>(e);
     sampling_agrees::<MlDsa87, E>(e);

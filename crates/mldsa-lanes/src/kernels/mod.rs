@@ -12,3 +12,4 @@ pub(crate) mod pointwise;
 pub(crate) mod poly;
 pub(crate) mod rounding;
 pub(crate) mod sampling;
+pub(crate) mod small;

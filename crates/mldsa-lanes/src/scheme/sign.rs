@@ -6,6 +6,7 @@ use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::rounding::make_hint_any;
 use crate::kernels::sampling::in_ball;
+use crate::kernels::small::Offsets;
 use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
 use crate::scheme::encode::{self, SigningKeyParts};
 use crate::scheme::sample::{self, MaskStream};
@@ -15,8 +16,8 @@ use crate::trace::{Attempt, Check, Observer};
 #[derive(Clone)]
 pub(crate) struct Material<P: ParameterSet> {
     a_hat: P::Matrix,
-    s1_hat: Secret<P::VecL>,
-    s2_hat: Secret<P::VecK>,
+    s1: Secret<P::SmallL>,
+    s2: Secret<P::SmallK>,
     t0_hat: Secret<P::VecK>,
     k: Secret<[u8; 32]>,
     pub(crate) tr: [u8; 64],
@@ -28,25 +29,23 @@ impl<P: ParameterSet> Material<P> {
         let parts = SigningKeyParts::of::<P>(sk);
         let mut material = Self {
             a_hat: P::Matrix::zero(),
-            s1_hat: Secret::zero(),
-            s2_hat: Secret::zero(),
+            s1: Secret::zero(),
+            s2: Secret::zero(),
             t0_hat: Secret::zero(),
             k: Secret(encode::array(parts.k, 0)),
             tr: parts.tr,
         };
-        parts.read::<P>(
-            material.s1_hat.as_mut(),
-            material.s2_hat.as_mut(),
-            material.t0_hat.as_mut(),
-        );
-        for vector in [
-            material.s1_hat.as_mut(),
-            material.s2_hat.as_mut(),
-            material.t0_hat.as_mut(),
-        ] {
-            for p in vector {
-                e.ntt(p);
-            }
+        let mut s1 = Secret::<P::VecL>::zero();
+        let mut s2 = Secret::<P::VecK>::zero();
+        parts.read::<P>(s1.as_mut(), s2.as_mut(), material.t0_hat.as_mut());
+        for (p, small) in s1.as_ref().iter().zip(material.s1.as_mut()) {
+            small.set(p, P::ETA);
+        }
+        for (p, small) in s2.as_ref().iter().zip(material.s2.as_mut()) {
+            small.set(p, P::ETA);
+        }
+        for p in material.t0_hat.as_mut() {
+            e.ntt(p);
         }
         sample::expand_a::<P, E>(e, &parts.rho, &mut material.a_hat);
         material
@@ -62,7 +61,9 @@ struct Workspace<P: ParameterSet> {
     /// w, then its low part, then low − c·s2, then the hints.
     low: Secret<P::VecK>,
     w1: Secret<P::VecK>,
-    c_hat: Secret<[Poly; 1]>,
+    /// c, and its transform once an attempt gets as far as c·t0.
+    c: Secret<[Poly; 1]>,
+    c_offsets: Secret<Offsets>,
     product: Secret<[Poly; 1]>,
     c_tilde: Secret<[u8; 64]>,
 }
@@ -83,7 +84,8 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
         y_hat: Secret::zero(),
         low: Secret::zero(),
         w1: Secret::zero(),
-        c_hat: Secret::zero(),
+        c: Secret::zero(),
+        c_offsets: Secret::zero(),
         product: Secret::zero(),
         c_tilde: Secret::zero(),
     };
@@ -108,7 +110,7 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
     Err(Error::TooManyAttempts { allowed })
 }
 
-/// Steps 11 to 17: y, w, c_tilde and the challenge in the NTT domain.
+/// Steps 11 to 16: y, w, c_tilde and the challenge.
 fn commit<P: ParameterSet, E: Engine>(
     e: E,
     key: &Material<P>,
@@ -134,31 +136,29 @@ fn commit<P: ParameterSet, E: Engine>(
     }
     packed.wipe();
     hash.finish().squeeze(&mut work.c_tilde[..P::C_TILDE_BYTES]);
-    let c_hat = &mut work.c_hat[0];
-    in_ball::<P>(&work.c_tilde[..P::C_TILDE_BYTES], c_hat);
-    e.ntt(c_hat);
+    in_ball::<P>(&work.c_tilde[..P::C_TILDE_BYTES], &mut work.c[0]);
+    work.c_offsets.set(&work.c[0]);
 }
 
 /// Steps 18 to 28, one polynomial at a time, ending at the first that fails: r0 first, because
 /// one of its polynomials fails more often than one of z. Which check ended an attempt is public
 /// (FIPS 204, section 3.2 and the proof of the scheme); the values are not.
 fn check<P: ParameterSet, E: Engine>(e: E, key: &Material<P>, work: &mut Workspace<P>) -> bool {
-    let c_hat = &work.c_hat[0];
     let product = &mut work.product[0];
-    for (s2_hat, low) in key.s2_hat.as_ref().iter().zip(work.low.as_mut()) {
-        e.product(c_hat, s2_hat, product);
-        e.inverse_ntt(product);
+    for (s2, low) in key.s2.as_ref().iter().zip(work.low.as_mut()) {
+        e.small_product::<P>(&work.c_offsets, s2, product);
         if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
             return false;
         }
     }
-    for (s1_hat, z) in key.s1_hat.as_ref().iter().zip(work.z.as_mut()) {
-        e.product(c_hat, s1_hat, product);
-        e.inverse_ntt(product);
+    for (s1, z) in key.s1.as_ref().iter().zip(work.z.as_mut()) {
+        e.small_product::<P>(&work.c_offsets, s1, product);
         if e.add_center(z, product, P::GAMMA1 - P::BETA) {
             return false;
         }
     }
+    let c_hat = &mut work.c[0];
+    e.ntt(c_hat);
     let mut weight = 0;
     let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
     for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
@@ -186,22 +186,21 @@ fn check_all<P: ParameterSet, E: Engine, O: Observer>(
     work: &mut Workspace<P>,
     observer: &mut O,
 ) -> bool {
-    let c_hat = &work.c_hat[0];
     let product = &mut work.product[0];
     let mut attempt = Attempt::new(kappa);
-    for (i, (s1_hat, z)) in key.s1_hat.as_ref().iter().zip(work.z.as_mut()).enumerate() {
-        e.product(c_hat, s1_hat, product);
-        e.inverse_ntt(product);
+    for (i, (s1, z)) in key.s1.as_ref().iter().zip(work.z.as_mut()).enumerate() {
+        e.small_product::<P>(&work.c_offsets, s1, product);
         if e.add_center(z, product, P::GAMMA1 - P::BETA) {
             attempt.fail(Check::Z, i);
         }
     }
+    let c_hat = &mut work.c[0];
+    e.ntt(c_hat);
     let mut weight = 0;
-    let keys = key.s2_hat.as_ref().iter().zip(key.t0_hat.as_ref());
+    let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
     let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
-    for (i, ((s2_hat, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
-        e.product(c_hat, s2_hat, product);
-        e.inverse_ntt(product);
+    for (i, ((s2, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
+        e.small_product::<P>(&work.c_offsets, s2, product);
         if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
             attempt.fail(Check::R0, i);
         }

@@ -1,0 +1,163 @@
+//! Products of the challenge with a polynomial of small coefficients, c·s1 and c·s2, without an
+//! NTT: τ additions of rotated strings of bytes.
+//!
+//! c is a sum of ±x^p. A [`SmallPoly`] holds the bytes η + coefficient of (−s, s, −s), 768 in all;
+//! then x^p·s begins at byte 256 − p and −x^p·s at 512 − p, so a sign is an offset and nothing
+//! branches. Sums of bytes must stay below 256: with coefficients in [0, 2η] that allows 63 terms
+//! for η = 2 and 31 for η = 4, so ML-DSA-65 (τ = 49) adds up two halves.
+//!
+//! Addresses depend on c alone, which is public once signed and commonly treated as public before
+//! (FIPS 204 lets an implementation do so); they never depend on s.
+
+use super::poly::{Poly, Wipe, Zero};
+use crate::params::{N, ParameterSet};
+
+/// A polynomial with coefficients in [-η, η], three times over with the middle one positive.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub struct SmallPoly([u8; 3 * N]);
+
+impl Zero for SmallPoly {
+    fn zero() -> Self {
+        SmallPoly([0; 3 * N])
+    }
+}
+
+impl<const LEN: usize> Zero for [SmallPoly; LEN] {
+    fn zero() -> Self {
+        [SmallPoly([0; 3 * N]); LEN]
+    }
+}
+
+impl<const LEN: usize> Wipe for [SmallPoly; LEN] {
+    fn wipe(&mut self) {
+        for p in &mut *self {
+            p.0.fill(0);
+        }
+        zeroize::optimization_barrier(self);
+    }
+}
+
+/// A vector of them, of a length fixed by the parameter set.
+pub trait SmallVec:
+    AsRef<[SmallPoly]> + AsMut<[SmallPoly]> + Clone + Zero + Wipe + Send + Sync + 'static
+{
+}
+impl<const LEN: usize> SmallVec for [SmallPoly; LEN] {}
+
+impl SmallPoly {
+    /// `p` has coefficients in [-η, η].
+    pub(crate) fn set(&mut self, p: &Poly, eta: i32) {
+        let (first, rest) = self.0.split_at_mut(N);
+        let (middle, last) = rest.split_at_mut(N);
+        for i in 0..N {
+            first[i] = (eta - p.0[i]) as u8;
+            middle[i] = (eta + p.0[i]) as u8;
+            last[i] = first[i];
+        }
+    }
+}
+
+/// The challenge as the τ places where its terms begin in a [`SmallPoly`].
+#[derive(Clone, Copy)]
+pub(crate) struct Offsets([u16; N]);
+
+impl Wipe for Offsets {
+    fn wipe(&mut self) {
+        self.0.fill(0);
+        zeroize::optimization_barrier(self);
+    }
+}
+
+impl Zero for Offsets {
+    fn zero() -> Self {
+        Offsets([0; N])
+    }
+}
+
+impl Offsets {
+    /// `c` has coefficients −1, 0 and 1.
+    pub(crate) fn set(&mut self, c: &Poly) {
+        let mut count = 0;
+        for (p, sign) in c.0.iter().enumerate() {
+            let negative = (sign >> 1 & 1) as usize;
+            self.0[count & (N - 1)] = (N - p + negative * N) as u16;
+            count += (sign & 1) as usize;
+        }
+    }
+}
+
+/// Several bytes side by side.
+pub(crate) trait ByteLanes: Copy {
+    type Token: Copy;
+    const COUNT: usize;
+    fn zero(token: Self::Token) -> Self;
+    /// Adds the first `COUNT` bytes of `from`; no lane's sum passes 255.
+    fn add(self, from: &[u8]) -> Self;
+    fn store(self, to: &mut [u8]);
+}
+
+impl ByteLanes for u64 {
+    type Token = ();
+    const COUNT: usize = 8;
+    #[inline(always)]
+    fn zero((): ()) -> Self {
+        0
+    }
+    #[inline(always)]
+    fn add(self, from: &[u8]) -> Self {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&from[..8]);
+        // No carry leaves a byte.
+        self + u64::from_le_bytes(bytes)
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [u8]) {
+        to[..8].copy_from_slice(&self.to_le_bytes());
+    }
+}
+
+/// Registers summed at a time.
+const REGISTERS: usize = 8;
+
+/// The sums of `offsets`' strings, at most 255 each.
+#[inline(always)]
+fn sum<B: ByteLanes>(token: B::Token, s: &SmallPoly, offsets: &[u16], out: &mut [u8; N]) {
+    for start in (0..N).step_by(REGISTERS * B::COUNT) {
+        let mut sums = [B::zero(token); REGISTERS];
+        for offset in offsets {
+            let at = usize::from(*offset) + start;
+            let from = &s.0[at..at + REGISTERS * B::COUNT];
+            for i in 0..REGISTERS {
+                sums[i] = sums[i].add(&from[i * B::COUNT..]);
+            }
+        }
+        for i in 0..REGISTERS {
+            sums[i].store(&mut out[start + i * B::COUNT..]);
+        }
+    }
+}
+
+/// out = c·s, exact: |out| ≤ τ·η.
+#[inline(always)]
+pub(crate) fn product<P: ParameterSet, B: ByteLanes>(
+    token: B::Token,
+    c: &Offsets,
+    s: &SmallPoly,
+    out: &mut Poly,
+) {
+    let most = 255 / (2 * P::ETA as usize);
+    let split = if P::TAU > most { P::TAU / 2 } else { P::TAU };
+    let mut first = [0; N];
+    let mut second = [0; N];
+    sum::<B>(token, s, &c.0[..split], &mut first);
+    if split < P::TAU {
+        sum::<B>(token, s, &c.0[split..P::TAU], &mut second);
+    }
+    // Each of the τ terms carries η too much.
+    for (x, (a, b)) in out.0.iter_mut().zip(first.iter().zip(&second)) {
+        *x = i32::from(*a) + i32::from(*b) - P::BETA;
+    }
+    first.wipe();
+    second.wipe();
+}
