@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import signal
 import sys
@@ -16,14 +17,18 @@ from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
 from mldsa_lab.present import View, present
 from mldsa_lab.run.bench import DEFAULT_REFERENCE, run_bench
+from mldsa_lab.run.build import BuildError, Place, build, find_root
+from mldsa_lab.run.conformance import conform_entry
 from mldsa_lab.run.doctor import doctor as run_doctor
 from mldsa_lab.run.material import Sizes
 from mldsa_lab.run.options import DEFAULT, QUICK, Options, parse_operations, parse_seed
+from mldsa_lab.run.registry import read_registry
 from mldsa_lab.run.screen import Screen
 from mldsa_lab.sets import parse_set_names
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
+_PIPE_WIDTH = 120
 _DEFAULT_SETS = ("ml-dsa", "classical")
 _MESSAGE_BYTES_MAX = 4 * 1024 * 1024  # a message's hexadecimal line must fit the protocol's 16 MiB
 
@@ -115,7 +120,7 @@ def bench(
     ] = None,
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
-    console = Console()
+    console = _console()
     options = Options(
         sets=parse_set_names(sets or _DEFAULT_SETS),
         operations=parse_operations(operations or ("keygen", "sign", "verify")),
@@ -161,7 +166,7 @@ def report(
     confidence: ConfidenceOption = 0.95,
 ) -> None:
     """Show records again: table, page and rows, from the records alone."""
-    console = Console()
+    console = _console()
     target = None if no_page else page or records[0].parent / "report.html"
     view = View(reference, clock, confidence)
     present(records, view, console, page=target, json_path=json_path)
@@ -178,8 +183,46 @@ def doctor(
     ] = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    if not run_doctor(Console(), registry):
+    if not run_doctor(_console(), registry):
         raise typer.Exit(1)
+
+
+@app.command()
+def conform(
+    worker: Annotated[str, typer.Argument(help="A worker of the registry.")],
+    only: Annotated[
+        list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
+    ] = None,
+    registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
+) -> None:
+    """Build a worker and check that it keeps to the worker protocol."""
+    console = _console()
+    place = Place.of(find_root())
+    entries = read_registry(registry or place.root / "workers" / "registry.toml")
+    found = [e for e in entries if e.name == worker]
+    if not found:
+        known = ", ".join(e.name for e in entries)
+        raise LabError(f"unknown worker {worker!r}: the registry has {known}")
+    screen = Screen(console)
+    with screen.phase("build") as phase:
+        build(found[0], place, phase.show)
+        phase.summary = f"worker [cyan]{worker}[/] ({found[0].language})"
+    with screen.phase("conform") as phase:
+        result = conform_entry(
+            found[0], place.root, place.target, only=_words(only) or None, progress=phase.show
+        )
+    for line in result.lines():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if not result.passed:
+        raise typer.Exit(1)
+
+
+def _console() -> Console:
+    """The screen; where the output is no terminal, wide enough for the whole table."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPE_WIDTH
+    return console
 
 
 def _words(values: list[str] | None) -> tuple[str, ...]:
@@ -202,6 +245,8 @@ def main() -> None:
         status = app(standalone_mode=False)
     except (LabError, typer.TyperException) as error:
         text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
+        if isinstance(error, BuildError):
+            print("\n".join(error.lines), file=sys.stderr)
         if text:  # none where the help was printed for want of a command
             print(f"mldsa-lab: error: {text}", file=sys.stderr)
         status = EXIT_ERROR

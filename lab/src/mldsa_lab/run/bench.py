@@ -221,8 +221,8 @@ class _Session:
                 phase.show(name, step=1)
             if inputs:
                 phase.summary = (
-                    f"{o.sizes.design} signing inputs per set chosen by trace among "
-                    f"{o.sizes.pool}, {o.sizes.random} others"
+                    f"{o.sizes.design} signing inputs per set, chosen by their traces among "
+                    f"{o.sizes.pool:,}; {o.sizes.random} others"
                 )
         for name in used:
             for row in rows.get(name) or [s.row(name) for s in inputs[name]]:
@@ -256,7 +256,7 @@ class _Session:
             passed = {pair for pair in passed if pair[0] not in verdicts.faults}
             cases = sum(c.cases for g in verdicts.gates for c in g.checks)
             phase.summary = (
-                f"{len(passed)} of {pairs} pairs of variant and set passed, {cases} cases"
+                f"{len(passed)} of {pairs} pairs of variant and set passed {cases:,} cases"
             )
         for row in verdicts.gates:
             self.write(row)

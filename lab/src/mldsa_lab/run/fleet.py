@@ -144,16 +144,10 @@ class Fleet:
     def add(self, station: Station) -> None:
         """Start a worker and take in its variants.
 
-        WorkerFault if it cannot be started; LabError if it announces another worker's variant or
-        another name than the registry's.
+        WorkerFault if it cannot be started; LabError if it announces another worker's variant.
+        In a run it goes by its registry's name, so that one program can be entered twice.
         """
         announced = station.announcement
-        if announced.worker != station.name:
-            station.kill()
-            raise LabError(
-                f"worker {station.name}: announces itself as {announced.worker!r}; both names "
-                "must be the same"
-            )
         for variant in announced.variants:
             if variant.id in self.variants:
                 station.kill()

@@ -59,7 +59,8 @@ class Screen:
 
     def line(self, title: str, markup: str) -> None:
         """A line that stays."""
-        self.console.print(f"[bold]{title:<{_TITLE_WIDTH}}[/] {markup}", highlight=False)
+        text = f"[bold]{title:<{_TITLE_WIDTH}}[/] {markup}"
+        self.console.print(text, highlight=False, soft_wrap=True)
 
     def trouble(self, title: str, text: str) -> None:
         """A line about something left out."""
