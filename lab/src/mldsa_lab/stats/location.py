@@ -21,6 +21,8 @@ Array = NDArray[np.float64]
 _ROUNDS_FOR_CORRELATION = 8
 _USUAL_CORRELATION = 0.3
 _CORRELATION_CAP = 0.8
+# From this many rounds on, stretches of the run are compared too.
+_ROUNDS_FOR_STRETCHES = 16
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def median_over_rounds(values: Array) -> Median:
     The standard errors come from the order statistics about sqrt(rounds) ranks from the middle,
     divided by the normal deviate of their exact binomial coverage; each side has its own, so
     that a second mode on one side does not widen the other. Correlation between neighbouring
-    rounds widens both.
+    rounds widens both, and so do stretches of the run that differ by more than that.
     """
     count = len(values)
     middle = float(np.median(values))
@@ -53,8 +55,25 @@ def median_over_rounds(values: Array) -> Median:
     ordered = np.partition(values, (rank - 1, count - rank))
     below = (middle - float(ordered[rank - 1])) / deviate
     above = (float(ordered[count - rank]) - middle) / deviate
-    widen = correlation_factor(values - middle, (below + above) / 2 * math.sqrt(count))
+    typical = (below + above) / 2
+    slow = _error_from_stretches(values, middle)
+    if typical == 0:
+        return Median(middle, slow, slow, count - 1)
+    widen = correlation_factor(values - middle, typical * math.sqrt(count))
+    widen = max(widen, slow / typical)
     return Median(middle, below * widen, above * widen, count - 1)
+
+
+def _error_from_stretches(values: Array, middle: float) -> float:
+    """Standard error of the median from the medians of about sqrt(rounds) stretches of the run;
+    0 with too few rounds."""
+    count = len(values)
+    if count < _ROUNDS_FOR_STRETCHES:
+        return 0.0
+    parts = np.array_split(values, round(math.sqrt(count)))
+    off = np.mean([abs(float(np.median(part)) - middle) for part in parts])
+    # 1.2533 mean |x| estimates the standard deviation of a normal x.
+    return 1.2533 * float(off) / math.sqrt(len(parts) - 1)
 
 
 def correlation_factor(centred: Array, scale: float) -> float:
