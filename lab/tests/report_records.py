@@ -221,8 +221,8 @@ def _gates(signer: Signer, shape: Shape) -> list[Gate]:
         checks = (
             Check("acvp-keygen", 25, 0, None),
             Check("acvp-sigver", 15, 1 if broken else 0, failure),
-            Check("cross-verify", 40, 0, None),
-            Check("altered-refused", 64, 2 if broken else 0, failure),
+            Check("verifies-reference", 40, 0, None),
+            Check("refuses-hint", 64, 2 if broken else 0, failure),
         )
         made.append(Gate(signer.id, set_name, not broken, checks))
     return made

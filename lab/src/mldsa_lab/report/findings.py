@@ -73,45 +73,58 @@ def find(view: View) -> Findings:
         return Findings("Only batch variants were measured in this run", tuple(_absent(view)))
     sentences = [
         _costs(bests, operation),
+        *_level(bests),
         *_expanded(tables, operation),
         *_spread(tables, operation),
     ]
     return Findings(_headline(bests, operation), tuple(sentences))
 
 
-_VERBS = {
-    "sign": ("signs", "sign"),
-    "verify": ("verifies", "verify"),
-    "keygen": ("generates keys", "generate keys"),
-}
+_VERBS = {"sign": "signs", "verify": "verifies", "keygen": "generates keys"}
 
 
 _NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
 
 
 def _headline(bests: list[Best], operation: str) -> str:
-    one, many = _VERBS[operation]
+    verb = _VERBS[operation]
     if not any(b.runner_up or len(b.level) > 1 for b in bests):
         # Nobody to be faster than.
         costs = join_words(f"{b.cost} ({b.table.set}, {b.names[0]})" for b in bests)
         return f"A mean {_NOUNS[operation]} costs {costs}"
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[str, list[Best]] = {}
     for best in bests:
-        groups.setdefault(best.names, []).append(best.table.set)
+        groups.setdefault(best.line.label, []).append(best)
     parts = []
-    for names, sets in groups.items():
-        where = "all three sets" if len(sets) == 3 else join_words(sets)
-        if len(names) == 1:
-            parts.append(f"{names[0]} {one} fastest in {where}")
-        else:
-            parts.append(f"{join_words(names)} {many} fastest in {where}, too close to tell apart")
+    for name, group in groups.items():
+        part = f"{name} {verb} fastest in {_where(group)}"
+        unclear = [b for b in group if len(b.level) > 1]
+        if unclear:
+            alone = len(unclear) == len(group)
+            part += f", not clearly ahead{'' if alone else f' in {_where(unclear)}'}"
+        parts.append(part)
     return "; ".join(parts)
+
+
+def _where(bests: list[Best]) -> str:
+    sets = [b.table.set for b in bests]
+    return "all three sets" if len(sets) == 3 else join_words(sets)
+
+
+def _level(bests: list[Best]) -> list[str]:
+    """Who is too close to the fastest, the sets with the same names together."""
+    groups: dict[tuple[str, ...], list[Best]] = {}
+    for best in bests:
+        if len(best.level) > 1:
+            groups.setdefault(best.names[1:], []).append(best)
+    parts = [f"{join_words(names)} in {_where(group)}" for names, group in groups.items()]
+    return [f"Too close to the fastest to tell apart: {'; '.join(parts)}."] if parts else []
 
 
 def _costs(bests: list[Best], operation: str) -> str:
     costs = join_words(b.cost for b in bests)
     sets = join_words(b.table.set for b in bests)
-    alone = len({b.names for b in bests}) == 1 and len(bests[0].names) == 1
+    alone = len({b.line.label for b in bests}) == 1
     text = (
         f"With {'it' if alone else 'the fastest'} a mean {_NOUNS[operation]} costs {costs} ({sets})"
     )
@@ -175,9 +188,12 @@ def _absent(view: View) -> list[str]:
 
 
 def _overlap(a: Line, b: Line) -> bool:
-    bounds = (a.row.mean_low, a.row.mean_high, b.row.mean_low, b.row.mean_high)
-    if any(x is None for x in bounds):
+    """Whether the run cannot tell the two apart: by their ratios to the reference, which are
+    paired by round and so free of what all felt alike; by their means where a ratio is missing."""
+    intervals = [(n.row.ratio_low, n.row.ratio_high) for n in (a, b)]
+    if any(None in interval for interval in intervals):
+        intervals = [(n.row.mean_low, n.row.mean_high) for n in (a, b)]
+    (low_a, high_a), (low_b, high_b) = intervals
+    if low_a is None or high_a is None or low_b is None or high_b is None:
         return False
-    return (a.row.mean_low or 0) <= (b.row.mean_high or 0) and (b.row.mean_low or 0) <= (
-        a.row.mean_high or 0
-    )
+    return low_a <= high_b and low_b <= high_a

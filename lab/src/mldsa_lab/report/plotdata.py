@@ -12,8 +12,8 @@ from mldsa_lab.report.plots import Bar, Cloud, Curve, Mark
 from mldsa_lab.report.view import Line, Table, View
 from mldsa_lab.stats.summary import Fit
 
-MOST_CURVES = 12
-"""Curves in one distribution plot; slower signers beyond them are left out."""
+SAVES = 0.9
+"""An expanded key has a curve of its own where it costs less than this share of the compact one."""
 _TAIL = 1e-6
 
 
@@ -52,6 +52,24 @@ def fitted(view: View, table: Table) -> list[tuple[Line, Fit]]:
     return pairs
 
 
+def chosen(pairs: Sequence[tuple[Line, Fit]]) -> list[tuple[Line, Fit]]:
+    """For the distribution plot, where a curve for every variant would be a thicket: of each
+    implementation the fastest variant with a compact key, and that with an expanded one if there
+    is no other or if it saves enough."""
+    kept: list[tuple[Line, Fit]] = []
+    for name in dict.fromkeys(line.row.implementation for line, _ in pairs):
+        mine = [p for p in pairs if p[0].row.implementation == name]
+        compact = next((p for p in mine if p[0].row.key == "compact"), None)
+        expanded = next((p for p in mine if p[0].row.key != "compact"), None)
+        if compact is not None:
+            kept.append(compact)
+        if expanded is not None:
+            limit = SAVES * (compact[0].row.mean or 0.0) if compact else float("inf")
+            if (expanded[0].row.mean or 0.0) < limit:
+                kept.append(expanded)
+    return kept
+
+
 def cloud(fit: Fit, set_name: str, unit: Unit) -> Cloud:
     """Measured cost of the designed inputs and the fit through them."""
     counts = np.asarray(fit.counts, dtype=np.float64)
@@ -73,7 +91,7 @@ def curves(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list
     """The exact law of the rejected attempts' classes, priced by each fit."""
     law = RejectionModel.of(set_name).class_table(_TAIL)
     made = []
-    for line, fit in pairs[:MOST_CURVES]:
+    for line, fit in pairs:
         base, *per_class = (float(c) for c in fit.coefficients)
         costs = base + law.counts @ np.array(per_class)
         order = np.argsort(costs, kind="stable")

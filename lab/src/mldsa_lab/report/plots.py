@@ -126,8 +126,9 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
     is their expected mix.
     """
-    figure = svg.new_figure(width, 190)
-    axes = figure.add_axes((46 / width, 36 / 190, 1 - 54 / width, 1 - 48 / 190))
+    height = 198.0
+    figure = svg.new_figure(width, height)
+    axes = figure.add_axes((46 / width, 36 / height, 1 - 54 / width, 1 - 62 / height))
     last = float(cloud.attempts.max())
     ends = np.array([1.0, last + 0.5])
     rejected = ends - 1
@@ -156,7 +157,7 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("attempts", labelpad=2)
-    axes.set_title(unit, loc="left", x=-0.16, fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=3)
+    axes.set_title(unit, loc="left", x=-0.16, fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=10)
     return figure
 
 

@@ -7,55 +7,62 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mldsa_lab.records import Check, Record
 from mldsa_lab.report.findings import best_of
-from mldsa_lab.report.view import SHOWN_OPERATIONS, View
+from mldsa_lab.report.format import join_words
+from mldsa_lab.report.view import SHOWN_OPERATIONS, Table, View
 from mldsa_lab.stats.summary import Row
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
 """Headings of the operations."""
+KINDS = {
+    "acvp": "NIST's known answers",
+    "reference": "the same bytes and traces as the reference",
+    "signs": "its own signatures verify",
+    "verified": "others accept its signatures",
+    "verifies": "it accepts theirs",
+    "refuses": "altered signatures, keys, messages and contexts are refused",
+}
+"""What the kinds of check of the gate are, for a legend."""
 
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """The fastest of one set and operation, for the overview: labels and colours of those that
-    are level, cost, lead in words."""
+    """The fastest of one set and operation, for the overview; `lead` says how clearly it is."""
 
-    names: tuple[tuple[str, int], ...]
+    name: str
+    colour: int
     cost: str
-    lead: str
+    lead: tuple[str, ...]
 
 
 def glances(view: View) -> list[tuple[str, list[Glance | None]]]:
     """Per set the fastest compact-key variant of each of `SHOWN_OPERATIONS`."""
-    rows: list[tuple[str, list[Glance | None]]] = []
-    for set_name in view.sets:
-        cells: list[Glance | None] = []
-        for operation in SHOWN_OPERATIONS:
-            table = view.table(set_name, operation)
-            best = best_of(table) if table else None
-            if best is None:
-                cells.append(None)
-                continue
-            lead = ""
-            if best.lead and best.runner_up:
-                lead = f"next: {best.runner_up.label}, ×{best.lead:.2f}"
-            elif len(best.names) > 1:
-                lead = "their intervals overlap"
-            names = tuple((n.label, n.colour) for n in best.level)
-            cells.append(Glance(names, best.cost, lead))
-        rows.append((set_name, cells))
-    return rows
+    return [(s, [_glance(view.table(s, o)) for o in SHOWN_OPERATIONS]) for s in view.sets]
+
+
+def _glance(table: Table | None) -> Glance | None:
+    best = best_of(table) if table else None
+    if best is None:
+        return None
+    lead = []
+    if len(best.names) > 1:
+        lead.append(f"not clearly ahead of {join_words(best.names[1:])}")
+    if best.lead and best.runner_up:
+        clearly = "clearly slower" if lead else "next"
+        lead.append(f"{clearly}: {best.runner_up.label}, ×{best.lead:.2f}")
+    return Glance(best.line.label, best.line.colour, best.cost, tuple(lead))
 
 
 @dataclass(frozen=True, slots=True)
 class GateCell:
-    """One variant's result in one check over all sets; `cases` 0 where it was not checked."""
+    """One variant's result in one kind of check; `cases` 0 where it was not checked. `names` are
+    the checks that failed, `note` counts the cases of each."""
 
     cases: int
     failed: int
+    names: str
     note: str
 
 
@@ -70,23 +77,34 @@ class GateRow:
 
 
 def gate_matrix(record: Record) -> tuple[list[str], list[GateRow]]:
-    """The names of all checks, and a row per variant; several sets are added up."""
-    names = list(dict.fromkeys(c.check for g in record.gates for c in g.checks))
+    """The kinds of check, and a row per variant, the refused ones first.
+
+    A kind is the first word of a check's name (`refuses-z` and `refuses-hint` are of one kind);
+    checks of one kind and several sets are added up.
+    """
+    kinds = list(dict.fromkeys(_kind(c) for g in record.gates for c in g.checks))
     rows = []
     for variant in dict.fromkeys(g.variant for g in record.gates):
         gates = [g for g in record.gates if g.variant == variant]
-        cells = [
-            _gate_cell([c for g in gates for c in g.checks if c.check == name]) for name in names
-        ]
+        checks = [c for g in gates for c in g.checks]
+        cells = tuple(_gate_cell([c for c in checks if _kind(c) == kind]) for kind in kinds)
         sets = ", ".join(g.set.removeprefix("ML-DSA-") for g in gates)
-        rows.append(GateRow(variant, sets, all(g.passed for g in gates), tuple(cells)))
-    return names, sorted(rows, key=lambda r: r.passed)
+        rows.append(GateRow(variant, sets, all(g.passed for g in gates), cells))
+    return kinds, sorted(rows, key=lambda r: r.passed)
+
+
+def _kind(check: Check) -> str:
+    return check.check.split("-")[0]
 
 
 def _gate_cell(checks: Sequence[Check]) -> GateCell:
-    failures = [c.first_failure for c in checks if c.first_failure]
+    cases: dict[str, int] = {}
+    for c in checks:
+        cases[c.check] = cases.get(c.check, 0) + c.cases
+    failed = [c.check for c in checks if c.failed]
+    note = ", ".join(f"{name} {count}" for name, count in cases.items())
     return GateCell(
-        sum(c.cases for c in checks), sum(c.failed for c in checks), "; ".join(failures)
+        sum(cases.values()), sum(c.failed for c in checks), join_words(dict.fromkeys(failed)), note
     )
 
 
@@ -162,6 +180,9 @@ def when(text: str) -> str:
     return text
 
 
-def options_of(record: Record) -> list[tuple[str, Any]]:
+def options_of(record: Record) -> list[tuple[str, str]]:
     """The run's options as (name, value) for display."""
-    return [(str(k).replace("_", " "), _shown(v)) for k, v in record.run.options.items()]
+    return [
+        (name.replace("_", " "), "default" if value in (None, "", []) else _shown(value))
+        for name, value in record.run.options.items()
+    ]
