@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ from mldsa_lab.stats.simulate import (
     main,
     mean_errors,
     random_coverage,
+    report,
     root_mean_square,
     signing_coverage,
 )
@@ -401,3 +403,6 @@ def test_the_study_prints(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stopped:
         main(["--set", "ML-DSA-66"])
     assert stopped.value.code == 2 and "ML-DSA-66" in capsys.readouterr().err
+    lines = list(islice(report("ML-DSA-44", 2, 1), 8))
+    assert lines[0].startswith("ML-DSA-44, 2 replications")
+    assert [line.count("|") for line in lines[2:]] == [6] * 6
