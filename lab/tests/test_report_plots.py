@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mldsa_lab.report import plots, svg
+from mldsa_lab.report import plots, scales, svg
 
 MARKS = [
     plots.Mark("fast & <b>", 0, False, 80.0, 79.0, 81.0, "80.0"),
@@ -19,23 +19,34 @@ MARKS = [
 
 
 @pytest.mark.parametrize("low", [0.3, 0.97, 12.0, 85.0, 3e4])
-@pytest.mark.parametrize("factor", [1.05, 1.3, 2.2, 7.0, 40.0, 2e3, 1e7])
-def test_log_ticks_are_few_and_inside(low: float, factor: float) -> None:
-    ticks = plots.log_ticks(low, low * factor)
-    assert 2 <= len(ticks) <= 7
-    assert all(low <= t <= low * factor for t in ticks)
-    assert ticks == sorted(set(ticks))
+@pytest.mark.parametrize("factor", [1.05, 1.3, 2.2, 7.0, 13.0, 40.0, 2e3, 1e7])
+@pytest.mark.parametrize("length", [60.0, 140.0, 400.0])
+def test_ticks_are_few_inside_and_apart(low: float, factor: float, length: float) -> None:
+    def size(value: float) -> float:
+        return scales.text_width(f"{value:,.4g}")
+
+    high = low * factor
+    for ticks, place in (
+        (scales.log_ticks(low, high, length, size), lambda v: math.log(v / low) / math.log(factor)),
+        (scales.linear_ticks(high, length, size), lambda v: v / high),
+    ):
+        assert 1 <= len(ticks) <= 6
+        assert len(ticks) >= 2 or length < 200
+        assert all(0 <= t <= high for t in ticks)
+        assert ticks == sorted(set(ticks))
+        for a, b in pairwise(ticks):
+            assert length * (place(b) - place(a)) > (size(a) + size(b)) / 2
 
 
 def test_spread_keeps_order_gap_and_bounds() -> None:
     rng = np.random.default_rng(5)
     for count in (1, 2, 5, 11, 18):
         wanted = sorted(float(x) for x in rng.uniform(0, 300, count))
-        places = plots.spread(wanted, 15, 0, 300)
+        places = scales.spread(wanted, 15, 0, 300)
         assert len(places) == count
         assert all(b - a >= 15 - 1e-9 for a, b in pairwise(places))
         assert places[0] >= -1e-9 and places[-1] <= 300 + 1e-9
-    assert plots.spread([10, 100, 200], 15, 0, 300) == [10, 100, 200]
+    assert scales.spread([10, 100, 200], 15, 0, 300) == [10, 100, 200]
 
 
 def test_quantiles_of_a_curve() -> None:

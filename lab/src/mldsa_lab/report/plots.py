@@ -9,16 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from mldsa_lab.report import svg
+from mldsa_lab.report import scales, svg
+from mldsa_lab.report.scales import text_width
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -103,9 +101,7 @@ def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 
     if logarithmic:
         _log_axis(axes, *_bounds(marks))
     else:
-        axes.set_xlim(0, 1.06 * _bounds(marks)[1])
-        axes.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.4g}"))
+        _axis_from_zero(axes, 1.06 * _bounds(marks)[1])
     axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
     return figure
 
@@ -149,10 +145,8 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
     dearest = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
-    axes.set_ylim(0, 1.03 * max(float(cloud.cost.max()), dearest))
+    _axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), dearest), vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.4g}"))
     axes.grid(axis="y")
     axes.tick_params(length=0)
     axes.spines["left"].set_visible(False)
@@ -168,7 +162,7 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
     tail, where implementations are felt, has as much room as the body.
     """
     height = 390.0
-    labels = max(_text_width(c.label) for c in curves)
+    labels = max(text_width(c.label) for c in curves)
     left, right, bottom, top = 48.0, labels + 14, 52.0, 20.0
     figure = svg.new_figure(width, height)
     axes = figure.add_axes(
@@ -229,7 +223,7 @@ def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
                 linewidth=1,
             )  # fmt: skip
             text = f"{cost:,.3g}" if cost < 1000 else f"{cost:,.0f}"
-            if share * plot > _text_width(text) + 5:
+            if share * plot > text_width(text) + 5:
                 axes.text(
                     start + share / 2, line, text, ha="center", va="center_baseline", color=ink,
                     fontsize=svg.FONT_PX - 1.5,
@@ -244,8 +238,8 @@ def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
 
 def _lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
     """The frame of a plot with a line per signer: label left, text right; and the width between."""
-    labels = max(_text_width(label) for label, _ in texts) + 12
-    right = max(_text_width(text) for _, text in texts) + 10
+    labels = max(text_width(label) for label, _ in texts) + 12
+    right = max(text_width(text) for _, text in texts) + 10
     row, top, bottom = 21.0, 2.0, 42.0
     height = row * len(texts) + top + bottom
     figure = svg.new_figure(width, height)
@@ -305,27 +299,37 @@ def _log_axis(
     else:
         axes.set_xscale("log")
         axes.set_xlim(low, high)
-    axis.set_major_locator(FixedLocator(log_ticks(low, high)))
+    ticks = scales.log_ticks(
+        low, high, _length(axes, vertical),
+        lambda v: scales.LINE if vertical else text_width(_tick(v, suffix)),
+    )  # fmt: skip
+    axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.4g}{suffix}"))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v, suffix)))
 
 
-def log_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """At most about `most` round numbers in [low, high], spread for a log axis, at least two."""
-    decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
-    for digits in ((1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), (1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,)):
-        ticks = [d * 10.0**e for e in decades for d in digits if low <= d * 10.0**e <= high]
-        if 2 <= len(ticks) <= most:
-            return ticks
-        if len(ticks) < 2:
-            break
-    if high / low > 4:
-        # Many decades: whole powers of ten, every few.
-        powers = [10.0**e for e in decades if low <= 10.0**e <= high]
-        if len(powers) >= 2:
-            return powers[:: math.ceil(len(powers) / most)]
-    locator = MaxNLocator(most - 1, steps=[1, 2, 2.5, 5, 10])
-    return [t for t in locator.tick_values(low, high) if low <= t <= high]
+def _axis_from_zero(axes: Axes, high: float, *, vertical: bool = False) -> None:
+    """A linear axis over [0, high]."""
+    axis = axes.yaxis if vertical else axes.xaxis
+    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
+    ticks = scales.linear_ticks(
+        high, _length(axes, vertical), lambda v: scales.LINE if vertical else text_width(_tick(v))
+    )
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v)))
+
+
+def _tick(value: float, suffix: str = "") -> str:
+    return f"{value:,.4g}{suffix}" if value < 1e4 else f"{value:,.0f}{suffix}"
+
+
+def _length(axes: Axes, vertical: bool) -> float:
+    """The axis' length in CSS pixels."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    width, height = figure.get_size_inches()
+    place = axes.get_position()
+    return 72 * float(height * place.height if vertical else width * place.width)
 
 
 def _tail(p: float) -> float:
@@ -346,7 +350,7 @@ def _end_labels(
         [((math.log10(c.quantile(1 - 10**-end)) - low) / (high - low) * height, c) for c in curves],
         key=lambda item: item[0],
     )
-    places = spread([y for y, _ in wanted], svg.FONT_PX + 3.5, 0, height)
+    places = scales.spread([y for y, _ in wanted], svg.FONT_PX + 3.5, 0, height)
     for place, (y, curve) in zip(places, wanted, strict=True):
         if abs(place - y) > 2:
             axes.annotate(
@@ -358,37 +362,3 @@ def _end_labels(
             1 + 11 / width, place / height, curve.label, transform=axes.transAxes, ha="left",
             va="center_baseline", color=svg.series(curve.colour),
         )  # fmt: skip
-
-
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Ascending places as near `wanted` (ascending) as `gap` between neighbours allows.
-
-    Kept within [low, high] where there is room; else centred and equally spaced.
-    """
-    if (len(wanted) - 1) * gap >= high - low:
-        middle = (low + high) / 2
-        return [middle + (i - (len(wanted) - 1) / 2) * gap for i in range(len(wanted))]
-    # Pool neighbours that collide, each pool centred on the mean of what its members wanted.
-    pools: list[list[float]] = []
-    for place in wanted:
-        pools.append([place])
-        while len(pools) > 1 and _first(pools[-1], gap, low, high) < (
-            _first(pools[-2], gap, low, high) + gap * len(pools[-2])
-        ):
-            pools[-2:] = [pools[-2] + pools[-1]]
-    return [_first(pool, gap, low, high) + i * gap for pool in pools for i in range(len(pool))]
-
-
-def _first(pool: Sequence[float], gap: float, low: float, high: float) -> float:
-    extent = (len(pool) - 1) * gap
-    start = sum(pool) / len(pool) - extent / 2
-    return min(max(start, low), high - extent)
-
-
-@cache
-def _text_width(text: str) -> float:
-    """Width in CSS pixels, in the font that the page most likely has or a wider one."""
-    width, _, _ = text_to_path.get_text_width_height_descent(
-        text, FontProperties(family="DejaVu Sans", size=svg.FONT_PX), ismath=False
-    )
-    return float(width)
