@@ -1,0 +1,9 @@
+//! One binary for all tests: linking the peers is what takes time.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod adapter;
+mod protocol;
+mod session;
+mod worker;
