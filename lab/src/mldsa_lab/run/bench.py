@@ -170,6 +170,7 @@ class _Session:
         self.samples = False
         self.left_out: list[str] = []
         self.write = writer.write
+        self._phase = "gate"
 
     def begin(self, skipped: Sequence[Skipped]) -> None:
         """The record's first lines."""
@@ -290,6 +291,7 @@ class _Session:
     def _measure(self, schedule: Schedule) -> None:
         # Fresh processes: none carries the gate's jobs, and all have the same age.
         self.fleet.stop()
+        self._phase = "measure"
         bench = Bench(self.fleet, schedule, self._row)
         with self.screen.phase("calibrate", total=len(schedule.cells)) as phase:
             bench.calibrate(lambda cell: phase.show(str(cell), step=1))
@@ -336,4 +338,4 @@ class _Session:
 
     def _leave(self, text: str) -> None:
         self.left_out.append(text)
-        self.screen.trouble("gate" if not self.rounds and not self.samples else "measure", text)
+        self.screen.trouble(self._phase, text)

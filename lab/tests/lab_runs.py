@@ -1,0 +1,106 @@
+"""Runs of the real command with real workers, for the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.run.build import Place, build, find_root
+from mldsa_lab.run.registry import WorkerEntry, read_registry
+
+MODES = (
+    "flip-byte",
+    "skip-z-check",
+    "wrong-key",
+    "accept-all",
+    "hang",
+    "crash",
+    "garbage",
+    "short",
+)
+"""The modes of workers/broken."""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command: status, output, and the run's folder if it made one."""
+
+    status: int
+    out: str
+    err: str
+    folder: Path | None
+
+    @property
+    def record(self) -> Record:
+        assert self.folder is not None, self.err
+        return read_record(self.folder / "record.jsonl")
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        assert self.folder is not None, self.err
+        rows: list[dict[str, Any]] = json.loads((self.folder / "table.json").read_text())
+        return rows
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "mldsa_lab.cli", *arguments]
+
+
+def lab(*arguments: str, env: dict[str, str] | None = None) -> Ran:
+    """Run the command; nothing but its arguments decides what it does."""
+    done = subprocess.run(
+        command(*arguments),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **(env or {})},
+    )
+    return Ran(done.returncode, done.stdout, done.stderr, None)
+
+
+def bench(out: Path, *arguments: str, env: dict[str, str] | None = None) -> Ran:
+    """`mldsa-lab bench` with its folder."""
+    ran = lab("bench", "--out", str(out), "--seed", "tests", *arguments, env=env)
+    folders = sorted(out.iterdir()) if out.is_dir() else []
+    return Ran(ran.status, ran.out, ran.err, folders[-1] if folders else None)
+
+
+def place() -> Place:
+    return Place.of(find_root())
+
+
+def rust_entry() -> WorkerEntry:
+    """The tree's Rust worker."""
+    entries = read_registry(place().root / "workers" / "registry.toml")
+    return next(e for e in entries if e.name == "rust")
+
+
+def build_rust() -> None:
+    """Build it; quick where nothing has changed."""
+    build(rust_entry(), place(), lambda _: None)
+
+
+def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:
+    """A registry of the broken workers, one entry for each mode, and the tree's Rust worker."""
+    rust = rust_entry()
+    env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rust.env.items())
+    broken = ["cargo", "build", "--release", "--locked", "-p", "mldsa-worker-broken"]
+    tables = [("rust", list(rust.build), list(rust.run))]
+    tables += [
+        (f"broken-{mode}", broken, ["{target}/release/mldsa-worker-broken", mode]) for mode in modes
+    ]
+    text = ""
+    for name, build_command, run in tables:
+        text += (
+            f'[[worker]]\nname = "{name}"\nlanguage = "Rust"\nfolder = "workers/rust"\n'
+            f"build = {json.dumps(build_command)}\nrun = {json.dumps(run)}\n"
+            f"env = {{ {env} }}\ndefault = true\n"
+        )
+    path.write_text(text, encoding="utf-8")
+    return path

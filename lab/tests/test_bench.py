@@ -1,0 +1,280 @@
+"""`mldsa-lab bench` end to end with the real Rust worker on a small configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from lab_runs import Ran, bench, build_rust, command, lab
+
+from mldsa_lab.inputs.trace import parse_trace
+from mldsa_lab.records import read_record
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.stats.summary import KEYS
+
+CHOSEN = "mldsa-lanes:portable:*,mldsa-native,aws-lc,*ed25519*"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built() -> None:
+    build_rust()
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    out = tmp_path_factory.mktemp("bench")
+    return bench(
+        out,
+        "--sets",
+        "44,Ed25519",
+        "--implementations",
+        CHOSEN,
+        "--rounds",
+        "3",
+        "--workers",
+        "rust",
+    )
+
+
+def test_it_succeeds_and_names_its_files(ran: Ran) -> None:
+    assert ran.status == 0, ran.err
+    assert ran.folder is not None
+    assert sorted(p.name for p in ran.folder.iterdir()) == [
+        "record.jsonl",
+        "report.html",
+        "table.json",
+    ]
+    for name in ("record.jsonl", "report.html", "table.json"):
+        assert str(ran.folder / name) in ran.out
+    assert "mldsa-native" in ran.out
+    assert "Traceback" not in ran.err
+
+
+def test_the_record_is_complete(ran: Ran) -> None:
+    record = ran.record
+    assert record.end is not None
+    assert (record.end.status, record.end.rounds) == ("complete", 3)
+    assert record.faults == [] and record.skipped == [] and record.warnings == []
+    assert [load.round for load in record.loads] == [0, 1, 2]
+    assert all(gate.passed for gate in record.gates)
+    cells = Counter((s.variant, s.set, s.operation) for s in record.samples)
+    assert set(cells.values()) == {3}
+    chosen = {v for v, _, _ in cells}
+    assert {v.split(":")[0] for v in chosen} >= {"mldsa-lanes", "mldsa-native", "aws-lc"}
+    assert not any(v.startswith("mldsa-oracle") for v in chosen)
+    assert record.run.options["sets"] == ["ML-DSA-44", "Ed25519"]
+    assert len(record.run.seed) == 64
+
+
+def test_inputs_have_the_traces_and_roles_they_should(ran: Ran) -> None:
+    record = ran.record
+    inputs = [i for i in record.inputs if i.set == "ML-DSA-44"]
+    assert Counter(i.role for i in inputs) == {"random": 24, "design": 12}
+    for row in inputs:
+        assert row.trace is not None
+        parse_trace(row.trace, row.set)
+        assert (len(row.seed), len(row.message), row.context) == (32, 32, b"")
+    assert len({i.seed for i in inputs}) == 36
+    roles = {i.id: i.role for i in inputs}
+    for s in record.samples:
+        if s.set not in PARAMETER_SETS:
+            continue
+        designed = s.operation == "sign" and record.variant(s.variant).deterministic
+        assert {roles[i] for i in s.inputs} == {"design" if designed else "random"}
+        if s.operation == "sign" and not designed:
+            assert s.calls == 1
+
+
+def test_the_rows_have_the_documented_keys(ran: Ran) -> None:
+    assert ran.rows
+    for row in ran.rows:
+        assert tuple(row) == KEYS
+        assert row["mean"] is not None and row["mean_low"] <= row["mean"] <= row["mean_high"]
+    reference = [r for r in ran.rows if r["implementation"] == "mldsa-native"]
+    assert {r["ratio"] for r in reference} == {1.0}
+
+
+def test_the_page_needs_no_network(ran: Ran) -> None:
+    assert ran.folder is not None
+    page = (ran.folder / "report.html").read_text(encoding="utf-8")
+    assert "<svg" in page and "mldsa-native" in page
+    for mark in ('src="http', "src='http", 'href="http', "@import", "url(http"):
+        assert mark not in page
+
+
+def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
+    again = bench(
+        tmp_path, "--sets", "44", "--implementations", "mldsa-native", "--operations", "keygen",
+        "--rounds", "1", "--no-page", "--workers", "rust",
+    )  # fmt: skip
+    assert again.status == 0, again.err
+    assert again.record.inputs == [i for i in ran.record.inputs if i.set == "ML-DSA-44"]
+    assert again.folder is not None and not (again.folder / "report.html").exists()
+
+
+def test_report_redraws_from_the_record_alone(ran: Ran, tmp_path: Path) -> None:
+    assert ran.folder is not None
+    source = ran.folder / "record.jsonl"
+    page, rows = tmp_path / "again.html", tmp_path / "again.json"
+    # A folder without compilers on the path: nothing may be built or started.
+    done = lab(
+        "report", str(source), "--page", str(page), "--json", str(rows), env={"PATH": str(tmp_path)}
+    )
+    assert done.status == 0, done.err
+    assert json.loads(rows.read_text()) == ran.rows
+    assert page.stat().st_size > 10_000
+    other = lab("report", str(source), "--no-page", "--reference", "aws-lc", "--clock", "wall")
+    assert other.status == 0, other.err
+
+
+def test_report_of_several_records(ran: Ran, tmp_path: Path) -> None:
+    assert ran.folder is not None
+    source = str(ran.folder / "record.jsonl")
+    rows = tmp_path / "both.json"
+    done = lab("report", source, source, "--json", str(rows), "--page", str(tmp_path / "p.html"))
+    assert done.status == 0, done.err
+    assert json.loads(rows.read_text()) == ran.rows * 2
+
+
+def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
+    assert ran.folder is not None
+    data = (ran.folder / "record.jsonl").read_text()
+    lines = data.splitlines(keepends=True)
+    bad = {
+        "foreign.jsonl": ('{"a": 1}\n', "line 1"),
+        "newer.jsonl": (data.replace('"schema":1', '"schema":2', 1), "schema version 2"),
+        "edited.jsonl": ("".join([*lines[:5], "{oops\n", *lines[5:]]), "line 6"),
+        "empty.jsonl": ("", "it is empty"),
+    }
+    for name, (text, said) in bad.items():
+        path = tmp_path / name
+        path.write_text(text)
+        page = tmp_path / "report.html"
+        done = lab("report", str(path))
+        assert done.status == 2, name
+        assert said in done.err and name in done.err
+        assert len(done.err.splitlines()) == 1
+        assert not page.exists()
+
+
+def test_report_of_a_record_cut_off_in_a_line(ran: Ran, tmp_path: Path) -> None:
+    assert ran.folder is not None
+    data = (ran.folder / "record.jsonl").read_bytes()
+    path = tmp_path / "cut.jsonl"
+    path.write_bytes(data[: data.rindex(b'{"type":"samples"') + 40])
+    done = lab("report", str(path), "--page", str(tmp_path / "cut.html"))
+    assert done.status == 0, done.err
+    assert "cut off by an interruption" in done.out
+    assert (tmp_path / "cut.html").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+def test_an_interrupt_keeps_what_was_measured(tmp_path: Path, number: int) -> None:
+    arguments = (
+        "bench", "--out", str(tmp_path), "--sets", "44", "--implementations",
+        "mldsa-native,mldsa-lanes:portable:compact", "--rounds", "100000", "--workers", "rust",
+    )  # fmt: skip
+    process = subprocess.Popen(
+        command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 600
+    record: Path | None = None
+    while time.monotonic() < deadline and process.poll() is None:
+        record = next(iter(tmp_path.glob("*/record.jsonl")), None)
+        if record is not None and record.read_bytes().count(b'{"type":"load"') >= 4:
+            break
+        time.sleep(0.2)
+    assert process.poll() is None, process.communicate()
+    os.kill(process.pid, number)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err
+    assert record is not None
+    read = read_record(record)
+    assert read.warnings == []
+    assert read.end is not None and read.end.status == "interrupted"
+    assert read.end.rounds >= 3
+    assert len(read.samples) >= 3 * 6
+    assert (record.parent / "report.html").exists()
+    assert json.loads((record.parent / "table.json").read_text())
+    assert "mldsa-native" in out and "stopped" in out
+    assert "Traceback" not in err
+
+
+def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
+    registry = tmp_path / "registry.toml"
+    text = (
+        '[[worker]]\nname = "unbuildable"\nlanguage = "Shell"\nfolder = "workers"\n'
+        'build = ["sh", "-c", "echo the reason why >&2; exit 3"]\nrun = ["true"]\ndefault = true\n'
+        '[[worker]]\nname = "missing"\nlanguage = "?"\nfolder = "workers"\nbuild = []\n'
+        'run = ["/nonexistent/worker"]\ndefault = true\n'
+        '[[worker]]\nname = "needy"\nlanguage = "?"\nfolder = "workers"\nbuild = []\n'
+        'run = ["true"]\ndefault = true\n'
+        'needs = [{ tool = "no-such-tool", hint = "install it from the shop" }]\n'
+    )
+    registry.write_text(text)
+    done = bench(tmp_path / "out", "--registry", str(registry), "--rounds", "1")
+    assert done.status == 2
+    assert "no worker can run here" in done.err
+    assert "the reason why" in done.out
+    assert "install it from the shop" in done.err
+    assert done.folder is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--sets", "45"], "unknown parameter set '45'"),
+        (["--operations", "fly"], "unknown operation 'fly'"),
+        (["--workers", "cobol"], "unknown worker 'cobol'"),
+        (["--workers", "rust", "--implementations", "nope"], "unknown implementation 'nope'"),
+        (["--workers", "rust", "--reference", "nope"], "unknown reference 'nope'"),
+        (["--clock", "sun"], "'sun'"),
+        (["--rounds", "0"], "--rounds"),
+        (["--message-bytes", "-1"], "--message-bytes"),
+        (["--confidence", "1"], "--confidence"),
+        (["--registry", "nothere.toml"], "nothere.toml"),
+        (["--nonsense"], "--nonsense"),
+    ],
+    ids=lambda value: value[0] + value[-1] if isinstance(value, list) else "",
+)
+def test_wrong_options_are_named_in_one_line(
+    tmp_path: Path, arguments: list[str], said: str
+) -> None:
+    done = bench(tmp_path / "out", *arguments)
+    assert done.status == 2
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+    assert done.folder is None
+
+
+def test_an_output_folder_that_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    path.write_text("")
+    done = bench(path, "--workers", "rust", "--rounds", "1")
+    assert done.status == 2
+    assert str(path) in done.err and len(done.err.splitlines()) == 1
+
+
+def test_doctor_and_version() -> None:
+    assert lab("--version").out.startswith("mldsa-lab ")
+    done = lab("doctor")
+    assert done.status == 0
+    assert "rust" in done.out and "ready" in done.out and "cargo" in done.out
+
+
+def test_doctor_says_what_is_missing(tmp_path: Path) -> None:
+    registry = tmp_path / "registry.toml"
+    registry.write_text(
+        '[[worker]]\nname = "needy"\nlanguage = "?"\nfolder = "workers"\nbuild = []\n'
+        'run = ["true"]\ndefault = true\n'
+        'needs = [{ tool = "no-such-tool", hint = "install it from the shop" }]\n'
+    )
+    done = lab("doctor", "--registry", str(registry))
+    assert done.status == 1
+    assert "cannot run" in done.out and "install it from the shop" in done.out

@@ -1,0 +1,128 @@
+"""Every deliberately broken worker is caught, with the right reason, and the rest goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lab_runs import MODES, Ran, bench, broken_registry
+
+from mldsa_lab.records import Gate
+
+SOUND = "mldsa-lanes:portable:compact"
+
+
+def identity(mode: str) -> str:
+    return f"broken-{mode}:test:compact"
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """One run with all modes and one sound variant; workers have 10 seconds for a request."""
+    folder = tmp_path_factory.mktemp("broken")
+    return bench(
+        folder / "out",
+        "--registry",
+        str(broken_registry(folder / "registry.toml")),
+        "--implementations",
+        f"broken-*,{SOUND},mldsa-native",
+        "--sets",
+        "44",
+        "--rounds",
+        "3",
+        "--timeout",
+        "10",
+    )
+
+
+def gate(ran: Ran, mode: str) -> Gate:
+    (found,) = [g for g in ran.record.gates if g.variant == identity(mode)]
+    return found
+
+
+def failed_checks(ran: Ran, mode: str) -> set[str]:
+    return {c.check for c in gate(ran, mode).checks if c.failed}
+
+
+def test_the_rest_goes_on(ran: Ran) -> None:
+    assert ran.status == 0, ran.err
+    record = ran.record
+    assert record.end is not None and record.end.status == "complete"
+    for variant in (SOUND, "mldsa-native:"):
+        for operation in ("keygen", "sign", "verify"):
+            rounds = {
+                s.round
+                for s in record.samples
+                if s.variant.startswith(variant) and s.operation == operation
+            }
+            assert rounds == {0, 1, 2}
+    assert not any(f.variant.startswith(("mldsa-lanes", "mldsa-native")) for f in record.faults)
+
+
+def test_no_broken_worker_is_in_the_table(ran: Ran) -> None:
+    assert {r["implementation"] for r in ran.rows} == {"mldsa-lanes", "mldsa-native"}
+    for mode in MODES:
+        assert f"broken-{mode}" in ran.out  # said to be left out
+
+
+@pytest.mark.parametrize(
+    ("mode", "must", "may"),
+    [
+        (
+            "flip-byte",
+            {"acvp-siggen", "acvp-siggen-hedged", "reference-sign", "verified-by-reference"},
+            {"reference-sign-rnd"},
+        ),
+        ("skip-z-check", {"refuses-z-norm"}, set()),
+        ("wrong-key", {"acvp-keygen", "reference-keygen"}, set()),
+        (
+            "accept-all",
+            {"acvp-sigver", "refuses-c-tilde", "refuses-z", "refuses-hint", "refuses-message"}
+            | {"refuses-key", "refuses-length", "refuses-context", "refuses-z-norm"},
+            set(),
+        ),
+    ],
+)
+def test_the_gate_catches_wrong_answers(ran: Ran, mode: str, must: set[str], may: set[str]) -> None:
+    """By the checks that look at what is broken, and by no other."""
+    assert not gate(ran, mode).passed
+    found = failed_checks(ran, mode)
+    assert must <= found <= must | may
+    assert not any(s.variant == identity(mode) for s in ran.record.samples)
+    first = next(c for c in gate(ran, mode).checks if c.failed)
+    assert first.first_failure is not None
+
+
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [
+        ("hang", "10"),
+        ("crash", "ended"),
+        ("garbage", "expected"),
+        ("short", "in order"),
+    ],
+)
+def test_a_breakdown_is_a_fault(ran: Ran, mode: str, said: str) -> None:
+    """These answer rightly, so they pass the gate, and break down when they are measured."""
+    assert gate(ran, mode).passed
+    (fault,) = [f for f in ran.record.faults if f.variant == identity(mode)]
+    assert fault.set is None
+    assert said in fault.reason
+    assert not any(s.variant == identity(mode) for s in ran.record.samples)
+
+
+def test_broken_workers_alone_leave_nothing_to_measure(tmp_path: Path) -> None:
+    done = bench(
+        tmp_path / "out",
+        "--registry",
+        str(broken_registry(tmp_path / "registry.toml", ("flip-byte",))),
+        "--workers",
+        "broken-flip-byte",
+        "--sets",
+        "44",
+        "--rounds",
+        "1",
+    )
+    assert done.status == 2
+    assert "nothing to measure" in done.err
+    assert not done.record.gates[0].passed  # the record tells why
