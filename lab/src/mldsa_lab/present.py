@@ -64,7 +64,8 @@ def present(
         text = json.dumps(rows, indent=1, allow_nan=False) + "\n"
         write_whole(json_path, lambda target: target.write_text(text, encoding="utf-8"))
     if page is not None:
-        write_whole(page, lambda target: write_page(loaded, target))
+        with console.status("drawing the page"):
+            write_whole(page, lambda target: write_page(loaded, target))
     return loaded
 
 

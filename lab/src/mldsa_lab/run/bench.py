@@ -293,20 +293,22 @@ class _Session:
         self.fleet.stop()
         self._phase = "measure"
         bench = Bench(self.fleet, schedule, self._row)
-        with self.screen.phase("calibrate", total=len(schedule.cells)) as phase:
+        with self.screen.phase("calibrate", total=len(schedule.cells), still=True) as phase:
             bench.calibrate(lambda cell: phase.show(str(cell), step=1))
         require_cells(schedule)
         o = self.options
         wanted = o.rounds
         began = time.monotonic()
-        with self.screen.phase("measure", total=1.0) as phase:
+        with self.screen.phase("measure", total=1.0, still=True) as phase:
 
             def show(cell: Cell, part: float) -> None:
                 whole = self.rounds + part
-                spent = (time.monotonic() - began) / o.profile.seconds
-                done = whole / wanted if wanted else min(spent, whole / o.profile.rounds_min)
+                spent = time.monotonic() - began
+                part_of_time = spent / o.profile.seconds
+                done = whole / wanted if wanted else min(part_of_time, whole / o.profile.rounds_min)
+                left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
                 of = f" of {wanted}" if wanted else ""
-                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}  {cell}")
+                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
 
             while schedule.cells and not self._enough(time.monotonic() - began):
                 bench.round(self.rounds, show)

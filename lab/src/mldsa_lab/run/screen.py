@@ -14,6 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 _TITLE_WIDTH = 10
+_TEXT_WIDTH = 64
+_DRAWN_S = 0.25  # between two drawings of a still phase
 
 
 class Phase:
@@ -22,16 +24,24 @@ class Phase:
     def __init__(self, progress: Progress, task: TaskID) -> None:
         self._progress = progress
         self._task = task
+        self._drawn = 0.0
         self.summary = ""
         """The text of the line that stays when the phase is over."""
 
     def show(self, text: str, *, step: float = 0) -> None:
         """Show what is being done, after `step` more steps."""
-        self._progress.update(self._task, text=escape(text[:60]), advance=step)
+        self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), advance=step)
+        self._draw()
 
     def reach(self, completed: float, text: str) -> None:
         """Show what is being done, with `completed` steps behind it."""
-        self._progress.update(self._task, text=escape(text[:60]), completed=completed)
+        self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), completed=completed)
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self._progress.live.auto_refresh and time.monotonic() - self._drawn > _DRAWN_S:
+            self._progress.refresh()
+            self._drawn = time.monotonic()
 
 
 class Screen:
@@ -41,14 +51,20 @@ class Screen:
         self.console = console
 
     @contextmanager
-    def phase(self, title: str, total: float | None = None) -> Iterator[Phase]:
-        """A phase with its bar (a spinner alone where `total` is None); its line at the end."""
+    def phase(
+        self, title: str, total: float | None = None, *, still: bool = False
+    ) -> Iterator[Phase]:
+        """A phase with its bar (a spinner alone where `total` is None); its line at the end.
+
+        A `still` one is drawn only when it is told something, so that this process takes no CPU
+        time from a worker that measures.
+        """
         columns = [SpinnerColumn(), TextColumn(f"[bold]{title:<{_TITLE_WIDTH}}[/]")]
         if total is not None:
             columns.append(BarColumn(bar_width=28))
         columns += [TimeElapsedColumn(), TextColumn("{task.fields[text]}", style="dim")]
         began = time.monotonic()
-        progress = Progress(*columns, console=self.console, transient=True)
+        progress = Progress(*columns, console=self.console, transient=True, auto_refresh=not still)
         if not self.console.is_terminal:
             progress.disable = True
         with progress:
