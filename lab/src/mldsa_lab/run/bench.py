@@ -297,17 +297,15 @@ class _Session:
             bench.calibrate(lambda cell: phase.show(str(cell), step=1))
         require_cells(schedule)
         o = self.options
-        wanted = o.rounds
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
             def show(cell: Cell, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
-                part_of_time = spent / o.profile.seconds
-                done = whole / wanted if wanted else min(part_of_time, whole / o.profile.rounds_min)
+                done = self._part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
-                of = f" of {wanted}" if wanted else ""
+                of = f" of {o.rounds}" if o.rounds is not None else ""
                 phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
 
             while schedule.cells and not self._enough(time.monotonic() - began):
@@ -316,6 +314,13 @@ class _Session:
             phase.summary = f"{self.rounds} rounds over {len(schedule.cells)} cells"
         require_cells(schedule)
 
+    def _part(self, rounds: float, spent: float) -> float:
+        """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
+        o, p = self.options, self.options.profile
+        if o.rounds is not None:
+            return rounds / o.rounds
+        return min(max(spent / p.seconds, rounds / p.rounds_max), rounds / p.rounds_min)
+
     def _enough(self, spent: float) -> bool:
         """Whether to stop, `spent` seconds after the first round began."""
         o = self.options
@@ -323,6 +328,8 @@ class _Session:
             return self.rounds >= o.rounds
         if self.rounds < o.profile.rounds_min:
             return False
+        if self.rounds >= o.profile.rounds_max:
+            return True
         # Stop where another round would end further from the budget than this one did.
         return spent + 0.5 * spent / self.rounds >= o.profile.seconds
 

@@ -18,15 +18,19 @@ from mldsa_lab.sets import OPERATIONS
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """How much to measure: rounds go on until `seconds` have passed, but at least `rounds_min`."""
+    """How much to measure: rounds go on until `seconds` have passed or there are `rounds_max`.
+
+    At least `rounds_min` are measured, however long they take.
+    """
 
     name: str
     seconds: float
     rounds_min: int
+    rounds_max: int
 
 
-QUICK = Profile("quick", 35.0, 5)
-DEFAULT = Profile("default", 270.0, 10)
+QUICK = Profile("quick", 35.0, 5, 50)
+DEFAULT = Profile("default", 270.0, 10, 200)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +93,18 @@ def select(
     """The variants to measure, those of an implementation together.
 
     A pattern is an implementation, a variant id, or either with the wildcards * ? []. Without
-    patterns all are taken but the correctness reference, and classical ones only if a set of
-    theirs is asked for. LabError for a pattern that fits none.
+    patterns all are taken, and classical ones only if a set of theirs is asked for. The
+    correctness reference is taken only by its name. LabError for a pattern that fits none.
     """
     chosen: list[Variant] = []
     if not patterns:
-        chosen = [v for v in variants if v.implementation != REFERENCE]
+        patterns = ("*",)
     for pattern in (part.strip() for text in patterns for part in text.split(",")):
         found = [
             v
             for v in variants
-            if fnmatchcase(v.implementation, pattern) or fnmatchcase(v.id, pattern)
+            if (fnmatchcase(v.implementation, pattern) or fnmatchcase(v.id, pattern))
+            and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
         ]
         if not found:
             known = ", ".join(dict.fromkeys(v.implementation for v in variants))
