@@ -160,10 +160,9 @@ where
 /// An implementation's error as text. Many peers return empty or one-word errors.
 pub fn describe(error: &dyn Debug) -> String {
     let text = format!("{error:?}");
-    if text == "()" {
-        "the implementation returned an error".into()
-    } else {
-        text
+    match text.trim_matches('"') {
+        "()" => "the implementation returned an error".into(),
+        text => text.into(),
     }
 }
 
@@ -308,14 +307,10 @@ impl Variant {
             return Err("this interface has no contexts, so context must be empty".into());
         }
         let signs = !matches!(operation, Operation::Keygen | Operation::Verify);
-        if signs && self.family == Family::MlDsa {
-            if self.rnd != Rnd::None {
-                let rnd = input.rnd()?;
-                if self.rnd == Rnd::Zero && rnd != [0; 32] {
-                    return Err(
-                        "this interface signs deterministically, so rnd must be zero".into(),
-                    );
-                }
+        if signs && self.family == Family::MlDsa && self.rnd != Rnd::None {
+            let rnd = input.rnd()?;
+            if self.rnd == Rnd::Zero && rnd != [0; 32] {
+                return Err("this interface signs deterministically, so rnd must be zero".into());
             }
         }
         match operation {

@@ -34,8 +34,8 @@ fn a_job_performs_exactly_the_calls_asked_for_and_returns_the_last_output() {
 #[test]
 fn an_implementations_error_is_text() {
     let mut failing = job(|| Err::<(), _>("no"), |()| Output::Verdict(true)).unwrap();
-    assert_eq!(failing.answer(), Err("\"no\"".into()));
-    assert_eq!(failing.measure(3).1, Err("\"no\"".into()));
+    assert_eq!(failing.answer(), Err("no".into()));
+    assert_eq!(failing.measure(3).1, Err("no".into()));
     assert_eq!(describe(&()), "the implementation returned an error");
 }
 
