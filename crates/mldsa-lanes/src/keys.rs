@@ -259,7 +259,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// The public key.
     pub fn verifying_key(&self) -> VerifyingKey<P> {
         VerifyingKey {
-            pk: self.pk.clone(),
+            pk: self.pk,
             backend: self.backend,
         }
     }
@@ -270,12 +270,12 @@ impl<P: ParameterSet> SigningKey<P> {
         SigningKey { backend, ..self }
     }
 
-    /// Caches Â, NTT(t0) and the rotations of s1 and s2.
+    /// Caches Â, NTT(t0) and the rotations of s1 and s2. The result is moved to the caller; what the
+    /// compiler may leave on the stack by moving it is not wiped. Signing itself moves no secrets.
     pub fn expand(&self) -> ExpandedSigningKey<P> {
-        ExpandedSigningKey {
-            material: with_engine!(self.backend, e => sign::Material::new(e, self.sk.as_ref())),
-            backend: self.backend,
-        }
+        let mut key = ExpandedSigningKey::zero(self.backend);
+        key.fill(self);
+        key
     }
 }
 
@@ -301,6 +301,17 @@ impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {
 }
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
+    fn zero(backend: Backend) -> Self {
+        ExpandedSigningKey {
+            material: sign::Material::zero(),
+            backend,
+        }
+    }
+
+    fn fill(&mut self, key: &SigningKey<P>) {
+        with_engine!(self.backend, e => self.material.fill(e, key.sk.as_ref()));
+    }
+
     fn run<O: Observer>(
         &self,
         input: &Input<'_>,
@@ -323,7 +334,10 @@ impl<P: ParameterSet> SigningKey<P> {
         max_attempts: u32,
         observer: O,
     ) -> Result<Signature<P>, Error> {
-        self.expand().run(input, rnd, max_attempts, observer)
+        // Not `expand`, whose result is moved: the place left behind would not be wiped.
+        let mut key = ExpandedSigningKey::zero(self.backend);
+        key.fill(self);
+        key.run(input, rnd, max_attempts, observer)
     }
 }
 

@@ -27,11 +27,13 @@ fn bug_06_no_division_on_secrets() {
         "(Q - 1) / 32",
         "(Q - 1) / 2",
         "(Q - 1) / (2 * P::GAMMA2)",
+        "255 / (2 * P::ETA as usize)",
+        "P::TAU / 2",
         // By the constant q, in `make_hint_any`, which a trace alone calls.
         "r.rem_euclid(Q)",
         "(r + ct0.0[i]).rem_euclid(Q)",
     ];
-    for name in ["pointwise", "rounding", "sampling"] {
+    for name in ["pointwise", "rounding", "sampling", "small"] {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels");
         let text = std::fs::read_to_string(format!("{folder}/{name}.rs")).unwrap();
         // Unit tests stand at the end of a file and may divide.
@@ -117,7 +119,8 @@ fn bug_07_largest_inputs_of_the_transforms() {
 /// Bug 8: (c, z) of a rejected attempt given away. From outside: an error carries no bytes, a
 /// trace carries positions only, `Debug` of a key prints no secret, and a dropped key leaves
 /// neither ξ nor the private key in its place. The workspace of signing lives on the stack of the
-/// callee; that it is wiped is a property of its types (each field of it is wiped when dropped).
+/// callee; that it is wiped is a property of its types (each field of it is wiped when dropped,
+/// none of it is moved).
 #[test]
 fn bug_08_secrets_left_behind() {
     assert!(size_of::<Error>() <= 40 && size_of::<mldsa_lanes::Attempt>() <= 8);

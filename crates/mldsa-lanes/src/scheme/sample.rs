@@ -13,7 +13,7 @@ const MOST: usize = 56;
 pub(crate) fn expand_a<P: ParameterSet, E: Engine>(e: E, rho: &[u8; 32], a_hat: &mut P::Matrix) {
     let mut nonces = [0u16; MOST];
     for (i, nonce) in nonces.iter_mut().enumerate() {
-        *nonce = (i % P::L | i / P::L << 8) as u16;
+        *nonce = ((i % P::L) | ((i / P::L) << 8)) as u16;
     }
     e.uniform(rho, &nonces[..P::K * P::L], a_hat.flat_mut());
 }

@@ -24,31 +24,36 @@ pub(crate) struct Material<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Material<P> {
-    /// From skEncode's bytes, of the set's length.
-    pub(crate) fn new<E: Engine>(e: E, sk: &[u8]) -> Self {
-        let parts = SigningKeyParts::of::<P>(sk);
-        let mut material = Self {
+    /// To be filled in its final place: a secret that is moved leaves a copy behind, unwiped.
+    pub(crate) fn zero() -> Self {
+        Self {
             a_hat: P::Matrix::zero(),
             s1: Secret::zero(),
             s2: Secret::zero(),
             t0_hat: Secret::zero(),
-            k: Secret(encode::array(parts.k, 0)),
-            tr: parts.tr,
-        };
+            k: Secret::zero(),
+            tr: [0; 64],
+        }
+    }
+
+    /// From skEncode's bytes, of the set's length.
+    pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
+        let parts = SigningKeyParts::of::<P>(sk);
         let mut s1 = Secret::<P::VecL>::zero();
         let mut s2 = Secret::<P::VecK>::zero();
-        parts.read::<P>(s1.as_mut(), s2.as_mut(), material.t0_hat.as_mut());
-        for (p, small) in s1.as_ref().iter().zip(material.s1.as_mut()) {
+        parts.read::<P>(s1.as_mut(), s2.as_mut(), self.t0_hat.as_mut());
+        for (p, small) in s1.as_ref().iter().zip(self.s1.as_mut()) {
             small.set(p, P::ETA);
         }
-        for (p, small) in s2.as_ref().iter().zip(material.s2.as_mut()) {
+        for (p, small) in s2.as_ref().iter().zip(self.s2.as_mut()) {
             small.set(p, P::ETA);
         }
-        for p in material.t0_hat.as_mut() {
+        for p in self.t0_hat.as_mut() {
             e.ntt(p);
         }
-        sample::expand_a::<P, E>(e, &parts.rho, &mut material.a_hat);
-        material
+        self.k.copy_from_slice(parts.k);
+        self.tr = parts.tr;
+        sample::expand_a::<P, E>(e, &parts.rho, &mut self.a_hat);
     }
 }
 
