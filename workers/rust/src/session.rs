@@ -220,6 +220,8 @@ impl Session {
             return Err(format!("operation {} is never timed", prepared.operation.name()).into());
         }
         warm_up(&mut prepared.inputs, warmup);
+        // Anew each time: it changes with the core's speed.
+        let reading = timing::cpu_reading_cost();
         // Written when all are taken: writing would disturb the next sample.
         let mut samples = Vec::new();
         for _ in 0..passes {
@@ -237,6 +239,7 @@ impl Session {
         for (id, sample) in samples {
             match sample {
                 Ok((Ticks { wall, cpu }, digest)) => {
+                    let cpu = cpu.saturating_sub(reading);
                     writeln!(
                         out,
                         "sample {id} {wall} {cpu} {calls} {}",
