@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -116,6 +117,31 @@ def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
     assert again.status == 0, again.err
     assert again.record.inputs == [i for i in ran.record.inputs if i.set == "ML-DSA-44"]
     assert again.folder is not None and not (again.folder / "report.html").exists()
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) -> None:
+    done = bench(
+        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--operations", "sign",
+        "--no-page", "--json", str(tmp_path / "rows.json"),
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert {r["language"] for r in rows} == {"Go"}
+    assert {r["implementation"] for r in rows} == {"filippo", "circl"}
+    assert {r["ratio"] for r in rows} == {None}  # the default reference was not measured
+    gates = {g.variant: {c.check for c in g.checks if c.cases} for g in done.record.gates}
+    assert all("reference-sign" in checks for v, checks in gates.items() if "expanded" in v)
+
+
+def test_messages_of_any_size(tmp_path: Path) -> None:
+    for size in (0, 65536):
+        done = bench(
+            tmp_path / str(size), "--workers", "rust", "--sets", "44", "--rounds", "1",
+            "--message-bytes", str(size), "--implementations", "mldsa-native", "--no-page",
+        )  # fmt: skip
+        assert done.status == 0, done.err
+        assert {len(i.message) for i in done.record.inputs} == {size}
 
 
 def test_report_redraws_from_the_record_alone(ran: Ran, tmp_path: Path) -> None:
@@ -239,6 +265,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         (["--message-bytes", "-1"], "--message-bytes"),
         (["--confidence", "1"], "--confidence"),
         (["--registry", "nothere.toml"], "nothere.toml"),
+        (["--json", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
         (["--nonsense"], "--nonsense"),
     ],
     ids=lambda value: value[0] + value[-1] if isinstance(value, list) else "",

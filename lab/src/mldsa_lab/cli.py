@@ -15,7 +15,6 @@ from rich.console import Console
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.present import View, present
 from mldsa_lab.run.bench import DEFAULT_REFERENCE, run_bench
 from mldsa_lab.run.build import BuildError, Place, build, find_root
 from mldsa_lab.run.conformance import conform_entry
@@ -30,7 +29,7 @@ EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
 _PIPE_WIDTH = 120
 _DEFAULT_SETS = ("ml-dsa", "classical")
-_MESSAGE_BYTES_MAX = 4 * 1024 * 1024  # a message's hexadecimal line must fit the protocol's 16 MiB
+_MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
 app = typer.Typer(
     add_completion=False,
@@ -121,6 +120,8 @@ def bench(
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
     console = _console()
+    if json_path is not None:
+        _check_target(json_path)
     options = Options(
         sets=parse_set_names(sets or _DEFAULT_SETS),
         operations=parse_operations(operations or ("keygen", "sign", "verify")),
@@ -143,8 +144,7 @@ def bench(
     if outcome.samples:
         console.print()
         table = json_path or folder / "table.json"
-        view = View(reference, clock, confidence)
-        present([outcome.record], view, console, page=page, json_path=table)
+        _show([outcome.record], console, (reference, clock, confidence), page, table)
         if page is not None:
             _path(console, "page", page)
         _path(console, "table", table)
@@ -168,8 +168,7 @@ def report(
     """Show records again: table, page and rows, from the records alone."""
     console = _console()
     target = None if no_page else page or records[0].parent / "report.html"
-    view = View(reference, clock, confidence)
-    present(records, view, console, page=target, json_path=json_path)
+    _show(records, console, (reference, clock, confidence), target, json_path)
     if target is not None:
         _path(console, "page", target)
     if json_path is not None:
@@ -228,6 +227,28 @@ def _console() -> Console:
 def _words(values: list[str] | None) -> tuple[str, ...]:
     """Names given by repeated options or with commas."""
     return tuple(part.strip() for value in values or () for part in value.split(",") if part)
+
+
+def _show(
+    records: list[Path],
+    console: Console,
+    view: tuple[str, str, float],
+    page: Path | None,
+    json_path: Path | None,
+) -> None:
+    # Imported only here: the plots' libraries take longer to load than the other commands to run.
+    from mldsa_lab.present import View, present
+
+    present(records, View(*view), console, page=page, json_path=json_path)
+
+
+def _check_target(path: Path) -> None:
+    """LabError before anything is measured if the file could not be written afterwards."""
+    folder = path.parent
+    if path.is_dir():
+        raise LabError(f"output {path}: is a folder")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise LabError(f"output {path}: {folder} is no folder that can be written to")
 
 
 def _path(console: Console, title: str, path: Path) -> None:

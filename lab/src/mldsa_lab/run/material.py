@@ -8,7 +8,7 @@ spoil the choice, never a result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
@@ -25,6 +25,8 @@ ZERO_RND = bytes(SEED_BYTES)
 REFERENCE = "mldsa-oracle"
 """The implementation that decides what is correct: FIPS 204 transcribed literally."""
 TRACER = "mldsa-lanes"
+_JOB_BYTES = 1 << 23  # inputs of one tracing request
+_KEY_BYTES = 1 << 13  # of one input's keys, about
 _FASTEST_LAST = ("portable", "neon", "avx2", "avx512")
 
 
@@ -212,8 +214,8 @@ def _designed(fleet: Fleet, set_name: str, run_seed: bytes, sizes: Sizes) -> lis
     problem: LabError = LabError(f"no worker can trace {set_name}: inputs cannot be chosen")
     for variant in tracers(fleet, set_name):
         try:
-            words = _traced(fleet, variant, set_name, pool)
-            traces = [parse_trace(words[i], set_name) for i in range(len(pool))]
+            words = [w for part in _parts(pool) for w in _traced(fleet, variant, set_name, part)]
+            traces = [parse_trace(w, set_name) for w in words]
         except LabError as error:
             problem = error  # the next one may do better; the gate will tell this one's fault
             continue
@@ -222,9 +224,17 @@ def _designed(fleet: Fleet, set_name: str, run_seed: bytes, sizes: Sizes) -> lis
     raise problem
 
 
+def _parts(pool: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
+    """The pool in parts of which each makes a request of a bounded size."""
+    size = max(1, _JOB_BYTES // (_KEY_BYTES + len(pool[0].message))) if pool else 1
+    for start in range(0, len(pool), size):
+        yield pool[start : start + size]
+
+
 def _traced(
     fleet: Fleet, variant: Variant, set_name: str, pool: Sequence[Candidate]
-) -> dict[int, tuple[str, ...]]:
+) -> list[tuple[str, ...]]:
+    """The attempts of each candidate."""
     station = fleet.station(variant.id)
     keys = station.answer(
         variant.id, set_name, "keygen", [JobInput(i, seed=c.seed) for i, c in enumerate(pool)]
@@ -241,7 +251,8 @@ def _traced(
         )
         for i, c in enumerate(pool)
     ]
-    return station.trace(variant.id, set_name, jobs)
+    traces = station.trace(variant.id, set_name, jobs)
+    return [traces[i] for i in range(len(pool))]
 
 
 def classical_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[InputRow]:
