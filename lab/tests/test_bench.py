@@ -122,8 +122,8 @@ def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
 def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) -> None:
     done = bench(
-        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--operations", "sign",
-        "--no-page", "--json", str(tmp_path / "rows.json"),
+        tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--no-page",
+        "--operations", "sign", "--json", str(tmp_path / "rows.json"),
     )  # fmt: skip
     assert done.status == 0, done.err
     rows = json.loads((tmp_path / "rows.json").read_text())
