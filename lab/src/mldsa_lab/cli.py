@@ -176,6 +176,22 @@ def report(
 
 
 @app.command()
+def agree(
+    first: Annotated[Path, typer.Argument(help="Record of a run.")],
+    second: Annotated[Path, typer.Argument(help="Record of another run on the same machine.")],
+    reference: ReferenceOption = DEFAULT_REFERENCE,
+    clock: ClockOption = "cpu",
+    confidence: ConfidenceOption = 0.95,
+) -> None:
+    """Say where two runs agree: overlapping intervals, changes of means and of ratios."""
+    from mldsa_lab.present import View, load
+    from mldsa_lab.stats.agree import agreement
+
+    (_, a), (_, b) = load([first, second], View(reference, clock, confidence))
+    print(agreement(a, b).text())
+
+
+@app.command()
 def doctor(
     registry: Annotated[
         Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")

@@ -158,7 +158,14 @@ class Bench:
                 self._guarded(cell, None, partial(self._calibrate, cell))
 
     def round(self, number: int, on_cell: Callable[[Cell, float], None]) -> None:
-        """Visit every cell once; `on_cell` gets each and the part of the round behind it."""
+        """Visit every cell once; `on_cell` gets each and the part of the round behind it.
+
+        Each round has processes of its own. Where a process's memory happens to lie makes some
+        operations faster or slower by percents for as long as it lives; in one process that would
+        be a bias that no interval shows, over rounds it is scatter that every interval holds.
+        """
+        if number > 0:
+            self.fleet.stop()
         self._write(Load(number, load1()))
         order = self.schedule.order(number)
         for turn, cell in enumerate(order):
