@@ -58,8 +58,7 @@ def _first_fitting(
 ) -> list[float]:
     def fits(ticks: list[float]) -> bool:
         return all(
-            place(b) - place(a) >= (size(a) + size(b)) / 2 + _GAP
-            for a, b in pairwise(ticks)
+            place(b) - place(a) >= (size(a) + size(b)) / 2 + _GAP for a, b in pairwise(ticks)
         )
 
     fitting = (t for t in choices if 2 <= len(t) <= _MOST and fits(t))
