@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,16 @@ def test_round_trip(tmp_path: Path) -> None:
     assert record.input("ML-DSA-65", 3) == INPUT
     with pytest.raises(LabError, match="unknown variant 'x'"):
         record.variant("x")
+
+
+def test_compressed_records(tmp_path: Path) -> None:
+    plain = write(tmp_path / "r.jsonl", ROWS)
+    packed = tmp_path / "r.jsonl.xz"
+    packed.write_bytes(lzma.compress(plain.read_bytes()))
+    assert read_record(packed) == read_record(plain)
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(LabError, match=r"r\.jsonl\.xz: is no whole \.xz file"):
+        read_record(packed)
 
 
 def test_type_stands_first(tmp_path: Path) -> None:

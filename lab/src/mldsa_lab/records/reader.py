@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -287,13 +288,17 @@ class _Order:
 def read_record(path: Path) -> Record:
     """Read and check a whole record.
 
-    LabError names the file, the line and the rule broken; a schema version other than `SCHEMA`
-    is refused. A last line that was cut off by an interruption is left out with a warning.
+    A file named `.xz` is decompressed first. LabError names the file, the line and the rule
+    broken; a schema version other than `SCHEMA` is refused. A last line that was cut off by an interruption is left out with a warning.
     """
     try:
         data = path.read_bytes()
+        if path.suffix == ".xz":
+            data = lzma.decompress(data)
     except OSError as error:
         raise LabError(f"record {path}: cannot read it: {error.strerror}") from None
+    except lzma.LZMAError as error:
+        raise LabError(f"record {path}: is no whole .xz file: {error}") from None
     record: Record | None = None
     order = _Order()
     lines = data.split(b"\n")
