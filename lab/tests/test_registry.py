@@ -52,6 +52,12 @@ def test_templates_are_filled(tmp_path: Path) -> None:
     assert entry.default and entry.needs[0].minimum == "4.8"
 
 
+def test_a_worker_outside_the_tree(tmp_path: Path) -> None:
+    text = ENTRY.replace("workers/one", "/elsewhere").replace('{target}/one"]', '{folder}/one"]')
+    (entry,) = read_registry(write(tmp_path, text))
+    assert entry.run_command(Path("/r"), Path("/t")) == ["/elsewhere/one"]
+
+
 def test_the_places_outside_the_checkout_hold_what_a_build_needs() -> None:
     assert any(libclang_folder().glob("*clang*"))
     assert (Path(compiler_include()) / "stddef.h").is_file()

@@ -180,6 +180,10 @@ def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
         r"too close to the fastest to tell apart: (twin|aws-lc) in",
         "".join(findings.sentences).lower(),
     )
+    lone = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(aws,))
+    findings = find(build_view(*made(tmp_path / "d.jsonl", lone)))
+    assert findings.headline.startswith("A mean signature costs ")
+    assert findings.sentences == ()  # nothing is said twice
 
 
 def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:

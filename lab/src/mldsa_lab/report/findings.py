@@ -72,7 +72,8 @@ def find(view: View) -> Findings:
     if not bests:
         return Findings("Only batch variants were measured in this run", tuple(_absent(view)))
     sentences = [
-        _costs(bests, operation),
+        # Without a rival the headline has said it.
+        *([_costs(bests, operation)] if _contested(bests) else []),
         *_level(bests),
         *_expanded(tables, operation),
         *_spread(tables, operation),
@@ -88,8 +89,7 @@ _NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
 
 def _headline(bests: list[Best], operation: str) -> str:
     verb = _VERBS[operation]
-    if not any(b.runner_up or len(b.level) > 1 for b in bests):
-        # Nobody to be faster than.
+    if not _contested(bests):
         costs = join_words(f"{b.cost} ({b.table.set}, {b.names[0]})" for b in bests)
         return f"A mean {_NOUNS[operation]} costs {costs}"
     groups: dict[str, list[Best]] = {}
@@ -104,6 +104,11 @@ def _headline(bests: list[Best], operation: str) -> str:
             part += f", not clearly ahead{'' if alone else f' in {_where(unclear)}'}"
         parts.append(part)
     return "; ".join(parts)
+
+
+def _contested(bests: list[Best]) -> bool:
+    """Whether there is anybody to be faster than."""
+    return any(b.runner_up or len(b.level) > 1 for b in bests)
 
 
 def _where(bests: list[Best]) -> str:

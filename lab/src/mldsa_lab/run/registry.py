@@ -40,7 +40,7 @@ class WorkerEntry:
 
     name: str
     language: str
-    folder: str  # relative to the repository's root
+    folder: str  # relative to the repository's root; absolute where the worker is outside it
     build: tuple[str, ...]  # empty where nothing has to be built
     run: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict)
@@ -221,8 +221,9 @@ def _entry(table: _Table) -> WorkerEntry:
     table.label = f"worker `{name}`"
     language = table.text("language")
     folder = table.text("folder")
-    if Path(folder).is_absolute() or ".." in Path(folder).parts:
-        raise table.fault("folder", f"must be a path inside the repository, got `{folder}`")
+    if ".." in Path(folder).parts:
+        rule = "must be a path inside the repository or an absolute path, without `..`"
+        raise table.fault("folder", f"{rule}, got `{folder}`")
     build = _templates(table, "build", table.texts("build"))
     test = table.texts("test") if "test" in table.values else ()
     test = _templates(table, "test", test)
