@@ -174,6 +174,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         (7, to_json(ROWS[6]) | {"cpu": [1, 2, 3]}, "'cpu' must have as many entries"),
         (7, to_json(ROWS[6]) | {"wall": [10, -1]}, "'wall' must be a list of whole numbers"),
         (7, to_json(ROWS[6]) | {"wall": [10, True]}, "'wall' must be a list of whole numbers"),
+        (7, to_json(ROWS[6]) | {"wall": [10, 10**400]}, "'wall' must be a list of whole numbers"),
         (7, to_json(ROWS[6]) | {"inputs": [3, 4]}, "input 4 of ML-DSA-65 was not listed before"),
         (7, to_json(ROWS[6]) | {"calls": 0}, "'calls' must be a whole number of at least 1"),
         (7, to_json(ROWS[6]) | {"operation": "trace"}, "'operation' must be one of keygen"),

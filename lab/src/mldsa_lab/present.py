@@ -72,9 +72,15 @@ def present(
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Have `write` make a file beside `path` and put it in its place only when it is whole.
 
-    LabError if the file cannot be written; an earlier file at `path` is kept then.
+    LabError if the file cannot be written; an earlier file at `path` is kept then. A link stays,
+    and its target is replaced; what is no plain file, like /dev/stdout, is written to directly.
     """
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            write(path)
+            return
+        if path.is_symlink():
+            path = path.resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
             prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent

@@ -98,7 +98,8 @@ class _Line:
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    """A number of at most 20 digits: what the worker protocol lets through, nothing longer."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**20
 
 
 def _hex(text: str) -> bool:
@@ -289,7 +290,8 @@ def read_record(path: Path) -> Record:
     """Read and check a whole record.
 
     A file named `.xz` is decompressed first. LabError names the file, the line and the rule
-    broken; a schema version other than `SCHEMA` is refused. A last line that was cut off by an interruption is left out with a warning.
+    broken; a schema version other than `SCHEMA` is refused. A last line that was
+    cut off by an interruption is left out with a warning.
     """
     try:
         data = path.read_bytes()
