@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -127,6 +129,10 @@ pub(crate) enum Kind {
     Portable(portable::Portable),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
+    #[cfg(target_arch = "aarch64")]
+    Neon(neon::Neon),
+    #[cfg(target_arch = "aarch64")]
+    NeonSha3(neon::NeonSha3),
 }
 
 impl Backend {
@@ -143,10 +149,15 @@ impl Backend {
     /// The backends that this CPU can run, slowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
-        let fast = avx2::Avx2::detect().map(|token| Backend(Kind::Avx2(token)));
-        #[cfg(not(target_arch = "x86_64"))]
-        let fast = None;
-        core::iter::once(Self::portable()).chain(fast)
+        let fast = [avx2::Avx2::detect().map(Kind::Avx2)];
+        #[cfg(target_arch = "aarch64")]
+        let fast = [
+            neon::Neon::detect().map(Kind::Neon),
+            neon::NeonSha3::detect().map(Kind::NeonSha3),
+        ];
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        let fast = [];
+        core::iter::once(Self::portable()).chain(fast.into_iter().flatten().map(Backend))
     }
 
     /// The backend of that name, if this CPU can run it.
@@ -154,12 +165,16 @@ impl Backend {
         Self::available().find(|backend| backend.name() == name)
     }
 
-    /// `portable` or `avx2`.
+    /// `portable`; `avx2`; `neon` or `neon-sha3`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable(_) => "portable",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2(_) => "avx2",
+            #[cfg(target_arch = "aarch64")]
+            Kind::Neon(_) => "neon",
+            #[cfg(target_arch = "aarch64")]
+            Kind::NeonSha3(_) => "neon-sha3",
         }
     }
 
@@ -175,6 +190,10 @@ macro_rules! with_engine {
             crate::backend::Kind::Portable($engine) => $body,
             #[cfg(target_arch = "x86_64")]
             crate::backend::Kind::Avx2($engine) => $body,
+            #[cfg(target_arch = "aarch64")]
+            crate::backend::Kind::Neon($engine) => $body,
+            #[cfg(target_arch = "aarch64")]
+            crate::backend::Kind::NeonSha3($engine) => $body,
         }
     };
 }

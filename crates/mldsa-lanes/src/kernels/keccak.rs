@@ -11,6 +11,16 @@ pub(crate) trait Words: Copy {
     fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self;
     /// χ: `self ^ (!b & c)`.
     fn chi(self, b: Self, c: Self) -> Self;
+    /// `self ^ (other rotated left by 1)`.
+    #[inline(always)]
+    fn xor_rotated_once(self, other: Self) -> Self {
+        self.xor(other.rotate_left::<1, 63>())
+    }
+    /// `self ^ other`, rotated.
+    #[inline(always)]
+    fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
+        self.xor(other).rotate_left::<LEFT, RIGHT>()
+    }
     #[inline(always)]
     fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
         self.xor(b).xor(c.xor(d)).xor(e)
@@ -78,17 +88,15 @@ fn round<W: Words>(a: [W; 25], constant: u64) -> [W; 25] {
     let c3 = a[3].xor5(a[8], a[13], a[18], a[23]);
     let c4 = a[4].xor5(a[9], a[14], a[19], a[24]);
     let d = [
-        c4.xor(c1.rotate_left::<1, 63>()),
-        c0.xor(c2.rotate_left::<1, 63>()),
-        c1.xor(c3.rotate_left::<1, 63>()),
-        c2.xor(c4.rotate_left::<1, 63>()),
-        c3.xor(c0.rotate_left::<1, 63>()),
+        c4.xor_rotated_once(c1),
+        c0.xor_rotated_once(c2),
+        c1.xor_rotated_once(c3),
+        c2.xor_rotated_once(c4),
+        c3.xor_rotated_once(c0),
     ];
     macro_rules! rho {
         ($from:literal, $left:literal) => {
-            a[$from]
-                .xor(d[$from % 5])
-                .rotate_left::<$left, { 64 - $left }>()
+            a[$from].xor_then_rotate::<$left, { 64 - $left }>(d[$from % 5])
         };
     }
     macro_rules! plane {

@@ -1,0 +1,394 @@
+//! Four coefficients, or two Keccak states, in 128-bit registers; the Keccak once with plain NEON
+//! and once with the SHA3 extension.
+
+// The SHA3 intrinsics are called from methods that lack the feature and are inlined into entry
+// points that have it; after that the compiler inlines the intrinsics too.
+#![allow(inline_always_mismatching_target_features, unknown_lints)]
+
+use core::arch::aarch64::*;
+
+use super::{engine_from_kernels, method};
+use crate::kernels::keccak::{States, Words, permute};
+use crate::kernels::lanes::{Lanes, Q_INVERSE};
+use crate::kernels::poly::Poly;
+use crate::kernels::sampling::Permute;
+use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
+use crate::kernels::{ntt, pointwise, rounding, sampling, small};
+use crate::params::{ParameterSet, Q};
+
+cpufeatures::new!(cpu_has_sha3, "sha3");
+
+/// Proof of NEON, which this target has by definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Neon(());
+
+/// Proof that this CPU has NEON and the SHA3 extension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NeonSha3(());
+
+impl Neon {
+    pub(crate) fn detect() -> Option<Self> {
+        cfg!(target_feature = "neon").then_some(Neon(()))
+    }
+
+    #[inline(always)]
+    fn lane_token(self) -> Self {
+        self
+    }
+}
+
+impl NeonSha3 {
+    pub(crate) fn detect() -> Option<Self> {
+        (cfg!(target_feature = "neon") && cpu_has_sha3::get()).then_some(NeonSha3(()))
+    }
+
+    #[inline(always)]
+    fn lane_token(self) -> Neon {
+        Neon(())
+    }
+}
+
+engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
+engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
+
+/// Calls intrinsics; each use stands in a method of a type whose values prove the feature, or has
+/// the token at hand.
+macro_rules! neon {
+    ($expression:expr) => {
+        // SAFETY: a value of this type, or the token, exists only where the feature does.
+        unsafe { $expression }
+    };
+}
+
+/// The body of a permutation over `$words`.
+macro_rules! permute_entry {
+    ($engine:ty, $words:ident, $feature:literal) => {
+        impl Permute<2> for $engine {
+            #[inline]
+            fn permute(self, states: &mut States<2>) {
+                #[target_feature(enable = $feature)]
+                fn entry(states: &mut [[u64; 2]; 25]) {
+                    let mut words = [$words(vdupq_n_u64(0)); 25];
+                    for (word, row) in words.iter_mut().zip(states.iter()) {
+                        // SAFETY: `row` is 16 readable bytes.
+                        *word = $words(unsafe { vld1q_u64(row.as_ptr()) });
+                    }
+                    permute(&mut words);
+                    for (word, row) in words.iter().zip(states.iter_mut()) {
+                        // SAFETY: `row` is 16 writable bytes.
+                        unsafe { vst1q_u64(row.as_mut_ptr(), word.0) };
+                    }
+                }
+                // SAFETY: `self` proves the feature.
+                unsafe { entry(&mut states.0) }
+            }
+        }
+    };
+}
+permute_entry!(Neon, U64x2, "neon");
+permute_entry!(NeonSha3, U64x2Sha3, "neon,sha3");
+
+/// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
+#[derive(Clone, Copy)]
+pub(crate) struct I32x4(int32x4_t);
+
+/// For each mask of four lanes, the bytes of the lanes in it, in order.
+static KEPT_FIRST: [[u8; 16]; 16] = {
+    let mut table = [[0; 16]; 16];
+    let mut mask = 0;
+    while mask < 16 {
+        let (mut lane, mut place) = (0, 0);
+        while lane < 4 {
+            if mask >> lane & 1 == 1 {
+                let mut byte = 0;
+                while byte < 4 {
+                    table[mask][4 * place + byte] = (4 * lane + byte) as u8;
+                    byte += 1;
+                }
+                place += 1;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    table
+};
+
+impl Lanes for I32x4 {
+    type Token = Neon;
+    type Wide = (int64x2_t, int64x2_t);
+    const COUNT: usize = 4;
+
+    #[inline(always)]
+    fn splat(_: Neon, value: i32) -> Self {
+        neon!(I32x4(vdupq_n_s32(value)))
+    }
+    #[inline(always)]
+    fn load(_: Neon, from: &[i32]) -> Self {
+        let from = &from[..4];
+        // SAFETY: the token proves NEON; `from` is 16 readable bytes.
+        unsafe { I32x4(vld1q_s32(from.as_ptr())) }
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32]) {
+        let to = &mut to[..4];
+        // SAFETY: `self` proves NEON; `to` is 16 writable bytes.
+        unsafe { vst1q_s32(to.as_mut_ptr(), self.0) }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        neon!(I32x4(vaddq_s32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        neon!(I32x4(vsubq_s32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn mul_low(self, other: Self) -> Self {
+        neon!(I32x4(vmulq_s32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        neon!(I32x4(vandq_s32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        neon!(I32x4(vorrq_s32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: i32>(self) -> Self {
+        neon!(I32x4(vshrq_n_s32::<BITS>(self.0)))
+    }
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        neon!(I32x4(vreinterpretq_s32_u32(vcgtq_s32(self.0, other.0))))
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        neon!(I32x4(vabsq_s32(self.0)))
+    }
+    #[inline(always)]
+    fn any(self) -> bool {
+        neon!(vmaxvq_u32(vreinterpretq_u32_s32(self.0)) != 0)
+    }
+
+    #[inline(always)]
+    fn montgomery(self, other: Self) -> Self {
+        let constant_q_inverse = other.mul_low(neon!(I32x4(vdupq_n_s32(Q_INVERSE))));
+        self.montgomery_by(other, constant_q_inverse)
+    }
+    /// With p = self·constant and m = the multiplier of q, 2p ≡ 2mq modulo 2^33, so the difference
+    /// of the doubled high halves is exact and even. No saturation: |q|, |constant| < 2^31.
+    #[inline(always)]
+    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+        neon!({
+            let high = vqdmulhq_s32(self.0, constant.0);
+            let multiplier = vmulq_s32(self.0, constant_q_inverse.0);
+            let multiple = vqdmulhq_s32(multiplier, vdupq_n_s32(Q));
+            I32x4(vhsubq_s32(high, multiple))
+        })
+    }
+
+    #[inline(always)]
+    fn wide_zero(_: Neon) -> Self::Wide {
+        neon!((vdupq_n_s64(0), vdupq_n_s64(0)))
+    }
+    #[inline(always)]
+    fn wide_add((low, high): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        neon!((
+            vmlal_s32(low, vget_low_s32(a.0), vget_low_s32(b.0)),
+            vmlal_high_s32(high, a.0, b.0),
+        ))
+    }
+    #[inline(always)]
+    fn wide_sub((low, high): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        neon!((
+            vmlsl_s32(low, vget_low_s32(a.0), vget_low_s32(b.0)),
+            vmlsl_high_s32(high, a.0, b.0),
+        ))
+    }
+    #[inline(always)]
+    fn wide_reduce((low, high): Self::Wide) -> Self {
+        neon!({
+            let low_halves = vuzp1q_s32(vreinterpretq_s32_s64(low), vreinterpretq_s32_s64(high));
+            let multiplier = vmulq_s32(low_halves, vdupq_n_s32(Q_INVERSE));
+            let q = vdupq_n_s32(Q);
+            let low = vmlsl_s32(low, vget_low_s32(multiplier), vget_low_s32(q));
+            let high = vmlsl_high_s32(high, multiplier, q);
+            I32x4(vuzp2q_s32(
+                vreinterpretq_s32_s64(low),
+                vreinterpretq_s32_s64(high),
+            ))
+        })
+    }
+
+    #[inline(always)]
+    fn from_triples(_: Neon, from: &[u8]) -> Self {
+        const PLACES: [u8; 16] = [0, 1, 2, 255, 3, 4, 5, 255, 6, 7, 8, 255, 9, 10, 11, 255];
+        let mut bytes = [0; 16];
+        bytes[..12].copy_from_slice(&from[..12]);
+        // SAFETY: the token proves NEON; both arrays are 16 readable bytes.
+        unsafe {
+            let values = vqtbl1q_u8(vld1q_u8(bytes.as_ptr()), vld1q_u8(PLACES.as_ptr()));
+            I32x4(vandq_s32(
+                vreinterpretq_s32_u8(values),
+                vdupq_n_s32(0x7f_ffff),
+            ))
+        }
+    }
+    #[inline(always)]
+    fn from_halves(_: Neon, from: &[u8], at: usize) -> Self {
+        const SHIFTS: [i32; 4] = [0, -4, -8, -12];
+        let word = u32::from(from[at / 2]) | u32::from(from[at / 2 + 1]) << 8;
+        // SAFETY: the token proves NEON; the array is 16 readable bytes.
+        unsafe {
+            let halves = vshlq_u32(vdupq_n_u32(word), vld1q_s32(SHIFTS.as_ptr()));
+            I32x4(vreinterpretq_s32_u32(vandq_u32(halves, vdupq_n_u32(15))))
+        }
+    }
+    #[inline(always)]
+    fn from_bits<const BITS: u32>(_: Neon, from: &[u8], at: usize) -> Self {
+        // The four bytes from byte i·BITS/8 on, then the bits of that byte to drop.
+        const PLACES_18: [u8; 16] = [0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9];
+        const PLACES_20: [u8; 16] = [0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, 8, 7, 8, 9, 10];
+        const SHIFTS_18: [i32; 4] = [0, -2, -4, -6];
+        const SHIFTS_20: [i32; 4] = [0, -4, 0, -4];
+        let (places, shifts) = if BITS == 18 {
+            (&PLACES_18, &SHIFTS_18)
+        } else {
+            (&PLACES_20, &SHIFTS_20)
+        };
+        let start = at * BITS as usize / 8;
+        let from = &from[start..start + 16];
+        // SAFETY: the token proves NEON; all three are 16 readable bytes.
+        unsafe {
+            let words = vqtbl1q_u8(vld1q_u8(from.as_ptr()), vld1q_u8(places.as_ptr()));
+            let values = vshlq_u32(vreinterpretq_u32_u8(words), vld1q_s32(shifts.as_ptr()));
+            I32x4(vreinterpretq_s32_u32(vandq_u32(
+                values,
+                vdupq_n_u32((1 << BITS) - 1),
+            )))
+        }
+    }
+    #[inline(always)]
+    fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
+        const BITS: [u32; 4] = [1, 2, 4, 8];
+        let to = &mut to[..4];
+        // SAFETY: `self` proves NEON; all are 16 bytes; the mask is below 16, the table's length.
+        unsafe {
+            let bits = vandq_u32(vreinterpretq_u32_s32(keep.0), vld1q_u32(BITS.as_ptr()));
+            let mask = vaddvq_u32(bits) as usize;
+            let places = vld1q_u8(KEPT_FIRST[mask].as_ptr());
+            let packed = vqtbl1q_u8(vreinterpretq_u8_s32(self.0), places);
+            vst1q_s32(to.as_mut_ptr(), vreinterpretq_s32_u8(packed));
+            mask.count_ones() as usize
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(block: &mut [Self; 16]) {
+        neon!({
+            let [a, b, c, d] = [block[0].0, block[1].0, block[2].0, block[3].0];
+            let pairs = [
+                vreinterpretq_s64_s32(vtrn1q_s32(a, b)),
+                vreinterpretq_s64_s32(vtrn2q_s32(a, b)),
+                vreinterpretq_s64_s32(vtrn1q_s32(c, d)),
+                vreinterpretq_s64_s32(vtrn2q_s32(c, d)),
+            ];
+            block[0] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[0], pairs[2])));
+            block[1] = I32x4(vreinterpretq_s32_s64(vtrn1q_s64(pairs[1], pairs[3])));
+            block[2] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[0], pairs[2])));
+            block[3] = I32x4(vreinterpretq_s32_s64(vtrn2q_s64(pairs[1], pairs[3])));
+        })
+    }
+}
+
+/// 16 bytes. Made only from a [`Neon`] token or from other values of this type.
+#[derive(Clone, Copy)]
+pub(crate) struct U8x16(uint8x16_t);
+
+impl ByteLanes for U8x16 {
+    type Token = Neon;
+    const COUNT: usize = 16;
+    #[inline(always)]
+    fn zero(_: Neon) -> Self {
+        neon!(U8x16(vdupq_n_u8(0)))
+    }
+    #[inline(always)]
+    fn add(self, from: &[u8]) -> Self {
+        let from = &from[..16];
+        // SAFETY: `self` proves NEON; `from` is 16 readable bytes.
+        unsafe { U8x16(vaddq_u8(self.0, vld1q_u8(from.as_ptr()))) }
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [u8]) {
+        let to = &mut to[..16];
+        // SAFETY: `self` proves NEON; `to` is 16 writable bytes.
+        unsafe { vst1q_u8(to.as_mut_ptr(), self.0) }
+    }
+}
+
+/// One word of each of two Keccak states. Made only inside functions that have NEON.
+#[derive(Clone, Copy)]
+struct U64x2(uint64x2_t);
+
+impl Words for U64x2 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        neon!(U64x2(veorq_u64(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn xor_constant(self, constant: u64) -> Self {
+        neon!(U64x2(veorq_u64(self.0, vdupq_n_u64(constant))))
+    }
+    #[inline(always)]
+    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        neon!(U64x2(vsriq_n_u64::<RIGHT>(
+            vshlq_n_u64::<LEFT>(self.0),
+            self.0
+        )))
+    }
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        neon!(U64x2(veorq_u64(self.0, vbicq_u64(c.0, b.0))))
+    }
+}
+
+/// The same with the SHA3 extension. Made only inside functions that have it.
+#[derive(Clone, Copy)]
+struct U64x2Sha3(uint64x2_t);
+
+impl Words for U64x2Sha3 {
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        neon!(U64x2Sha3(veorq_u64(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn xor_constant(self, constant: u64) -> Self {
+        neon!(U64x2Sha3(veorq_u64(self.0, vdupq_n_u64(constant))))
+    }
+    #[inline(always)]
+    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
+        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, vdupq_n_u64(0))))
+    }
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        neon!(U64x2Sha3(vbcaxq_u64(self.0, c.0, b.0)))
+    }
+    #[inline(always)]
+    fn xor5(self, b: Self, c: Self, d: Self, e: Self) -> Self {
+        neon!(U64x2Sha3(veor3q_u64(
+            veor3q_u64(self.0, b.0, c.0),
+            d.0,
+            e.0
+        )))
+    }
+    #[inline(always)]
+    fn xor_rotated_once(self, other: Self) -> Self {
+        neon!(U64x2Sha3(vrax1q_u64(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn xor_then_rotate<const LEFT: i32, const RIGHT: i32>(self, other: Self) -> Self {
+        neon!(U64x2Sha3(vxarq_u64::<RIGHT>(self.0, other.0)))
+    }
+}
