@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.present import write_whole
+from mldsa_lab.present import View, load, write_whole
 
 
 def test_a_failed_write_keeps_the_earlier_file(tmp_path: Path) -> None:
@@ -46,3 +46,9 @@ def test_what_is_no_plain_file_is_written_to_not_replaced(tmp_path: Path) -> Non
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot write it: Is a directory"):
         write_whole(tmp_path, lambda path: path.write_text("rows"))
+
+
+def test_a_reference_in_none_of_the_records_is_refused() -> None:
+    record = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
+    with pytest.raises(LabError, match="unknown reference 'nosuch': this run measures mldsa-lanes"):
+        load([record], View("nosuch", "cpu", 0.95))

@@ -133,7 +133,7 @@ impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
     }
 }
 
-/// A public key with Â, NTT(t1·2^d) and tr cached: about 21, 37 and 65 KiB
+/// A public key with Â, NTT(t1·2^d) and tr cached: about 20, 36 and 64 KiB
 /// (1 KiB for each of the k·l + k polynomials). Made only by [`VerifyingKey::expand`], never read
 /// from bytes.
 #[derive(Clone)]
@@ -285,7 +285,7 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     }
 }
 
-/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 26, 45 and 75 KiB
+/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 26, 44 and 75 KiB
 /// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k). Made only by
 /// [`SigningKey::expand`], never read from bytes. Wiped when dropped.
 #[derive(Clone)]
@@ -356,9 +356,21 @@ macro_rules! signing_methods {
                 context: &[u8],
                 rng: &mut R,
             ) -> Result<Signature<P>, Error> {
+                self.sign_input_hedged(&Input::Pure { message, context }, rng)
+            }
+
+            /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged: `rnd` comes from `rng`.
+            ///
+            /// # Errors
+            /// As [`sign`](Self::sign), and [`Error::DigestLength`].
+            pub fn sign_input_hedged<R: TryCryptoRng>(
+                &self,
+                input: &Input<'_>,
+                rng: &mut R,
+            ) -> Result<Signature<P>, Error> {
                 let mut rnd = Secret([0; 32]);
                 rng.try_fill_bytes(rnd.as_mut()).map_err(|_| Error::Rng)?;
-                self.sign_input(&Input::Pure { message, context }, &rnd)
+                self.sign_input(input, &rnd)
             }
 
             /// The deterministic variant: `rnd` is 32 zero bytes.
@@ -373,7 +385,8 @@ macro_rules! signing_methods {
                 self.sign_input(&Input::Pure { message, context }, &[0; 32])
             }
 
-            /// Signs any [`Input`] with the given `rnd` (Algorithms 2, 4 and 7).
+            /// Signs any [`Input`] with the given `rnd` (Algorithms 2, 4 and 7). Whoever has a
+            /// random number generator uses [`sign_input_hedged`](Self::sign_input_hedged).
             ///
             /// # Errors
             /// [`Error::ContextTooLong`], [`Error::DigestLength`], [`Error::TooManyAttempts`].

@@ -264,3 +264,42 @@ fn altered_signatures() {
         }
     }
 }
+
+/// Hedged signing takes its `rnd` from the generator, for every kind of input and key, and passes
+/// the generator's failure on.
+#[test]
+fn hedged_signing_of_every_input() {
+    use common::TestRng;
+    use mldsa_lanes::{Error, Input, PreHash, mldsa44::SigningKey};
+
+    let key = SigningKey::from_seed(&[3; 32]);
+    let expanded = key.expand();
+    let (message, context) = (b"message".as_slice(), b"context".as_slice());
+    let hash = PreHash::Sha2_256;
+    let inputs = [
+        Input::Pure { message, context },
+        Input::PreHash {
+            hash,
+            message,
+            context,
+        },
+        Input::Digest {
+            hash,
+            digest: &[5; 32],
+            context,
+        },
+        Input::Mu(&[9; 64]),
+    ];
+    let rnd: [u8; 32] = core::array::from_fn(|i| i as u8 + 1);
+    for input in &inputs {
+        let given = key.sign_input(input, &rnd).unwrap();
+        assert_ne!(given, key.sign_input(input, &[0; 32]).unwrap());
+        let mut rng = TestRng::new(&rnd);
+        assert_eq!(key.sign_input_hedged(input, &mut rng).unwrap(), given);
+        assert_eq!(rng.left(), 0);
+        let mut rng = TestRng::new(&rnd);
+        assert_eq!(expanded.sign_input_hedged(input, &mut rng).unwrap(), given);
+        let mut short = TestRng::new(&rnd[1..]);
+        assert_eq!(key.sign_input_hedged(input, &mut short), Err(Error::Rng));
+    }
+}

@@ -15,12 +15,19 @@ from rich.console import Console
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.bench import DEFAULT_REFERENCE, run_bench
+from mldsa_lab.run.bench import run_bench
 from mldsa_lab.run.build import BuildError, Place, build, find_root
 from mldsa_lab.run.conformance import conform_entry
 from mldsa_lab.run.doctor import doctor as run_doctor
 from mldsa_lab.run.material import Sizes
-from mldsa_lab.run.options import DEFAULT, QUICK, Options, parse_operations, parse_seed
+from mldsa_lab.run.options import (
+    DEFAULT,
+    DEFAULT_REFERENCE,
+    QUICK,
+    Options,
+    parse_operations,
+    parse_seed,
+)
 from mldsa_lab.run.registry import read_registry
 from mldsa_lab.run.screen import Screen
 from mldsa_lab.sets import parse_set_names

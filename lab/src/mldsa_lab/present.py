@@ -16,6 +16,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.report.page import write_page
 from mldsa_lab.report.table import print_table
+from mldsa_lab.run.options import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.stats.summary import Summary, summarise
 
 
@@ -40,6 +41,9 @@ def load(paths: Sequence[Path], view: View) -> list[tuple[Record, Summary]]:
         except LabError as error:
             raise LabError(f"{path}: {error}") from None
         loaded.append((record, summary))
+    announced = [v for record, _ in loaded for worker in record.workers for v in worker.variants]
+    if view.reference != DEFAULT_REFERENCE:
+        known_reference(view.reference, announced)
     return loaded
 
 

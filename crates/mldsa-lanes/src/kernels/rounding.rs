@@ -72,8 +72,9 @@ pub(crate) fn power2round<V: Lanes>(token: V::Token, t: &mut Poly, t1: &mut Poly
     }
 }
 
-/// a becomes a + b, or a − b, centered; true if some |a| ≥ bound. The true value mod q is small
-/// (below 2^21), so that `reduce` gives it exactly.
+/// a becomes a + b, or a − b, centered; true if some |a| ≥ bound. Where the true value mod q is small
+/// (below 2^21), `reduce` gives it exactly; any other sum of |a| < q and |b| ≤ η comes out as some
+/// representative in (-q, q), which is all that key generation asks.
 #[inline(always)]
 pub(crate) fn combine<V: Lanes, const SUBTRACT: bool>(
     token: V::Token,

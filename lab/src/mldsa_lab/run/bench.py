@@ -26,7 +26,7 @@ from mldsa_lab.run.build import BuildError, Place, build, find_root
 from mldsa_lab.run.fleet import Fleet, Station
 from mldsa_lab.run.gate_material import Material, make_material
 from mldsa_lab.run.material import REFERENCE, Reference, Signed, choose, classical_inputs
-from mldsa_lab.run.options import Options, known_reference, select
+from mldsa_lab.run.options import DEFAULT_REFERENCE, Options, known_reference, select
 from mldsa_lab.run.registry import WorkerEntry, read_registry
 from mldsa_lab.run.rounds import Bench, Cell, Schedule, classical_cell, ml_dsa_cell, require_cells
 from mldsa_lab.run.screen import Screen
@@ -34,7 +34,6 @@ from mldsa_lab.run.worker import Limits
 from mldsa_lab.sets import PARAMETER_SETS
 
 RECORD_NAME = "record.jsonl"
-DEFAULT_REFERENCE = "mldsa-native"
 _PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
 
 

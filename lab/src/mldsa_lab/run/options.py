@@ -29,6 +29,9 @@ class Profile:
     rounds_max: int
 
 
+DEFAULT_REFERENCE = "mldsa-native"
+"""Ratios are to it unless an option says otherwise; a run without it has none."""
+
 QUICK = Profile("quick", 35.0, 5, 50)
 DEFAULT = Profile("default", 270.0, 10, 200)
 
