@@ -20,7 +20,7 @@
 #![no_std]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 
-#[cfg(test)]
+#[cfg(any(test, feature = "std"))]
 extern crate std;
 
 #[allow(unsafe_code)]
