@@ -25,6 +25,7 @@ extern crate std;
 
 #[allow(unsafe_code)]
 mod backend;
+mod declassify;
 mod error;
 mod kernels;
 mod keys;
@@ -33,6 +34,8 @@ mod scheme;
 mod trace;
 
 pub use backend::Backend;
+#[cfg(mldsa_ct)]
+pub use declassify::ct;
 pub use error::Error;
 pub use keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 pub use params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, ParameterSet};

@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(mldsa_ct)]
+pub(crate) mod memcheck;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;

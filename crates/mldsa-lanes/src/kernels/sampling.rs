@@ -3,6 +3,7 @@
 use super::keccak::{RATE_128, RATE_256, Shake256, States, copy_block, seeded};
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
+use crate::declassify::{Site, public};
 use crate::params::{N, ParameterSet, Q};
 
 /// A backend's permutation of `COUNT` states at once.
@@ -121,12 +122,14 @@ fn accept_bounded<P: ParameterSet, V: Lanes>(
     while filled + V::COUNT <= N && at + V::COUNT <= 2 * bytes.len() {
         let halves = V::from_halves(token, bytes, at);
         let (values, accepted) = from_half_byte::<P, V>(token, halves);
+        let accepted = public(Site::RefusedHalfBytes, accepted);
         filled += values.store_kept(accepted, &mut p.0[filled..]);
         at += V::COUNT;
     }
     while filled < N && at < 2 * bytes.len() {
         let half = i32::from_halves((), bytes, at);
         let (value, accepted) = from_half_byte::<P, i32>((), half);
+        let accepted = public(Site::RefusedHalfBytes, accepted);
         filled += value.store_kept(accepted, &mut p.0[filled..]);
         at += 1;
     }

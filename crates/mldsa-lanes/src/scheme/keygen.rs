@@ -1,6 +1,7 @@
 //! ML-DSA.KeyGen_internal (FIPS 204, Algorithm 6).
 
 use crate::backend::Engine;
+use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
 use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Secret, Zero};
@@ -18,7 +19,7 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
         .absorb(xi)
         .absorb(&[P::K as u8, P::L as u8])
         .finish();
-    let rho: [u8; 32] = reader.read();
+    let rho: [u8; 32] = public(Site::Rho, reader.read());
     let rho_prime = Secret(reader.read::<64>());
     let k = Secret(reader.read::<32>());
 
@@ -66,13 +67,21 @@ fn public_t<P: ParameterSet, E: Engine>(
         e.add_center(t, s2, i32::MAX);
         e.power2round(t, t1);
     }
+    public_slice(Site::PublicKey, t1.as_mut());
     t1
 }
 
 /// Whether every coefficient is in [-η, η].
 fn secrets_in_range<P: ParameterSet, E: Engine>(e: E, s: &[Poly]) -> bool {
     // No early end: which coefficient is out of range stays unknown.
-    s.iter().fold(true, |ok, p| ok & !e.exceeds(p, P::ETA + 1))
+    let ok = s.iter().fold(true, |ok, p| ok & !e.exceeds(p, P::ETA + 1));
+    public(Site::KeyImport, ok)
+}
+
+/// Whether two vectors of one length differ, without an early end.
+fn differ(a: &[Poly], b: &[Poly]) -> bool {
+    let pairs = a.iter().zip(b).flat_map(|(a, b)| a.0.iter().zip(&b.0));
+    pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) != 0
 }
 
 /// The public key that belongs to a private key read from bytes, after checking that the bytes
@@ -92,8 +101,7 @@ pub(crate) fn recover<P: ParameterSet, E: Engine>(
     }
     let mut t0 = Secret::<P::VecK>::zero();
     let t1 = public_t::<P, E>(e, &parts.rho, &s1, &s2, &mut t0);
-    // t0 is treated as public by FIPS 204, so an ordinary comparison serves.
-    if t0.as_ref() != stored_t0.as_ref() {
+    if public(Site::KeyImport, differ(t0.as_ref(), stored_t0.as_ref())) {
         return Err(Error::InvalidSigningKey(
             "t0 does not belong to rho, s1 and s2",
         ));

@@ -1,6 +1,7 @@
 //! ML-DSA.Sign_internal (FIPS 204, Algorithm 7).
 
 use crate::backend::Engine;
+use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
 use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
@@ -105,6 +106,7 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
             check(e, key, &mut work)
         };
         if accepted {
+            public_slice(Site::Hint, work.low.as_mut());
             return Ok(encode::signature::<P>(
                 &work.c_tilde[..P::C_TILDE_BYTES],
                 work.z.as_ref(),
@@ -141,6 +143,7 @@ fn commit<P: ParameterSet, E: Engine>(
     }
     packed.wipe();
     hash.finish().squeeze(&mut work.c_tilde[..P::C_TILDE_BYTES]);
+    public_slice(Site::Challenge, work.c_tilde.as_mut());
     in_ball::<P>(&work.c_tilde[..P::C_TILDE_BYTES], &mut work.c[0]);
     work.c_offsets.set(&work.c[0]);
 }
@@ -152,13 +155,15 @@ fn check<P: ParameterSet, E: Engine>(e: E, key: &Material<P>, work: &mut Workspa
     let product = &mut work.product[0];
     for (s2, low) in key.s2.as_ref().iter().zip(work.low.as_mut()) {
         e.small_product::<P>(&work.c_offsets, s2, product);
-        if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
+        let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
+        if public(Site::RejectedByR0, fails) {
             return false;
         }
     }
     for (s1, z) in key.s1.as_ref().iter().zip(work.z.as_mut()) {
         e.small_product::<P>(&work.c_offsets, s1, product);
-        if e.add_center(z, product, P::GAMMA1 - P::BETA) {
+        let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
+        if public(Site::RejectedByZ, fails) {
             return false;
         }
     }
@@ -169,14 +174,14 @@ fn check<P: ParameterSet, E: Engine>(e: E, key: &Material<P>, work: &mut Workspa
     for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
-        if e.center(product, P::GAMMA2) {
+        if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             return false;
         }
         // Both summands are below γ2, so the sum is centered as it is.
         e.add_center(low, product, i32::MAX);
         e.make_hint::<P>(low, w1);
         weight += low.0.iter().sum::<i32>();
-        if weight > P::OMEGA as i32 {
+        if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             return false;
         }
     }
@@ -195,7 +200,8 @@ fn check_all<P: ParameterSet, E: Engine, O: Observer>(
     let mut attempt = Attempt::new(kappa);
     for (i, (s1, z)) in key.s1.as_ref().iter().zip(work.z.as_mut()).enumerate() {
         e.small_product::<P>(&work.c_offsets, s1, product);
-        if e.add_center(z, product, P::GAMMA1 - P::BETA) {
+        let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
+        if public(Site::RejectedByZ, fails) {
             attempt.fail(Check::Z, i);
         }
     }
@@ -206,19 +212,20 @@ fn check_all<P: ParameterSet, E: Engine, O: Observer>(
     let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
     for (i, ((s2, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
         e.small_product::<P>(&work.c_offsets, s2, product);
-        if e.subtract_center(low, product, P::GAMMA2 - P::BETA) {
+        let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
+        if public(Site::RejectedByR0, fails) {
             attempt.fail(Check::R0, i);
         }
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
-        if e.center(product, P::GAMMA2) {
+        if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             attempt.fail(Check::Ct0, i);
         }
         let mut hint = Secret([Poly::zero()]);
         make_hint_any::<P>(low, product, w1, &mut hint[0]);
         *low = hint[0];
         weight += low.0.iter().sum::<i32>();
-        if weight > P::OMEGA as i32 {
+        if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             attempt.fail(Check::Hint, i);
         }
     }
