@@ -33,7 +33,9 @@ mod params;
 mod scheme;
 mod trace;
 
-pub use backend::Backend;
+#[cfg(feature = "std")]
+pub use backend::EnvironmentError;
+pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
 pub use error::Error;

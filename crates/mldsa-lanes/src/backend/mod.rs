@@ -6,13 +6,21 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(feature = "std")]
+mod environment;
 #[cfg(mldsa_ct)]
 pub(crate) mod memcheck;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+mod select;
 #[cfg(test)]
 mod tests;
+
+#[cfg(feature = "std")]
+pub use environment::EnvironmentError;
+pub(crate) use select::Kind;
+pub use select::{Backend, Feature};
 
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{Offsets, SmallPoly};
@@ -120,70 +128,6 @@ macro_rules! engine_from_kernels {
     };
 }
 use {engine_from_kernels, method};
-
-/// Which compiled kernels a key uses. `detect` is the default of every constructor; the others
-/// are for tests and measurements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backend(Kind);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Portable(portable::Portable),
-    #[cfg(target_arch = "x86_64")]
-    Avx2(avx2::Avx2),
-    #[cfg(target_arch = "aarch64")]
-    Neon(neon::Neon),
-    #[cfg(target_arch = "aarch64")]
-    NeonSha3(neon::NeonSha3),
-}
-
-impl Backend {
-    /// Plain Rust, on every CPU.
-    pub fn portable() -> Self {
-        Backend(Kind::Portable(portable::Portable))
-    }
-
-    /// The fastest backend of this CPU.
-    pub fn detect() -> Self {
-        Self::available().last().unwrap_or(Self::portable())
-    }
-
-    /// The backends that this CPU can run, slowest first.
-    pub fn available() -> impl Iterator<Item = Self> {
-        #[cfg(target_arch = "x86_64")]
-        let fast = [avx2::Avx2::detect().map(Kind::Avx2)];
-        #[cfg(target_arch = "aarch64")]
-        let fast = [
-            neon::Neon::detect().map(Kind::Neon),
-            neon::NeonSha3::detect().map(Kind::NeonSha3),
-        ];
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let fast = [];
-        core::iter::once(Self::portable()).chain(fast.into_iter().flatten().map(Backend))
-    }
-
-    /// The backend of that name, if this CPU can run it.
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::available().find(|backend| backend.name() == name)
-    }
-
-    /// `portable`; `avx2`; `neon` or `neon-sha3`.
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            Kind::Portable(_) => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2(_) => "avx2",
-            #[cfg(target_arch = "aarch64")]
-            Kind::Neon(_) => "neon",
-            #[cfg(target_arch = "aarch64")]
-            Kind::NeonSha3(_) => "neon-sha3",
-        }
-    }
-
-    pub(crate) fn kind(self) -> Kind {
-        self.0
-    }
-}
 
 /// Evaluates `$body` with `$engine` bound to the backend's engine: one copy of the scheme each.
 macro_rules! with_engine {
