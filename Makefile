@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench test test-rust test-backends test-workers test-go test-lab lint setup vectors mutants clean
+.PHONY: help bench test test-rust test-backends test-workers test-go test-lab lint setup vectors mutants ct clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -66,6 +66,9 @@ $(ACVP): lab/requirements.lock scripts/extract_acvp.py
 
 mutants: vectors ## one-token mutants of the library: every one must be caught
 	$(PYTHON) scripts/mutants.py
+
+ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
+	@sh scripts/ct.sh
 
 clean: ## remove what the commands made, records in out/ excepted
 	rm -rf target .venv

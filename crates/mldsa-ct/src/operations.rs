@@ -1,0 +1,133 @@
+//! The operations, each from inputs whose secrets are marked.
+
+use mldsa_lanes::{Backend, Error, ExpandedSigningKey, ParameterSet, Signature, SigningKey, ct};
+
+use crate::cases::Case;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Operation {
+    Keygen,
+    Import,
+    ImportRefused,
+    Sign,
+    SignExpanded,
+    SignBounded,
+    SignTraced,
+}
+
+impl Operation {
+    pub const ALL: [Operation; 7] = [
+        Operation::Keygen,
+        Operation::Import,
+        Operation::ImportRefused,
+        Operation::Sign,
+        Operation::SignExpanded,
+        Operation::SignBounded,
+        Operation::SignTraced,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Keygen => "key generation",
+            Operation::Import => "key import",
+            Operation::ImportRefused => "key import, refused",
+            Operation::Sign => "sign, compact key",
+            Operation::SignExpanded => "sign, expanded key",
+            Operation::SignBounded => "sign, too few attempts",
+            Operation::SignTraced => "sign, traced",
+        }
+    }
+
+    /// Carries the operation out on one case. Panics if its result is wrong, which would mean that
+    /// something else has been checked than what users call.
+    pub fn run<P: ParameterSet>(self, backend: Backend, case: &Case) {
+        match self {
+            Operation::Keygen => {
+                let key = generate::<P>(backend, case);
+                let mut sk = key.expanded_bytes().as_ref().to_vec();
+                ct::publish(&mut sk);
+                assert!(sk == case.sk, "{}: a wrong key", P::NAME);
+            }
+            Operation::Import => {
+                import::<P>(backend, &case.sk).expect("a valid key");
+            }
+            Operation::ImportRefused => refused_imports::<P>(backend, case),
+            Operation::Sign => {
+                let key = import::<P>(backend, &case.sk).expect("a valid key");
+                signed(case, key.sign_input(&case.input(), &secret_rnd()));
+            }
+            Operation::SignExpanded => {
+                signed(
+                    case,
+                    expanded::<P>(backend, case).sign_input(&case.input(), &secret_rnd()),
+                );
+            }
+            Operation::SignBounded => {
+                let allowed = case.ends.len() as u32 - 1;
+                let result = expanded::<P>(backend, case).sign_bounded(
+                    &case.input(),
+                    &secret_rnd(),
+                    allowed,
+                );
+                assert!(result == Err(Error::TooManyAttempts { allowed }));
+            }
+            Operation::SignTraced => {
+                let mut attempts = 0;
+                let key = expanded::<P>(backend, case);
+                let count = |_| attempts += 1;
+                signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
+                assert!(attempts == case.ends.len());
+            }
+        }
+    }
+}
+
+/// A key generated from a secret ξ.
+pub fn generate<P: ParameterSet>(backend: Backend, case: &Case) -> SigningKey<P> {
+    let mut xi = case.xi;
+    ct::secret(&mut xi);
+    SigningKey::from_seed_on(backend, &xi)
+}
+
+/// `sk` read with K, s1, s2 and t0 secret; rho and tr are the public key and its hash.
+fn import<P: ParameterSet>(backend: Backend, sk: &[u8]) -> Result<SigningKey<P>, Error> {
+    let mut sk = sk.to_vec();
+    ct::secret(&mut sk[32..64]);
+    ct::secret(&mut sk[128..]);
+    SigningKey::from_expanded_bytes_on(backend, &sk)
+}
+
+fn expanded<P: ParameterSet>(backend: Backend, case: &Case) -> ExpandedSigningKey<P> {
+    import::<P>(backend, &case.sk)
+        .expect("a valid key")
+        .expand()
+}
+
+/// rnd = 0, as in the known answers, but secret.
+fn secret_rnd() -> [u8; 32] {
+    let mut rnd = [0; 32];
+    ct::secret(&mut rnd);
+    rnd
+}
+
+fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
+    let mut bytes = result.expect("within 821 attempts").as_ref().to_vec();
+    // z is public in the caller's hands; nothing before needs it to be.
+    ct::publish(&mut bytes);
+    assert!(case.is_answer(&bytes), "{}: a wrong signature", P::NAME);
+}
+
+/// A coefficient of s1 out of range, another t0, another tr.
+fn refused_imports<P: ParameterSet>(backend: Backend, case: &Case) {
+    let last = case.sk.len() - 1;
+    for (at, flip) in [(128, 0xff), (last, 1), (64, 1)] {
+        let mut sk = case.sk.clone();
+        sk[at] ^= flip;
+        let refused = import::<P>(backend, &sk);
+        assert!(
+            matches!(refused, Err(Error::InvalidSigningKey(_))),
+            "{}: a wrong key passes, byte {at}",
+            P::NAME
+        );
+    }
+}
