@@ -6,8 +6,8 @@ use rand_core::TryCryptoRng;
 
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
-use crate::kernels::keccak::h;
 use crate::kernels::poly::{Secret, Zero};
+use crate::kernels::sponge::h;
 use crate::params::{MAX_ATTEMPTS, ParameterSet};
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::message::Input;
@@ -87,7 +87,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// tr = H(pk), 64 bytes: what [`MuHasher`](crate::MuHasher) starts from.
     pub fn tr(&self) -> [u8; 64] {
-        h(&[self.pk.as_ref()])
+        h(self.backend.permutation(), &[self.pk.as_ref()])
     }
 
     /// Caches Â, NTT(t1·2^d) and tr.
@@ -166,7 +166,7 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// # Errors
     /// As [`VerifyingKey::verify_input`].
     pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        let mu = input.mu(&self.material.tr)?;
+        let mu = input.mu(self.backend.permutation(), &self.material.tr)?;
         with_engine!(self.backend, e => verify::verify(e, &self.material, &mu, &signature.0))
     }
 }
@@ -319,7 +319,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         max_attempts: u32,
         mut observer: O,
     ) -> Result<Signature<P>, Error> {
-        let mu = input.mu(&self.material.tr)?;
+        let mu = input.mu(self.backend.permutation(), &self.material.tr)?;
         with_engine!(self.backend, e =>
             sign::sign(e, &self.material, &mu, rnd, max_attempts, &mut observer))
         .map(Signature)

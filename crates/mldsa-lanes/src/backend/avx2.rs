@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::{engine_from_kernels, method};
-use crate::kernels::keccak::{States, Words, permute};
+use crate::kernels::keccak::{Permutation, States, Words, permute, permute_beside};
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
@@ -11,10 +11,10 @@ use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::{ParameterSet, Q};
 
-// Every CPU with AVX2 has POPCNT; asking for both makes the entry points sound by themselves.
-cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt");
+// Every CPU with AVX2 has the others; asking for all makes the entry points sound by themselves.
+cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt", "bmi1", "bmi2");
 
-/// Proof that this CPU has AVX2.
+/// Proof that this CPU has AVX2, POPCNT, BMI1 and BMI2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2(());
 
@@ -36,19 +36,54 @@ impl Permute<4> for Avx2 {
     fn permute(self, states: &mut States<4>) {
         #[target_feature(enable = "avx2")]
         fn entry(states: &mut [[u64; 4]; 25]) {
-            let mut words = [U64x4(_mm256_setzero_si256()); 25];
-            for (word, row) in words.iter_mut().zip(states.iter()) {
-                // SAFETY: `row` is 32 readable bytes; the load needs no alignment.
-                *word = U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
-            }
+            let mut words = load_states(states);
             permute(&mut words);
-            for (word, row) in words.iter().zip(states.iter_mut()) {
-                // SAFETY: `row` is 32 writable bytes; the store needs no alignment.
-                unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
-            }
+            store_states(&words, states);
         }
         // SAFETY: `self` proves AVX2.
         unsafe { entry(&mut states.0) }
+    }
+
+    #[inline]
+    fn permutation(self) -> Permutation {
+        #[target_feature(enable = "bmi1,bmi2")]
+        fn entry(state: &mut [u64; 25]) {
+            permute(state);
+        }
+        // SAFETY: whoever gets this pointer got it from a token, which proves BMI1 and BMI2.
+        |state| unsafe { entry(state) }
+    }
+
+    #[inline]
+    fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn entry(states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
+            let mut words = load_states(states);
+            permute_beside(&mut words, one);
+            store_states(&words, states);
+        }
+        // SAFETY: `self` proves AVX2, BMI1 and BMI2.
+        unsafe { entry(&mut states.0, one) }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_states(states: &[[u64; 4]; 25]) -> [U64x4; 25] {
+    let mut words = [U64x4(_mm256_setzero_si256()); 25];
+    for (word, row) in words.iter_mut().zip(states) {
+        // SAFETY: `row` is 32 readable bytes; the load needs no alignment.
+        *word = U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
+    }
+    words
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn store_states(words: &[U64x4; 25], states: &mut [[u64; 4]; 25]) {
+    for (word, row) in words.iter().zip(states) {
+        // SAFETY: `row` is 32 writable bytes; the store needs no alignment.
+        unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
     }
 }
 

@@ -22,16 +22,30 @@ pub use environment::EnvironmentError;
 pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
+use crate::kernels::keccak::{Permutation, StateGroup};
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{Offsets, SmallPoly};
+use crate::kernels::sponge::Shadow;
 use crate::params::ParameterSet;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
 pub(crate) trait Engine: Copy {
     /// Keccak states side by side: `mask` wastes nothing when asked for a multiple.
     const STATES: usize;
+    /// `STATES` of them.
+    type States: StateGroup;
+    /// The permutation of one state.
+    fn permutation(self) -> Permutation;
+    /// The permutation of a group.
+    fn permute(self, states: &mut Self::States);
     /// [`crate::kernels::sampling::uniform`].
-    fn uniform(self, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]);
+    fn uniform(
+        self,
+        rho: &[u8; 32],
+        nonces: &[u16],
+        out: &mut [Poly],
+        shadow: Option<&mut Shadow<'_>>,
+    );
     /// [`crate::kernels::sampling::bounded`].
     fn bounded<P: ParameterSet>(self, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
     /// [`crate::kernels::sampling::mask`].
@@ -90,8 +104,17 @@ macro_rules! engine_from_kernels {
     ($engine:ty, lanes $lanes:ty, bytes $bytes:ty, states $count:literal, $feature:meta) => {
         impl crate::backend::Engine for $engine {
             const STATES: usize = $count;
-            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) -> ()
-                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out) }
+            type States = crate::kernels::keccak::States<$count>;
+            #[inline]
+            fn permutation(self) -> crate::kernels::keccak::Permutation {
+                sampling::Permute::<$count>::permutation(self)
+            }
+            #[inline]
+            fn permute(self, states: &mut Self::States) {
+                sampling::Permute::<$count>::permute(self, states)
+            }
+            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut crate::kernels::sponge::Shadow<'_>>) -> ()
+                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
             method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
             method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()

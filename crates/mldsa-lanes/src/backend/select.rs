@@ -6,7 +6,8 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use super::avx2;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-use super::portable;
+use super::{Engine, portable, with_engine};
+use crate::kernels::keccak::Permutation;
 
 /// Which compiled kernels a key uses. [`Backend::detect`] is the default of every constructor; the
 /// others are for tests and measurements.
@@ -136,6 +137,11 @@ impl Backend {
             #[cfg(target_arch = "aarch64")]
             Kind::NeonSha3(_) => "neon-sha3",
         }
+    }
+
+    /// The permutation of one Keccak state in this backend.
+    pub(crate) fn permutation(self) -> Permutation {
+        with_engine!(self, e => e.permutation())
     }
 
     pub(crate) fn kind(self) -> Kind {

@@ -5,17 +5,18 @@ use std::vec::Vec;
 
 use super::Engine;
 use super::portable::Portable;
-use crate::kernels::keccak::{Shake128, Shake256};
+use crate::kernels::keccak::{StateGroup, permute_one};
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
+use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
 
 /// A stream of test values from SHAKE128.
-struct Values(crate::kernels::keccak::Reader<168, 0x1f>);
+struct Values(Reader<168, 0x1f>);
 
 impl Values {
     fn new(label: &str) -> Self {
-        Values(Shake128::new().absorb(label.as_bytes()).finish())
+        Values(Shake128::new(permute_one).absorb(label.as_bytes()).finish())
     }
 
     /// A polynomial with coefficients in [low, high]: one in four at an end of the range.
@@ -208,7 +209,7 @@ fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
             values.poly(-P::ETA, P::ETA)
         };
         let mut c = Poly([0; N]);
-        crate::kernels::sampling::in_ball::<P>(&[round; 64], &mut c);
+        crate::kernels::sampling::in_ball::<P>(permute_one, &[round; 64], &mut c);
         let mut offsets = Offsets::zero();
         offsets.set(&c);
         let mut small = SmallPoly::zero();
@@ -227,7 +228,7 @@ fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
         for count in (1..=17).chain([56]) {
             agree!(e, "uniform", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
-                e.uniform(&[seed; 32], &nonces[..count], &mut out);
+                e.uniform(&[seed; 32], &nonces[..count], &mut out, None);
                 out
             });
             agree!(e, "bounded", |e| {
@@ -245,7 +246,70 @@ fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
     }
 }
 
+fn permutations_agree<E: Engine>(e: E) {
+    let mut values = Values::new("permutations");
+    let mut word = || u64::from_le_bytes(values.0.read());
+    assert_eq!(E::STATES, E::States::COUNT);
+    for _ in 0..ROUNDS {
+        let mut states = E::States::zero();
+        for i in 0..25 {
+            states.row_mut(i).fill_with(&mut word);
+        }
+        let mut lanes: Vec<[u64; 25]> = (0..E::STATES)
+            .map(|lane| core::array::from_fn(|i| states.row(i)[lane]))
+            .collect();
+        e.permute(&mut states);
+        for (lane, one) in lanes.iter_mut().enumerate() {
+            permute_one(one);
+            assert!((0..25).all(|i| states.row(i)[lane] == one[i]));
+            let mut ours = *one;
+            e.permutation()(&mut ours);
+            permute_one(one);
+            assert_eq!(ours, *one);
+        }
+    }
+}
+
+/// A string hashed beside ExpandA, growing as it goes: the digest and Â come out as if alone.
+fn shadows_agree<E: Engine>(e: E) {
+    let text: Vec<u8> = (0..2600).map(|i| (i * 7) as u8).collect();
+    let nonces: [u16; 8] = core::array::from_fn(|i| i as u16 + 3);
+    for length in [0, 1, 135, 136, 137, 271, 272, 273, 1312, 1952, 2592] {
+        for calls in [0, 1, 2, 9] {
+            for complete in [false, true] {
+                let text = &text[..length];
+                let mut hash = ShadowHash::new(e.permutation());
+                for call in 1..=calls {
+                    let known = if complete {
+                        length
+                    } else {
+                        length * call / calls
+                    };
+                    let mut shadow = Shadow {
+                        hash: &mut hash,
+                        known: &text[..known],
+                        complete,
+                    };
+                    let mut beside = std::vec![Poly([0; N]); 8];
+                    let mut alone = beside.clone();
+                    e.uniform(&[call as u8; 32], &nonces, &mut beside, Some(&mut shadow));
+                    e.uniform(&[call as u8; 32], &nonces, &mut alone, None);
+                    assert_eq!(beside, alone);
+                }
+                let digest = hash.finish::<64>(text);
+                assert_eq!(
+                    digest,
+                    h::<64>(permute_one, &[text]),
+                    "{length} {calls} {complete}"
+                );
+            }
+        }
+    }
+}
+
 fn all<E: Engine>(e: E) {
+    permutations_agree(e);
+    shadows_agree(e);
     transforms_multiply(e);
     arithmetic_agrees(e);
     rounding_agrees::<MlDsa44, E>(e);
@@ -307,7 +371,7 @@ fn sponges_agree_with_sha3() {
         let mut ours = [0; 500];
         let mut theirs = [0; 500];
         // In pieces, so that every alignment of the buffer is met.
-        let mut sponge = Shake256::new();
+        let mut sponge = Shake256::new(permute_one);
         for piece in message.chunks(13) {
             sponge.update(piece);
         }
@@ -317,13 +381,16 @@ fn sponges_agree_with_sha3() {
             .finalize_xof()
             .read(&mut theirs);
         assert_eq!(ours, theirs, "SHAKE256 of {length} bytes");
-        Shake128::new().absorb(&message).finish().squeeze(&mut ours);
+        Shake128::new(permute_one)
+            .absorb(&message)
+            .finish()
+            .squeeze(&mut ours);
         shake::Shake128::default()
             .chain(&message)
             .finalize_xof()
             .read(&mut theirs);
         assert_eq!(ours, theirs, "SHAKE128 of {length} bytes");
-        let digest: [u8; 64] = crate::kernels::keccak::Sponge::<72, 6>::new()
+        let digest: [u8; 64] = Sponge::<72, 6>::new(permute_one)
             .absorb(&message)
             .finish()
             .read();

@@ -1,5 +1,4 @@
-//! Keccak-f[1600] over any number of states side by side, and the SHAKE and SHA-3 sponges
-//! (FIPS 202) for one state.
+//! Keccak-f[1600] (FIPS 202) over any number of states side by side.
 
 use super::poly::Wipe;
 
@@ -68,111 +67,158 @@ const ROUND_CONSTANTS: [u64; 24] = {
     constants
 };
 
-/// The permutation. Word (x, y) of the state is `a[x + 5 * y]`.
+/// The permutation. Word (x, y) of the state is `a[x + 5 * y]`. Two rounds a step, so that the
+/// state changes places in memory without being copied back.
 #[inline(always)]
 pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
     let mut s = *a;
-    for constant in ROUND_CONSTANTS {
-        s = round(s, constant);
+    for [even, odd] in ROUND_PAIRS {
+        let t = round(&s, even);
+        s = round(&t, odd);
     }
     *a = s;
 }
 
-/// θ, ρ, π, χ, ι. The word that lands at (X, Y) comes from (X + 3Y mod 5, X); the rotation is
-/// FIPS 202, Table 2, at its source.
+/// [`permute`] of `a` and of `one`. The two have nothing to do with each other: their instructions
+/// alternate plane by plane, close enough for a core to run one on its vector units and the other
+/// on its integer units at the same time.
 #[inline(always)]
-fn round<W: Words>(a: [W; 25], constant: u64) -> [W; 25] {
+pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
+    let (mut s, mut t) = (*a, *one);
+    for [even, odd] in ROUND_PAIRS {
+        let (s_odd, t_odd) = round_beside(&s, &t, even);
+        (s, t) = round_beside(&s_odd, &t_odd, odd);
+    }
+    (*a, *one) = (s, t);
+}
+
+/// The round constants, two by two.
+const ROUND_PAIRS: [[u64; 2]; 12] = {
+    let mut pairs = [[0; 2]; 12];
+    let mut round = 0;
+    while round < 24 {
+        pairs[round / 2][round % 2] = ROUND_CONSTANTS[round];
+        round += 1;
+    }
+    pairs
+};
+
+#[inline(always)]
+fn round<W: Words>(a: &[W; 25], constant: u64) -> [W; 25] {
+    let d = theta(a);
+    join([
+        plane0(a, &d, constant),
+        plane1(a, &d),
+        plane2(a, &d),
+        plane3(a, &d),
+        plane4(a, &d),
+    ])
+}
+
+#[inline(always)]
+fn round_beside<W: Words>(a: &[W; 25], b: &[u64; 25], constant: u64) -> ([W; 25], [u64; 25]) {
+    let (d, e) = (theta(a), theta(b));
+    let (a0, b0) = (plane0(a, &d, constant), plane0(b, &e, constant));
+    let (a1, b1) = (plane1(a, &d), plane1(b, &e));
+    let (a2, b2) = (plane2(a, &d), plane2(b, &e));
+    let (a3, b3) = (plane3(a, &d), plane3(b, &e));
+    let (a4, b4) = (plane4(a, &d), plane4(b, &e));
+    (join([a0, a1, a2, a3, a4]), join([b0, b1, b2, b3, b4]))
+}
+
+/// θ: what is added to the words of each column.
+#[inline(always)]
+fn theta<W: Words>(a: &[W; 25]) -> [W; 5] {
     let c0 = a[0].xor5(a[5], a[10], a[15], a[20]);
     let c1 = a[1].xor5(a[6], a[11], a[16], a[21]);
     let c2 = a[2].xor5(a[7], a[12], a[17], a[22]);
     let c3 = a[3].xor5(a[8], a[13], a[18], a[23]);
     let c4 = a[4].xor5(a[9], a[14], a[19], a[24]);
-    let d = [
+    [
         c4.xor_rotated_once(c1),
         c0.xor_rotated_once(c2),
         c1.xor_rotated_once(c3),
         c2.xor_rotated_once(c4),
         c3.xor_rotated_once(c0),
-    ];
-    macro_rules! rho {
-        ($from:literal, $left:literal) => {
-            a[$from].xor_then_rotate::<$left, { 64 - $left }>(d[$from % 5])
-        };
-    }
-    macro_rules! plane {
-        ($b0:expr, $b1:expr, $b2:expr, $b3:expr, $b4:expr) => {{
-            let (b0, b1, b2, b3, b4) = ($b0, $b1, $b2, $b3, $b4);
-            [
-                b0.chi(b1, b2),
-                b1.chi(b2, b3),
-                b2.chi(b3, b4),
-                b3.chi(b4, b0),
-                b4.chi(b0, b1),
-            ]
-        }};
-    }
-    let y0 = plane!(
-        a[0].xor(d[0]),
-        rho!(6, 44),
-        rho!(12, 43),
-        rho!(18, 21),
-        rho!(24, 14)
-    );
-    let y1 = plane!(
-        rho!(3, 28),
-        rho!(9, 20),
-        rho!(10, 3),
-        rho!(16, 45),
-        rho!(22, 61)
-    );
-    let y2 = plane!(
-        rho!(1, 1),
-        rho!(7, 6),
-        rho!(13, 25),
-        rho!(19, 8),
-        rho!(20, 18)
-    );
-    let y3 = plane!(
-        rho!(4, 27),
-        rho!(5, 36),
-        rho!(11, 10),
-        rho!(17, 15),
-        rho!(23, 56)
-    );
-    let y4 = plane!(
-        rho!(2, 62),
-        rho!(8, 55),
-        rho!(14, 39),
-        rho!(15, 41),
-        rho!(21, 2)
-    );
-    [
-        y0[0].xor_constant(constant),
-        y0[1],
-        y0[2],
-        y0[3],
-        y0[4],
-        y1[0],
-        y1[1],
-        y1[2],
-        y1[3],
-        y1[4],
-        y2[0],
-        y2[1],
-        y2[2],
-        y2[3],
-        y2[4],
-        y3[0],
-        y3[1],
-        y3[2],
-        y3[3],
-        y3[4],
-        y4[0],
-        y4[1],
-        y4[2],
-        y4[3],
-        y4[4],
     ]
+}
+
+/// θ's addition, ρ and π for the words that land in one plane, then χ. The word that lands at (X, Y) comes
+/// from (X + 3Y mod 5, X); the rotation is FIPS 202, Table 2, at its source.
+macro_rules! plane {
+    ($name:ident: $($from:literal rotated $left:literal),*) => {
+        #[inline(always)]
+        fn $name<W: Words>(a: &[W; 25], d: &[W; 5]) -> [W; 5] {
+            chi([$(a[$from].xor_then_rotate::<$left, { 64 - $left }>(d[$from % 5])),*])
+        }
+    };
+}
+plane!(plane1: 3 rotated 28, 9 rotated 20, 10 rotated 3, 16 rotated 45, 22 rotated 61);
+plane!(plane2: 1 rotated 1, 7 rotated 6, 13 rotated 25, 19 rotated 8, 20 rotated 18);
+plane!(plane3: 4 rotated 27, 5 rotated 36, 11 rotated 10, 17 rotated 15, 23 rotated 56);
+plane!(plane4: 2 rotated 62, 8 rotated 55, 14 rotated 39, 15 rotated 41, 21 rotated 2);
+
+/// The plane whose first word is not rotated and takes ι.
+#[inline(always)]
+fn plane0<W: Words>(a: &[W; 25], d: &[W; 5], constant: u64) -> [W; 5] {
+    let mut plane = chi([
+        a[0].xor(d[0]),
+        a[6].xor_then_rotate::<44, 20>(d[1]),
+        a[12].xor_then_rotate::<43, 21>(d[2]),
+        a[18].xor_then_rotate::<21, 43>(d[3]),
+        a[24].xor_then_rotate::<14, 50>(d[4]),
+    ]);
+    plane[0] = plane[0].xor_constant(constant);
+    plane
+}
+
+#[inline(always)]
+fn chi<W: Words>([b0, b1, b2, b3, b4]: [W; 5]) -> [W; 5] {
+    [
+        b0.chi(b1, b2),
+        b1.chi(b2, b3),
+        b2.chi(b3, b4),
+        b3.chi(b4, b0),
+        b4.chi(b0, b1),
+    ]
+}
+
+/// Five planes as a state.
+#[inline(always)]
+fn join<W: Words>([a, b, c, d, e]: [[W; 5]; 5]) -> [W; 25] {
+    [
+        a[0], a[1], a[2], a[3], a[4], b[0], b[1], b[2], b[3], b[4], c[0], c[1], c[2], c[3], c[4],
+        d[0], d[1], d[2], d[3], d[4], e[0], e[1], e[2], e[3], e[4],
+    ]
+}
+
+/// A backend's permutation of one state.
+pub(crate) type Permutation = fn(&mut [u64; 25]);
+
+/// Several Keccak states side by side, seen by the schemes.
+pub(crate) trait StateGroup {
+    /// How many.
+    const COUNT: usize;
+    fn zero() -> Self;
+    /// Word `word` of every state.
+    fn row(&self, word: usize) -> &[u64];
+    /// The same, to write.
+    fn row_mut(&mut self, word: usize) -> &mut [u64];
+}
+
+impl<const COUNT: usize> StateGroup for States<COUNT> {
+    const COUNT: usize = COUNT;
+    fn zero() -> Self {
+        States([[0; COUNT]; 25])
+    }
+    #[inline(always)]
+    fn row(&self, word: usize) -> &[u64] {
+        &self.0[word]
+    }
+    #[inline(always)]
+    fn row_mut(&mut self, word: usize) -> &mut [u64] {
+        &mut self.0[word]
+    }
 }
 
 /// `COUNT` states side by side: word `i` of state `j` at `.0[i][j]`.
@@ -192,108 +238,10 @@ pub(crate) const RATE_128: usize = 168;
 /// SHAKE256's rate in bytes.
 pub(crate) const RATE_256: usize = 136;
 
-/// A sponge on one state. `RATE` in bytes; `SUFFIX` is the domain separation with the first
-/// padding bit: 0x1f for SHAKE, 0x06 for SHA-3. Wiped when dropped.
-#[derive(Clone)]
-pub(crate) struct Sponge<const RATE: usize, const SUFFIX: u8> {
-    state: [u64; 25],
-    /// Bytes absorbed into, or squeezed out of, the current block.
-    position: usize,
-}
-
-pub(crate) type Shake256 = Sponge<RATE_256, 0x1f>;
-pub(crate) type Shake128 = Sponge<RATE_128, 0x1f>;
-
-impl<const RATE: usize, const SUFFIX: u8> Sponge<RATE, SUFFIX> {
-    pub(crate) fn new() -> Self {
-        Sponge {
-            state: [0; 25],
-            position: 0,
-        }
-    }
-
-    pub(crate) fn absorb(mut self, data: &[u8]) -> Self {
-        self.update(data);
-        self
-    }
-
-    pub(crate) fn update(&mut self, mut data: &[u8]) {
-        while !data.is_empty() {
-            if self.position == RATE {
-                permute_one(&mut self.state);
-                self.position = 0;
-            }
-            if self.position.is_multiple_of(8) && data.len() >= 8 {
-                let (word, rest) = data.split_at(8);
-                let mut bytes = [0; 8];
-                bytes.copy_from_slice(word);
-                self.state[self.position / 8] ^= u64::from_le_bytes(bytes);
-                self.position += 8;
-                data = rest;
-            } else {
-                self.state[self.position / 8] ^= u64::from(data[0]) << (8 * (self.position % 8));
-                self.position += 1;
-                data = &data[1..];
-            }
-        }
-    }
-
-    /// Pads; what follows is output.
-    pub(crate) fn finish(mut self) -> Reader<RATE, SUFFIX> {
-        if self.position == RATE {
-            permute_one(&mut self.state);
-            self.position = 0;
-        }
-        self.state[self.position / 8] ^= u64::from(SUFFIX) << (8 * (self.position % 8));
-        self.state[RATE / 8 - 1] ^= 1 << 63;
-        self.position = RATE;
-        Reader(self)
-    }
-}
-
-impl<const RATE: usize, const SUFFIX: u8> Drop for Sponge<RATE, SUFFIX> {
-    fn drop(&mut self) {
-        self.state.fill(0);
-        zeroize::optimization_barrier(&self.state);
-    }
-}
-
-/// The output side of a sponge.
-pub(crate) struct Reader<const RATE: usize, const SUFFIX: u8>(Sponge<RATE, SUFFIX>);
-
-impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
-    pub(crate) fn squeeze(&mut self, out: &mut [u8]) {
-        for byte in out {
-            if self.0.position == RATE {
-                permute_one(&mut self.0.state);
-                self.0.position = 0;
-            }
-            let word = self.0.state[self.0.position / 8];
-            *byte = (word >> (8 * (self.0.position % 8))) as u8;
-            self.0.position += 1;
-        }
-    }
-
-    pub(crate) fn read<const LEN: usize>(&mut self) -> [u8; LEN] {
-        let mut out = [0; LEN];
-        self.squeeze(&mut out);
-        out
-    }
-}
-
+/// The permutation in plain Rust.
 #[inline(never)]
-fn permute_one(state: &mut [u64; 25]) {
+pub(crate) fn permute_one(state: &mut [u64; 25]) {
     permute(state);
-}
-
-/// H of FIPS 204, section 3.7: SHAKE256 of the concatenated parts.
-pub(crate) fn h<const LEN: usize>(parts: &[&[u8]]) -> [u8; LEN] {
-    let mut sponge = Shake256::new();
-    for part in parts {
-        sponge.update(part);
-    }
-    let mut reader = sponge.finish();
-    reader.read()
 }
 
 /// The states of up to `COUNT` XOFs that absorb `seed ‖ nonce` (nonce: two bytes, little-endian)

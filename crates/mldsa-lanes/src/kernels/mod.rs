@@ -13,3 +13,4 @@ pub(crate) mod poly;
 pub(crate) mod rounding;
 pub(crate) mod sampling;
 pub(crate) mod small;
+pub(crate) mod sponge;

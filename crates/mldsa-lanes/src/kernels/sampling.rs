@@ -1,18 +1,28 @@
 //! Pseudorandom sampling (FIPS 204, section 7.3), several XOFs side by side.
 
-use super::keccak::{RATE_128, RATE_256, Shake256, States, copy_block, seeded};
+use super::keccak::{Permutation, RATE_128, RATE_256, States, copy_block, permute_one, seeded};
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
+use super::sponge::{Shadow, Shake256};
 use crate::declassify::{Site, public};
 use crate::params::{N, ParameterSet, Q};
 
 /// A backend's permutation of `COUNT` states at once.
 pub(crate) trait Permute<const COUNT: usize>: Copy {
     fn permute(self, states: &mut States<COUNT>);
+    /// Of one state, in the best code for this CPU.
+    fn permutation(self) -> Permutation {
+        permute_one
+    }
+    /// [`Permute::permute`] of `states`, and of `one`, in one go where that is faster.
+    fn permute_beside(self, states: &mut States<COUNT>, one: &mut [u64; 25]) {
+        self.permute(states);
+        self.permutation()(one);
+    }
 }
 
 /// RejNTTPoly (Algorithm 30) for each nonce: uniform coefficients in [0, q) from
-/// SHAKE128(rho ‖ nonce). All values are public.
+/// SHAKE128(rho ‖ nonce). All values are public. `shadow` is hashed as far as it goes meanwhile.
 #[inline(always)]
 pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
@@ -20,6 +30,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     rho: &[u8; 32],
     nonces: &[u16],
     out: &mut [Poly],
+    mut shadow: Option<&mut Shadow<'_>>,
 ) {
     // Five blocks give 280 candidates of three bytes; 256 are needed and 1 in 1,024 is refused.
     const BLOCKS: usize = 5;
@@ -27,7 +38,10 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
         let mut states = seeded::<COUNT>(RATE_128, rho, nonces);
         let mut bytes = [[0u8; BLOCKS * RATE_128]; COUNT];
         for block in 0..BLOCKS {
-            engine.permute(&mut states);
+            match shadow.as_mut().and_then(|shadow| shadow.block()) {
+                Some(one) => engine.permute_beside(&mut states, one),
+                None => engine.permute(&mut states),
+            }
             copy_block(&states, RATE_128, &mut bytes, block * RATE_128);
         }
         let mut filled = [0; COUNT];
@@ -178,9 +192,9 @@ fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: 
 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
-pub(crate) fn in_ball<P: ParameterSet>(c_tilde: &[u8], c: &mut Poly) {
+pub(crate) fn in_ball<P: ParameterSet>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
     c.0.fill(0);
-    let mut reader = Shake256::new().absorb(c_tilde).finish();
+    let mut reader = Shake256::new(permute).absorb(c_tilde).finish();
     let mut signs = u64::from_le_bytes(reader.read());
     for i in N - P::TAU..N {
         let j = loop {

@@ -15,15 +15,22 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     out
 }
 
-/// pkEncode (Algorithm 22).
-pub(crate) fn verifying_key<P: ParameterSet>(rho: &[u8; 32], t1: &[Poly]) -> P::VerifyingKeyBytes {
+/// The head of pkEncode (Algorithm 22).
+pub(crate) fn verifying_key_start<P: ParameterSet>(rho: &[u8; 32]) -> P::VerifyingKeyBytes {
     let mut pk = P::VerifyingKeyBytes::zero();
-    let (head, body) = pk.as_mut().split_at_mut(32);
-    head.copy_from_slice(rho);
-    for (p, out) in t1.iter().zip(body.chunks_exact_mut(32 * T1_BITS)) {
-        pack_width(T1_BITS, p, out, |x| x);
-    }
+    pk.as_mut()[..32].copy_from_slice(rho);
     pk
+}
+
+/// Polynomial number `row` of t1 in pkEncode.
+pub(crate) fn verifying_key_row(pk: &mut [u8], row: usize, t1: &Poly) {
+    let at = verifying_key_rows(pk, row).len();
+    pack_width(T1_BITS, t1, &mut pk[at..at + 32 * T1_BITS], |x| x);
+}
+
+/// pkEncode's string up to the first `rows` polynomials of t1.
+pub(crate) fn verifying_key_rows(pk: &[u8], rows: usize) -> &[u8] {
+    &pk[..32 + 32 * T1_BITS * rows]
 }
 
 /// The part of pkDecode (Algorithm 23) that verification needs: t1·2^d.

@@ -3,11 +3,14 @@
 use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
-use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Secret, Zero};
+use crate::kernels::sponge::{Shadow, ShadowHash, Shake256};
 use crate::params::{ParameterSet, PolyMatrix};
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::{encode, sample};
+
+/// s1 and s2, one after the other.
+type Secrets = Secret<[Poly; 15]>;
 
 /// Writes `sk` and returns `pk`.
 pub(crate) fn keygen<P: ParameterSet, E: Engine>(
@@ -15,7 +18,7 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
     xi: &[u8; 32],
     sk: &mut P::SigningKeyBytes,
 ) -> P::VerifyingKeyBytes {
-    let mut reader = Shake256::new()
+    let mut reader = Shake256::new(e.permutation())
         .absorb(xi)
         .absorb(&[P::K as u8, P::L as u8])
         .finish();
@@ -23,52 +26,58 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
     let rho_prime = Secret(reader.read::<64>());
     let k = Secret(reader.read::<32>());
 
-    let mut s1 = Secret::<P::VecL>::zero();
-    let mut s2 = Secret::<P::VecK>::zero();
-    sample::expand_s::<P, E>(e, &rho_prime, s1.as_mut(), s2.as_mut());
+    let mut s = Secrets::zero();
+    sample::expand_s::<P, E>(e, &rho_prime, s.as_mut());
+    let (s1, s2) = s[..P::L + P::K].split_at(P::L);
 
     let mut t0 = Secret::<P::VecK>::zero();
-    let t1 = public_t::<P, E>(e, &rho, &s1, &s2, &mut t0);
-    let pk = encode::verifying_key::<P>(&rho, t1.as_ref());
-    let tr = h::<64>(&[pk.as_ref()]);
-    encode::signing_key::<P>(
-        &rho,
-        k.as_ref(),
-        &tr,
-        s1.as_ref(),
-        s2.as_ref(),
-        t0.as_ref(),
-        sk,
-    );
+    let (pk, tr) = public_key::<P, E>(e, &rho, s1, s2, t0.as_mut());
+    encode::signing_key::<P>(&rho, k.as_ref(), &tr, s1, s2, t0.as_ref(), sk);
     pk
 }
 
-/// t = A·s1 + s2, split: returns t1, writes t0 (steps 3 to 6).
-fn public_t<P: ParameterSet, E: Engine>(
+/// t = A·s1 + s2, split: returns pk and tr, writes t0 (steps 3 to 9). As soon as a row of Â is
+/// there, its row of t1 is packed, and hashed in the shadow of the next rows.
+fn public_key<P: ParameterSet, E: Engine>(
     e: E,
     rho: &[u8; 32],
-    s1: &P::VecL,
-    s2: &P::VecK,
-    t0: &mut P::VecK,
-) -> P::VecK {
-    let mut a_hat = P::Matrix::zero();
-    sample::expand_a::<P, E>(e, rho, &mut a_hat);
-    let mut s1_hat = Secret(s1.clone());
+    s1: &[Poly],
+    s2: &[Poly],
+    t0: &mut [Poly],
+) -> (P::VerifyingKeyBytes, [u8; 64]) {
+    let mut s1_hat = Secret::<P::VecL>::zero();
+    s1_hat.as_mut().copy_from_slice(s1);
     for p in s1_hat.as_mut() {
         e.ntt(p);
     }
-    let mut t1 = P::VecK::zero();
-    let rows = a_hat.flat().chunks_exact(P::L);
-    let outputs = t0.as_mut().iter_mut().zip(t1.as_mut());
-    for ((row, s2), (t, t1)) in rows.zip(s2.as_ref()).zip(outputs) {
-        e.dot(row, s1_hat.as_ref(), t);
-        e.inverse_ntt(t);
-        // Any representative in (-q, q) serves; the bound asks nothing.
-        e.add_center(t, s2, i32::MAX);
-        e.power2round(t, t1);
+    let mut pk = encode::verifying_key_start::<P>(rho);
+    let mut tr = ShadowHash::new(e.permutation());
+    let mut a_hat = P::Matrix::zero();
+    let mut t1 = Poly::zero();
+    let mut rows = 0;
+    for start in (0..P::K * P::L).step_by(E::STATES) {
+        let end = (start + E::STATES).min(P::K * P::L);
+        let mut shadow = Shadow {
+            hash: &mut tr,
+            known: encode::verifying_key_rows(pk.as_ref(), rows),
+            complete: false,
+        };
+        sample::expand_a::<P, E>(e, rho, start..end, &mut a_hat, Some(&mut shadow));
+        while (rows + 1) * P::L <= end {
+            let t = &mut t0[rows];
+            let row = &a_hat.flat()[rows * P::L..][..P::L];
+            e.dot(row, s1_hat.as_ref(), t);
+            e.inverse_ntt(t);
+            // Any representative in (-q, q) serves; the bound asks nothing.
+            e.add_center(t, &s2[rows], i32::MAX);
+            e.power2round(t, &mut t1);
+            public_slice(Site::PublicKey, &mut t1.0);
+            encode::verifying_key_row(pk.as_mut(), rows, &t1);
+            rows += 1;
+        }
     }
-    public_slice(Site::PublicKey, t1.as_mut());
-    t1
+    let tr = tr.finish(pk.as_ref());
+    (pk, tr)
 }
 
 /// Whether every coefficient is in [-η, η].
@@ -100,14 +109,13 @@ pub(crate) fn recover<P: ParameterSet, E: Engine>(
         ));
     }
     let mut t0 = Secret::<P::VecK>::zero();
-    let t1 = public_t::<P, E>(e, &parts.rho, &s1, &s2, &mut t0);
+    let (pk, tr) = public_key::<P, E>(e, &parts.rho, s1.as_ref(), s2.as_ref(), t0.as_mut());
     if public(Site::KeyImport, differ(t0.as_ref(), stored_t0.as_ref())) {
         return Err(Error::InvalidSigningKey(
             "t0 does not belong to rho, s1 and s2",
         ));
     }
-    let pk = encode::verifying_key::<P>(&parts.rho, t1.as_ref());
-    if h::<64>(&[pk.as_ref()]) != parts.tr {
+    if tr != parts.tr {
         return Err(Error::InvalidSigningKey(
             "tr is not the hash of the public key",
         ));

@@ -2,8 +2,10 @@
 
 use sha2::Digest;
 
+use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::keccak::{RATE_256, Shake128, Shake256, Sponge};
+use crate::kernels::keccak::{Permutation, RATE_256};
+use crate::kernels::sponge::{Shake128, Shake256, Sponge};
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
 ///
@@ -73,7 +75,7 @@ impl PreHash {
     }
 
     /// The digest of `message`: the first `digest_bytes` bytes of the result.
-    fn digest(self, message: &[u8]) -> [u8; 64] {
+    fn digest(self, permute: Permutation, message: &[u8]) -> [u8; 64] {
         let mut out = [0; 64];
         macro_rules! sha2 {
             ($hash:ty) => {{
@@ -83,7 +85,7 @@ impl PreHash {
         }
         macro_rules! sha3 {
             ($rate:literal) => {
-                Sponge::<$rate, 0x06>::new()
+                Sponge::<$rate, 0x06>::new(permute)
                     .absorb(message)
                     .finish()
                     .squeeze(&mut out[..self.digest_bytes()])
@@ -100,11 +102,14 @@ impl PreHash {
             PreHash::Sha3_256 => sha3!(136),
             PreHash::Sha3_384 => sha3!(104),
             PreHash::Sha3_512 => sha3!(72),
-            PreHash::Shake128 => Shake128::new()
+            PreHash::Shake128 => Shake128::new(permute)
                 .absorb(message)
                 .finish()
                 .squeeze(&mut out[..32]),
-            PreHash::Shake256 => Shake256::new().absorb(message).finish().squeeze(&mut out),
+            PreHash::Shake256 => Shake256::new(permute)
+                .absorb(message)
+                .finish()
+                .squeeze(&mut out),
         }
         out
     }
@@ -144,10 +149,10 @@ pub enum Input<'a> {
 
 impl Input<'_> {
     /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
-    pub(crate) fn mu(&self, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
+    pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
         match *self {
             Input::Pure { message, context } => {
-                let mut hasher = MuHasher::new(tr, context)?;
+                let mut hasher = MuHasher::start(permute, tr, 0, context)?;
                 hasher.update(message);
                 Ok(hasher.finish())
             }
@@ -156,14 +161,14 @@ impl Input<'_> {
                 message,
                 context,
             } => {
-                let digest = hash.digest(message);
-                MuHasher::of_digest(tr, hash, &digest[..hash.digest_bytes()], context)
+                let digest = hash.digest(permute, message);
+                MuHasher::of_digest(permute, tr, hash, &digest[..hash.digest_bytes()], context)
             }
             Input::Digest {
                 hash,
                 digest,
                 context,
-            } => MuHasher::of_digest(tr, hash, digest, context),
+            } => MuHasher::of_digest(permute, tr, hash, digest, context),
             Input::Mu(mu) => Ok(*mu),
         }
     }
@@ -179,7 +184,7 @@ impl MuHasher {
     /// # Errors
     /// [`Error::ContextTooLong`] for more than 255 bytes.
     pub fn new(tr: &[u8; 64], context: &[u8]) -> Result<Self, Error> {
-        Self::start(tr, 0, context)
+        Self::start(Backend::detect().permutation(), tr, 0, context)
     }
 
     /// The next piece of the message.
@@ -193,12 +198,17 @@ impl MuHasher {
     }
 
     /// tr ‖ domain ‖ |context| ‖ context: domain 0 is pure, 1 pre-hashed.
-    fn start(tr: &[u8; 64], domain: u8, context: &[u8]) -> Result<Self, Error> {
+    fn start(
+        permute: Permutation,
+        tr: &[u8; 64],
+        domain: u8,
+        context: &[u8],
+    ) -> Result<Self, Error> {
         let length = u8::try_from(context.len()).map_err(|_| Error::ContextTooLong {
             actual: context.len(),
         })?;
         Ok(MuHasher(
-            Shake256::new()
+            Shake256::new(permute)
                 .absorb(tr)
                 .absorb(&[domain, length])
                 .absorb(context),
@@ -206,6 +216,7 @@ impl MuHasher {
     }
 
     fn of_digest(
+        permute: Permutation,
         tr: &[u8; 64],
         hash: PreHash,
         digest: &[u8],
@@ -217,7 +228,7 @@ impl MuHasher {
                 actual: digest.len(),
             });
         }
-        let mut hasher = Self::start(tr, 1, context)?;
+        let mut hasher = Self::start(permute, tr, 1, context)?;
         hasher.update(&hash.oid());
         hasher.update(digest);
         Ok(hasher.finish())

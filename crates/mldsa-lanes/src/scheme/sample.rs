@@ -4,30 +4,34 @@ use core::ops::Range;
 
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Secret};
+use crate::kernels::sponge::Shadow;
 use crate::params::{ParameterSet, PolyMatrix};
 
 /// Most polynomials of one call: 8 × 7 for Â of ML-DSA-87.
 const MOST: usize = 56;
 
-/// ExpandA (Algorithm 32): Â[r][s] = RejNTTPoly(rho ‖ s ‖ r). Coefficients in [0, q).
-pub(crate) fn expand_a<P: ParameterSet, E: Engine>(e: E, rho: &[u8; 32], a_hat: &mut P::Matrix) {
+/// ExpandA (Algorithm 32): Â[r][s] = RejNTTPoly(rho ‖ s ‖ r), for the polynomials with numbers in
+/// `part`, row after row. Coefficients in [0, q). `shadow` is hashed as far as it goes meanwhile.
+pub(crate) fn expand_a<P: ParameterSet, E: Engine>(
+    e: E,
+    rho: &[u8; 32],
+    part: Range<usize>,
+    a_hat: &mut P::Matrix,
+    shadow: Option<&mut Shadow<'_>>,
+) {
     let mut nonces = [0u16; MOST];
     for (i, nonce) in nonces.iter_mut().enumerate() {
         *nonce = ((i % P::L) | ((i / P::L) << 8)) as u16;
     }
-    e.uniform(rho, &nonces[..P::K * P::L], a_hat.flat_mut());
+    let out = &mut a_hat.flat_mut()[part.clone()];
+    e.uniform(rho, &nonces[part], out, shadow);
 }
 
-/// ExpandS (Algorithm 33): s1 has nonces 0.., s2 goes on at l. Coefficients in [-η, η].
-pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
-    e: E,
-    rho_prime: &[u8; 64],
-    s1: &mut [Poly],
-    s2: &mut [Poly],
-) {
+/// ExpandS (Algorithm 33): s1 and s2, one after the other as their nonces are, in the first l + k
+/// places of `s`. Coefficients in [-η, η].
+pub(crate) fn expand_s<P: ParameterSet, E: Engine>(e: E, rho_prime: &[u8; 64], s: &mut [Poly]) {
     let nonces: [u16; 16] = core::array::from_fn(|i| i as u16);
-    e.bounded::<P>(rho_prime, &nonces[..P::L], s1);
-    e.bounded::<P>(rho_prime, &nonces[P::L..P::L + P::K], s2);
+    e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], s);
 }
 
 /// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt

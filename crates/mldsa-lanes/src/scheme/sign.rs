@@ -3,11 +3,11 @@
 use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
-use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::rounding::make_hint_any;
 use crate::kernels::sampling::in_ball;
 use crate::kernels::small::Offsets;
+use crate::kernels::sponge::{Shake256, h};
 use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
 use crate::scheme::encode::{self, SigningKeyParts};
 use crate::scheme::sample::{self, MaskStream};
@@ -54,7 +54,7 @@ impl<P: ParameterSet> Material<P> {
         }
         self.k.copy_from_slice(parts.k);
         self.tr = parts.tr;
-        sample::expand_a::<P, E>(e, &parts.rho, &mut self.a_hat);
+        sample::expand_a::<P, E>(e, &parts.rho, 0..P::K * P::L, &mut self.a_hat, None);
     }
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
     max_attempts: u32,
     observer: &mut O,
 ) -> Result<P::SignatureBytes, Error> {
-    let rho_second = Secret(h::<64>(&[key.k.as_ref(), rnd, mu]));
+    let rho_second = Secret(h::<64>(e.permutation(), &[key.k.as_ref(), rnd, mu]));
     let mut work = Workspace::<P> {
         masks: MaskStream::new(),
         z: Secret::zero(),
@@ -130,7 +130,7 @@ fn commit<P: ParameterSet, E: Engine>(
         *y_hat = *y;
         e.ntt(y_hat);
     }
-    let mut hash = Shake256::new().absorb(mu);
+    let mut hash = Shake256::new(e.permutation()).absorb(mu);
     let mut packed = [0; 192];
     let rows = key.a_hat.flat().chunks_exact(P::L);
     let outputs = work.low.as_mut().iter_mut().zip(work.w1.as_mut());
@@ -144,7 +144,11 @@ fn commit<P: ParameterSet, E: Engine>(
     packed.wipe();
     hash.finish().squeeze(&mut work.c_tilde[..P::C_TILDE_BYTES]);
     public_slice(Site::Challenge, work.c_tilde.as_mut());
-    in_ball::<P>(&work.c_tilde[..P::C_TILDE_BYTES], &mut work.c[0]);
+    in_ball::<P>(
+        e.permutation(),
+        &work.c_tilde[..P::C_TILDE_BYTES],
+        &mut work.c[0],
+    );
     work.c_offsets.set(&work.c[0]);
 }
 

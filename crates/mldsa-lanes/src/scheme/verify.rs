@@ -2,9 +2,9 @@
 
 use crate::backend::Engine;
 use crate::error::Error;
-use crate::kernels::keccak::{Shake256, h};
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball;
+use crate::kernels::sponge::{Shadow, ShadowHash, Shake256};
 use crate::params::{ParameterSet, PolyMatrix};
 use crate::scheme::{encode, sample};
 
@@ -23,13 +23,26 @@ impl<P: ParameterSet> Material<P> {
         let mut material = Self {
             a_hat: P::Matrix::zero(),
             t1_hat: P::VecK::zero(),
-            tr: h(&[pk]),
+            tr: [0; 64],
         };
         encode::read_t1_scaled(pk, material.t1_hat.as_mut());
         for p in material.t1_hat.as_mut() {
             e.ntt(p);
         }
-        sample::expand_a::<P, E>(e, &encode::array(pk, 0), &mut material.a_hat);
+        let mut tr = ShadowHash::new(e.permutation());
+        let mut shadow = Shadow {
+            hash: &mut tr,
+            known: pk,
+            complete: true,
+        };
+        sample::expand_a::<P, E>(
+            e,
+            &encode::array(pk, 0),
+            0..P::K * P::L,
+            &mut material.a_hat,
+            Some(&mut shadow),
+        );
+        material.tr = tr.finish(pk);
         material
     }
 }
@@ -52,10 +65,10 @@ pub(crate) fn verify<P: ParameterSet, E: Engine>(
         e.ntt(p);
     }
     let mut c_hat = Poly::zero();
-    in_ball::<P>(c_tilde, &mut c_hat);
+    in_ball::<P>(e.permutation(), c_tilde, &mut c_hat);
     e.ntt(&mut c_hat);
 
-    let mut hash = Shake256::new().absorb(mu);
+    let mut hash = Shake256::new(e.permutation()).absorb(mu);
     let mut packed = [0; 192];
     let mut w = Poly::zero();
     let rows = key.a_hat.flat().chunks_exact(P::L);
