@@ -43,6 +43,7 @@ memcheck() {
     --vex-guest-max-insns=25 "$@"
 }
 
+echo "ct: $(rustc --version), $(valgrind --version)"
 echo "ct: leaks made on purpose, each of which has to be reported"
 # shellcheck disable=SC2086 # one word for each backend
 memcheck --log-file="$target/leaks.log" "$program" leaks $backends || {

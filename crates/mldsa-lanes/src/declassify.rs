@@ -1,6 +1,10 @@
 //! Where a value computed from secrets becomes public. In an ordinary build these functions are
 //! nothing. Built with `--cfg mldsa_ct` they tell Valgrind, which `make ct` uses to look for
-//! branches and indices that depend on anything else (docs/constant-time.md).
+//! branches and indices that depend on anything else (docs/constant-time.md, which has each place
+//! in a table).
+//!
+//! Rule: results are declassified (a decision, a hash, a part of the output), never the values
+//! from which they come.
 
 /// A place where FIPS 204 makes a value public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,15 +20,19 @@ pub enum Site {
     RefusedHalfBytes,
     /// Whether a private key read from bytes is one: the caller is told.
     KeyImport,
-    /// c_tilde of every attempt, and so c: an output of a hash whose input has the entropy of y.
+    /// c_tilde of every attempt, rejected ones too, and so c: the output of a hash, a random oracle
+    /// to the scheme's proof, on w1, which has the entropy of y (Dilithium 3.1, section 5.5).
     Challenge,
-    /// Whether a polynomial of r0 rejects the attempt (Algorithm 7, step 23).
+    /// Whether a polynomial of r0 rejects the attempt (Algorithm 7, step 23): where the bound is
+    /// passed is independent of the secrets (Dilithium 3.1, section 5.5).
     RejectedByR0,
-    /// Whether a polynomial of z rejects the attempt (Algorithm 7, step 23).
+    /// Whether a polynomial of z rejects the attempt (Algorithm 7, step 23): as for r0.
     RejectedByZ,
-    /// Whether a polynomial of c·t0 rejects the attempt (Algorithm 7, step 28).
+    /// Whether a polynomial of c·t0 rejects the attempt (Algorithm 7, step 28): c is public, and
+    /// t0 need not be secret (FIPS 204, section 6.1).
     RejectedByCt0,
-    /// Whether the hints up to a polynomial are more than ω (Algorithm 7, step 28).
+    /// Whether the hints up to a polynomial are more than ω (Algorithm 7, step 28): z and r0 have
+    /// passed, so the hints follow from a z that could be published and from t.
     RejectedByHint,
     /// h of the accepted attempt: it is a part of the signature (Algorithm 7, step 33).
     Hint,
