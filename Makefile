@@ -53,6 +53,7 @@ test-lab: setup ## the lab: types, style and tests
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle --all-targets -- -D warnings
+	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 
 setup: ## the Python environment in .venv

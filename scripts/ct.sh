@@ -31,6 +31,13 @@ for name in $(echo "$expected" | tr ',' ' '); do
 done
 [ -n "$backends" ] || { echo "ct: no backend of '$expected' can be checked" >&2; exit 2; }
 
+for site in $(grep -rhoE 'Site::[A-Z][a-z][A-Za-z0-9]*' crates/mldsa-lanes/src | cut -d: -f3 | sort -u); do
+  grep -q "^| .$site. |" docs/constant-time.md || {
+    echo "ct: the table in docs/constant-time.md has no line for $site" >&2
+    exit 1
+  }
+done
+
 target=${CARGO_TARGET_DIR:-target}/ct
 program=$target/release/mldsa-ct
 RUSTFLAGS="${RUSTFLAGS:-} --cfg mldsa_ct" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only \
@@ -47,7 +54,7 @@ echo "ct: $(rustc --version), $(valgrind --version)"
 echo "ct: leaks made on purpose, each of which has to be reported"
 # shellcheck disable=SC2086 # one word for each backend
 memcheck --log-file="$target/leaks.log" "$program" leaks $backends || {
-  echo "ct: the check would not notice a leak; Valgrind's words are in $target/leaks.log" >&2
+  echo "ct: a leak would pass unnoticed, or the program failed; Valgrind's words: $target/leaks.log" >&2
   exit 1
 }
 echo "ct: the library"

@@ -37,9 +37,9 @@ fn set<P: ParameterSet>(backend: Backend) -> bool {
         index_from_k::<P>(backend, case)
     });
     for site in Site::ALL {
-        for operation in needing(site) {
+        for operation in needing(*site) {
             expect(format!("{} without {site:?}", operation.name()), &|| {
-                ct::withhold(Some(site));
+                ct::withhold(Some(*site));
                 operation.run::<P>(backend, case);
                 ct::withhold(None);
             });

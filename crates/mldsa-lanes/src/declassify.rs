@@ -6,11 +6,22 @@
 //! Rule: results are declassified (a decision, a hash, a part of the output), never the values
 //! from which they come.
 
-/// A place where FIPS 204 makes a value public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-#[cfg_attr(not(mldsa_ct), allow(dead_code))]
-pub enum Site {
+macro_rules! sites {
+    ($($(#[doc = $reason:literal])* $site:ident,)*) => {
+        /// A place where FIPS 204 makes a value public.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        #[cfg_attr(not(mldsa_ct), allow(dead_code))]
+        pub enum Site { $($(#[doc = $reason])* $site,)* }
+
+        #[cfg(mldsa_ct)]
+        impl Site {
+            /// All of them.
+            pub const ALL: &[Site] = &[$(Site::$site),*];
+        }
+    };
+}
+sites! {
     /// ρ: it is the head of the public key (Algorithm 6, step 8).
     Rho,
     /// t1: it is the rest of the public key (Algorithm 6, step 8).
@@ -63,22 +74,6 @@ pub mod ct {
 
     pub use super::Site;
     use crate::backend::memcheck;
-
-    impl Site {
-        /// All of them.
-        pub const ALL: [Site; 10] = [
-            Site::Rho,
-            Site::PublicKey,
-            Site::RefusedHalfBytes,
-            Site::KeyImport,
-            Site::Challenge,
-            Site::RejectedByR0,
-            Site::RejectedByZ,
-            Site::RejectedByCt0,
-            Site::RejectedByHint,
-            Site::Hint,
-        ];
-    }
 
     const NONE: u8 = u8::MAX;
     static WITHHELD: AtomicU8 = AtomicU8::new(NONE);
