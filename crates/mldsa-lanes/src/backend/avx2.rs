@@ -31,6 +31,15 @@ impl Avx2 {
 
 engine_from_kernels!(Avx2, lanes I32x8, bytes U8x32, states 4, target_feature(enable = "avx2,popcnt"));
 
+/// Calls intrinsics; each use stands in a method of a type whose values prove AVX2, or has the
+/// token at hand.
+macro_rules! avx2 {
+    ($expression:expr) => {
+        // SAFETY: a value of this type, or the token, exists only where AVX2 was detected.
+        unsafe { $expression }
+    };
+}
+
 impl Permute<4> for Avx2 {
     #[inline]
     fn permute(self, states: &mut States<4>) {
@@ -65,6 +74,48 @@ impl Permute<4> for Avx2 {
         // SAFETY: `self` proves AVX2, BMI1 and BMI2.
         unsafe { entry(&mut states.0, one) }
     }
+
+    /// Four words of four lanes at a time; words at a lane's stride cost a store each.
+    #[inline(always)]
+    fn copy_block<const LEN: usize>(
+        self,
+        states: &States<4>,
+        rate: usize,
+        out: &mut [[u8; LEN]],
+        at: usize,
+    ) {
+        let (fours, rest) = states.0[..rate / 8].as_chunks::<4>();
+        let mut at = at;
+        for rows in fours {
+            // SAFETY: `self` proves AVX2; each row is 32 readable bytes.
+            let [r0, r1, r2, r3] =
+                rows.map(|row| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
+            let lanes = avx2!({
+                let (even01, odd01) =
+                    (_mm256_unpacklo_epi64(r0, r1), _mm256_unpackhi_epi64(r0, r1));
+                let (even23, odd23) =
+                    (_mm256_unpacklo_epi64(r2, r3), _mm256_unpackhi_epi64(r2, r3));
+                [
+                    _mm256_permute2x128_si256::<0x20>(even01, even23),
+                    _mm256_permute2x128_si256::<0x20>(odd01, odd23),
+                    _mm256_permute2x128_si256::<0x31>(even01, even23),
+                    _mm256_permute2x128_si256::<0x31>(odd01, odd23),
+                ]
+            });
+            for (lane, bytes) in lanes.into_iter().zip(&mut *out) {
+                let to = &mut bytes[at..at + 32];
+                // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
+                unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), lane) }
+            }
+            at += 32;
+        }
+        for row in rest {
+            for (word, bytes) in row.iter().zip(&mut *out) {
+                bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
+            }
+            at += 8;
+        }
+    }
 }
 
 #[inline]
@@ -94,15 +145,6 @@ pub(crate) struct I32x8(__m256i);
 /// One word of each of four Keccak states. Made only inside functions that have AVX2.
 #[derive(Clone, Copy)]
 struct U64x4(__m256i);
-
-/// Calls intrinsics; each use stands in a method of a type whose values prove AVX2, or has the
-/// token at hand.
-macro_rules! avx2 {
-    ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where AVX2 was detected.
-        unsafe { $expression }
-    };
-}
 
 /// For each mask, the indices of its set bits from the lowest on, one a byte.
 static KEPT_FIRST: [u64; 256] = {

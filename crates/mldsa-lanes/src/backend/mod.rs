@@ -24,6 +24,7 @@ pub use select::{Backend, Feature};
 
 use crate::kernels::keccak::{Permutation, StateGroup};
 use crate::kernels::poly::Poly;
+use crate::kernels::sampling::MaskBytes;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shadow;
 use crate::params::ParameterSet;
@@ -49,7 +50,13 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::sampling::bounded`].
     fn bounded<P: ParameterSet>(self, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
     /// [`crate::kernels::sampling::mask`].
-    fn mask<P: ParameterSet>(self, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
+    fn mask<P: ParameterSet>(
+        self,
+        rho_second: &[u8; 64],
+        nonces: &[u16],
+        bytes: &mut [MaskBytes],
+        out: &mut [Poly],
+    );
     /// [`crate::kernels::ntt::forward`].
     fn ntt(self, p: &mut Poly);
     /// [`crate::kernels::ntt::inverse`].
@@ -117,8 +124,8 @@ macro_rules! engine_from_kernels {
                 = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
             method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
-            method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
-                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, out) }
+            method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
+                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out) }
             method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
             method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()

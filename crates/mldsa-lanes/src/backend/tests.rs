@@ -239,7 +239,13 @@ fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
             });
             agree!(e, "mask", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
-                e.mask::<P>(&[seed; 64], &nonces[..count], &mut out);
+                let mut bytes = [[0; 680]; 8];
+                e.mask::<P>(
+                    &[seed; 64],
+                    &nonces[..count],
+                    &mut bytes[..E::STATES],
+                    &mut out,
+                );
                 out
             });
         }

@@ -273,10 +273,10 @@ pub(crate) fn seeded<const COUNT: usize>(
 pub(crate) fn copy_block<const COUNT: usize, const LEN: usize>(
     states: &States<COUNT>,
     rate: usize,
-    out: &mut [[u8; LEN]; COUNT],
+    out: &mut [[u8; LEN]],
     at: usize,
 ) {
-    for (lane, bytes) in out.iter_mut().enumerate() {
+    for (lane, bytes) in out.iter_mut().take(COUNT).enumerate() {
         let block = &mut bytes[at..at + rate];
         for (word, row) in block.chunks_exact_mut(8).zip(&states.0) {
             word.copy_from_slice(&row[lane].to_le_bytes());

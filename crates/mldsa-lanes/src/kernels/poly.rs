@@ -43,6 +43,18 @@ impl<const ROWS: usize, const COLUMNS: usize> Zero for [[Poly; COLUMNS]; ROWS] {
     }
 }
 
+impl<const LEN: usize, const COUNT: usize> Zero for [[u8; LEN]; COUNT] {
+    fn zero() -> Self {
+        [[0; LEN]; COUNT]
+    }
+}
+
+impl<const LEN: usize, const COUNT: usize> Wipe for [[u8; LEN]; COUNT] {
+    fn wipe(&mut self) {
+        self.as_flattened_mut().wipe();
+    }
+}
+
 impl Wipe for [u8] {
     fn wipe(&mut self) {
         self.fill(0);

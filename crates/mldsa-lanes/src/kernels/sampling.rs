@@ -19,6 +19,17 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
         self.permute(states);
         self.permutation()(one);
     }
+    /// Copies the block of `rate` bytes of each state to `out[lane][at..]`.
+    #[inline(always)]
+    fn copy_block<const LEN: usize>(
+        self,
+        states: &States<COUNT>,
+        rate: usize,
+        out: &mut [[u8; LEN]],
+        at: usize,
+    ) {
+        copy_block(states, rate, out, at);
+    }
 }
 
 /// RejNTTPoly (Algorithm 30) for each nonce: uniform coefficients in [0, q) from
@@ -34,27 +45,31 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
 ) {
     // Five blocks give 280 candidates of three bytes; 256 are needed and 1 in 1,024 is refused.
     const BLOCKS: usize = 5;
+    let mut bytes = [[0u8; RATE_128]; COUNT];
     for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
         let mut states = seeded::<COUNT>(RATE_128, rho, nonces);
-        let mut bytes = [[0u8; BLOCKS * RATE_128]; COUNT];
+        let mut filled = [0; COUNT];
+        let mut accept = |bytes: &[[u8; RATE_128]; COUNT]| {
+            for ((p, bytes), filled) in out.iter_mut().zip(bytes).zip(&mut filled) {
+                *filled = accept_uniform::<V>(token, p, *filled, bytes);
+            }
+            filled[..out.len()].iter().all(|n| *n == N)
+        };
         for block in 0..BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
                 Some(one) => engine.permute_beside(&mut states, one),
                 None => engine.permute(&mut states),
             }
-            copy_block(&states, RATE_128, &mut bytes, block * RATE_128);
-        }
-        let mut filled = [0; COUNT];
-        for ((p, bytes), filled) in out.iter_mut().zip(&bytes).zip(&mut filled) {
-            *filled = accept_uniform::<V>(token, p, 0, bytes);
-        }
-        while filled[..out.len()].iter().any(|n| *n < N) {
-            let mut more = [[0u8; RATE_128]; COUNT];
-            engine.permute(&mut states);
-            copy_block(&states, RATE_128, &mut more, 0);
-            for ((p, bytes), filled) in out.iter_mut().zip(&more).zip(&mut filled) {
-                *filled = accept_uniform::<V>(token, p, *filled, bytes);
+            // A block behind: its bytes have reached the cache, and the work overlaps with the
+            // permutation.
+            if block > 0 {
+                accept(&bytes);
             }
+            engine.copy_block(&states, RATE_128, &mut bytes, 0);
+        }
+        while !accept(&bytes) {
+            engine.permute(&mut states);
+            engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
     }
 }
@@ -94,19 +109,19 @@ pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT:
     nonces: &[u16],
     out: &mut [Poly],
 ) {
+    let mut bytes = [[0u8; RATE_256]; COUNT];
     for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
         let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
         let mut filled = [0; COUNT];
-        let mut bytes = [[0u8; RATE_256]; COUNT];
         while filled[..out.len()].iter().any(|n| *n < N) {
             engine.permute(&mut states);
-            copy_block(&states, RATE_256, &mut bytes, 0);
+            engine.copy_block(&states, RATE_256, &mut bytes, 0);
             for ((p, bytes), filled) in out.iter_mut().zip(&bytes).zip(&mut filled) {
                 *filled = accept_bounded::<P, V>(token, p, *filled, bytes);
             }
         }
-        bytes.as_flattened_mut().wipe();
     }
+    bytes.as_flattened_mut().wipe();
 }
 
 /// CoeffFromHalfByte (Algorithm 15): the coefficients, and all ones where they are accepted.
@@ -150,33 +165,36 @@ fn accept_bounded<P: ParameterSet, V: Lanes>(
     filled
 }
 
+/// Blocks that hold the 576 or 640 bytes of one mask polynomial.
+const MASK_BLOCKS: usize = 5;
+
+/// One polynomial's share of ExpandMask's bytes.
+pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
+
 /// One polynomial of ExpandMask (Algorithm 34) for each nonce: coefficients in (-γ1, γ1] from
-/// SHAKE256(rho'' ‖ nonce).
+/// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.
 #[inline(always)]
 pub(crate) fn mask<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     rho_second: &[u8; 64],
     nonces: &[u16],
+    bytes: &mut [MaskBytes],
     out: &mut [Poly],
 ) {
-    // 576 or 640 bytes of five blocks.
-    const BLOCKS: usize = 5;
     for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
         let mut states = seeded::<COUNT>(RATE_256, rho_second, nonces);
-        let mut bytes = [[0u8; BLOCKS * RATE_256]; COUNT];
-        for block in 0..BLOCKS {
+        for block in 0..MASK_BLOCKS {
             engine.permute(&mut states);
-            copy_block(&states, RATE_256, &mut bytes, block * RATE_256);
+            engine.copy_block(&states, RATE_256, bytes, block * RATE_256);
         }
-        for (p, bytes) in out.iter_mut().zip(&bytes) {
+        for (p, bytes) in out.iter_mut().zip(&*bytes) {
             if P::Z_BITS == 18 {
                 unpack_mask::<V, 18>(token, p, bytes);
             } else {
                 unpack_mask::<V, 20>(token, p, bytes);
             }
         }
-        bytes.as_flattened_mut().wipe();
     }
 }
 

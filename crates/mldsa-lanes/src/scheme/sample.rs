@@ -4,6 +4,7 @@ use core::ops::Range;
 
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Secret};
+use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sponge::Shadow;
 use crate::params::{ParameterSet, PolyMatrix};
 
@@ -41,6 +42,7 @@ pub(crate) fn expand_s<P: ParameterSet, E: Engine>(e: E, rho_prime: &[u8; 64], s
 pub(crate) struct MaskStream {
     /// l − 1 left over and one group of 8.
     polynomials: Secret<[Poly; 14]>,
+    bytes: Secret<[MaskBytes; 8]>,
     /// Those not yet handed out.
     ready: Range<usize>,
     /// κ + r of the next to be sampled.
@@ -51,6 +53,7 @@ impl MaskStream {
     pub(crate) fn new() -> Self {
         MaskStream {
             polynomials: Secret::zero(),
+            bytes: Secret::zero(),
             ready: 0..0,
             nonce: 0,
         }
@@ -69,7 +72,8 @@ impl MaskStream {
             let nonces: [u16; 8] = core::array::from_fn(|i| self.nonce + i as u16);
             let end = self.ready.end + E::STATES;
             let group = &mut self.polynomials[self.ready.end..end];
-            e.mask::<P>(rho_second, &nonces[..E::STATES], group);
+            let bytes = &mut self.bytes[..E::STATES];
+            e.mask::<P>(rho_second, &nonces[..E::STATES], bytes, group);
             self.ready.end = end;
             self.nonce += E::STATES as u16;
         }
