@@ -174,7 +174,7 @@ def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
     lines = data.splitlines(keepends=True)
     bad = {
         "foreign.jsonl": ('{"a": 1}\n', "line 1"),
-        "newer.jsonl": (data.replace('"schema":1', '"schema":2', 1), "schema version 2"),
+        "newer.jsonl": (data.replace('"schema":2', '"schema":3', 1), "schema version 3"),
         "edited.jsonl": ("".join([*lines[:5], "{oops\n", *lines[5:]]), "line 6"),
         "empty.jsonl": ("", "it is empty"),
     }

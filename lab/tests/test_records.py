@@ -153,7 +153,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "value", "rule"),
     [
-        (1, to_json(RUN) | {"schema": 2}, "schema version 2 is unknown"),
+        (1, to_json(RUN) | {"schema": 3}, "schema version 3 is unknown"),
         (1, to_json(RUN) | {"schema": "1"}, "'schema' must be a whole number"),
         (1, to_json(WORKER), "the first line must be of type 'run'"),
         (1, {"hello": 1}, "'type' is missing"),

@@ -131,7 +131,8 @@ def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
     assert " ".join(KEYS) == (
         "implementation version language backend key mode batch_size threads set operation "
         "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
-        "ratio ratio_low ratio_high"
+        "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
+        "scaling scaling_low scaling_high"
     )
     assert len(summary.rows) == 15
     for row in summary.rows:

@@ -25,11 +25,16 @@ from mldsa_lab.run.options import (
     DEFAULT_REFERENCE,
     QUICK,
     Options,
+    all_thread_counts,
+    cores_to_use,
+    parse_batch_sizes,
     parse_operations,
     parse_seed,
+    parse_thread_counts,
 )
 from mldsa_lab.run.registry import read_registry
 from mldsa_lab.run.screen import Screen
+from mldsa_lab.run.shapes import BATCH_SIZES
 from mldsa_lab.sets import parse_set_names
 
 EXIT_ERROR = 2
@@ -37,6 +42,12 @@ EXIT_INTERRUPTED = 130
 _PIPE_WIDTH = 120
 _DEFAULT_SETS = ("ml-dsa", "classical")
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    """`1, 8 and 32`."""
+    return f"{', '.join(f'{n:,}' for n in numbers[:-1])} and {numbers[-1]:,}"
+
 
 app = typer.Typer(
     add_completion=False,
@@ -99,6 +110,21 @@ def bench(
     workers: Annotated[
         list[str] | None, typer.Option(help="Workers of the registry.", metavar="NAMES")
     ] = None,
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help=f"Measure batches too, of {_listed(BATCH_SIZES)} operations."),
+    ] = False,
+    batch_sizes: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure batches of these sizes.", metavar="NUMBERS"),
+    ] = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Measure threads too, from 1 to all cores.")
+    ] = False,
+    thread_counts: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure these numbers of threads, and one.", metavar="NUMBERS"),
+    ] = None,
     rounds: Annotated[
         int | None, typer.Option(help="Rounds to measure, instead of a time.", min=1)
     ] = None,
@@ -144,6 +170,8 @@ def bench(
         timeout=timeout,
         out=out,
         registry=registry,
+        batch_sizes=_batch_sizes(batch, batch_sizes),
+        thread_counts=_thread_counts(threads, thread_counts),
     )
     outcome = run_bench(options, Screen(console))
     folder = outcome.record.parent
@@ -237,6 +265,19 @@ def conform(
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
+    if given:
+        return parse_batch_sizes(given)
+    return BATCH_SIZES if wanted else ()
+
+
+def _thread_counts(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
+    cores = cores_to_use()
+    if given:
+        return parse_thread_counts(given, cores)
+    return all_thread_counts(cores) if wanted else ()
 
 
 def _console() -> Console:

@@ -32,6 +32,7 @@ pub fn variant(mode: &str, mistake: &str) -> Variant {
         version: env!("CARGO_PKG_VERSION"),
         backend: "test",
         operations: TIMED,
+        batch: false,
         note: format!("deliberately broken: {mistake}"),
         schemes: schemes.collect(),
         ..right
@@ -73,6 +74,13 @@ impl Job for Flipped {
     fn measure(&mut self, calls: u64) -> (Ticks, Result<Output, String>) {
         let (ticks, output) = self.0.measure(calls);
         (ticks, output.map(flip))
+    }
+    fn perform(&mut self) {
+        self.0.perform();
+    }
+    fn kept(&mut self) -> Vec<Result<Output, String>> {
+        let kept = self.0.kept().into_iter();
+        kept.map(|output| output.map(flip)).collect()
     }
 }
 

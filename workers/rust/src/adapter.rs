@@ -1,9 +1,14 @@
 //! What an implementation has to provide, and how its operations are performed and timed.
 
+use std::any::{Any, TypeId};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hint::black_box;
+use std::rc::Rc;
 
-use crate::protocol::{Fields, Operation, format_hex};
+use crate::protocol::{Fields, Form, Operation, format_hex};
+use crate::runs::{Group, Loop, MAX_SIZE, MAX_THREADS};
 use crate::timing::{Start, Ticks};
 
 /// The result of an operation, in the forms the protocol knows.
@@ -95,6 +100,12 @@ pub trait Job {
     /// Performs it `calls` times (at least once) between two readings of the clocks. The output is
     /// the last call's and is converted after the clocks are read.
     fn measure(&mut self, calls: u64) -> (Ticks, Result<Output, String>);
+
+    /// Performs it once and keeps the result: one turn of a loop that is timed as a whole.
+    fn perform(&mut self);
+
+    /// The results that [`Job::perform`] kept since the last call of this, in order.
+    fn kept(&mut self) -> Vec<Result<Output, String>>;
 }
 
 /// A prepared input, or why the implementation cannot take it.
@@ -108,7 +119,11 @@ pub fn job<T: 'static, E: Debug + 'static>(
     operation: impl FnMut() -> Result<T, E> + 'static,
     convert: impl Fn(T) -> Output + 'static,
 ) -> Prepared {
-    Ok(Box::new(Timed { operation, convert }))
+    Ok(Box::new(Timed {
+        operation,
+        convert,
+        kept: Vec::new(),
+    }))
 }
 
 /// A job of verification.
@@ -122,12 +137,13 @@ pub fn refused() -> Prepared {
     verdict(|| false)
 }
 
-struct Timed<F, C> {
+struct Timed<F, C, R> {
     operation: F,
     convert: C,
+    kept: Vec<R>,
 }
 
-impl<F, C, T, E> Job for Timed<F, C>
+impl<F, C, T, E> Job for Timed<F, C, Result<T, E>>
 where
     F: FnMut() -> Result<T, E>,
     C: Fn(T) -> Output,
@@ -155,6 +171,40 @@ where
             last.map(&self.convert).map_err(|error| describe(&error)),
         )
     }
+
+    fn perform(&mut self) {
+        let result = black_box(&mut self.operation)();
+        self.kept.push(result);
+    }
+
+    fn kept(&mut self) -> Vec<Result<Output, String>> {
+        let converted = |result: Result<T, E>| result.map(&self.convert).map_err(|e| describe(&e));
+        self.kept.drain(..).map(converted).collect()
+    }
+}
+
+/// The key object that this thread made last of these bytes, or a new one: inputs of one key that
+/// are prepared one after another share one object, as the requests to a server with one key do.
+///
+/// # Errors
+/// That of `make`.
+pub fn shared<K: 'static>(
+    bytes: Vec<u8>,
+    make: impl FnOnce() -> Result<K, String>,
+) -> Result<Rc<K>, String> {
+    type Last = HashMap<TypeId, (Vec<u8>, Rc<dyn Any>)>;
+    thread_local!(static LAST: RefCell<Last> = RefCell::default());
+    let of = TypeId::of::<K>();
+    let found = LAST.with_borrow(|last| match last.get(&of) {
+        Some((known, key)) if *known == bytes => Rc::downcast(Rc::clone(key)).ok(),
+        _ => None,
+    });
+    if let Some(key) = found {
+        return Ok(key);
+    }
+    let key = Rc::new(make()?);
+    LAST.with_borrow_mut(|last| last.insert(of, (bytes, Rc::<K>::clone(&key))));
+    Ok(key)
 }
 
 /// An implementation's error as text. Many peers return empty or one-word errors.
@@ -170,7 +220,9 @@ pub fn describe(error: &dyn Debug) -> String {
 /// announce.
 ///
 /// Parsing and expanding of keys belongs here unless the variant's note says that it is timed.
-pub trait Scheme {
+///
+/// Each thread of a run prepares its own inputs, so a scheme is shared between threads.
+pub trait Scheme: Sync {
     fn keygen(&self, _input: &Fields) -> Prepared {
         Err("key generation is not announced".into())
     }
@@ -187,7 +239,15 @@ pub trait Scheme {
     fn z_violation(&self, _input: &Fields) -> Prepared {
         Err("z_violation is not announced".into())
     }
+    /// Prepares inputs of a timed operation for the implementation's batch interface; an input
+    /// that has been refused already is its reason. None where there is no such interface.
+    fn batch(&self, _operation: Operation, _inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
+        None
+    }
 }
+
+/// The inputs of a batch, or why one of them is refused.
+pub type Inputs<'a> = Vec<Result<&'a Fields, String>>;
 
 /// Whether A-hat or NTT forms are in the key object before the clock starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +280,8 @@ pub struct Variant {
     pub operations: &'static [Operation],
     pub rnd: Rnd,
     pub context: bool,
+    /// Whether its schemes have a batch interface.
+    pub batch: bool,
     pub note: String,
     pub schemes: Vec<(&'static str, Box<dyn Scheme>)>,
 }
@@ -290,14 +352,19 @@ impl Variant {
         if self.family == Family::MlDsa {
             lines.push("private_keys sk".into());
         }
+        if self.batch {
+            lines.push("mode batch".into());
+        }
+        lines.push(format!("batch_size {MAX_SIZE}"));
+        lines.push(format!("threads {MAX_THREADS}"));
         if !self.note.is_empty() {
             lines.push(format!("note {}", self.note));
         }
         lines
     }
 
-    /// Prepares one input of an announced operation.
-    pub fn prepare(&self, scheme: &dyn Scheme, operation: Operation, input: &Fields) -> Prepared {
+    /// The rule that the input breaks, where the interface as announced cannot take it.
+    fn admit(&self, operation: Operation, input: &Fields) -> Result<(), String> {
         if !self.context
             && input
                 .context
@@ -313,12 +380,43 @@ impl Variant {
                 return Err("this interface signs deterministically, so rnd must be zero".into());
             }
         }
+        Ok(())
+    }
+
+    /// Prepares one input of an announced operation.
+    pub fn prepare(&self, scheme: &dyn Scheme, operation: Operation, input: &Fields) -> Prepared {
+        self.admit(operation, input)?;
         match operation {
             Operation::Keygen => scheme.keygen(input),
             Operation::Sign => scheme.sign(input),
             Operation::Verify => scheme.verify(input),
             Operation::Trace => scheme.trace(input),
             Operation::ZViolation => scheme.z_violation(input),
+        }
+    }
+
+    /// Prepares inputs of a timed operation to be performed together, in the calling thread.
+    ///
+    /// # Errors
+    /// Where a batch interface is asked for and there is none.
+    pub fn group(
+        &self,
+        scheme: &dyn Scheme,
+        operation: Operation,
+        form: Form,
+        inputs: &[Fields],
+    ) -> Result<Box<dyn Group>, String> {
+        match form {
+            Form::Loop => {
+                let prepare = |input| self.prepare(scheme, operation, input);
+                Ok(Box::new(Loop(inputs.iter().map(prepare).collect())))
+            }
+            Form::Batch => {
+                let admit = |input| self.admit(operation, input).map(|()| input);
+                scheme
+                    .batch(operation, inputs.iter().map(admit).collect())
+                    .ok_or_else(|| format!("variant {} has no batch interface", self.id()))
+            }
         }
     }
 

@@ -7,5 +7,6 @@ pub mod adapter;
 pub mod adapters;
 pub mod build_info;
 pub mod protocol;
+pub mod runs;
 pub mod session;
 pub mod timing;

@@ -128,6 +128,24 @@ pub struct Prepare {
     pub inputs: Vec<Input>,
 }
 
+/// How the operations of a run are performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// By single calls, one after another.
+    Loop,
+    /// By one call of the batch interface.
+    Batch,
+}
+
+/// Which operations are timed together: `count` runs of `size` on each of `threads` threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Runs {
+    pub form: Form,
+    pub size: u64,
+    pub count: u64,
+    pub threads: u64,
+}
+
 /// A well-formed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -137,12 +155,16 @@ pub enum Request {
     Prepare(Prepare),
     Answer {
         job: u64,
+        /// Operations in each call of the batch interface; none for single calls.
+        batch: Option<u64>,
     },
     Measure {
         job: u64,
         passes: u64,
         calls: u64,
         warmup: u64,
+        /// None where every call of an operation is a sample of its own.
+        runs: Option<Runs>,
     },
     Forget {
         job: u64,
@@ -253,13 +275,21 @@ fn parse_single(words: &[&str]) -> Result<Request, String> {
         "hello" => Ok(Request::Hello {
             version: one_number(words)?,
         }),
-        "answer" => Ok(Request::Answer {
-            job: one_number(words)?,
-        }),
+        "answer" => {
+            let (words, batch) = match words {
+                [head @ .., "batch", size] => (head, Some(at_least_one(size, "SIZE")?)),
+                _ => (words, None),
+            };
+            Ok(Request::Answer {
+                job: one_number(words)?,
+                batch,
+            })
+        }
         "forget" => Ok(Request::Forget {
             job: one_number(words)?,
         }),
         "measure" => {
+            let (words, runs) = split_runs(words)?;
             let [job, passes, calls, warmup] = numbers(words)?;
             if calls == 0 {
                 return Err("`measure` needs at least one call per sample".into());
@@ -269,10 +299,37 @@ fn parse_single(words: &[&str]) -> Result<Request, String> {
                 passes,
                 calls,
                 warmup,
+                runs,
             })
         }
         "quit" => numbers::<0>(words).map(|_| Request::Quit),
         other => Err(format!("unknown request {}", quote(other))),
+    }
+}
+
+/// Takes `loop SIZE COUNT THREADS`, or the same of `batch`, off the end of a request.
+fn split_runs<'a, 'b>(words: &'a [&'b str]) -> Result<(&'a [&'b str], Option<Runs>), String> {
+    let [head @ .., form, size, count, threads] = words else {
+        return Ok((words, None));
+    };
+    let form = match *form {
+        "loop" => Form::Loop,
+        "batch" => Form::Batch,
+        _ => return Ok((words, None)),
+    };
+    let runs = Runs {
+        form,
+        size: at_least_one(size, "SIZE")?,
+        count: at_least_one(count, "COUNT")?,
+        threads: at_least_one(threads, "THREADS")?,
+    };
+    Ok((head, Some(runs)))
+}
+
+fn at_least_one(text: &str, what: &str) -> Result<u64, String> {
+    match number(text)? {
+        0 => Err(format!("{what} must be at least 1")),
+        value => Ok(value),
     }
 }
 

@@ -10,8 +10,10 @@ use sha2::{Digest, Sha256};
 use crate::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant};
 use crate::build_info;
 use crate::protocol::{
-    Fault, Fields, Input, Operation, Prepare, Reader, Request, VERSION, format_hex, one_line,
+    Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION, format_hex,
+    one_line,
 };
+use crate::runs::{self, Effort, Sample};
 use crate::timing::{self, CPU_CLOCK, Ticks, WALL_CLOCK};
 
 /// A worker's state between requests.
@@ -43,8 +45,12 @@ impl From<io::Error> for Stop {
 }
 
 struct PreparedJob {
+    /// Position of the variant, and of the set in it.
+    place: (usize, usize),
     operation: Operation,
     inputs: Vec<(u64, Prepared)>,
+    /// What the inputs were prepared from: runs prepare them anew, in the threads they run in.
+    fields: Vec<Fields>,
 }
 
 /// Answers requests until `quit` or the end of input.
@@ -88,14 +94,25 @@ impl Session {
     ) -> io::Result<()> {
         let done = match request {
             Request::Hello { version } => self.hello(version, replies),
-            Request::Prepare(prepare) => self.prepare(&prepare, replies),
-            Request::Answer { job } => self.answer(job, replies),
+            Request::Prepare(prepare) => self.prepare(prepare, replies),
+            Request::Answer { job, batch } => self.answer(job, batch, replies),
             Request::Measure {
                 job,
                 passes,
                 calls,
                 warmup,
-            } => self.measure(job, passes, calls, warmup, replies),
+                runs,
+            } => {
+                let effort = Effort {
+                    passes,
+                    calls,
+                    warmup,
+                };
+                match runs {
+                    None => self.measure(job, effort, replies),
+                    Some(runs) => self.measure_runs(job, effort, runs, replies),
+                }
+            }
             Request::Forget { job } => self.forget(job, replies),
             Request::Quit => Ok(()),
         };
@@ -126,16 +143,17 @@ impl Session {
         Ok(())
     }
 
-    fn prepare(&mut self, prepare: &Prepare, out: &mut impl Write) -> Result<(), Stop> {
+    fn prepare(&mut self, prepare: Prepare, out: &mut impl Write) -> Result<(), Stop> {
+        let place = self.find(&prepare)?;
+        let (variant, scheme) = self.at(place);
         let Prepare {
             job,
             operation,
             inputs,
             ..
         } = prepare;
-        let (variant, scheme) = self.find(prepare)?;
-        for input in inputs {
-            if let Some(field) = missing_field(variant, *operation, &input.fields) {
+        for input in &inputs {
+            if let Some(field) = missing_field(variant, operation, &input.fields) {
                 let rule = format!(
                     "input {} of {} has no `{field}`",
                     input.id,
@@ -150,43 +168,53 @@ impl Session {
         let prepared = |input: &Input| {
             (
                 input.id,
-                caught(|| variant.prepare(scheme, *operation, &input.fields)),
+                caught(|| variant.prepare(scheme, operation, &input.fields)),
             )
         };
-        let inputs = inputs.iter().map(prepared).collect();
-        self.jobs.insert(
-            *job,
-            PreparedJob {
-                operation: *operation,
-                inputs,
-            },
-        );
+        let prepared = PreparedJob {
+            place,
+            operation,
+            inputs: inputs.iter().map(prepared).collect(),
+            fields: inputs.into_iter().map(|input| input.fields).collect(),
+        };
+        self.jobs.insert(job, prepared);
         writeln!(out, "ready {job}")?;
         Ok(())
     }
 
-    fn find(&self, prepare: &Prepare) -> Result<(&Variant, &dyn Scheme), String> {
+    /// The variant and the scheme at a place that [`Session::find`] gave.
+    fn at(&self, (variant, set): (usize, usize)) -> (&Variant, &dyn Scheme) {
+        let variant = &self.variants[variant];
+        (variant, variant.schemes[set].1.as_ref())
+    }
+
+    /// Where the variant and the set are.
+    fn find(&self, prepare: &Prepare) -> Result<(usize, usize), String> {
         let Prepare {
             variant: id,
             set,
             operation,
             ..
         } = prepare;
-        let variant = self.variants.iter().find(|variant| variant.id() == *id);
-        let variant = variant.ok_or_else(|| format!("unknown variant `{}`", one_line(id)))?;
+        let place = self.variants.iter().position(|variant| variant.id() == *id);
+        let place = place.ok_or_else(|| format!("unknown variant `{}`", one_line(id)))?;
+        let variant = &self.variants[place];
         if !variant.operations.contains(operation) {
             return Err(format!(
                 "variant {id} has no operation {}",
                 operation.name()
             ));
         }
-        let scheme = variant.schemes.iter().find(|(name, _)| name == set);
-        let (_, scheme) =
+        let scheme = variant.schemes.iter().position(|(name, _)| name == set);
+        let scheme =
             scheme.ok_or_else(|| format!("variant {id} has no set `{}`", one_line(set)))?;
-        Ok((variant, scheme.as_ref()))
+        Ok((place, scheme))
     }
 
-    fn answer(&mut self, job: u64, out: &mut impl Write) -> Result<(), Stop> {
+    fn answer(&mut self, job: u64, batch: Option<u64>, out: &mut impl Write) -> Result<(), Stop> {
+        if let Some(size) = batch {
+            return self.answer_in_batches(job, size, out);
+        }
         let prepared = self.jobs.get_mut(&job).ok_or_else(|| unknown_job(job))?;
         let key = if prepared.operation == Operation::Trace {
             "trace"
@@ -207,18 +235,60 @@ impl Session {
         Ok(())
     }
 
-    fn measure(
-        &mut self,
+    fn answer_in_batches(&self, job: u64, size: u64, out: &mut impl Write) -> Result<(), Stop> {
+        let prepared = self.jobs.get(&job).ok_or_else(|| unknown_job(job))?;
+        timeable(prepared)?;
+        within(size, runs::MAX_SIZE, "a batch", "operations")?;
+        let (variant, scheme) = self.at(prepared.place);
+        let group = || variant.group(scheme, prepared.operation, Form::Batch, &prepared.fields);
+        let mut group = caught(group)?;
+        let outputs = runs::answer(group.as_mut(), prepared.inputs.len(), size as usize);
+        for ((id, _), output) in prepared.inputs.iter().zip(outputs) {
+            match output {
+                Ok(output) => writeln!(out, "output {id} {}", output.text())?,
+                Err(text) => writeln!(out, "failed {id} {}", one_line(&text))?,
+            }
+        }
+        writeln!(out, "done {job}")?;
+        Ok(())
+    }
+
+    fn measure_runs(
+        &self,
         job: u64,
-        passes: u64,
-        calls: u64,
-        warmup: u64,
+        effort: Effort,
+        runs: Runs,
         out: &mut impl Write,
     ) -> Result<(), Stop> {
-        let prepared = self.jobs.get_mut(&job).ok_or_else(|| unknown_job(job))?;
-        if matches!(prepared.operation, Operation::Trace | Operation::ZViolation) {
-            return Err(format!("operation {} is never timed", prepared.operation.name()).into());
+        let prepared = self.jobs.get(&job).ok_or_else(|| unknown_job(job))?;
+        timeable(prepared)?;
+        within(runs.size, runs::MAX_SIZE, "a run", "operations")?;
+        within(runs.threads, runs::MAX_THREADS, "a run", "threads")?;
+        let count = prepared.inputs.len();
+        let mut samples = Vec::new();
+        if count > 0 {
+            // Of the session the parts that threads may share: prepared inputs belong to one.
+            let (operation, fields) = (prepared.operation, prepared.fields.as_slice());
+            let (variant, scheme) = self.at(prepared.place);
+            let prepare = || variant.group(scheme, operation, runs.form, fields);
+            samples = runs::measure(&prepare, count, runs, effort)?;
         }
+        for Sample { first, result } in samples {
+            let id = prepared.inputs[first].0;
+            write_sample(out, id, effort.calls, result)?;
+        }
+        writeln!(out, "done {job}")?;
+        Ok(())
+    }
+
+    fn measure(&mut self, job: u64, effort: Effort, out: &mut impl Write) -> Result<(), Stop> {
+        let Effort {
+            passes,
+            calls,
+            warmup,
+        } = effort;
+        let prepared = self.jobs.get_mut(&job).ok_or_else(|| unknown_job(job))?;
+        timeable(prepared)?;
         warm_up(&mut prepared.inputs, warmup);
         // Anew each time: it changes with the core's speed.
         let reading = timing::cpu_reading_cost();
@@ -237,17 +307,11 @@ impl Session {
             }
         }
         for (id, sample) in samples {
-            match sample {
-                Ok((Ticks { wall, cpu }, digest)) => {
-                    let cpu = cpu.saturating_sub(reading);
-                    writeln!(
-                        out,
-                        "sample {id} {wall} {cpu} {calls} {}",
-                        format_hex(&digest)
-                    )?;
-                }
-                Err(text) => writeln!(out, "failed {id} {}", one_line(&text))?,
-            }
+            let sample = sample.map(|(Ticks { wall, cpu }, digest)| {
+                let cpu = cpu.saturating_sub(reading);
+                (Ticks { wall, cpu }, digest)
+            });
+            write_sample(out, id, calls, sample)?;
         }
         writeln!(out, "done {job}")?;
         Ok(())
@@ -258,6 +322,37 @@ impl Session {
         writeln!(out, "done {job}")?;
         Ok(())
     }
+}
+
+fn write_sample(
+    out: &mut impl Write,
+    id: u64,
+    calls: u64,
+    sample: Result<(Ticks, [u8; 32]), String>,
+) -> io::Result<()> {
+    match sample {
+        Ok((Ticks { wall, cpu }, digest)) => {
+            let digest = format_hex(&digest);
+            writeln!(out, "sample {id} {wall} {cpu} {calls} {digest}")
+        }
+        Err(text) => writeln!(out, "failed {id} {}", one_line(&text)),
+    }
+}
+
+fn timeable(job: &PreparedJob) -> Result<(), String> {
+    match job.operation {
+        Operation::Trace | Operation::ZViolation => {
+            Err(format!("operation {} is never timed", job.operation.name()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn within(number: u64, most: u64, what: &str, of: &str) -> Result<(), String> {
+    if number > most {
+        return Err(format!("{what} has at most {most} {of}, got {number}"));
+    }
+    Ok(())
 }
 
 fn unknown_job(job: u64) -> String {
@@ -317,7 +412,7 @@ fn digest(output: &Output) -> [u8; 32] {
 }
 
 /// A panicking implementation fails on its input; the worker lives on.
-fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+pub fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(payload.as_ref()))))
 }

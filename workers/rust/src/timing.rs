@@ -49,6 +49,12 @@ pub fn cpu_reading_cost() -> u64 {
     costs[EMPTY_INTERVALS / 2]
 }
 
+/// Nanoseconds of the calling thread's own time.
+#[inline(always)]
+pub fn cpu() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 /// Nanoseconds of the wall clock, for the length of a warm-up.
 pub fn wall() -> u64 {
     read(libc::CLOCK_MONOTONIC)

@@ -6,6 +6,10 @@ nothing. Statistics and reports read records alone.
 
 from mldsa_lab.records.reader import read_record
 from mldsa_lab.records.rows import (
+    DESIGN,
+    MANY_KEYS,
+    ONE_KEY,
+    RANDOM,
     SCHEMA,
     Check,
     End,
@@ -24,6 +28,10 @@ from mldsa_lab.records.rows import (
 from mldsa_lab.records.writer import RecordWriter, to_json
 
 __all__ = [
+    "DESIGN",
+    "MANY_KEYS",
+    "ONE_KEY",
+    "RANDOM",
     "SCHEMA",
     "Check",
     "End",

@@ -11,7 +11,8 @@ from typing import Any
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records.rows import (
-    SCHEMA,
+    ROLES,
+    SCHEMAS,
     Check,
     End,
     Fault,
@@ -145,9 +146,10 @@ def _check(line: _Line) -> Check:
 
 def _run(line: _Line) -> Run:
     schema = line.take("schema", "a whole number", _whole)
-    if schema != SCHEMA:
+    if schema not in SCHEMAS:
+        known = " and ".join(map(str, SCHEMAS))
         raise LabError(
-            f"{line.where}: schema version {schema} is unknown: this mldsa-lab reads {SCHEMA}"
+            f"{line.where}: schema version {schema} is unknown: this mldsa-lab reads {known}"
         )
     return Run(
         schema,
@@ -179,7 +181,7 @@ def _input(line: _Line) -> InputRow:
     row = InputRow(
         set=line.one_of("set", ALL_SETS),
         id=line.number("id"),
-        role=line.one_of("role", ("design", "random")),
+        role=line.one_of("role", ROLES),
         seed=line.octets("seed"),
         message=line.octets("message"),
         context=line.octets("context"),
@@ -290,7 +292,7 @@ def read_record(path: Path) -> Record:
     """Read and check a whole record.
 
     A file named `.xz` is decompressed first. LabError names the file, the line and the rule
-    broken; a schema version other than `SCHEMA` is refused. A last line that was
+    broken; a schema version not in `SCHEMAS` is refused. A last line that was
     cut off by an interruption is left out with a warning.
     """
     try:

@@ -7,8 +7,13 @@ from typing import Any, ClassVar
 
 from mldsa_lab.errors import LabError
 
-SCHEMA = 1
-"""The schema version this module writes and reads."""
+SCHEMA = 2
+"""The schema version this module writes."""
+SCHEMAS = (1, 2)
+"""The schema versions that are read; 2 adds the roles of inputs that runs take."""
+
+DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
+"""What an input is for: see `InputRow`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +32,12 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One implementation, backend and key form, as its worker announced it."""
+    """One implementation, backend and key form, as its worker announced it, and how it is measured.
+
+    ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations; "single":
+    by calls of one operation, ``batch_size`` of them in a row where it is above 1. ``threads`` do
+    so at the same time.
+    """
 
     id: str
     implementation: str
@@ -48,6 +58,21 @@ class Variant:
     def deterministic(self) -> bool:
         """Whether it can sign deterministically (with rnd of 32 zero bytes)."""
         return self.rnd != "none"
+
+    @property
+    def runs(self) -> bool:
+        """Whether a call is a run of operations, and not one operation by itself."""
+        return self.mode == "batch" or self.batch_size > 1 or self.threads > 1
+
+    @property
+    def per_call(self) -> int:
+        """Operations of a call, those of all threads together."""
+        return self.batch_size * self.threads
+
+    @property
+    def base(self) -> str:
+        """The id that the worker announced: `implementation:backend:key`."""
+        return ":".join(self.id.split(":")[:3])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +103,9 @@ class Skipped:
 class InputRow:
     """One input: key seed (32 bytes), message, context; its attempts when signed with rnd of zeros.
 
-    `role` is "design" (chosen by its trace) or "random"; `trace` is None where it is not known.
+    `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
+    runs of several operations take in turn, each of its own key or all of one key). `trace` is
+    None where it is not known.
     """
 
     TYPE: ClassVar[str] = "input"

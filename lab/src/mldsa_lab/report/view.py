@@ -122,6 +122,11 @@ class View:
         return {mark: text for mark, text in MARKS.items() if mark in used}
 
 
+def is_run(row: Row) -> bool:
+    """Whether this row's calls were runs of operations: those have tables of their own."""
+    return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
+
+
 def build(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
     """Arrange one record. `colours` may come from `assign_colours` over several records."""
     colours = colours or assign_colours([record])
@@ -220,7 +225,9 @@ class _Context:
         rows = [
             r
             for r in self.summary.rows
-            if (r.set, r.operation) == (set_name, operation) and r.mean is not None
+            if (r.set, r.operation) == (set_name, operation)
+            and r.mean is not None
+            and not is_run(r)
         ]
         made = []
         # Cycles of a simulator and nanoseconds of a clock cannot be ranked together.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import (
+    MANY_KEYS,
+    ONE_KEY,
     SCHEMA,
     End,
     Fault,
@@ -28,8 +30,18 @@ from mldsa_lab.run.gate_material import Material, make_material
 from mldsa_lab.run.material import REFERENCE, Reference, Signed, choose, classical_inputs
 from mldsa_lab.run.options import DEFAULT_REFERENCE, Options, known_reference, select
 from mldsa_lab.run.registry import WorkerEntry, read_registry
-from mldsa_lab.run.rounds import Bench, Cell, Schedule, classical_cell, ml_dsa_cell, require_cells
+from mldsa_lab.run.rounds import (
+    Bench,
+    Cell,
+    Schedule,
+    classical_cell,
+    classical_run_cell,
+    ml_dsa_cell,
+    require_cells,
+    run_cell,
+)
 from mldsa_lab.run.screen import Screen
+from mldsa_lab.run.shapes import GROUP, role_of, shaped
 from mldsa_lab.run.worker import Limits
 from mldsa_lab.sets import PARAMETER_SETS
 
@@ -61,6 +73,7 @@ def run_bench(options: Options, screen: Screen) -> Outcome:
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
         reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
+        variants += _shaped(options, variants, fleet)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(options, screen, fleet, writer)
@@ -73,6 +86,20 @@ def run_bench(options: Options, screen: Screen) -> Outcome:
                 screen.line("stopped", "what was measured is kept")
             session.write(End(now(), status, session.rounds))
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples, session.left_out)
+
+
+def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list[Variant]:
+    """The variants measured in runs, where the options ask for any. LabError if none can be."""
+    if not options.batch_sizes and not options.thread_counts:
+        return []
+    found = shaped(variants, fleet.announced, options.batch_sizes, options.thread_counts)
+    return [
+        fleet.shape(v, shape)
+        for v in variants
+        for shape in found.get(v.id, ())
+        # Classical references are for comparison: one loop, and threads.
+        if v.family == "ml-dsa" or shape.form == "loop"
+    ]
 
 
 def _new_folder(out: Path) -> Path:
@@ -200,7 +227,7 @@ class _Session:
 
     def work(self, variants: Sequence[Variant], reference: Reference | None) -> None:
         """Inputs, gate, rounds."""
-        o = self.options
+        o = self._with_groups(variants)
         inputs: dict[str, list[Signed]] = {}
         rows: dict[str, list[InputRow]] = {}
         materials: dict[str, Material] = {}
@@ -224,6 +251,8 @@ class _Session:
                     f"{o.sizes.design} signing inputs per set, chosen by their traces among "
                     f"{o.sizes.pool:,}; {o.sizes.random} others"
                 )
+        if o.sizes.many_keys or o.sizes.one_key:
+            phase.summary += f"; {GROUP} more for runs, of many keys and of one"
         for name in used:
             for row in rows.get(name) or [s.row(name) for s in inputs[name]]:
                 self.write(row)
@@ -232,14 +261,29 @@ class _Session:
         require_cells(schedule)
         self._measure(schedule)
 
+    def _with_groups(self, variants: Sequence[Variant]) -> Options:
+        """The options with as many inputs of runs as these variants need."""
+        roles = {role_of(v, s) for v in variants if v.runs for s in v.sets}
+        sizes = replace(
+            self.options.sizes,
+            many_keys=GROUP if MANY_KEYS in roles else 0,
+            one_key=GROUP if ONE_KEY in roles else 0,
+        )
+        return replace(self.options, sizes=sizes)
+
     def _gate(
         self,
-        variants: Sequence[Variant],
+        every: Sequence[Variant],
         reference: Reference | None,
         materials: dict[str, Material],
         classical: dict[str, list[InputRow]],
     ) -> set[tuple[str, str]]:
-        """The pairs of variant and set that may be measured."""
+        """The pairs of variant and set that may be measured.
+
+        Batch interfaces go through the gate at every size. Loops are the single calls that have
+        passed, and threads do what one does.
+        """
+        variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
         sets = {*materials, *classical}
         pairs = sum(len(sets & set(v.sets)) for v in variants)
         with self.screen.phase("gate", total=2 * pairs) as phase:
@@ -265,6 +309,10 @@ class _Session:
         for (variant_id, name), reason in verdicts.reasons.items():
             if variant_id not in verdicts.faults:
                 self._leave(f"{variant_id} {name}: {reason}")
+        for v in every:
+            if v not in variants:
+                like = v.base if v.mode == "single" else f"{v.base}:batch-{v.batch_size}"
+                passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
         return passed
 
     def _cells(
@@ -281,11 +329,28 @@ class _Session:
                 for v in variants:
                     if (v.id, name) not in passed or operation not in v.operations:
                         continue
-                    if name in inputs:
+                    if v.runs:
+                        cells.append(self._run_cell(v, name, operation, inputs, rows))
+                    elif name in inputs:
                         cells.append(ml_dsa_cell(v, name, operation, inputs[name]))
                     else:
                         cells.append(classical_cell(v, name, operation, rows[name]))
         return cells
+
+    def _run_cell(
+        self,
+        v: Variant,
+        name: str,
+        operation: str,
+        inputs: dict[str, list[Signed]],
+        rows: dict[str, list[InputRow]],
+    ) -> Cell:
+        shape = self.fleet.station(v.id).shape_of(v.id)
+        assert shape is not None
+        if name not in inputs:
+            return classical_run_cell(v, name, operation, rows[name], shape.runs(len(rows[name])))
+        group = [s for s in inputs[name] if s.role == role_of(v, name)]
+        return run_cell(v, name, operation, group, shape.runs(len(group)))
 
     def _measure(self, schedule: Schedule) -> None:
         # Fresh processes: none carries the gate's jobs, and all have the same age.

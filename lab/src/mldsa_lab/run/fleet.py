@@ -13,6 +13,7 @@ from mldsa_lab.run import protocol
 from mldsa_lab.run.build import Place
 from mldsa_lab.run.protocol import JobInput, Output
 from mldsa_lab.run.registry import WorkerEntry
+from mldsa_lab.run.shapes import Shape
 from mldsa_lab.run.worker import Limits, Worker, WorkerFault
 
 
@@ -30,6 +31,7 @@ class Station:
         self._worker: Worker | None = None
         self._job = 0
         self._announced: protocol.Announcement | None = None
+        self._shaped: dict[str, tuple[Variant, str, Shape]] = {}
 
     @property
     def announcement(self) -> protocol.Announcement:
@@ -72,21 +74,34 @@ class Station:
             self._worker.kill()
             self._worker = None
 
+    def shape(self, variant: Variant, shape: Shape) -> Variant:
+        """Take in a variant measured in this shape, which then has an id and a line of its own."""
+        made = shape.of(variant)
+        self._shaped[made.id] = (made, variant.id, shape)
+        return made
+
+    def shape_of(self, variant: str) -> Shape | None:
+        """The shape in which this variant is measured; None for single calls."""
+        return self._shaped[variant][2] if variant in self._shaped else None
+
     def prepare(
         self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> int:
         """Hand over a job and return its number."""
         worker = self.worker()
         self._job += 1
-        worker.prepare(self._job, variant, set_name, operation, inputs)
+        announced = self._shaped[variant][1] if variant in self._shaped else variant
+        worker.prepare(self._job, announced, set_name, operation, inputs)
         return self._job
 
     def answer(
         self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
-        """The outputs of a job of its own, by input number."""
+        """The outputs of a job of its own, by input number; in batches where it is measured so."""
         job = self.prepare(variant, set_name, operation, inputs)
-        outputs = self.worker().answer(job)
+        shape = self.shape_of(variant)
+        batch = shape.size if shape is not None and shape.form == "batch" else None
+        outputs = self.worker().answer(job, batch=batch)
         self.worker().forget(job)
         return outputs
 
@@ -110,11 +125,15 @@ class Station:
             unit=a.unit,
             clock=a.clock,
             cpu_clock=a.cpu_clock,
-            variants=tuple(_row(v) for v in a.variants),
+            variants=(
+                *(_row(v) for v in a.variants),
+                *(made for made, _, _ in self._shaped.values()),
+            ),
         )
 
 
 def _row(v: protocol.Variant) -> Variant:
+    """The variant as it is measured by single calls."""
     return Variant(
         id=v.id,
         implementation=v.implementation,
@@ -126,9 +145,6 @@ def _row(v: protocol.Variant) -> Variant:
         operations=v.operations,
         rnd=v.rnd,
         context=v.context,
-        mode=v.mode,
-        batch_size=v.batch_size,
-        threads=v.threads,
         note=v.note,
     )
 
@@ -139,6 +155,7 @@ class Fleet:
     def __init__(self) -> None:
         self.stations: list[Station] = []
         self.variants: dict[str, Variant] = {}
+        self.announced: dict[str, protocol.Variant] = {}
         self._station_of: dict[str, Station] = {}
 
     def add(self, station: Station) -> None:
@@ -158,11 +175,19 @@ class Fleet:
         self.stations.append(station)
         for variant in announced.variants:
             self.variants[variant.id] = _row(variant)
+            self.announced[variant.id] = variant
             self._station_of[variant.id] = station
 
     def station(self, variant_id: str) -> Station:
         """The worker that has this variant."""
         return self._station_of[variant_id]
+
+    def shape(self, variant: Variant, shape: Shape) -> Variant:
+        """The variant measured in this shape, with its worker as its station."""
+        station = self.station(variant.id)
+        made = station.shape(variant, shape)
+        self._station_of[made.id] = station
+        return made
 
     def stop(self) -> None:
         """End every process; the next request to a worker starts it afresh."""

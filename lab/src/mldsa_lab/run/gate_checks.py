@@ -23,6 +23,7 @@ from mldsa_lab.run.examination import (
 from mldsa_lab.run.gate_material import RND, Material
 from mldsa_lab.run.material import ZERO_RND, Reference, Signed
 from mldsa_lab.run.protocol import JobInput, Output
+from mldsa_lab.run.shapes import role_of
 from mldsa_lab.run.worker import WorkerFault, WorkerRefusal
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, ParameterSet
 
@@ -81,6 +82,41 @@ def ml_dsa(exam: Examination, m: Material, reference: Reference) -> None:
     acvp(exam)
     _against_reference(exam, m, reference)
     _refusals(exam, m)
+    if exam.variant.mode == "batch":
+        _batches(exam, m)
+
+
+def _batches(exam: Examination, m: Material) -> None:
+    """Batches in which good and bad stand beside each other: each item has its own result."""
+    v = exam.variant
+    group = m.groups[role_of(v, exam.set_name)]
+    exam.run(
+        "batch-keygen",
+        "keygen",
+        (Case(_what(s), s.keygen_input(), must_be_keys(s.pk, s.sk)) for s in group),
+    )
+    cases = []
+    for i, s in enumerate(group):
+        good = s.sign_input(v)
+        if i % 7 == 3:
+            cut = replace(good, sk=s.sk[:-1], seed=None)
+            cases.append(Case(f"{_what(s)}, a private key cut short", cut, must_fail))
+        must = must_equal(s.signature, "the signature") if v.deterministic else must_sign(None)
+        cases.append(Case(_what(s), good, must))
+    exam.run("batch-sign", "sign", cases)
+    cases = []
+    for i, s in enumerate(group):
+        if i % 3 == 1:
+            spoiled = _flipped(s.signature, i * len(s.signature) // len(group))
+            cases.append(Case(f"{_what(s)}, a bit flipped", s.verify_input(spoiled), must_refuse))
+        if i % 11 == 5:
+            cut = s.verify_input(s.signature[:-1])
+            cases.append(Case(f"{_what(s)}, a signature cut short", cut, must_refuse))
+        if i % 11 == 7:
+            cut = replace(s.verify_input(), pk=s.pk[:-1])
+            cases.append(Case(f"{_what(s)}, a public key cut short", cut, must_refuse))
+        cases.append(Case(_what(s), s.verify_input(), must_accept))
+    exam.run("batch-verify", "verify", cases)
 
 
 def _usable(exam: Examination, signed: Iterable[Signed]) -> list[Signed]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.pool import candidates
+from mldsa_lab.records import MANY_KEYS, ONE_KEY
 from mldsa_lab.run.alter import Altered, alter, suits
 from mldsa_lab.run.alter import Signed as Given
 from mldsa_lab.run.material import Reference, Signed
@@ -35,6 +36,8 @@ class Material:
     altered: Sequence[Altered]
     altered_plain: Sequence[Altered]
     z_violations: Sequence[Given]
+    groups: Mapping[str, Sequence[Signed]] = field(default_factory=dict)
+    """The inputs of runs by their role."""
 
 
 def make_material(
@@ -74,12 +77,13 @@ def make_material(
     ]
     return Material(
         p,
-        inputs,
+        [s for s in inputs if s.role not in (MANY_KEYS, ONE_KEY)],
         others,
         hedged,
         _altered(reference, p, run_seed, context_bytes=16),
         _altered(reference, p, run_seed, context_bytes=0),
         violations,
+        {role: [s for s in inputs if s.role == role] for role in (MANY_KEYS, ONE_KEY)},
     )
 
 

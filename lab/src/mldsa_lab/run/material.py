@@ -8,15 +8,17 @@ spoil the choice, never a result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.balance import balanced
 from mldsa_lab.inputs.design import design
 from mldsa_lab.inputs.pool import Candidate, candidates
-from mldsa_lab.inputs.trace import parse_trace
+from mldsa_lab.inputs.trace import Trace, parse_trace
 from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.records import InputRow, Variant
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
 from mldsa_lab.run.fleet import Fleet
 from mldsa_lab.run.protocol import JobInput, Output
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
@@ -25,6 +27,7 @@ ZERO_RND = bytes(SEED_BYTES)
 REFERENCE = "mldsa-oracle"
 """The implementation that decides what is correct: FIPS 204 transcribed literally."""
 TRACER = "mldsa-lanes"
+_RUNS_POOL = 4  # candidates for each input of a run
 _JOB_BYTES = 1 << 23  # inputs of one tracing request
 _KEY_BYTES = 1 << 13  # of one input's keys, about
 _FASTEST_LAST = ("portable", "neon", "avx2", "avx512")
@@ -79,12 +82,17 @@ class Signed:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How many inputs of each kind, and how long their messages are in bytes."""
+    """How many inputs of each kind, and how long their messages are in bytes.
+
+    `many_keys` and `one_key` are the inputs that runs take in turn.
+    """
 
     design: int
     random: int
     pool: int
     message_bytes: int
+    many_keys: int = 0
+    one_key: int = 0
 
 
 class Reference:
@@ -195,22 +203,43 @@ def tracers(fleet: Fleet, set_name: str) -> list[Variant]:
 def choose(
     fleet: Fleet, reference: Reference, set_name: str, run_seed: bytes, sizes: Sizes
 ) -> list[Signed]:
-    """The inputs of an ML-DSA set: the random ones first, then those chosen by their traces."""
+    """The inputs of an ML-DSA set: the random ones first, then those chosen by their traces, then
+    those of runs."""
     drawn = candidates(
         run_seed, set_name, sizes.random, message_bytes=sizes.message_bytes, stream="random"
     )
     chosen = [("random", c) for c in drawn]
     if sizes.design:
-        chosen += [("design", c) for c in _designed(fleet, set_name, run_seed, sizes)]
+        pool = _pool(run_seed, set_name, sizes.pool, sizes, "design")
+        picked = _picked(fleet, set_name, pool, lambda t, m: design(t, m, sizes.design))
+        chosen += [("design", c) for c in picked]
+    for role, count in ((MANY_KEYS, sizes.many_keys), (ONE_KEY, sizes.one_key)):
+        if count:
+            pool = _pool(run_seed, set_name, _RUNS_POOL * count, sizes, role)
+            if role == ONE_KEY:
+                pool = [replace(c, seed=pool[0].seed) for c in pool]
+            picked = _picked(fleet, set_name, pool, partial(_balanced, count))
+            chosen += [(role, c) for c in picked]
     return reference.sign(set_name, chosen)
 
 
-def _designed(fleet: Fleet, set_name: str, run_seed: bytes, sizes: Sizes) -> list[Candidate]:
-    pool = list(
-        candidates(
-            run_seed, set_name, sizes.pool, message_bytes=sizes.message_bytes, stream="design"
-        )
+def _balanced(count: int, traces: Sequence[Trace], model: RejectionModel) -> list[int]:
+    return balanced(traces, model, count)
+
+
+def _pool(run_seed: bytes, set_name: str, count: int, sizes: Sizes, stream: str) -> list[Candidate]:
+    return list(
+        candidates(run_seed, set_name, count, message_bytes=sizes.message_bytes, stream=stream)
     )
+
+
+def _picked(
+    fleet: Fleet,
+    set_name: str,
+    pool: Sequence[Candidate],
+    choice: Callable[[Sequence[Trace], RejectionModel], list[int]],
+) -> list[Candidate]:
+    """The candidates of a pool that a choice takes by their traces."""
     problem: LabError = LabError(f"no worker can trace {set_name}: inputs cannot be chosen")
     for variant in tracers(fleet, set_name):
         try:
@@ -219,8 +248,7 @@ def _designed(fleet: Fleet, set_name: str, run_seed: bytes, sizes: Sizes) -> lis
         except LabError as error:
             problem = error  # the next one may do better; the gate will tell this one's fault
             continue
-        chosen = design(traces, RejectionModel.of(set_name), sizes.design)
-        return [pool[i] for i in chosen]
+        return [pool[i] for i in choice(traces, RejectionModel.of(set_name))]
     raise problem
 
 

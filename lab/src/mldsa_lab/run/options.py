@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
 from mldsa_lab.run.material import REFERENCE, Sizes
+from mldsa_lab.run.shapes import BATCH_SIZE_MAX
 from mldsa_lab.sets import OPERATIONS
 
 
@@ -32,6 +34,7 @@ class Profile:
 DEFAULT_REFERENCE = "mldsa-native"
 """Ratios are to it unless an option says otherwise; a run without it has none."""
 
+_EACH_THREAD_COUNT = 8
 QUICK = Profile("quick", 35.0, 5, 50)
 DEFAULT = Profile("default", 270.0, 10, 200)
 
@@ -54,6 +57,8 @@ class Options:
     timeout: float
     out: Path
     registry: Path | None = None
+    batch_sizes: tuple[int, ...] = ()
+    thread_counts: tuple[int, ...] = ()
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
@@ -68,6 +73,8 @@ class Options:
             "random_inputs": self.sizes.random,
             "pool": self.sizes.pool,
             "message_bytes": self.sizes.message_bytes,
+            "batch_sizes": list(self.batch_sizes),
+            "thread_counts": list(self.thread_counts),
             "reference": self.reference,
             "clock": self.clock,
             "confidence": self.confidence,
@@ -81,6 +88,53 @@ def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
     for name in sorted(chosen - set(OPERATIONS)):
         raise LabError(f"unknown operation {name!r}: known are {', '.join(OPERATIONS)}")
     return tuple(name for name in OPERATIONS if name in chosen)
+
+
+def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
+    """Batch sizes in ascending order; LabError names one that is none."""
+    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in _parts(words)}))
+
+
+def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
+    """Numbers of threads in ascending order, 1 among them, which the others are compared with.
+
+    LabError names one that is none, or more than the `cores` that the lab may use: threads that
+    wait for each other's core show the scheduler and not the code.
+    """
+    chosen = {_number(w, "number of threads", None) for w in _parts(words)}
+    for number in sorted(chosen):
+        if number > cores:
+            noun = "core" if cores == 1 else "cores"
+            raise LabError(f"{number} threads: this machine has {cores} {noun} to run on")
+    return tuple(sorted({1, *chosen}))
+
+
+def cores_to_use() -> int:
+    """The cores that this process and its workers may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def all_thread_counts(cores: int) -> tuple[int, ...]:
+    """1 to all cores; of many cores the powers of two, and all."""
+    if cores <= _EACH_THREAD_COUNT:
+        return tuple(range(1, cores + 1))
+    powers = (1 << bit for bit in range(cores.bit_length()))
+    return tuple(sorted({*powers, cores}))
+
+
+def _parts(words: Iterable[str]) -> list[str]:
+    return [part.strip() for text in words for part in text.split(",")]
+
+
+def _number(text: str, what: str, most: int | None) -> int:
+    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else 0
+    if number < 1 or (most is not None and number > most):
+        limit = "" if most is None else f" to {most}"
+        raise LabError(f"{what} {text!r}: must be a whole number from 1{limit}")
+    return number
 
 
 def parse_seed(text: str) -> bytes:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import CLASSICAL_SETS, PARAMETER_SETS
 
 PROTOCOL_VERSION = 1
@@ -35,7 +36,11 @@ class ProtocolError(LabError):
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One implementation with one backend and one key form, as its worker announces it."""
+    """One implementation with one backend and one key form, as its worker announces it.
+
+    ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
+    may have; a batch_size of 1 means no runs at all.
+    """
 
     id: str  # implementation:backend:key
     implementation: str
@@ -84,6 +89,25 @@ class JobInput:
 
 
 @dataclass(frozen=True, slots=True)
+class Runs:
+    """What a request times together: on each of `threads` threads `count` runs of `size`
+    operations, by single calls (`loop`) or by calls of the batch interface (`batch`)."""
+
+    form: str
+    size: int
+    count: int
+    threads: int = 1
+
+    def positions(self, number: int, inputs: int, thread: int = 0) -> list[int]:
+        """The positions in a job of `inputs` inputs that a thread performs in run `number`."""
+        return positions(inputs, self.size, number=number, thread=thread, threads=self.threads)
+
+    def text(self) -> str:
+        """The words that ask for it."""
+        return f"{self.form} {self.size} {self.count} {self.threads}"
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """One output of `answer`. `failure` is the implementation's error, and `value` then is None."""
 
@@ -95,8 +119,9 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One timed sample: ticks for all `calls` calls together.
+    """One timed sample: ticks for all `calls` calls together, a call being one operation or a run.
 
+    The `input` of a run is its first one.
     Where the implementation failed, `failure` is its error, the ticks are 0 and the digest empty.
     """
 
@@ -104,7 +129,7 @@ class Sample:
     wall: int
     cpu: int | None
     calls: int
-    digest: bytes  # SHA-256 of the last output
+    digest: bytes  # SHA-256 of the last output; of a run all outputs of its last call
     failure: str | None = None
 
 

@@ -20,7 +20,7 @@ from mldsa_lab.run.examination import ACCEPTED
 from mldsa_lab.run.fleet import Fleet
 from mldsa_lab.run.machine import load1
 from mldsa_lab.run.material import ZERO_RND, Signed
-from mldsa_lab.run.protocol import JobInput, Sample
+from mldsa_lab.run.protocol import JobInput, Runs, Sample
 from mldsa_lab.run.worker import WorkerFault, WorkerRefusal
 from mldsa_lab.sets import PARAMETER_SETS
 
@@ -31,6 +31,10 @@ WARMUP_NS = 1_000_000
 CELL_NS = 250_000_000
 """A slow operation measures fewer inputs a round, so that a cell takes about this long at most."""
 _CALLS_MAX = 100_000
+LARGE_RUN = 1000
+"""Runs of more operations on a thread than this are measured in every `_LARGE_EVERY`th round: one
+of 10,000 takes as long as everything else. They last so long that they need no warm-up."""
+_LARGE_EVERY = 4
 
 T = TypeVar("T")
 
@@ -40,7 +44,8 @@ class Cell:
     """One variant, set and operation, with its inputs and the digests that must come out.
 
     `expected` holds no digest for outputs that differ from call to call. `random` is true for a
-    signer whose attempts differ from call to call: each of its calls is a sample.
+    signer whose attempts differ from call to call: each of its calls is a sample. With `runs` its
+    samples are of runs, and `expected` has the digest of each by its first input.
     """
 
     variant: Variant
@@ -49,6 +54,7 @@ class Cell:
     inputs: list[JobInput]
     expected: Mapping[int, bytes]
     random: bool
+    runs: Runs | None = None
     calls: int = 0
     job: int = -1
     started: int = -1
@@ -56,6 +62,15 @@ class Cell:
 
     def __str__(self) -> str:
         return f"{self.variant.id} {self.set_name} {self.operation}"
+
+    def due(self, number: int) -> bool:
+        """Whether round `number` measures it."""
+        return self.runs is None or self.runs.size <= LARGE_RUN or number % _LARGE_EVERY == 0
+
+    @property
+    def warmup(self) -> int:
+        """Ticks to run before the samples."""
+        return 0 if self.runs is not None and self.runs.size >= LARGE_RUN else WARMUP_NS
 
 
 class Left(Exception):
@@ -75,9 +90,8 @@ class Schedule:
 
     def order(self, number: int) -> list[Cell]:
         """The order of round `number`: rotated by pairs of rounds, odd rounds reversed."""
-        groups = [
-            list(cells) for _, cells in groupby(self.cells, key=lambda c: (c.set_name, c.operation))
-        ]
+        due = [c for c in self.cells if c.due(number)]
+        groups = [list(cells) for _, cells in groupby(due, key=lambda c: (c.set_name, c.operation))]
         turned = [
             cell for group in _rotated(groups, number // 2) for cell in _rotated(group, number // 2)
         ]
@@ -118,6 +132,53 @@ def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequenc
     return Cell(variant, set_name, operation, jobs, expected, random)
 
 
+def run_cell(
+    variant: Variant, set_name: str, operation: str, inputs: Sequence[Signed], runs: Runs
+) -> Cell:
+    """A cell of an ML-DSA set whose samples are runs over `inputs`."""
+    random = operation == "sign" and not variant.deterministic
+    jobs: list[JobInput] = []
+    outputs: list[bytes] = []
+    for s in inputs:
+        if operation == "keygen":
+            jobs.append(s.keygen_input())
+            outputs.append(s.pk)
+        elif operation == "verify":
+            jobs.append(s.verify_input())
+            outputs.append(ACCEPTED)
+        else:
+            jobs.append(s.sign_input(variant))
+            outputs.append(s.signature)
+    expected = {} if random else _run_digests(jobs, outputs, runs)
+    return Cell(variant, set_name, operation, jobs, expected, random, runs)
+
+
+def classical_run_cell(
+    variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow], runs: Runs
+) -> Cell:
+    """The same of a classical reference."""
+    cell = classical_cell(variant, set_name, operation, rows)
+    cell.runs = runs
+    cell.expected = {}
+    if operation == "verify":
+        cell.expected = _run_digests(cell.inputs, [ACCEPTED] * len(rows), runs)
+    return cell
+
+
+def _run_digests(
+    jobs: Sequence[JobInput], outputs: Sequence[bytes], runs: Runs
+) -> dict[int, bytes]:
+    """The digest of each run's outputs, those of all threads one after another, by first input."""
+    digests: dict[int, bytes] = {}
+    for number in range(runs.count):
+        whole = hashlib.sha256()
+        for thread in range(runs.threads):
+            positions = runs.positions(number, len(jobs), thread)
+            whole.update(b"".join(outputs[p] for p in positions))
+        digests[jobs[runs.positions(number, len(jobs))[0]].id] = whole.digest()
+    return digests
+
+
 def classical_cell(
     variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow]
 ) -> Cell:
@@ -149,10 +210,12 @@ class Bench:
         self._write = write
         self.left: list[Fault] = []
         """Everything that was left out."""
+        self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+        """Start and number of the job that cells of runs over the same inputs share."""
 
     def calibrate(self, on_cell: Callable[[Cell], None]) -> None:
         """Prepare every cell and choose its number of calls per sample."""
-        for cell in self.schedule.order(0):
+        for cell in list(self.schedule.cells):
             if cell in self.schedule.cells:
                 on_cell(cell)
                 self._guarded(cell, None, partial(self._calibrate, cell))
@@ -198,9 +261,12 @@ class Bench:
     def _calibrate(self, cell: Cell) -> None:
         station = self.fleet.station(cell.variant.id)
         self._prepare(cell)
+        if cell.runs is not None and cell.runs.size > LARGE_RUN:
+            cell.calls = 1
+            return
         # Twice: the first run of a process pays for page faults and lazily filled tables.
         for _ in range(2):
-            samples = station.worker().measure(cell.job, 1, 1, WARMUP_NS)
+            samples = station.worker().measure(cell.job, 1, 1, cell.warmup, runs=cell.runs)
         self._check(cell, samples)
         cell.calls = 1
         if station.announcement.unit != "ns":
@@ -210,6 +276,8 @@ class Bench:
             cell.calls = min(max(-(-SAMPLE_NS // max(min(ticks), 1)), 1), _CALLS_MAX)
         designed = cell.operation == "sign" and cell.set_name in PARAMETER_SETS and not cell.random
         total = sum(ticks) * cell.calls
+        if cell.runs is not None:
+            return
         if total > CELL_NS and not designed:
             cell.inputs = cell.inputs[: max(2, len(cell.inputs) * CELL_NS // total)]
             self._prepare(cell)
@@ -218,10 +286,16 @@ class Bench:
         """Hand over the cell's job, in the worker's present process."""
         station = self.fleet.station(cell.variant.id)
         inputs = cell.inputs
+        key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
+        if cell.runs is not None and station.starts == self._jobs.get(key, (-1, 0))[0]:
+            cell.started, cell.job = self._jobs[key]
+            return
         if cell.operation == "verify" and cell.set_name not in PARAMETER_SETS:
             inputs = self._signed(cell)
         cell.job = station.prepare(cell.variant.id, cell.set_name, cell.operation, inputs)
         cell.started = station.starts
+        if cell.runs is not None:
+            self._jobs[key] = (cell.started, cell.job)
 
     def _signed(self, cell: Cell) -> list[JobInput]:
         """Classical signatures to verify, of the process that will: it may keep keys to itself."""
@@ -246,8 +320,8 @@ class Bench:
         if cell.started != station.starts:
             self._prepare(cell)
         # A signer that draws its own rnd needs many samples for its percentiles.
-        passes = 2 if cell.random else 1
-        samples = worker.measure(cell.job, passes, cell.calls, WARMUP_NS)
+        passes = 2 if cell.random and cell.runs is None else 1
+        samples = worker.measure(cell.job, passes, cell.calls, cell.warmup, runs=cell.runs)
         self._check(cell, samples)
         cpu = [s.cpu for s in samples if s.cpu is not None]
         return Samples(

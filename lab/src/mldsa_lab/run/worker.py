@@ -12,7 +12,7 @@ from typing import Self
 from mldsa_lab.errors import LabError
 from mldsa_lab.run import protocol
 from mldsa_lab.run.channel import Channel
-from mldsa_lab.run.protocol import Announcement, JobInput, Output, ProtocolError, Sample
+from mldsa_lab.run.protocol import Announcement, JobInput, Output, ProtocolError, Runs, Sample
 
 
 class WorkerFault(LabError):
@@ -152,8 +152,13 @@ class Worker:
         self._acknowledged(f"prepare {job}", text, f"ready {job}", limit)
         self._jobs[job] = _Job(operation, tuple(item.id for item in inputs))
 
-    def answer(self, job: int, *, timeout: float | None = None) -> dict[int, Output]:
-        """Each input's output, performed once and untimed, by input number in the job's order."""
+    def answer(
+        self, job: int, *, batch: int | None = None, timeout: float | None = None
+    ) -> dict[int, Output]:
+        """Each input's output, performed once and untimed, by input number in the job's order.
+
+        With `batch` the batch interface performs them, so many in each call.
+        """
         known = self._job(job)
         outputs: dict[int, Output] = {}
 
@@ -165,7 +170,8 @@ class Worker:
             outputs[output.input] = output
             return False
 
-        self._listed(f"answer {job}", take, lambda: len(outputs), len(known.inputs), timeout)
+        request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
+        self._listed(request, take, lambda: len(outputs), len(known.inputs), timeout)
         return outputs
 
     def trace(self, job: int, *, timeout: float | None = None) -> dict[int, list[str]]:
@@ -196,14 +202,26 @@ class Worker:
         return traces
 
     def measure(
-        self, job: int, passes: int, calls: int, warmup: int, *, timeout: float | None = None
+        self,
+        job: int,
+        passes: int,
+        calls: int,
+        warmup: int,
+        *,
+        runs: Runs | None = None,
+        timeout: float | None = None,
     ) -> list[Sample]:
         """`passes` samples of each input, of `calls` calls each, in the order they were taken.
 
-        `warmup` is in ticks of the worker's `clock`.
+        With `runs` a sample is of a run instead, whose first input it names. `warmup` is in ticks
+        of the worker's `clock`.
         """
         known = self._job(job)
-        total = passes * len(known.inputs)
+        expected = known.inputs
+        if runs is not None and expected:
+            positions = (n * runs.size % len(known.inputs) for n in range(runs.count))
+            expected = tuple(known.inputs[position] for position in positions)
+        total = passes * len(expected)
         has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
         samples: list[Sample] = []
 
@@ -211,7 +229,7 @@ class Worker:
             if line == f"done {job}":
                 return True
             sample = protocol.parse_sample(line)
-            _in_order(sample.input, known.inputs, len(samples), total)
+            _in_order(sample.input, expected, len(samples), total)
             if sample.failure is None:
                 if sample.calls != calls:
                     raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
@@ -221,6 +239,8 @@ class Worker:
             return False
 
         request = f"measure {job} {passes} {calls} {warmup}"
+        if runs is not None:
+            request += f" {runs.text()}"
         limit = self.limits.measure if timeout is None else timeout
         self._listed(request, take, lambda: len(samples), total, limit)
         return samples

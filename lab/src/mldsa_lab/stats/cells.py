@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.records import Record, Samples
+from mldsa_lab.records import Record, Samples, Variant
 
 Array = NDArray[np.float64]
 Key = tuple[str, str, str]
@@ -21,7 +21,8 @@ class Cell:
     """All samples of one cell, in ticks of the worker's unit per operation.
 
     ``ticks``, ``round_of``, ``input_of``: (samples,), the latter two as positions in ``rounds``
-    (ascending) and ``inputs`` (ascending ids). ``single_calls``: each sample timed one call.
+    (ascending) and ``inputs`` (ascending ids; of runs the first ones). ``single_calls``: each
+    sample timed one operation.
     ``clock``: "cpu" or "wall", the one the ticks are from. ``dropped``: samples of zero ticks,
     left out.
     """
@@ -51,19 +52,25 @@ class Cell:
 def gather(record: Record, clock: str) -> dict[Key, Cell]:
     """All cells with at least one usable sample, in the order of the record.
 
-    ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time.
+    ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time;
+    of several threads always wall time, which is what they share.
     """
+    variants = {v.id: v for worker in record.workers for v in worker.variants}
     rows: dict[Key, list[Samples]] = defaultdict(list)
     for samples in record.samples:
         rows[samples.variant, samples.set, samples.operation].append(samples)
-    cells = {key: _cell(of_cell, clock) for key, of_cell in rows.items()}
+    cells = {key: _cell(of_cell, clock, variants[key[0]]) for key, of_cell in rows.items()}
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}
 
 
-def _cell(rows: Sequence[Samples], clock: str) -> Cell:
-    use_cpu = clock == "cpu" and all(row.cpu is not None for row in rows)
+def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> Cell:
+    use_cpu = clock == "cpu" and variant.threads == 1 and all(r.cpu is not None for r in rows)
+    per_call = variant.per_call
     ticks = np.concatenate(
-        [np.asarray(row.cpu if use_cpu else row.wall, dtype=np.float64) / row.calls for row in rows]
+        [
+            np.asarray(row.cpu if use_cpu else row.wall, dtype=np.float64) / (row.calls * per_call)
+            for row in rows
+        ]
     )
     rounds = np.repeat([row.round for row in rows], [len(row.inputs) for row in rows])
     inputs = np.concatenate([np.asarray(row.inputs, dtype=np.int64) for row in rows])
@@ -77,7 +84,7 @@ def _cell(rows: Sequence[Samples], clock: str) -> Cell:
         ticks=ticks[good],
         round_of=round_of.astype(np.int64),
         input_of=input_of.astype(np.int64),
-        single_calls=all(row.calls == 1 for row in rows),
+        single_calls=per_call == 1 and all(row.calls == 1 for row in rows),
         clock="cpu" if use_cpu else "wall",
         dropped=int((~good).sum()),
     )

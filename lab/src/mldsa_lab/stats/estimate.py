@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,10 @@ QUANTILES = (0.50, 0.95, 0.99, 0.999)
 _SAMPLES_BEYOND = 5
 # Residuals about the line are remarked upon above this relative size.
 _LACK_OF_FIT = 0.05
+# From this many runs of different mean traces on they are regressed on these.
+_RUNS_FOR_REGRESSION = 8
+# Mean attempts of runs that differ from the expected ones by more are remarked upon.
+_RUNS_OFF = 0.005
 # Rejected attempts of an average signature that cost less than this share of the mean: the cost
 # does not follow the trace. Real signers are above 0.3.
 _FLAT = 0.05
@@ -164,6 +168,32 @@ def estimate_signing(
     )
 
 
+def estimate_runs(
+    cell: Cell, counts: Array, model: RejectionModel, confidence: float = 0.95
+) -> Estimate:
+    """Deterministic signing in runs of several operations, whose mean traces are known.
+
+    ``counts``: (inputs, 3) rejected attempts n_z, n_r, n_h of the runs that begin with
+    ``cell.inputs``, as means over their operations. With enough different runs the cost of an
+    operation is regressed on them, as that of single ones is; else the mean over the runs stands,
+    with a remark where their traces are not the expected ones on average. A run shows no single
+    operation, so there are no percentiles.
+    """
+    apart = len(np.unique(counts.sum(axis=1).round(9)))
+    if len(counts) >= _RUNS_FOR_REGRESSION and apart >= _RUNS_FOR_REGRESSION // 2:
+        fitted = estimate_signing(cell, counts, model, confidence)
+        # Slopes from means that lie so near each other are no costs of attempts: not to be shown.
+        notes = tuple(_rounds_notes(cell))
+        return replace(fitted, quantiles={}, line=None, levels=None, notes=notes)
+    plain = estimate_plain(cell, confidence)
+    attempts = 1 + float(counts.sum(axis=1).mean())
+    off = attempts / model.expected_attempts - 1
+    notes = plain.notes
+    if abs(off) > _RUNS_OFF:
+        notes += (f"its inputs take {100 * off:+.1f} % attempts compared with all signatures",)
+    return replace(plain, quantiles={}, notes=notes)
+
+
 def _misfit(line: Line, levels: Levels) -> float:
     """The scatter about the line that the noise of the rounds does not explain."""
     noise = float(np.mean((levels.noise * levels.shape) ** 2 / line.variance))
@@ -294,6 +324,10 @@ def _shape_difference(one: Shape | None, two: Shape | None) -> tuple[float, int]
         return 0.0, 0
     if one.inputs == two.inputs and one.df == two.df:
         return one.error(one.residual - two.residual), one.df
+    # A single run over a balanced group stands for all inputs: the other's error is left.
+    if len(one.inputs) == 1 or len(two.inputs) == 1:
+        other = two if len(one.inputs) == 1 else one
+        return other.error(other.residual), other.df
     return math.hypot(one.error(one.residual), two.error(two.residual)), min(one.df, two.df)
 
 

@@ -9,19 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.trace import class_counts, parse_trace
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.records import Record, Variant
-from mldsa_lab.sets import ALL_SETS, OPERATIONS, PARAMETER_SETS
+from mldsa_lab.records import Record, Variant, Worker
+from mldsa_lab.sets import ALL_SETS, OPERATIONS
 from mldsa_lab.stats.cells import Cell, Key, gather
-from mldsa_lab.stats.estimate import (
-    Estimate,
-    Interval,
-    estimate_plain,
-    estimate_random,
-    estimate_signing,
-    ratio,
-)
+from mldsa_lab.stats.classical import Comparison, compare_classical
+from mldsa_lab.stats.estimate import Estimate, Interval, ratio
+from mldsa_lab.stats.estimator import Estimator
+from mldsa_lab.stats.throughput import Throughput, throughputs
 
 Array = NDArray[np.float64]
 
@@ -49,6 +43,13 @@ KEYS = (
     "ratio",
     "ratio_low",
     "ratio_high",
+    "clock",
+    "per_second",
+    "per_second_low",
+    "per_second_high",
+    "scaling",
+    "scaling_low",
+    "scaling_high",
 )
 """The keys of a row, in order: the stable interface of `--json`."""
 
@@ -57,9 +58,11 @@ KEYS = (
 class Row:
     """One cell of the table. Costs are in ``unit`` per operation; None where unknown.
 
-    ``ratio`` is this mean over that of the reference in the same set and operation. ``variant``
-    is the variant's id, ``clock`` the clock the samples are from, and ``notes`` say what a reader
-    must know; these three are not among the documented keys.
+    ``ratio`` is this mean over that of the reference in the same set and operation, on as many
+    threads. ``clock`` is the clock the samples are from. Where threads were measured,
+    ``per_second`` is the number of operations in a second of wall time, all threads together, and
+    ``scaling`` that over the same with one thread. ``variant``, the variant's id, and ``notes``,
+    what a reader must know, are not among the documented keys.
     """
 
     implementation: str
@@ -85,8 +88,14 @@ class Row:
     ratio: float | None
     ratio_low: float | None
     ratio_high: float | None
-    variant: str = ""
     clock: str = ""
+    per_second: float | None = None
+    per_second_low: float | None = None
+    per_second_high: float | None = None
+    scaling: float | None = None
+    scaling_low: float | None = None
+    scaling_high: float | None = None
+    variant: str = ""
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -116,8 +125,8 @@ class Fit:
 
 @dataclass(frozen=True)
 class Summary:
-    """Rows in the order of set, operation and mean; ``fits`` by variant id and set; ``notes`` on
-    the whole."""
+    """Rows in the order of set, operation and mean; ``fits`` by variant id and set; ``classical``:
+    the cheapest variants of each kind over each classical scheme; ``notes`` on the whole."""
 
     rows: list[Row]
     fits: dict[tuple[str, str], Fit]
@@ -125,6 +134,7 @@ class Summary:
     clock: str
     confidence: float
     notes: list[str] = field(default_factory=list)
+    classical: tuple[Comparison, ...] = ()
 
 
 def summarise(
@@ -150,22 +160,23 @@ def summarise(
         key: cell for key, cell in gather(record, clock).items() if (key[0], key[1]) not in refused
     }
     variants = {v.id: (v, worker) for worker in record.workers for v in worker.variants}
-    counts = _counts(record)
+    estimator = Estimator.of(record, confidence)
     notes: list[str] = []
     estimates: dict[Key, Estimate] = {}
     failures: dict[Key, str] = {}
     for key, cell in cells.items():
         try:
-            estimates[key] = _estimate(variants[key[0]][0], key, cell, counts, confidence)
+            estimates[key] = estimator.estimate(variants[key[0]][0], key, cell)
         except LabError as error:
             failures[key] = str(error)
+    rates = throughputs(record, set(estimates), estimator)
     references = _references(record, reference, estimates)
     if not references:
         notes.append(f"no measurements of the reference {reference!r}: ratios are left out")
     rows = []
     for key, cell in cells.items():
         variant, worker = variants[key[0]]
-        against = references.get(key[1:])
+        against = references.get((*key[1:], variant.threads))
         rows.append(
             _row(
                 variant,
@@ -175,70 +186,45 @@ def summarise(
                 cell,
                 estimates.get(key),
                 _ratio(key, against, estimates, variants, confidence),
+                rates.get(key),
                 failures.get(key),
             )
         )
     rows.sort(key=_order)
     fits = {
-        key[:2]: _fit(cells[key], estimate, counts[key[1]])
+        key[:2]: _fit(cells[key], estimate, estimator.counts[key[1]])
         for key, estimate in estimates.items()
         if estimate.line is not None
     }
-    return Summary(rows, fits, reference, clock, confidence, notes)
-
-
-def _counts(record: Record) -> dict[str, dict[int, tuple[int, int, int]]]:
-    """Rejected attempts of each input whose trace is known, by set and input id."""
-    counts: dict[str, dict[int, tuple[int, int, int]]] = {}
-    for row in record.inputs:
-        if row.trace is not None:
-            try:
-                trace = parse_trace(row.trace, row.set)
-            except LabError as error:
-                raise LabError(f"input {row.id} of {row.set}: {error}") from None
-            counts.setdefault(row.set, {})[row.id] = class_counts(trace)
-    return counts
-
-
-def _estimate(
-    variant: Variant,
-    key: Key,
-    cell: Cell,
-    counts: dict[str, dict[int, tuple[int, int, int]]],
-    confidence: float,
-) -> Estimate:
-    _, set_name, operation = key
-    if set_name == "RSA-2048-PSS" and operation == "keygen":
-        return estimate_random(cell, confidence)  # the search for primes
-    if operation != "sign" or set_name not in PARAMETER_SETS:
-        return estimate_plain(cell, confidence)
-    if not variant.deterministic:
-        return estimate_random(cell, confidence)
-    known = counts.get(set_name, {})
-    unknown = [i for i in cell.inputs if i not in known]
-    if unknown:
-        raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
-    of_inputs = np.array([known[i] for i in cell.inputs], dtype=np.float64)
-    return estimate_signing(cell, of_inputs, RejectionModel.of(set_name), confidence)
+    compared = compare_classical(estimates, variants, confidence)
+    return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared))
 
 
 def _references(
     record: Record, reference: str, estimates: dict[Key, Estimate]
-) -> dict[tuple[str, str], str]:
-    """The variant to compare with, by set and operation."""
+) -> dict[tuple[str, str, int], str]:
+    """The variant to compare with, by set, operation and threads: single calls before runs."""
     named = [
         variant
         for worker in record.workers
         for variant in worker.variants
-        if reference in (variant.id, variant.implementation)
+        if reference in (variant.id, variant.base, variant.implementation)
     ]
     # Stable: among equals the first announced.
-    named.sort(key=lambda v: (v.id != reference, v.key != "compact", v.mode != "single"))
-    found: dict[tuple[str, str], str] = {}
+    named.sort(
+        key=lambda v: (
+            v.id != reference,
+            v.base != reference,
+            v.key != "compact",
+            v.mode != "single",
+            v.batch_size,
+        )
+    )
+    found: dict[tuple[str, str, int], str] = {}
     for variant in named:
         for identifier, set_name, operation in estimates:
             if identifier == variant.id:
-                found.setdefault((set_name, operation), identifier)
+                found.setdefault((set_name, operation, variant.threads), identifier)
     return found
 
 
@@ -246,7 +232,7 @@ def _ratio(
     key: Key,
     against: str | None,
     estimates: dict[Key, Estimate],
-    variants: dict[str, Any],
+    variants: dict[str, tuple[Variant, Worker]],
     confidence: float,
 ) -> Interval | None:
     if against is None or key not in estimates:
@@ -266,9 +252,12 @@ def _row(
     cell: Cell,
     estimate: Estimate | None,
     against: Interval | None,
+    rate: Throughput | None,
     failure: str | None,
 ) -> Row:
     mean = estimate.mean if estimate else None
+    second = rate.per_second if rate else None
+    scaling = rate.scaling if rate else None
     quantiles = {q: i.value for q, i in estimate.quantiles.items()} if estimate else {}
     return Row(
         implementation=variant.implementation,
@@ -294,8 +283,14 @@ def _row(
         ratio=against.value if against else None,
         ratio_low=against.low if against else None,
         ratio_high=against.high if against else None,
-        variant=variant.id,
         clock=cell.clock,
+        per_second=second.value if second else None,
+        per_second_low=second.low if second else None,
+        per_second_high=second.high if second else None,
+        scaling=scaling.value if scaling else None,
+        scaling_low=scaling.low if scaling else None,
+        scaling_high=scaling.high if scaling else None,
+        variant=variant.id,
         notes=estimate.notes if estimate else (failure or "no estimate",),
     )
 

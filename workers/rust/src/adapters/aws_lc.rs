@@ -24,6 +24,7 @@ pub fn variants() -> Vec<Variant> {
         operations: TIMED,
         rnd: Rnd::None,
         context: false,
+        batch: false,
         note: format!(
             "crate aws-lc-rs over aws-lc-sys {}; parsed keys hold the key bytes only; signing draws \
              its own rnd",

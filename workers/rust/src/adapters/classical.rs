@@ -86,6 +86,7 @@ fn variant(
         operations: TIMED,
         rnd,
         context: false,
+        batch: false,
         note: note.into(),
         schemes: vec![(set, Box::new(scheme))],
     }

@@ -6,7 +6,7 @@ use fips204::{ml_dsa_44, ml_dsa_65, ml_dsa_87};
 
 use crate::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets,
-    refused, verdict,
+    refused, shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -37,6 +37,7 @@ fn variant<const EXPANDED: bool>(note: &str) -> Variant {
         operations: if EXPANDED { WITH_KEY } else { TIMED },
         rnd: Rnd::Given,
         context: true,
+        batch: false,
         note: note.into(),
         schemes: ml_dsa_sets(Set44::<EXPANDED>, Set65::<EXPANDED>, Set87::<EXPANDED>),
     }
@@ -68,7 +69,9 @@ macro_rules! scheme {
                 let sign =
                     move |key: &$set::PrivateKey| key.try_sign_with_seed(&rnd, &message, &context);
                 if EXPANDED {
-                    let key = $set::PrivateKey::try_from_bytes(bytes)?;
+                    let key = shared(bytes.to_vec(), || {
+                        $set::PrivateKey::try_from_bytes(bytes).map_err(str::to_owned)
+                    })?;
                     job(move || sign(&key), Output::bytes)
                 } else {
                     job(
@@ -89,7 +92,8 @@ macro_rules! scheme {
                         .is_ok_and(|parsed| key.verify(&message, parsed, &context))
                 };
                 if EXPANDED {
-                    let Ok(key) = $set::PublicKey::try_from_bytes(bytes) else {
+                    let read = || $set::PublicKey::try_from_bytes(bytes).map_err(str::to_owned);
+                    let Ok(key) = shared(bytes.to_vec(), read) else {
                         return refused();
                     };
                     verdict(move || verify(&key))

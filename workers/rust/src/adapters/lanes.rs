@@ -1,15 +1,16 @@
 //! mldsa-lanes: each of its backends that this CPU has, with compact and with expanded keys.
 
 use std::marker::PhantomData;
+use std::rc::Rc;
 
 use mldsa_lanes::{
-    Backend, Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey,
-    VerifyingKey,
+    Backend, Error, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
+    SigningKey, VerifyingKey,
 };
 
 use crate::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets, refused,
-    verdict,
+    shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::{Fields, Operation};
@@ -43,6 +44,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
         operations,
         rnd: Rnd::Given,
         context: true,
+        batch: false,
         note: note.into(),
         schemes: ml_dsa_sets(
             Lanes::<MlDsa44, EXPANDED>(backend, PhantomData),
@@ -52,12 +54,31 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
     }
 }
 
-struct Lanes<P, const EXPANDED: bool>(Backend, PhantomData<P>);
+struct Lanes<P, const EXPANDED: bool>(Backend, PhantomData<fn() -> P>);
 
 impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     fn signing_key(&self, input: &Fields) -> Result<SigningKey<P>, String> {
         let key = SigningKey::from_expanded_bytes(input.sk()?).map_err(|e| e.to_string())?;
         Ok(key.with_backend(self.0))
+    }
+
+    fn expanded_signing_key(&self, input: &Fields) -> Result<Rc<ExpandedSigningKey<P>>, String> {
+        self.shared(input.sk()?, || Ok(self.signing_key(input)?.expand()))
+    }
+
+    /// The public key; the inner error is one that makes every signature invalid.
+    fn verifying_key(&self, input: &Fields) -> Result<Result<VerifyingKey<P>, Error>, String> {
+        let key = VerifyingKey::<P>::from_bytes(input.pk()?);
+        Ok(key.map(|key| key.with_backend(self.0)))
+    }
+
+    /// One object for all inputs with these key bytes on this backend.
+    fn shared<K: 'static>(
+        &self,
+        bytes: &[u8],
+        make: impl FnOnce() -> Result<K, String>,
+    ) -> Result<Rc<K>, String> {
+        shared([self.0.name().as_bytes(), bytes].concat(), make)
     }
 }
 
@@ -71,16 +92,16 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
     }
 
     fn sign(&self, input: &Fields) -> Prepared {
-        let key = self.signing_key(input)?;
         let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
         let convert = |signature: Signature<P>| Output::bytes(signature.as_bytes());
         if EXPANDED {
-            let key = key.expand();
+            let key = self.expanded_signing_key(input)?;
             job(
                 move || key.sign_input(&pure(&message, &context), &rnd),
                 convert,
             )
         } else {
+            let key = self.signing_key(input)?;
             job(
                 move || key.sign_input(&pure(&message, &context), &rnd),
                 convert,
@@ -89,15 +110,14 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
     }
 
     fn verify(&self, input: &Fields) -> Prepared {
-        let Ok(key) = VerifyingKey::<P>::from_bytes(input.pk()?) else {
+        let Ok(key) = self.verifying_key(input)? else {
             return refused();
         };
-        let key = key.with_backend(self.0);
         let (message, context) = (input.message()?, input.context()?);
         let signature = input.signature()?;
         let parse = move || Signature::<P>::from_bytes(&signature);
         if EXPANDED {
-            let key = key.expand();
+            let key = self.shared(input.pk()?, || Ok(key.expand()))?;
             verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
         } else {
             verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))

@@ -95,6 +95,7 @@ fn common() -> Variant {
         operations: TIMED,
         rnd: Rnd::Given,
         context: true,
+        batch: false,
         note: "crate libcrux-ml-dsa; keys stay byte strings".into(),
         schemes: ml_dsa_sets(Portable44, Portable65, Portable87),
     }

@@ -24,6 +24,7 @@ pub fn variants() -> Vec<Variant> {
         operations: TIMED,
         rnd: Rnd::Given,
         context: true,
+        batch: false,
         note: "crate mldsa-native-rs, feature native; keys stay byte strings".into(),
         schemes: ml_dsa_sets(
             MldsaNative::<ML_DSA_44>(PhantomData),
@@ -49,7 +50,7 @@ fn backend() -> &'static str {
     }
 }
 
-struct MldsaNative<P>(PhantomData<P>);
+struct MldsaNative<P>(PhantomData<fn() -> P>);
 
 impl<P: ParameterSet + 'static> Scheme for MldsaNative<P> {
     fn keygen(&self, input: &Fields) -> Prepared {

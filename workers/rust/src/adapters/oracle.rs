@@ -22,6 +22,7 @@ pub fn variants() -> Vec<Variant> {
         operations: &Operation::ALL,
         rnd: Rnd::Given,
         context: true,
+        batch: false,
         note: "a reference for correctness, never worth timing".into(),
         schemes: ml_dsa_sets(Oracle(&ML_DSA_44), Oracle(&ML_DSA_65), Oracle(&ML_DSA_87)),
     }]

@@ -10,7 +10,7 @@ use ml_dsa::{
 
 use crate::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets,
-    refused, verdict,
+    refused, shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -41,6 +41,7 @@ fn variant<const EXPANDED: bool>(note: &str) -> Variant {
         operations: if EXPANDED { WITH_KEY } else { TIMED },
         rnd: Rnd::Zero,
         context: true,
+        batch: false,
         note: note.into(),
         schemes: ml_dsa_sets(
             RustCrypto::<MlDsa44, EXPANDED>(PhantomData),
@@ -50,7 +51,7 @@ fn variant<const EXPANDED: bool>(note: &str) -> Variant {
     }
 }
 
-struct RustCrypto<P, const EXPANDED: bool>(PhantomData<P>);
+struct RustCrypto<P, const EXPANDED: bool>(PhantomData<fn() -> P>);
 
 /// From FIPS 204 `skEncode` bytes. Deprecated there in favour of the seed, which a lab's input need
 /// not have.
@@ -91,7 +92,7 @@ impl<P: MlDsaParams + 'static, const EXPANDED: bool> Scheme for RustCrypto<P, EX
                 .map(|signature| signature.encode())
         };
         if EXPANDED {
-            let key = signing_key::<P>(&bytes);
+            let key = shared(sk.to_vec(), || Ok(signing_key::<P>(&bytes)))?;
             job(move || sign(&key), Output::bytes)
         } else {
             job(move || sign(&signing_key::<P>(&bytes)), Output::bytes)
@@ -109,7 +110,7 @@ impl<P: MlDsaParams + 'static, const EXPANDED: bool> Scheme for RustCrypto<P, EX
                 .is_ok_and(|parsed| key.verify_with_context(&message, &context, &parsed))
         };
         if EXPANDED {
-            let key = VerifyingKey::<P>::decode(&bytes);
+            let key = shared(bytes.to_vec(), || Ok(VerifyingKey::<P>::decode(&bytes)))?;
             verdict(move || verify(&key))
         } else {
             verdict(move || verify(&VerifyingKey::<P>::decode(&bytes)))

@@ -5,5 +5,6 @@ mod common;
 
 mod adapter;
 mod protocol;
+mod runs;
 mod session;
 mod worker;

@@ -3,7 +3,8 @@
 use std::io::{BufReader, Cursor, Read};
 
 use mldsa_worker_rust::protocol::{
-    Fault, MAX_LINE_BYTES, Operation, Prepare, Reader, Request, format_hex, one_line, parse_hex,
+    Fault, Form, MAX_LINE_BYTES, Operation, Prepare, Reader, Request, Runs, format_hex, one_line,
+    parse_hex,
 };
 
 fn read_all(text: impl AsRef<[u8]>) -> Vec<Result<Request, String>> {
@@ -28,17 +29,84 @@ fn single_line_requests_are_read() {
     let found = read_all("hello 1\nanswer 7\nmeasure 7 3 1 0\nforget 18446744073709551615\nquit\n");
     let wanted = vec![
         Ok(Request::Hello { version: 1 }),
-        Ok(Request::Answer { job: 7 }),
+        Ok(Request::Answer {
+            job: 7,
+            batch: None,
+        }),
         Ok(Request::Measure {
             job: 7,
             passes: 3,
             calls: 1,
             warmup: 0,
+            runs: None,
         }),
         Ok(Request::Forget { job: u64::MAX }),
         Ok(Request::Quit),
     ];
     assert_eq!(found, wanted);
+}
+
+#[test]
+fn runs_are_asked_for_at_the_end_of_a_request() {
+    let found = read_all("answer 7 batch 32\nmeasure 7 3 1 0 loop 8 25 2\n");
+    let runs = Runs {
+        form: Form::Loop,
+        size: 8,
+        count: 25,
+        threads: 2,
+    };
+    let wanted = vec![
+        Ok(Request::Answer {
+            job: 7,
+            batch: Some(32),
+        }),
+        Ok(Request::Measure {
+            job: 7,
+            passes: 3,
+            calls: 1,
+            warmup: 0,
+            runs: Some(runs),
+        }),
+    ];
+    assert_eq!(found, wanted);
+    for (text, rule) in [
+        ("answer 7 batch 0\n", "line 1: SIZE must be at least 1"),
+        (
+            "answer 7 loop 8\n",
+            "line 1: `answer` takes 1 numbers, got 3",
+        ),
+        (
+            "answer 7 batch\n",
+            "line 1: `answer` takes 1 numbers, got 2",
+        ),
+        (
+            "answer batch 8\n",
+            "line 1: `answer` takes 1 numbers, got 0",
+        ),
+        (
+            "measure 7 1 1 0 loop 8 0 1\n",
+            "line 1: COUNT must be at least 1",
+        ),
+        (
+            "measure 7 1 1 0 batch 8 1 0\n",
+            "line 1: THREADS must be at least 1",
+        ),
+        (
+            "measure 7 1 1 0 loop x 1 1\n",
+            "line 1: expected a decimal number",
+        ),
+        (
+            "measure 7 1 1 0 loop 8 1\n",
+            "line 1: `measure` takes 4 numbers, got 7",
+        ),
+        (
+            "measure 7 1 1 0 heap 8 1 1\n",
+            "line 1: `measure` takes 4 numbers, got 8",
+        ),
+    ] {
+        let fault = only_fault(text);
+        assert!(fault.starts_with(rule), "{text:?}: {fault}");
+    }
 }
 
 #[test]
@@ -182,7 +250,7 @@ fn a_malformed_prepare_is_one_fault_and_the_next_request_is_read() {
         ),
     ] {
         let found = read_all(format!("prepare 1\n{body}end\nanswer 1\n"));
-        let [Err(fault), Ok(Request::Answer { job: 1 })] = found.as_slice() else {
+        let [Err(fault), Ok(Request::Answer { job: 1, .. })] = found.as_slice() else {
             panic!("{body:?}: {found:?}");
         };
         assert!(fault.contains(rule), "{body:?}: {fault}");

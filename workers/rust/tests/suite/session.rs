@@ -1,8 +1,8 @@
 //! Requests carried out on schemes made for the purpose.
 
-use std::cell::Cell;
 use std::io::BufReader;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use mldsa_worker_rust::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, verdict,
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 /// misbehave.
 #[derive(Clone, Default)]
 struct Echo {
-    calls: Rc<Cell<u64>>,
+    calls: Arc<AtomicU64>,
 }
 
 const PANIC: u8 = 0xdd;
@@ -36,7 +36,7 @@ impl Scheme for Echo {
         assert_ne!(message, [PANIC_EARLY], "refuses to prepare");
         job(
             move || {
-                calls.set(calls.get() + 1);
+                calls.fetch_add(1, Ordering::Relaxed);
                 match message.as_slice() {
                     [PANIC] => panic!("told to\npanic"),
                     [FAIL] => Err("told to fail"),
@@ -63,6 +63,7 @@ fn variant(echo: &Echo) -> Variant {
         operations: TIMED,
         rnd: Rnd::Zero,
         context: false,
+        batch: true,
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(echo.clone()))],
     }
@@ -230,7 +231,7 @@ fn measuring_takes_passes_over_all_inputs_with_the_calls_asked_for() {
     let requests = prepare(3, "sign", &[to_sign(9, "aa"), to_sign(4, "bb")]);
     let replies = talk(&echo, &format!("{requests}measure 3 5 7 0\n"));
     // One call of warm-up, as its time has passed at once.
-    assert_eq!(echo.calls.get(), 1 + 5 * 2 * 7);
+    assert_eq!(echo.calls.load(Ordering::Relaxed), 1 + 5 * 2 * 7);
     assert_eq!(replies.len(), 1 + 5 * 2 + 1);
     for (place, reply) in replies[1..11].iter().enumerate() {
         let words: Vec<_> = reply.split(' ').collect();

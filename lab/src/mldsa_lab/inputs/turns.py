@@ -1,0 +1,15 @@
+"""Which inputs of a group each thread of a run performs: in turn, and over again."""
+
+from __future__ import annotations
+
+
+def positions(
+    inputs: int, size: int, *, number: int = 0, thread: int = 0, threads: int = 1
+) -> list[int]:
+    """The positions, of ``inputs`` in all, that a thread performs in run ``number`` of ``size``
+    operations.
+
+    Threads begin apart, so that they do equal work but not the same at the same time.
+    """
+    first = number * size + thread * (inputs // threads)
+    return [(first + place) % inputs for place in range(size)]
