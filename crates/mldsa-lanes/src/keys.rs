@@ -92,10 +92,9 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Caches Â, NTT(t1·2^d) and tr.
     pub fn expand(&self) -> ExpandedVerifyingKey<P> {
-        ExpandedVerifyingKey {
-            material: with_engine!(self.backend, e => verify::Material::new(e, self.pk.as_ref())),
-            backend: self.backend,
-        }
+        let mut key = ExpandedVerifyingKey::zero(self.backend);
+        key.fill(self);
+        key
     }
 
     /// ML-DSA.Verify (Algorithm 3).
@@ -116,7 +115,10 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// # Errors
     /// As [`VerifyingKey::verify`], and [`Error::DigestLength`].
     pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        self.expand().verify_input(input, signature)
+        // Not `expand`, which moves its result: 20 to 64 KiB.
+        let mut key = ExpandedVerifyingKey::zero(self.backend);
+        key.fill(self);
+        key.verify_input(input, signature)
     }
 }
 
@@ -143,6 +145,17 @@ pub struct ExpandedVerifyingKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
+    fn zero(backend: Backend) -> Self {
+        ExpandedVerifyingKey {
+            material: verify::Material::zero(),
+            backend,
+        }
+    }
+
+    fn fill(&mut self, key: &VerifyingKey<P>) {
+        with_engine!(self.backend, e => self.material.fill(e, key.pk.as_ref()));
+    }
+
     /// tr = H(pk), 64 bytes.
     pub fn tr(&self) -> [u8; 64] {
         self.material.tr

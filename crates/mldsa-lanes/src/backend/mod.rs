@@ -48,7 +48,12 @@ pub(crate) trait Engine: Copy {
         shadow: Option<&mut Shadow<'_>>,
     );
     /// [`crate::kernels::sampling::bounded`].
-    fn bounded<P: ParameterSet>(self, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]);
+    fn bounded<P: ParameterSet>(
+        self,
+        rho_prime: &[u8; 64],
+        nonces: &[u16],
+        out: &mut dyn Iterator<Item = &mut Poly>,
+    );
     /// [`crate::kernels::sampling::mask`].
     fn mask<P: ParameterSet>(
         self,
@@ -122,7 +127,7 @@ macro_rules! engine_from_kernels {
             }
             method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut crate::kernels::sponge::Shadow<'_>>) -> ()
                 = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
-            method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut [Poly]) -> ()
+            method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
             method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
                 = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out) }

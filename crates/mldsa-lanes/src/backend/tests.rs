@@ -233,7 +233,7 @@ fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
             });
             agree!(e, "bounded", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
-                e.bounded::<P>(&[seed; 64], &nonces[..count], &mut out);
+                e.bounded::<P>(&[seed; 64], &nonces[..count], &mut out.iter_mut());
                 assert!(out.iter().all(|p| p.0.iter().all(|x| x.abs() <= P::ETA)));
                 out
             });

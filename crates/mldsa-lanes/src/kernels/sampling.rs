@@ -49,12 +49,6 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
         let mut states = seeded::<COUNT>(RATE_128, rho, nonces);
         let mut filled = [0; COUNT];
-        let mut accept = |bytes: &[[u8; RATE_128]; COUNT]| {
-            for ((p, bytes), filled) in out.iter_mut().zip(bytes).zip(&mut filled) {
-                *filled = accept_uniform::<V>(token, p, *filled, bytes);
-            }
-            filled[..out.len()].iter().all(|n| *n == N)
-        };
         for block in 0..BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
                 Some(one) => engine.permute_beside(&mut states, one),
@@ -63,15 +57,31 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
             // A block behind: its bytes have reached the cache, and the work overlaps with the
             // permutation.
             if block > 0 {
-                accept(&bytes);
+                accept_group::<V, COUNT>(token, out, &mut filled, &bytes);
             }
             engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
-        while !accept(&bytes) {
+        while !accept_group::<V, COUNT>(token, out, &mut filled, &bytes) {
             engine.permute(&mut states);
             engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
     }
+}
+
+/// [`accept_uniform`] for each polynomial of a group; whether all are complete.
+#[inline(always)]
+fn accept_group<V: Lanes, const COUNT: usize>(
+    token: V::Token,
+    out: &mut [Poly],
+    filled: &mut [usize; COUNT],
+    bytes: &[[u8; RATE_128]; COUNT],
+) -> bool {
+    let mut complete = true;
+    for ((p, bytes), filled) in out.iter_mut().zip(bytes).zip(filled) {
+        *filled = accept_uniform::<V>(token, p, *filled, bytes);
+        complete &= *filled == N;
+    }
+    complete
 }
 
 /// CoeffFromThreeBytes (Algorithm 14) over a block; returns how many coefficients p now has.
@@ -100,24 +110,30 @@ fn accept_uniform<V: Lanes>(
 
 /// RejBoundedPoly (Algorithm 31) for each nonce: coefficients in [-η, η] from
 /// SHAKE256(rho' ‖ nonce). Which half-bytes are refused is independent of those accepted, so
-/// only the refusal steers the code; the write itself is unconditional.
+/// only the refusal steers the code; the write itself is unconditional. `out` has a place for
+/// each nonce.
 #[inline(always)]
 pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     rho_prime: &[u8; 64],
     nonces: &[u16],
-    out: &mut [Poly],
+    out: &mut dyn Iterator<Item = &mut Poly>,
 ) {
     let mut bytes = [[0u8; RATE_256]; COUNT];
-    for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
+    for nonces in nonces.chunks(COUNT) {
+        // The lanes past the last nonce have no place.
+        let mut places: [Option<&mut Poly>; COUNT] =
+            core::array::from_fn(|lane| nonces.get(lane).and_then(|_| out.next()));
         let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
         let mut filled = [0; COUNT];
-        while filled[..out.len()].iter().any(|n| *n < N) {
+        while filled[..nonces.len()].iter().any(|n| *n < N) {
             engine.permute(&mut states);
             engine.copy_block(&states, RATE_256, &mut bytes, 0);
-            for ((p, bytes), filled) in out.iter_mut().zip(&bytes).zip(&mut filled) {
-                *filled = accept_bounded::<P, V>(token, p, *filled, bytes);
+            for ((p, bytes), filled) in places.iter_mut().zip(&bytes).zip(&mut filled) {
+                if let Some(p) = p {
+                    *filled = accept_bounded::<P, V>(token, p, *filled, bytes);
+                }
             }
         }
     }

@@ -9,9 +9,6 @@ use crate::params::{ParameterSet, PolyMatrix};
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::{encode, sample};
 
-/// s1 and s2, one after the other.
-type Secrets = Secret<[Poly; 15]>;
-
 /// Writes `sk` and returns `pk`.
 pub(crate) fn keygen<P: ParameterSet, E: Engine>(
     e: E,
@@ -26,9 +23,10 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
     let rho_prime = Secret(reader.read::<64>());
     let k = Secret(reader.read::<32>());
 
-    let mut s = Secrets::zero();
-    sample::expand_s::<P, E>(e, &rho_prime, s.as_mut());
-    let (s1, s2) = s[..P::L + P::K].split_at(P::L);
+    let mut s1 = Secret::<P::VecL>::zero();
+    let mut s2 = Secret::<P::VecK>::zero();
+    sample::expand_s::<P, E>(e, &rho_prime, s1.as_mut(), s2.as_mut());
+    let (s1, s2) = (s1.as_ref(), s2.as_ref());
 
     let mut t0 = Secret::<P::VecK>::zero();
     let (pk, tr) = public_key::<P, E>(e, &rho, s1, s2, t0.as_mut());

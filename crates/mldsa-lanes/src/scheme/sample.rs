@@ -28,11 +28,16 @@ pub(crate) fn expand_a<P: ParameterSet, E: Engine>(
     e.uniform(rho, &nonces[part], out, shadow);
 }
 
-/// ExpandS (Algorithm 33): s1 and s2, one after the other as their nonces are, in the first l + k
-/// places of `s`. Coefficients in [-η, η].
-pub(crate) fn expand_s<P: ParameterSet, E: Engine>(e: E, rho_prime: &[u8; 64], s: &mut [Poly]) {
+/// ExpandS (Algorithm 33): s1 has nonces 0.., s2 goes on at l. Coefficients in [-η, η].
+pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
+    e: E,
+    rho_prime: &[u8; 64],
+    s1: &mut [Poly],
+    s2: &mut [Poly],
+) {
     let nonces: [u16; 16] = core::array::from_fn(|i| i as u16);
-    e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], s);
+    let mut places = s1.iter_mut().chain(s2);
+    e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], &mut places);
 }
 
 /// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt

@@ -18,15 +18,19 @@ pub(crate) struct Material<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Material<P> {
-    /// From pkEncode's bytes, of the set's length (steps 1, 5 and 6).
-    pub(crate) fn new<E: Engine>(e: E, pk: &[u8]) -> Self {
-        let mut material = Self {
+    /// To be filled where it stays: it is large to move.
+    pub(crate) fn zero() -> Self {
+        Self {
             a_hat: P::Matrix::zero(),
             t1_hat: P::VecK::zero(),
             tr: [0; 64],
-        };
-        encode::read_t1_scaled(pk, material.t1_hat.as_mut());
-        for p in material.t1_hat.as_mut() {
+        }
+    }
+
+    /// From pkEncode's bytes, of the set's length (steps 1, 5 and 6).
+    pub(crate) fn fill<E: Engine>(&mut self, e: E, pk: &[u8]) {
+        encode::read_t1_scaled(pk, self.t1_hat.as_mut());
+        for p in self.t1_hat.as_mut() {
             e.ntt(p);
         }
         let mut tr = ShadowHash::new(e.permutation());
@@ -39,11 +43,10 @@ impl<P: ParameterSet> Material<P> {
             e,
             &encode::array(pk, 0),
             0..P::K * P::L,
-            &mut material.a_hat,
+            &mut self.a_hat,
             Some(&mut shadow),
         );
-        material.tr = tr.finish(pk);
-        material
+        self.tr = tr.finish(pk);
     }
 }
 
