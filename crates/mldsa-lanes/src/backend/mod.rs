@@ -23,6 +23,7 @@ pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
 use crate::kernels::keccak::{Permutation, StateGroup};
+use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::small::{Offsets, SmallPoly};
@@ -74,6 +75,10 @@ pub(crate) trait Engine: Copy {
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
     /// [`crate::kernels::small::product`].
     fn small_product<P: ParameterSet>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
+    /// [`crate::kernels::packing::pack`].
+    fn pack(self, bits: usize, p: &Poly, map: Map, out: &mut [u8]);
+    /// [`crate::kernels::packing::unpack`].
+    fn unpack(self, bits: usize, from: &[u8], map: Map, p: &mut Poly);
     /// [`crate::kernels::rounding::split`].
     fn split<P: ParameterSet>(self, w: &mut Poly, w1: &mut Poly);
     /// [`crate::kernels::rounding::power2round`].
@@ -143,6 +148,10 @@ macro_rules! engine_from_kernels {
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
             method! { [$feature] fn small_product [<P: ParameterSet>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
+            method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> ()
+                = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
+            method! { [$feature] fn unpack [] [] (e: $engine, bits: usize, from: &[u8], map: crate::kernels::packing::Map, p: &mut Poly) -> ()
+                = crate::kernels::packing::unpack_width::<$lanes>(e.lane_token(), bits, from, map, p) }
             method! { [$feature] fn split [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
                 = rounding::split::<$lanes, P>(e.lane_token(), w, w1) }
             method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> ()

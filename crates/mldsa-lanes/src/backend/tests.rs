@@ -252,6 +252,43 @@ fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
     }
 }
 
+/// Strings against their definition, bit by bit, and back.
+fn packing_agrees<E: Engine>(e: E) {
+    use crate::kernels::packing::Map;
+    let mut values = Values::new("packing");
+    let maps = |bits: usize| {
+        [
+            (Map::Same, 0),
+            (Map::Below(1 << (bits - 1)), 1 << (bits - 1)),
+        ]
+    };
+    for bits in [3, 4, 6, 10, 13, 18, 20] {
+        for _ in 0..ROUNDS {
+            for (map, top) in maps(bits) {
+                let string = values.poly(0, (1 << bits) - 1);
+                let p = Poly(string.0.map(|x| if top == 0 { x } else { top - x }));
+                let mut expected = std::vec![0u8; 32 * bits];
+                for (i, x) in string.0.iter().enumerate() {
+                    for bit in (0..bits).filter(|bit| x >> bit & 1 == 1) {
+                        expected[(i * bits + bit) / 8] |= 1 << ((i * bits + bit) % 8);
+                    }
+                }
+                let mut out = std::vec![0xa5; 32 * bits];
+                e.pack(bits, &p, map, &mut out);
+                assert_eq!(out, expected, "pack {bits}");
+                if bits == 6 {
+                    continue; // no set reads w1
+                }
+                let mut back = Poly([-1; N]);
+                e.unpack(bits, &expected, map, &mut back);
+                assert_eq!(back, p, "unpack {bits}");
+                e.unpack(bits, &expected, Map::Scaled, &mut back);
+                assert_eq!(back.0, string.0.map(|x| x << 13), "unpack {bits}, scaled");
+            }
+        }
+    }
+}
+
 fn permutations_agree<E: Engine>(e: E) {
     let mut values = Values::new("permutations");
     let mut word = || u64::from_le_bytes(values.0.read());
@@ -314,6 +351,7 @@ fn shadows_agree<E: Engine>(e: E) {
 }
 
 fn all<E: Engine>(e: E) {
+    packing_agrees(e);
     permutations_agree(e);
     shadows_agree(e);
     transforms_multiply(e);

@@ -68,6 +68,37 @@ pub(crate) trait Lanes: Copy {
     /// `COUNT` values of `BITS` bits (18 or 20) of the bit string `from`, starting with number
     /// `at`, a multiple of `COUNT`. There are 16 bytes more in `from` than the string has.
     fn from_bits<const BITS: u32>(token: Self::Token, from: &[u8], at: usize) -> Self;
+    /// [`Lanes::from_bits`] for any width up to 25 bits.
+    #[inline(always)]
+    fn from_any_bits<const BITS: u32>(token: Self::Token, from: &[u8], at: usize) -> Self {
+        let mut values = [0; 16];
+        for (i, value) in values[..Self::COUNT].iter_mut().enumerate() {
+            *value = i32::from_bits::<BITS>((), from, at + i);
+        }
+        Self::load(token, &values)
+    }
+    /// Writes the string of `BITS` bits of each of the `N` coefficients `get(0)`,
+    /// `get(COUNT)`, …, which are below 2^`BITS`. `to` has 32·`BITS` bytes.
+    #[inline(always)]
+    fn write_bits<const BITS: usize>(_: Self::Token, get: impl Fn(usize) -> Self, to: &mut [u8]) {
+        // 16 values fill 2·BITS bytes; eight of up to 16 bits, or four, fit 128 bits.
+        let group = if BITS > 16 { 4 } else { 8 };
+        for (i, bytes) in to.chunks_exact_mut(2 * BITS).enumerate() {
+            let mut values = [0; 16];
+            for j in (0..16).step_by(Self::COUNT) {
+                get(16 * i + j).store(&mut values[j..]);
+            }
+            let strings = bytes.chunks_exact_mut(group * BITS / 8);
+            for (values, bytes) in values.chunks_exact(group).zip(strings) {
+                let mut bits = 0u128;
+                for (j, value) in values.iter().enumerate() {
+                    debug_assert!((0..1 << BITS).contains(value));
+                    bits |= (*value as u128) << (j * BITS);
+                }
+                bytes.copy_from_slice(&bits.to_le_bytes()[..group * BITS / 8]);
+            }
+        }
+    }
     /// Writes the lanes where `keep` is all ones to the front of `to`, in order, and anything to
     /// the rest of its first `COUNT` entries; returns how many were kept.
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize;

@@ -1,75 +1,108 @@
 //! Bit packing (FIPS 204, section 7.1): coefficients as little-endian strings of bits.
 
-use super::poly::Poly;
-use crate::params::N;
+use super::lanes::Lanes;
+use super::poly::{Poly, Wipe};
+use crate::params::{D, N};
 
-/// Coefficients per group: the fewest whose bits fill whole bytes and fit 128 bits.
-const fn group(bits: usize) -> usize {
-    if bits > 16 { 4 } else { 8 }
+/// What becomes of a coefficient on its way to or from its string.
+#[derive(Clone, Copy)]
+pub(crate) enum Map {
+    /// Nothing.
+    Same,
+    /// The coefficient is this less what is in the string.
+    Below(i32),
+    /// The coefficient is what is in the string times 2^d.
+    Scaled,
 }
 
-/// Writes `map(coefficient)`, `BITS` bits each. `out` has 32·BITS bytes.
+impl Map {
+    #[inline(always)]
+    fn apply<V: Lanes>(self, token: V::Token, value: V) -> V {
+        match self {
+            Map::Same => value,
+            Map::Below(top) => V::splat(token, top).sub(value),
+            Map::Scaled => value.mul_low(V::splat(token, 1 << D)),
+        }
+    }
+}
+
+/// SimpleBitPack or BitPack (Algorithms 16 and 17): `BITS` bits a coefficient. `out` has 32·BITS
+/// bytes; `map` is not `Scaled`.
 #[inline(always)]
-pub(crate) fn pack<const BITS: usize>(p: &Poly, out: &mut [u8], map: impl Fn(i32) -> i32) {
+pub(crate) fn pack<V: Lanes, const BITS: usize>(
+    token: V::Token,
+    p: &Poly,
+    map: Map,
+    out: &mut [u8],
+) {
     debug_assert_eq!(out.len(), 32 * BITS);
-    let count = group(BITS);
-    for (chunk, bytes) in
-        p.0.chunks_exact(count)
-            .zip(out.chunks_exact_mut(count * BITS / 8))
-    {
-        let mut bits = 0u128;
-        for (i, x) in chunk.iter().enumerate() {
-            let value = map(*x);
-            debug_assert!((0..1 << BITS).contains(&value));
-            bits |= (value as u128) << (i * BITS);
-        }
-        bytes.copy_from_slice(&bits.to_le_bytes()[..count * BITS / 8]);
-    }
+    let get = |at: usize| map.apply(token, V::load(token, &p.0[at..]));
+    V::write_bits::<BITS>(token, get, out);
 }
 
-/// Reads `BITS` bits per coefficient, each then through `map`. `from` has 32·BITS bytes.
+/// SimpleBitUnpack or BitUnpack (Algorithms 18 and 19). `from` has 32·BITS bytes.
 #[inline(always)]
-pub(crate) fn unpack<const BITS: usize>(p: &mut Poly, from: &[u8], map: impl Fn(i32) -> i32) {
-    debug_assert_eq!(from.len(), 32 * BITS);
-    let count = group(BITS);
-    for (chunk, bytes) in
-        p.0.chunks_exact_mut(count)
-            .zip(from.chunks_exact(count * BITS / 8))
-    {
-        let mut buffer = [0; 16];
-        buffer[..count * BITS / 8].copy_from_slice(bytes);
-        let bits = u128::from_le_bytes(buffer);
-        for (i, x) in chunk.iter_mut().enumerate() {
-            *x = map((bits >> (i * BITS)) as i32 & ((1 << BITS) - 1));
-        }
+pub(crate) fn unpack<V: Lanes, const BITS: u32>(
+    token: V::Token,
+    from: &[u8],
+    map: Map,
+    p: &mut Poly,
+) {
+    let bytes = BITS as usize;
+    debug_assert_eq!(from.len(), 32 * bytes);
+    // Reading goes 16 bytes beyond a value; the last 64 values, of 24 bytes or more, come from a
+    // copy with room behind.
+    const LAST: usize = 64;
+    let mut end = [0; LAST * 25 / 8 + 16];
+    end[..LAST / 8 * bytes].copy_from_slice(&from[(N - LAST) / 8 * bytes..]);
+    for at in (0..N - LAST).step_by(V::COUNT) {
+        let value = V::from_any_bits::<BITS>(token, from, at);
+        map.apply(token, value).store(&mut p.0[at..]);
     }
+    for at in (0..LAST).step_by(V::COUNT) {
+        let value = V::from_any_bits::<BITS>(token, &end, at);
+        map.apply(token, value).store(&mut p.0[N - LAST + at..]);
+    }
+    end.wipe();
 }
 
-/// `pack` with a width that is a constant of the parameter set.
+/// [`pack`] with a width of some parameter set.
 #[inline(always)]
-pub(crate) fn pack_width(bits: usize, p: &Poly, out: &mut [u8], map: impl Fn(i32) -> i32) {
+pub(crate) fn pack_width<V: Lanes>(
+    token: V::Token,
+    bits: usize,
+    p: &Poly,
+    map: Map,
+    out: &mut [u8],
+) {
     match bits {
-        3 => pack::<3>(p, out, map),
-        4 => pack::<4>(p, out, map),
-        6 => pack::<6>(p, out, map),
-        10 => pack::<10>(p, out, map),
-        13 => pack::<13>(p, out, map),
-        18 => pack::<18>(p, out, map),
-        20 => pack::<20>(p, out, map),
+        3 => pack::<V, 3>(token, p, map, out),
+        4 => pack::<V, 4>(token, p, map, out),
+        6 => pack::<V, 6>(token, p, map, out),
+        10 => pack::<V, 10>(token, p, map, out),
+        13 => pack::<V, 13>(token, p, map, out),
+        18 => pack::<V, 18>(token, p, map, out),
+        20 => pack::<V, 20>(token, p, map, out),
         _ => unreachable!("no parameter set packs {bits} bits"),
     }
 }
 
-/// `unpack` with a width that is a constant of the parameter set.
+/// [`unpack`] with a width of some parameter set.
 #[inline(always)]
-pub(crate) fn unpack_width(bits: usize, p: &mut Poly, from: &[u8], map: impl Fn(i32) -> i32) {
+pub(crate) fn unpack_width<V: Lanes>(
+    token: V::Token,
+    bits: usize,
+    from: &[u8],
+    map: Map,
+    p: &mut Poly,
+) {
     match bits {
-        3 => unpack::<3>(p, from, map),
-        4 => unpack::<4>(p, from, map),
-        10 => unpack::<10>(p, from, map),
-        13 => unpack::<13>(p, from, map),
-        18 => unpack::<18>(p, from, map),
-        20 => unpack::<20>(p, from, map),
+        3 => unpack::<V, 3>(token, from, map, p),
+        4 => unpack::<V, 4>(token, from, map, p),
+        10 => unpack::<V, 10>(token, from, map, p),
+        13 => unpack::<V, 13>(token, from, map, p),
+        18 => unpack::<V, 18>(token, from, map, p),
+        20 => unpack::<V, 20>(token, from, map, p),
         _ => unreachable!("no parameter set unpacks {bits} bits"),
     }
 }
@@ -80,9 +113,15 @@ pub(crate) fn pack_hint(hint: &[Poly], omega: usize, out: &mut [u8]) {
     let (indices, counters) = out.split_at_mut(omega);
     let mut count = 0;
     for (p, counter) in hint.iter().zip(counters) {
-        for i in (0..N).filter(|i| p.0[*i] != 0) {
-            indices[count] = i as u8;
-            count += 1;
+        // Few coefficients are 1: most groups are passed over at once.
+        for (group, values) in p.0.chunks_exact(16).enumerate() {
+            if values.iter().fold(0, |any, x| any | x) == 0 {
+                continue;
+            }
+            for i in (0..16).filter(|i| values[*i] != 0) {
+                indices[count] = (16 * group + i) as u8;
+                count += 1;
+            }
         }
         *counter = count as u8;
     }

@@ -1,6 +1,7 @@
 //! Byte forms of keys, signatures and w1 (FIPS 204, section 7.2).
 
-use crate::kernels::packing::{pack_hint, pack_width, unpack_hint, unpack_width};
+use crate::backend::Engine;
+use crate::kernels::packing::{Map, pack_hint, unpack_hint};
 use crate::kernels::poly::{Poly, Zero};
 use crate::params::{D, ParameterSet};
 
@@ -23,9 +24,9 @@ pub(crate) fn verifying_key_start<P: ParameterSet>(rho: &[u8; 32]) -> P::Verifyi
 }
 
 /// Polynomial number `row` of t1 in pkEncode.
-pub(crate) fn verifying_key_row(pk: &mut [u8], row: usize, t1: &Poly) {
+pub(crate) fn verifying_key_row<E: Engine>(e: E, pk: &mut [u8], row: usize, t1: &Poly) {
     let at = verifying_key_rows(pk, row).len();
-    pack_width(T1_BITS, t1, &mut pk[at..at + 32 * T1_BITS], |x| x);
+    e.pack(T1_BITS, t1, Map::Same, &mut pk[at..at + 32 * T1_BITS]);
 }
 
 /// pkEncode's string up to the first `rows` polynomials of t1.
@@ -34,9 +35,9 @@ pub(crate) fn verifying_key_rows(pk: &[u8], rows: usize) -> &[u8] {
 }
 
 /// The part of pkDecode (Algorithm 23) that verification needs: t1·2^d.
-pub(crate) fn read_t1_scaled(pk: &[u8], t1: &mut [Poly]) {
+pub(crate) fn read_t1_scaled<E: Engine>(e: E, pk: &[u8], t1: &mut [Poly]) {
     for (p, from) in t1.iter_mut().zip(pk[32..].chunks_exact(32 * T1_BITS)) {
-        unpack_width(T1_BITS, p, from, |x| x << D);
+        e.unpack(T1_BITS, from, Map::Scaled, p);
     }
 }
 
@@ -67,7 +68,13 @@ impl<'a> SigningKeyParts<'a> {
 
     /// s1, s2 and t0 (Algorithm 25). Coefficients of s1 and s2 outside [-η, η] come out as they
     /// stand; `secrets_in_range` tells.
-    pub(crate) fn read<P: ParameterSet>(&self, s1: &mut [Poly], s2: &mut [Poly], t0: &mut [Poly]) {
+    pub(crate) fn read<P: ParameterSet, E: Engine>(
+        &self,
+        e: E,
+        s1: &mut [Poly],
+        s2: &mut [Poly],
+        t0: &mut [Poly],
+    ) {
         let eta_bytes = 32 * P::ETA_BITS;
         let secrets = s1.iter_mut().chain(s2);
         let strings = self
@@ -75,16 +82,17 @@ impl<'a> SigningKeyParts<'a> {
             .chunks_exact(eta_bytes)
             .chain(self.s2.chunks_exact(eta_bytes));
         for (p, from) in secrets.zip(strings) {
-            unpack_width(P::ETA_BITS, p, from, |x| P::ETA - x);
+            e.unpack(P::ETA_BITS, from, Map::Below(P::ETA), p);
         }
         for (p, from) in t0.iter_mut().zip(self.t0.chunks_exact(32 * T0_BITS)) {
-            unpack_width(T0_BITS, p, from, |x| (1 << (D - 1)) - x);
+            e.unpack(T0_BITS, from, Map::Below(1 << (D - 1)), p);
         }
     }
 }
 
 /// skEncode (Algorithm 24).
-pub(crate) fn signing_key<P: ParameterSet>(
+pub(crate) fn signing_key<P: ParameterSet, E: Engine>(
+    e: E,
     rho: &[u8; 32],
     k: &[u8],
     tr: &[u8; 64],
@@ -103,15 +111,16 @@ pub(crate) fn signing_key<P: ParameterSet>(
         .chain(s2)
         .zip(secret.chunks_exact_mut(32 * P::ETA_BITS))
     {
-        pack_width(P::ETA_BITS, p, out, |x| P::ETA - x);
+        e.pack(P::ETA_BITS, p, Map::Below(P::ETA), out);
     }
     for (p, out) in t0.iter().zip(low.chunks_exact_mut(32 * T0_BITS)) {
-        pack_width(T0_BITS, p, out, |x| (1 << (D - 1)) - x);
+        e.pack(T0_BITS, p, Map::Below(1 << (D - 1)), out);
     }
 }
 
 /// sigEncode (Algorithm 26). z in (-γ1, γ1]; `hint` has at most ω ones.
-pub(crate) fn signature<P: ParameterSet>(
+pub(crate) fn signature<P: ParameterSet, E: Engine>(
+    e: E,
     c_tilde: &[u8],
     z: &[Poly],
     hint: &[Poly],
@@ -121,7 +130,7 @@ pub(crate) fn signature<P: ParameterSet>(
     head.copy_from_slice(c_tilde);
     let (z_bytes, hint_bytes) = body.split_at_mut(32 * P::Z_BITS * P::L);
     for (p, out) in z.iter().zip(z_bytes.chunks_exact_mut(32 * P::Z_BITS)) {
-        pack_width(P::Z_BITS, p, out, |x| P::GAMMA1 - x);
+        e.pack(P::Z_BITS, p, Map::Below(P::GAMMA1), out);
     }
     pack_hint(hint, P::OMEGA, hint_bytes);
     sig
@@ -129,7 +138,8 @@ pub(crate) fn signature<P: ParameterSet>(
 
 /// sigDecode (Algorithm 27): `c_tilde`, or nothing if the hints are malformed.
 #[must_use]
-pub(crate) fn read_signature<'a, P: ParameterSet>(
+pub(crate) fn read_signature<'a, P: ParameterSet, E: Engine>(
+    e: E,
     sig: &'a [u8],
     z: &mut [Poly],
     hint: &mut [Poly],
@@ -137,14 +147,14 @@ pub(crate) fn read_signature<'a, P: ParameterSet>(
     let (c_tilde, body) = sig.split_at(P::C_TILDE_BYTES);
     let (z_bytes, hint_bytes) = body.split_at(32 * P::Z_BITS * P::L);
     for (p, from) in z.iter_mut().zip(z_bytes.chunks_exact(32 * P::Z_BITS)) {
-        unpack_width(P::Z_BITS, p, from, |x| P::GAMMA1 - x);
+        e.unpack(P::Z_BITS, from, Map::Below(P::GAMMA1), p);
     }
     unpack_hint(hint, P::OMEGA, hint_bytes).then_some(c_tilde)
 }
 
 /// w1Encode (Algorithm 28) of one polynomial: 32·bits bytes.
-pub(crate) fn w1<P: ParameterSet>(p: &Poly, out: &mut [u8; 192]) -> usize {
+pub(crate) fn w1<P: ParameterSet, E: Engine>(e: E, p: &Poly, out: &mut [u8; 192]) -> usize {
     let len = 32 * P::W1_BITS;
-    pack_width(P::W1_BITS, p, &mut out[..len], |x| x);
+    e.pack(P::W1_BITS, p, Map::Same, &mut out[..len]);
     len
 }

@@ -30,7 +30,7 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
 
     let mut t0 = Secret::<P::VecK>::zero();
     let (pk, tr) = public_key::<P, E>(e, &rho, s1, s2, t0.as_mut());
-    encode::signing_key::<P>(&rho, k.as_ref(), &tr, s1, s2, t0.as_ref(), sk);
+    encode::signing_key::<P, E>(e, &rho, k.as_ref(), &tr, s1, s2, t0.as_ref(), sk);
     pk
 }
 
@@ -70,7 +70,7 @@ fn public_key<P: ParameterSet, E: Engine>(
             e.add_center(t, &s2[rows], i32::MAX);
             e.power2round(t, &mut t1);
             public_slice(Site::PublicKey, &mut t1.0);
-            encode::verifying_key_row(pk.as_mut(), rows, &t1);
+            encode::verifying_key_row(e, pk.as_mut(), rows, &t1);
             rows += 1;
         }
     }
@@ -100,7 +100,7 @@ pub(crate) fn recover<P: ParameterSet, E: Engine>(
     let mut s1 = Secret::<P::VecL>::zero();
     let mut s2 = Secret::<P::VecK>::zero();
     let mut stored_t0 = Secret::<P::VecK>::zero();
-    parts.read::<P>(s1.as_mut(), s2.as_mut(), stored_t0.as_mut());
+    parts.read::<P, E>(e, s1.as_mut(), s2.as_mut(), stored_t0.as_mut());
     if !secrets_in_range::<P, E>(e, s1.as_ref()) || !secrets_in_range::<P, E>(e, s2.as_ref()) {
         return Err(Error::InvalidSigningKey(
             "s1 or s2 has a coefficient beyond η",

@@ -42,7 +42,7 @@ impl<P: ParameterSet> Material<P> {
         let parts = SigningKeyParts::of::<P>(sk);
         let mut s1 = Secret::<P::VecL>::zero();
         let mut s2 = Secret::<P::VecK>::zero();
-        parts.read::<P>(s1.as_mut(), s2.as_mut(), self.t0_hat.as_mut());
+        parts.read::<P, E>(e, s1.as_mut(), s2.as_mut(), self.t0_hat.as_mut());
         for (p, small) in s1.as_ref().iter().zip(self.s1.as_mut()) {
             small.set(p, P::ETA);
         }
@@ -107,7 +107,8 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
         };
         if accepted {
             public_slice(Site::Hint, work.low.as_mut());
-            return Ok(encode::signature::<P>(
+            return Ok(encode::signature::<P, E>(
+                e,
                 &work.c_tilde[..P::C_TILDE_BYTES],
                 work.z.as_ref(),
                 work.low.as_ref(),
@@ -138,7 +139,7 @@ fn commit<P: ParameterSet, E: Engine>(
         e.dot(row, work.y_hat.as_ref(), w);
         e.inverse_ntt(w);
         e.split::<P>(w, w1);
-        let len = encode::w1::<P>(w1, &mut packed);
+        let len = encode::w1::<P, E>(e, w1, &mut packed);
         hash.update(&packed[..len]);
     }
     packed.wipe();

@@ -29,7 +29,7 @@ impl<P: ParameterSet> Material<P> {
 
     /// From pkEncode's bytes, of the set's length (steps 1, 5 and 6).
     pub(crate) fn fill<E: Engine>(&mut self, e: E, pk: &[u8]) {
-        encode::read_t1_scaled(pk, self.t1_hat.as_mut());
+        encode::read_t1_scaled(e, pk, self.t1_hat.as_mut());
         for p in self.t1_hat.as_mut() {
             e.ntt(p);
         }
@@ -59,7 +59,7 @@ pub(crate) fn verify<P: ParameterSet, E: Engine>(
 ) -> Result<(), Error> {
     let mut z = P::VecL::zero();
     let mut hint = P::VecK::zero();
-    let c_tilde = encode::read_signature::<P>(sig.as_ref(), z.as_mut(), hint.as_mut())
+    let c_tilde = encode::read_signature::<P, E>(e, sig.as_ref(), z.as_mut(), hint.as_mut())
         .ok_or(Error::InvalidSignature)?;
     for p in z.as_mut() {
         if e.exceeds(p, P::GAMMA1 - P::BETA) {
@@ -79,7 +79,7 @@ pub(crate) fn verify<P: ParameterSet, E: Engine>(
         e.dot_minus(row, z.as_ref(), &c_hat, t1_hat, &mut w);
         e.inverse_ntt(&mut w);
         e.use_hint::<P>(&mut w, hint);
-        let len = encode::w1::<P>(&w, &mut packed);
+        let len = encode::w1::<P, E>(e, &w, &mut packed);
         hash.update(&packed[..len]);
     }
     let mut expected = [0; 64];

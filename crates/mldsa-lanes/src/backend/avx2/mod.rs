@@ -3,10 +3,8 @@
 use core::arch::x86_64::*;
 
 use super::{engine_from_kernels, method};
-use crate::kernels::keccak::{Permutation, States, Words, permute, permute_beside};
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
-use crate::kernels::sampling::Permute;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::{ParameterSet, Q};
@@ -40,111 +38,13 @@ macro_rules! avx2 {
     };
 }
 
-impl Permute<4> for Avx2 {
-    #[inline]
-    fn permute(self, states: &mut States<4>) {
-        #[target_feature(enable = "avx2")]
-        fn entry(states: &mut [[u64; 4]; 25]) {
-            let mut words = load_states(states);
-            permute(&mut words);
-            store_states(&words, states);
-        }
-        // SAFETY: `self` proves AVX2.
-        unsafe { entry(&mut states.0) }
-    }
-
-    #[inline]
-    fn permutation(self) -> Permutation {
-        #[target_feature(enable = "bmi1,bmi2")]
-        fn entry(state: &mut [u64; 25]) {
-            permute(state);
-        }
-        // SAFETY: whoever gets this pointer got it from a token, which proves BMI1 and BMI2.
-        |state| unsafe { entry(state) }
-    }
-
-    #[inline]
-    fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
-        #[target_feature(enable = "avx2,bmi1,bmi2")]
-        fn entry(states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
-            let mut words = load_states(states);
-            permute_beside(&mut words, one);
-            store_states(&words, states);
-        }
-        // SAFETY: `self` proves AVX2, BMI1 and BMI2.
-        unsafe { entry(&mut states.0, one) }
-    }
-
-    /// Four words of four lanes at a time; words at a lane's stride cost a store each.
-    #[inline(always)]
-    fn copy_block<const LEN: usize>(
-        self,
-        states: &States<4>,
-        rate: usize,
-        out: &mut [[u8; LEN]],
-        at: usize,
-    ) {
-        let (fours, rest) = states.0[..rate / 8].as_chunks::<4>();
-        let mut at = at;
-        for rows in fours {
-            // SAFETY: `self` proves AVX2; each row is 32 readable bytes.
-            let [r0, r1, r2, r3] =
-                rows.map(|row| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
-            let lanes = avx2!({
-                let (even01, odd01) =
-                    (_mm256_unpacklo_epi64(r0, r1), _mm256_unpackhi_epi64(r0, r1));
-                let (even23, odd23) =
-                    (_mm256_unpacklo_epi64(r2, r3), _mm256_unpackhi_epi64(r2, r3));
-                [
-                    _mm256_permute2x128_si256::<0x20>(even01, even23),
-                    _mm256_permute2x128_si256::<0x20>(odd01, odd23),
-                    _mm256_permute2x128_si256::<0x31>(even01, even23),
-                    _mm256_permute2x128_si256::<0x31>(odd01, odd23),
-                ]
-            });
-            for (lane, bytes) in lanes.into_iter().zip(&mut *out) {
-                let to = &mut bytes[at..at + 32];
-                // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
-                unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), lane) }
-            }
-            at += 32;
-        }
-        for row in rest {
-            for (word, bytes) in row.iter().zip(&mut *out) {
-                bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
-            }
-            at += 8;
-        }
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load_states(states: &[[u64; 4]; 25]) -> [U64x4; 25] {
-    let mut words = [U64x4(_mm256_setzero_si256()); 25];
-    for (word, row) in words.iter_mut().zip(states) {
-        // SAFETY: `row` is 32 readable bytes; the load needs no alignment.
-        *word = U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
-    }
-    words
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn store_states(words: &[U64x4; 25], states: &mut [[u64; 4]; 25]) {
-    for (word, row) in words.iter().zip(states) {
-        // SAFETY: `row` is 32 writable bytes; the store needs no alignment.
-        unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
-    }
-}
+// After the macro, which they use.
+mod keccak;
+mod packing;
 
 /// Eight coefficients. Made only from an [`Avx2`] token or from other values of this type.
 #[derive(Clone, Copy)]
 pub(crate) struct I32x8(__m256i);
-
-/// One word of each of four Keccak states. Made only inside functions that have AVX2.
-#[derive(Clone, Copy)]
-struct U64x4(__m256i);
 
 /// For each mask, the indices of its set bits from the lowest on, one a byte.
 static KEPT_FIRST: [u64; 256] = {
@@ -324,37 +224,16 @@ impl Lanes for I32x8 {
         })
     }
     #[inline(always)]
-    fn from_bits<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> Self {
-        // Eight values fill BITS bytes; lanes 4 to 7 begin at byte BITS/2.
-        let start = at / 8 * BITS as usize;
-        let half = BITS as usize / 2;
-        let from = &from[start..start + half + 16];
-        // SAFETY: the token proves AVX2; both loads lie in the half + 16 bytes.
-        unsafe {
-            let low = _mm_loadu_si128(from.as_ptr().cast());
-            let high = _mm_loadu_si128(from.as_ptr().add(half).cast());
-            let both = _mm256_set_m128i(high, low);
-            // The four bytes from byte i·BITS/8 on, then the bits of that byte to drop.
-            let (places, shifts) = if BITS == 18 {
-                (
-                    _mm256_setr_epi8(
-                        0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9, //
-                        0, 1, 2, 3, 2, 3, 4, 5, 4, 5, 6, 7, 6, 7, 8, 9,
-                    ),
-                    _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6),
-                )
-            } else {
-                (
-                    _mm256_setr_epi8(
-                        0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, 8, 7, 8, 9, 10, //
-                        0, 1, 2, 3, 2, 3, 4, 5, 5, 6, 7, 8, 7, 8, 9, 10,
-                    ),
-                    _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4),
-                )
-            };
-            let words = _mm256_srlv_epi32(_mm256_shuffle_epi8(both, places), shifts);
-            I32x8(_mm256_and_si256(words, _mm256_set1_epi32((1 << BITS) - 1)))
-        }
+    fn from_bits<const BITS: u32>(token: Avx2, from: &[u8], at: usize) -> Self {
+        packing::unpack::<BITS>(token, from, at)
+    }
+    #[inline(always)]
+    fn from_any_bits<const BITS: u32>(token: Avx2, from: &[u8], at: usize) -> Self {
+        packing::unpack::<BITS>(token, from, at)
+    }
+    #[inline(always)]
+    fn write_bits<const BITS: usize>(token: Avx2, get: impl Fn(usize) -> Self, to: &mut [u8]) {
+        packing::pack::<BITS>(token, get, to);
     }
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
@@ -421,33 +300,5 @@ impl ByteLanes for U8x32 {
         let to = &mut to[..32];
         // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
         unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), self.0) }
-    }
-}
-
-impl Words for U64x4 {
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        avx2!(U64x4(_mm256_xor_si256(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor_constant(self, constant: u64) -> Self {
-        avx2!(U64x4(_mm256_xor_si256(
-            self.0,
-            _mm256_set1_epi64x(constant as i64)
-        )))
-    }
-    #[inline(always)]
-    fn rotate_left<const LEFT: i32, const RIGHT: i32>(self) -> Self {
-        avx2!(U64x4(_mm256_or_si256(
-            _mm256_slli_epi64::<LEFT>(self.0),
-            _mm256_srli_epi64::<RIGHT>(self.0)
-        )))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        avx2!(U64x4(_mm256_xor_si256(
-            self.0,
-            _mm256_andnot_si256(b.0, c.0)
-        )))
     }
 }

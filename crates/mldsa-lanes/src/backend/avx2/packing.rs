@@ -1,0 +1,222 @@
+//! Coefficients to strings of bits and back, eight or 32 at a time. The places of bytes and the
+//! shifts follow from the width, so they are computed when the code is compiled.
+
+use core::arch::x86_64::*;
+
+use super::{Avx2, I32x8};
+use crate::params::N;
+
+/// Byte `i` of a shuffle's places; 0x80 makes it zero.
+const NONE: u8 = 0x80;
+
+struct Unpack<const BITS: u32>;
+
+impl<const BITS: u32> Unpack<BITS> {
+    /// Where the upper four values begin: in byte `HALF`, `BITS`·4 mod 8 bits in.
+    const HALF: usize = BITS as usize / 2;
+
+    /// The bit of lane `i`'s value, counted from the byte that its half begins in.
+    const fn bit(lane: usize) -> usize {
+        if lane < 4 {
+            lane * BITS as usize
+        } else {
+            lane * BITS as usize - 8 * Self::HALF
+        }
+    }
+
+    /// The four bytes from the one that holds a value's first bit on: 25 bits at least.
+    const PLACES: [u8; 32] = {
+        assert!(BITS <= 25);
+        let mut places = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            places[i] = (Self::bit(i / 4) / 8 + i % 4) as u8;
+            i += 1;
+        }
+        places
+    };
+
+    const SHIFTS: [u32; 8] = {
+        let mut shifts = [0; 8];
+        let mut lane = 0;
+        while lane < 8 {
+            shifts[lane] = (Self::bit(lane) % 8) as u32;
+            lane += 1;
+        }
+        shifts
+    };
+}
+
+/// [`crate::kernels::lanes::Lanes::from_any_bits`]: eight values fill `BITS` bytes.
+#[inline(always)]
+pub(super) fn unpack<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> I32x8 {
+    let start = at / 8 * BITS as usize;
+    let half = Unpack::<BITS>::HALF;
+    let from = &from[start..start + half + 16];
+    // SAFETY: the token proves AVX2; both loads lie in the half + 16 bytes, those of the tables in
+    // the tables.
+    unsafe {
+        let low = _mm_loadu_si128(from.as_ptr().cast());
+        let high = _mm_loadu_si128(from.as_ptr().add(half).cast());
+        let places = _mm256_loadu_si256(const { &Unpack::<BITS>::PLACES }.as_ptr().cast());
+        let shifts = _mm256_loadu_si256(const { &Unpack::<BITS>::SHIFTS }.as_ptr().cast());
+        let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places);
+        let values = _mm256_srlv_epi32(bytes, shifts);
+        I32x8(_mm256_and_si256(values, _mm256_set1_epi32((1 << BITS) - 1)))
+    }
+}
+
+/// [`crate::kernels::lanes::Lanes::write_bits`].
+#[inline(always)]
+pub(super) fn pack<const BITS: usize>(_: Avx2, get: impl Fn(usize) -> I32x8, to: &mut [u8]) {
+    if BITS <= 6 {
+        for i in 0..N / 32 {
+            let four = core::array::from_fn(|j| get(32 * i + 8 * j));
+            pack_narrow::<BITS>(four, &mut to[4 * BITS * i..]);
+        }
+    } else {
+        for i in 0..N / 8 {
+            pack_wide::<BITS>(get(8 * i), &mut to[BITS * i..]);
+        }
+    }
+}
+
+/// In each 64-bit lane: the low half, with the high half moved down to bit `bits`.
+#[inline(always)]
+fn join(values: I32x8, bits: usize) -> I32x8 {
+    avx2!({
+        let low = _mm256_blend_epi32::<0xaa>(values.0, _mm256_setzero_si256());
+        let high = _mm256_srli_epi64::<32>(values.0);
+        // A shift by a constant, once `bits` is one.
+        let high = _mm256_sllv_epi64(high, _mm256_set1_epi64x(bits as i64));
+        I32x8(_mm256_or_si256(low, high))
+    })
+}
+
+/// Where the bytes of the two 64-bit lanes of each half go: those of the even lane to the front,
+/// those of the odd one, `SHIFT` bits up, from byte `AT` on.
+struct Pack<const BITS: usize>;
+
+impl<const BITS: usize> Pack<BITS> {
+    const SHIFT: usize = 2 * BITS % 8;
+    const AT: usize = 2 * BITS / 8;
+
+    const EVEN: [u8; 32] = {
+        let mut places = [NONE; 32];
+        let mut i = 0;
+        while i < (2 * BITS).div_ceil(8) {
+            places[i] = i as u8;
+            places[16 + i] = i as u8;
+            i += 1;
+        }
+        places
+    };
+
+    const ODD: [u8; 32] = {
+        let mut places = [NONE; 32];
+        let mut i = 0;
+        while i < (2 * BITS + Self::SHIFT).div_ceil(8) {
+            places[Self::AT + i] = 8 + i as u8;
+            places[16 + Self::AT + i] = 8 + i as u8;
+            i += 1;
+        }
+        places
+    };
+
+    /// Two strings of `BITS` bytes, one from each 64-bit lane; for narrow widths.
+    const WHOLE: [u8; 32] = {
+        let mut places = [NONE; 32];
+        let mut i = 0;
+        while i < BITS && BITS <= 8 {
+            places[i] = i as u8;
+            places[BITS + i] = 8 + i as u8;
+            places[16 + i] = i as u8;
+            places[16 + BITS + i] = 8 + i as u8;
+            i += 1;
+        }
+        places
+    };
+}
+
+#[inline(always)]
+fn shuffle(values: I32x8, places: &'static [u8; 32]) -> I32x8 {
+    // SAFETY: `values` proves AVX2; the table has 32 bytes.
+    unsafe {
+        let places = _mm256_loadu_si256(places.as_ptr().cast());
+        I32x8(_mm256_shuffle_epi8(values.0, places))
+    }
+}
+
+/// Eight values of 7 to 25 bits: `BITS` bytes to the front of `to`.
+#[inline(always)]
+fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
+    let pairs = join(values, BITS);
+    let shifted = avx2!({
+        let shift = Pack::<BITS>::SHIFT as i64;
+        I32x8(_mm256_sllv_epi64(
+            pairs.0,
+            _mm256_setr_epi64x(0, shift, 0, shift),
+        ))
+    });
+    let even = shuffle(shifted, const { &Pack::<BITS>::EVEN });
+    let odd = shuffle(shifted, const { &Pack::<BITS>::ODD });
+    let halves = avx2!(I32x8(_mm256_or_si256(even.0, odd.0)));
+    if BITS.is_multiple_of(2) {
+        write_halves(halves, BITS / 2, to);
+    } else {
+        // The halves meet within a byte.
+        let [low, high] = avx2!([
+            _mm256_extract_epi64::<0>(halves.0),
+            _mm256_extract_epi64::<2>(halves.0),
+        ])
+        .map(|half| u128::from(half as u64));
+        const { assert!(BITS.is_multiple_of(2) || BITS <= 16) };
+        let bits = low | high << (4 * BITS);
+        to[..BITS].copy_from_slice(&bits.to_le_bytes()[..BITS]);
+    }
+}
+
+/// 32 values of at most 6 bits: 4·`BITS` bytes to the front of `to`.
+#[inline(always)]
+fn pack_narrow<const BITS: usize>([a, b, c, d]: [I32x8; 4], to: &mut [u8]) {
+    let quads = avx2!({
+        let words = (_mm256_packus_epi32(a.0, b.0), _mm256_packus_epi32(c.0, d.0));
+        let bytes = _mm256_packus_epi16(words.0, words.1);
+        // The packs work on halves: four values each of a, b, c, d, twice.
+        let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+        let bytes = _mm256_permutevar8x32_epi32(bytes, order);
+        // Neighbours joined by multiplication: even + odd·2^BITS, at most 63·65 < 2^15.
+        let pairs = _mm256_maddubs_epi16(bytes, _mm256_set1_epi16(1 | (256 << BITS) as i16));
+        I32x8(_mm256_madd_epi16(
+            pairs,
+            _mm256_set1_epi32(1 | 65536 << (2 * BITS)),
+        ))
+    });
+    let eights = join(quads, 4 * BITS);
+    write_halves(
+        shuffle(eights, const { &Pack::<BITS>::WHOLE }),
+        2 * BITS,
+        to,
+    );
+}
+
+/// The first `len` bytes of each 128-bit half, one after the other, to the front of `to`.
+#[inline(always)]
+fn write_halves(halves: I32x8, len: usize, to: &mut [u8]) {
+    let store = |to: &mut [u8]| {
+        let to = &mut to[..len + 16];
+        // SAFETY: `halves` proves AVX2; both stores lie in the len + 16 bytes.
+        unsafe {
+            let at = to.as_mut_ptr();
+            _mm_storeu_si128(at.cast(), _mm256_castsi256_si128(halves.0));
+            _mm_storeu_si128(at.add(len).cast(), _mm256_extracti128_si256::<1>(halves.0));
+        }
+    };
+    if to.len() >= len + 16 {
+        store(to);
+    } else {
+        let mut end = [0; 32];
+        store(&mut end);
+        to[..2 * len].copy_from_slice(&end[..2 * len]);
+    }
+}
