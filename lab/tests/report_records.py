@@ -8,8 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
+from mldsa_lab.inputs.balance import balanced
+from mldsa_lab.inputs.trace import parse_trace
 from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.records import (
+    MANY_KEYS,
+    ONE_KEY,
     Check,
     End,
     Fault,
@@ -26,6 +30,7 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
+from mldsa_lab.run.shapes import Shape as ShapeOfRuns
 
 ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 OPERATIONS = ("keygen", "sign", "verify")
@@ -107,6 +112,41 @@ class Shape:
     seed: int = 1
     hostile: str = ""
     drift: float = 1.0
+    batch_sizes: tuple[int, ...] = ()
+    thread_counts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class InRuns:
+    """A signer measured in runs: what it adds to the id, its form, size and threads."""
+
+    signer: Signer
+    form: str
+    size: int
+    threads: int = 1
+
+    def variant(self, variant: Variant) -> Variant:
+        return ShapeOfRuns(self.form, self.size, self.threads).of(variant)
+
+    def factor(self) -> float:
+        """Cost of an operation of all threads together, over that of a single call: batches
+        fill their lanes from some tens on, and threads share a little."""
+        filled = 0.55 + 0.5 / self.size**0.7 if self.form == "batch" else 1.02
+        return filled / (self.threads * (1 - 0.012 * (self.threads - 1)))
+
+
+def in_runs(signer: Signer, shape: Shape) -> list[InRuns]:
+    """What a bench with batches and threads measures of a signer: only mldsa-lanes has batches."""
+    if signer.worker != "rust":
+        return []
+    batch = signer.implementation == "mldsa-lanes"
+    made = [InRuns(signer, "batch", size) for size in shape.batch_sizes if batch]
+    if shape.batch_sizes:
+        made.append(InRuns(signer, "loop", 100))
+    for threads in shape.thread_counts:
+        made.append(InRuns(signer, "loop", 100, threads))
+        made += [InRuns(signer, "batch", 1000, threads)] * batch
+    return [runs for i, runs in enumerate(made) if runs not in made[:i]]
 
 
 def build(path: Path, shape: Shape | None = None) -> Record:
@@ -159,6 +199,9 @@ def rows(shape: Shape) -> list[Row]:
                     out.append(_samples(signer, set_name, operation, mine, round_number, turn,
                                         shape, rng))  # fmt: skip
                     turn += 1
+                    for runs in in_runs(signer, shape):
+                        out.append(_run_samples(runs, out[-1], mine, rng))  # type: ignore[arg-type]
+                        turn += 1
     if shape.end:
         out.append(End("2026-11-21T21:41:10Z", shape.end, shape.rounds))
     return out
@@ -169,14 +212,22 @@ def _worker(name: str, signers: list[Signer], shape: Shape) -> Worker:
         "rust": ("Rust", "rustc 1.95.0", "-C target-cpu=native; C: -O3 -march=native"),
         "go": ("Go", "go1.26.1", "GOAMD64=v3"),
     }[name]
-    variants = tuple(
+    single = [
         Variant(
             id=s.id, implementation=s.implementation, version="0.1.0", backend=s.backend,
             key=s.key, family=s.family, sets=tuple(s.cost),
             operations=OPERATIONS, rnd=s.rnd, context=True, note=s.note + shape.hostile,
         )
         for s in signers
-    )  # fmt: skip
+    ]  # fmt: skip
+    variants = (
+        *single,
+        *(
+            runs.variant(v)
+            for s, v in zip(signers, single, strict=True)
+            for runs in in_runs(s, shape)
+        ),
+    )
     return Worker(name, language, compiler, flags + shape.hostile, "ns", "CLOCK_MONOTONIC",
                   "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None, variants)  # fmt: skip
 
@@ -191,6 +242,14 @@ def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[Input
             trace = _designed_trace(number, shape.designed) if designed else _trace(set_name, rng)
         role = "design" if number < shape.designed else "random"
         made.append(InputRow(set_name, number, role, digest, digest * 2, b"", trace))
+    if (shape.batch_sizes or shape.thread_counts) and set_name in ML_DSA:
+        pool = [_trace(set_name, rng) for _ in range(400)]
+        for role in (MANY_KEYS, ONE_KEY):
+            parsed = [parse_trace(t) for t in pool]
+            for i in balanced(parsed, RejectionModel.of(set_name), 100):
+                number = len(made)
+                digest = hashlib.sha256(f"{set_name} {role} {i}".encode()).digest()
+                made.append(InputRow(set_name, number, role, digest, digest, b"", pool[i]))
     return made
 
 
@@ -250,6 +309,41 @@ def _samples(
     cpu = tuple(int(t * 0.995) for t in ticks) if signer.worker == "rust" else None
     return Samples(round_number, turn, signer.id, set_name, operation, 1,
                    tuple(row.id for row in mine), tuple(ticks), cpu)  # fmt: skip
+
+
+def _run_samples(
+    runs: InRuns, single: Samples, inputs: list[InputRow], rng: np.random.Generator
+) -> Samples:
+    """Runs whose cost follows that of the single calls of the same round."""
+    ml_dsa = single.set in ML_DSA
+    key = ONE_KEY if runs.signer.key == "expanded" else MANY_KEYS
+    group = [row for row in inputs if row.role == (key if ml_dsa else "random")]
+    keygen, sign, verify = runs.signer.cost[single.set]
+    operations = runs.size * runs.threads
+    chosen = ShapeOfRuns(runs.form, runs.size, runs.threads).runs(len(group))
+    level = 1 + 0.01 * float(rng.standard_normal())
+    firsts, wall = [], []
+    for number in range(chosen.count):
+        places = [p for t in range(runs.threads) for p in chosen.positions(number, len(group), t)]
+        costs = {"keygen": keygen, "verify": verify}
+        if single.operation == "sign":
+            of = [_sign_cost(single.set, sign, row.trace, runs.signer, rng) for row in group]
+            total = sum(of[p] for p in places)
+        else:
+            total = costs[single.operation] * operations
+        firsts.append(group[places[0]].id)
+        wall.append(int(total * runs.factor() * level))
+    return Samples(
+        single.round, single.turn + 1, runs.variant(_announced(runs.signer)).id, single.set,
+        single.operation, 1, tuple(firsts), tuple(wall), tuple(w * runs.threads for w in wall),
+    )  # fmt: skip
+
+
+def _announced(s: Signer) -> Variant:
+    return Variant(
+        s.id, s.implementation, "0.1.0", s.backend, s.key, s.family, tuple(s.cost), OPERATIONS,
+        s.rnd, True,
+    )  # fmt: skip
 
 
 def _sign_cost(

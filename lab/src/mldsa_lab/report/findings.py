@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mldsa_lab.report import runs
 from mldsa_lab.report.format import join_words
 from mldsa_lab.report.view import Line, Table, View
 
@@ -78,6 +79,7 @@ def find(view: View) -> Findings:
         *_expanded(tables, operation),
         *_spread(tables, operation),
     ]
+    sentences += runs.sentences(view)
     return Findings(_headline(bests, operation), tuple(sentences))
 
 

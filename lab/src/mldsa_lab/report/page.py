@@ -15,15 +15,19 @@ from matplotlib.figure import Figure
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Record
-from mldsa_lab.report import plotdata, plots, sections, svg
+from mldsa_lab.report import plotdata, plots, run_plots, sections, svg
 from mldsa_lab.report.compare import agreement, compare
 from mldsa_lab.report.findings import Findings, find
 from mldsa_lab.report.format import aligned, clean
+from mldsa_lab.report.run_paths import batch_paths, rate_paths, scaling_paths
+from mldsa_lab.report.runs import Batches, Threads, Versus, batches, threads, versus
 from mldsa_lab.report.view import Table, View, assign_colours, build, classical_rows
 from mldsa_lab.stats.summary import Summary
 
 WIDE, NARROW = 1150, 360
 """Widths in CSS pixels of the distribution plot on a wide page and on a phone."""
+RUN_WIDTH, HALF_WIDTH = 760, 540
+"""Widths of the plots over batch size, and over threads, of which two stand side by side."""
 MOST_WITH_CLOUDS = 2
 """Records in a page that still shows cost against attempts of each; more would make it heavy."""
 
@@ -42,6 +46,15 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
+class InRuns:
+    """The batches and threads of a record, each table with its plots."""
+
+    batches: list[tuple[Batches, Markup]]
+    threads: list[tuple[Threads, Markup, Markup]]
+    versus: tuple[list[str], list[Versus]]
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """One record as the template shows it. `prefix` makes its anchors unique in the page."""
 
@@ -50,6 +63,7 @@ class Chapter:
     view: View
     findings: Findings
     sets: tuple[tuple[str, tuple[Operation, ...]], ...]
+    runs: InRuns
 
 
 def write_page(records_and_summaries: Sequence[tuple[Record, Summary]], path: Path) -> None:
@@ -74,7 +88,8 @@ def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
         view = build(record, summary, colours)
         prefix = f"r{index + 1}-" if several else ""
         name = f"Run {chr(65 + index)}" if several and index < 26 else f"Run {index + 1}"
-        chapters.append(Chapter(prefix, name, view, find(view), _sets(view, prefix, clouds)))
+        sets = _sets(view, prefix, clouds)
+        chapters.append(Chapter(prefix, name, view, find(view), sets, _runs(view, prefix)))
     compared = compare([c.view for c in chapters]) if several else []
     environment = Environment(
         loader=PackageLoader("mldsa_lab.report", "."), autoescape=True, undefined=StrictUndefined,
@@ -149,6 +164,37 @@ def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
         )  # fmt: skip
         made.clouds.append((line.label, picture))
     return made
+
+
+def _runs(view: View, prefix: str) -> InRuns:
+    reference = view.summary.reference
+    return InRuns(
+        [_batch(t, reference, f"{prefix}batch-{t.set}-{t.operation}") for t in batches(view)],
+        [_threaded(t, f"{prefix}threads-{t.set}-{t.operation}") for t in threads(view)],
+        versus(view),
+    )
+
+
+def _batch(table: Batches, reference: str, name: str) -> tuple[Batches, Markup]:
+    paths, unit = batch_paths(table, reference), table.unit.name
+    picture = _draw(
+        name, f"Cost of {table.set} {table.operation} over batch size, in {unit}",
+        lambda: run_plots.batch_costs(paths, table.sizes, unit, RUN_WIDTH),
+    )  # fmt: skip
+    return table, picture
+
+
+def _threaded(table: Threads, name: str) -> tuple[Threads, Markup, Markup]:
+    what, unit = f"{table.set} {table.operation}", table.unit.name
+    rates = _draw(
+        name, f"Throughput of {what} over threads, {unit}",
+        lambda: run_plots.throughput(rate_paths(table), table.counts, unit, HALF_WIDTH),
+    )  # fmt: skip
+    scaling = _draw(
+        f"{name}-scaling", f"Throughput of {what} over that of one thread",
+        lambda: run_plots.scaling(scaling_paths(table), table.counts, HALF_WIDTH),
+    )  # fmt: skip
+    return table, rates, scaling
 
 
 def _draw(name: str, title: str, plot: Callable[[], Figure]) -> Markup:

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from mldsa_lab.report import scales, svg
+from mldsa_lab.report.axes import axis_length, end_labels, log_axis, tick_text
 from mldsa_lab.report.scales import text_width
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -99,7 +100,7 @@ def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 
     scale = "log scale" if logarithmic else "from zero"
     figure, axes = _rows(marks, width)
     if logarithmic:
-        _log_axis(axes, *_bounds(marks))
+        log_axis(axes, *_bounds(marks))
     else:
         _axis_from_zero(axes, 1.06 * _bounds(marks)[1])
     axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
@@ -110,7 +111,7 @@ def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
     """Cost relative to the reference with its interval, on a log axis: halves mirror doubles."""
     figure, axes = _rows(marks, width)
     low, high = _bounds(marks)
-    _log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
+    log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
     axes.axvline(1, color=svg.MUTED, linewidth=1, zorder=0.5)
     axes.set_xlabel(f"× the cost of {reference}, log scale")
     return figure
@@ -182,7 +183,7 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
             [_tail(p) for p in PERCENTILES], [curve.quantile(p) for p in PERCENTILES], "o",
             markersize=4.5, color=colour, markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
-    _log_axis(axes, floor, ceiling, vertical=True)
+    log_axis(axes, floor, ceiling, vertical=True)
     axes.set_xlim(-0.03, end)
     ticks = {0.0: "min", 0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9"}
     names = {_tail(p) if p else 0.0: name for p, name in ticks.items()} | {end: "p99.99"}
@@ -199,7 +200,8 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
         f"{unit}, log scale", loc="left", fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=5,
         x=-left / (width - left - right) + 0.005,
     )  # fmt: skip
-    _end_labels(axes, curves, end, height - bottom - top, width - left - right)
+    ends = [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves]
+    end_labels(axes, ends, width - left - right, height - bottom - top)
     return figure
 
 
@@ -286,50 +288,17 @@ def _bounds(marks: Sequence[Mark]) -> tuple[float, float]:
     return min(positive), max(highs)
 
 
-def _log_axis(
-    axes: Axes, low: float, high: float, *, suffix: str = "", vertical: bool = False
-) -> None:
-    """A log axis over [low, high] with a little air and ticks at round numbers."""
-    air = (high / low) ** 0.05 * 1.01
-    low, high = low / air, high * air
-    axis = axes.yaxis if vertical else axes.xaxis
-    if vertical:
-        axes.set_yscale("log")
-        axes.set_ylim(low, high)
-    else:
-        axes.set_xscale("log")
-        axes.set_xlim(low, high)
-    ticks = scales.log_ticks(
-        low, high, _length(axes, vertical),
-        lambda v: scales.LINE if vertical else text_width(_tick(v, suffix)),
-    )  # fmt: skip
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v, suffix)))
-
-
 def _axis_from_zero(axes: Axes, high: float, *, vertical: bool = False) -> None:
     """A linear axis over [0, high]."""
     axis = axes.yaxis if vertical else axes.xaxis
     (axes.set_ylim if vertical else axes.set_xlim)(0, high)
     ticks = scales.linear_ticks(
-        high, _length(axes, vertical), lambda v: scales.LINE if vertical else text_width(_tick(v))
+        high,
+        axis_length(axes, vertical),
+        lambda v: scales.LINE if vertical else text_width(tick_text(v)),
     )
     axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: _tick(v)))
-
-
-def _tick(value: float, suffix: str = "") -> str:
-    return f"{value:,.4g}{suffix}" if value < 1e4 else f"{value:,.0f}{suffix}"
-
-
-def _length(axes: Axes, vertical: bool) -> float:
-    """The axis' length in CSS pixels."""
-    figure = axes.get_figure()
-    assert isinstance(figure, Figure)
-    width, height = figure.get_size_inches()
-    place = axes.get_position()
-    return 72 * float(height * place.height if vertical else width * place.width)
+    axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
 
 
 def _tail(p: float) -> float:
@@ -339,26 +308,3 @@ def _tail(p: float) -> float:
 
 def _lookup(names: dict[float, str]) -> FuncFormatter:
     return FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])
-
-
-def _end_labels(
-    axes: Axes, curves: Sequence[Curve], end: float, height: float, width: float
-) -> None:
-    """Each curve's label at its right end, moved apart where they would overlap."""
-    low, high = (math.log10(v) for v in axes.get_ylim())
-    wanted = sorted(
-        [((math.log10(c.quantile(1 - 10**-end)) - low) / (high - low) * height, c) for c in curves],
-        key=lambda item: item[0],
-    )
-    places = scales.spread([y for y, _ in wanted], svg.FONT_PX + 3.5, 0, height)
-    for place, (y, curve) in zip(places, wanted, strict=True):
-        if abs(place - y) > 2:
-            axes.annotate(
-                "", (1, y / height), (1 + 9 / width, place / height), xycoords="axes fraction",
-                textcoords="axes fraction", annotation_clip=False,
-                arrowprops={"arrowstyle": "-", "color": svg.GRID, "shrinkA": 0, "shrinkB": 0},
-            )  # fmt: skip
-        axes.text(
-            1 + 11 / width, place / height, curve.label, transform=axes.transAxes, ha="left",
-            va="center_baseline", color=svg.series(curve.colour),
-        )  # fmt: skip

@@ -22,6 +22,7 @@ KINDS = {
     "signs": "its own signatures verify",
     "verified": "others accept its signatures",
     "verifies": "it accepts theirs",
+    "batch": "in batches, bad items spoil none beside them",
     "refuses": "altered signatures, keys, messages and contexts are refused",
 }
 """What the kinds of check of the gate are, for a legend."""
@@ -149,7 +150,7 @@ def _shown(value: object) -> str:
 
 _FLAGS = (
     "sets", "operations", "implementations", "workers", "rounds", "message_bytes", "reference",
-    "clock", "confidence", "timeout",
+    "clock", "confidence", "timeout", "batch_sizes", "thread_counts",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from mldsa_lab.records import Gate, Record, Variant
@@ -185,8 +185,24 @@ def assign_colours(records: Iterable[Record]) -> dict[str, int]:
 
 def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
     """The shortest label that tells each variant (by id) from the others: `aws-lc`,
-    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key)."""
-    listed = list(variants)
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key). A variant measured in runs has the
+    label of its single calls with the runs behind it."""
+    every = list(variants)
+    bases = {v.base: replace(v, id=v.base) for v in every} | {v.id: v for v in every if not v.runs}
+    labels = _base_labels(list(bases.values()))
+    for variant in every:
+        if variant.runs:
+            parts = [labels[variant.base], f"{_FORMS[variant.mode]} {variant.batch_size}"]
+            if variant.threads > 1:
+                parts.append(f"{variant.threads} threads")
+            labels[variant.id] = " ".join(parts)
+    return labels
+
+
+_FORMS = {"batch": "batch", "single": "loop"}
+
+
+def _base_labels(listed: Sequence[Variant]) -> dict[str, str]:
     labels: dict[str, str] = {}
     for variant in listed:
         peers = [
@@ -199,10 +215,6 @@ def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
             parts.append(variant.backend)
         if variant.key != "compact":
             parts.append("exp.")
-        if variant.mode != "single":
-            parts.append(f"batch {variant.batch_size}")
-        if variant.threads > 1:
-            parts.append(f"{variant.threads} threads")
         labels[variant.id] = " ".join(parts)
     for variant in listed:
         same = [
