@@ -16,7 +16,7 @@ use crate::trace::{Attempt, Observer, Silent, Tracing};
 
 /// A signature as FIPS 204's `sigEncode` writes it: 2,420, 3,309 or 4,627 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Signature<P: ParameterSet>(P::SignatureBytes);
+pub struct Signature<P: ParameterSet>(pub(crate) P::SignatureBytes);
 
 impl<P: ParameterSet> Signature<P> {
     /// Any string of the right length; [`VerifyingKey::verify`] judges its content.
@@ -52,8 +52,8 @@ impl<P: ParameterSet> fmt::Debug for Signature<P> {
 /// verification expands Â and computes tr anew; [`VerifyingKey::expand`] does so once.
 #[derive(Clone)]
 pub struct VerifyingKey<P: ParameterSet> {
-    pk: P::VerifyingKeyBytes,
-    backend: Backend,
+    pub(crate) pk: P::VerifyingKeyBytes,
+    pub(crate) backend: Backend,
 }
 
 impl<P: ParameterSet> VerifyingKey<P> {
@@ -140,8 +140,8 @@ impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
 /// from bytes.
 #[derive(Clone)]
 pub struct ExpandedVerifyingKey<P: ParameterSet> {
-    material: verify::Material<P>,
-    backend: Backend,
+    pub(crate) material: verify::Material<P>,
+    pub(crate) backend: Backend,
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
@@ -195,13 +195,24 @@ impl<P: ParameterSet> fmt::Debug for ExpandedVerifyingKey<P> {
 /// once. Wiped when dropped.
 #[derive(Clone)]
 pub struct SigningKey<P: ParameterSet> {
-    sk: Secret<P::SigningKeyBytes>,
-    pk: P::VerifyingKeyBytes,
-    seed: Option<Secret<[u8; 32]>>,
-    backend: Backend,
+    pub(crate) sk: Secret<P::SigningKeyBytes>,
+    pub(crate) pk: P::VerifyingKeyBytes,
+    pub(crate) seed: Option<Secret<[u8; 32]>>,
+    pub(crate) backend: Backend,
 }
 
 impl<P: ParameterSet> SigningKey<P> {
+    /// A key to be filled in its place.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn zero(backend: Backend) -> Self {
+        SigningKey {
+            sk: Secret::zero(),
+            pk: P::VerifyingKeyBytes::zero(),
+            seed: None,
+            backend,
+        }
+    }
+
     /// ML-DSA.KeyGen_internal (Algorithm 6) from ξ.
     pub fn from_seed(xi: &[u8; 32]) -> Self {
         Self::from_seed_on(Backend::detect(), xi)
@@ -303,8 +314,8 @@ impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
 /// [`SigningKey::expand`], never read from bytes. Wiped when dropped.
 #[derive(Clone)]
 pub struct ExpandedSigningKey<P: ParameterSet> {
-    material: sign::Material<P>,
-    backend: Backend,
+    pub(crate) material: sign::Material<P>,
+    pub(crate) backend: Backend,
 }
 
 impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {

@@ -19,12 +19,19 @@
 
 #![no_std]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+// Some kernels serve the module `batch` alone.
+#![cfg_attr(not(feature = "alloc"), allow(dead_code))]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 #[allow(unsafe_code)]
 mod backend;
+#[cfg(feature = "alloc")]
+pub mod batch;
 mod declassify;
 mod error;
 mod kernels;

@@ -26,6 +26,7 @@ use crate::kernels::keccak::{Permutation, StateGroup};
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::MaskBytes;
+use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shadow;
 use crate::params::ParameterSet;
@@ -63,6 +64,12 @@ pub(crate) trait Engine: Copy {
         bytes: &mut [MaskBytes],
         out: &mut [Poly],
     );
+    /// [`crate::kernels::sampling_each::uniform`].
+    fn uniform_each(self, targets: &mut [Target<'_, 32>]);
+    /// [`crate::kernels::sampling_each::bounded`].
+    fn bounded_each<P: ParameterSet>(self, targets: &mut [Target<'_, 64>]);
+    /// [`crate::kernels::sampling_each::mask`].
+    fn mask_each<P: ParameterSet>(self, targets: &mut [Target<'_, 64>], bytes: &mut [MaskBytes]);
     /// [`crate::kernels::ntt::forward`].
     fn ntt(self, p: &mut Poly);
     /// [`crate::kernels::ntt::inverse`].
@@ -136,6 +143,12 @@ macro_rules! engine_from_kernels {
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
             method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
                 = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out) }
+            method! { [$feature] fn uniform_each [] [] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 32>]) -> ()
+                = crate::kernels::sampling_each::uniform::<$lanes, _, $count>(e.lane_token(), e, targets) }
+            method! { [$feature] fn bounded_each [<P: ParameterSet>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()
+                = crate::kernels::sampling_each::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
+            method! { [$feature] fn mask_each [<P: ParameterSet>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>], bytes: &mut [sampling::MaskBytes]) -> ()
+                = crate::kernels::sampling_each::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes) }
             method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
             method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()

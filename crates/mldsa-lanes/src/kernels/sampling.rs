@@ -3,7 +3,7 @@
 use super::keccak::{Permutation, RATE_128, RATE_256, States, copy_block, permute_one, seeded};
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
-use super::sponge::{Shadow, Shake256};
+use super::sponge::{Shadow, Shake256, Shake256Reader};
 use crate::declassify::{Site, public};
 use crate::params::{N, ParameterSet, Q};
 
@@ -86,7 +86,7 @@ fn accept_group<V: Lanes, const COUNT: usize>(
 
 /// CoeffFromThreeBytes (Algorithm 14) over a block; returns how many coefficients p now has.
 #[inline(always)]
-fn accept_uniform<V: Lanes>(
+pub(super) fn accept_uniform<V: Lanes>(
     token: V::Token,
     p: &mut Poly,
     mut filled: usize,
@@ -157,7 +157,7 @@ fn from_half_byte<P: ParameterSet, V: Lanes>(token: V::Token, half: V) -> (V, V)
 
 /// CoeffFromHalfByte over a block; returns how many coefficients p now has.
 #[inline(always)]
-fn accept_bounded<P: ParameterSet, V: Lanes>(
+pub(super) fn accept_bounded<P: ParameterSet, V: Lanes>(
     token: V::Token,
     p: &mut Poly,
     mut filled: usize,
@@ -182,7 +182,7 @@ fn accept_bounded<P: ParameterSet, V: Lanes>(
 }
 
 /// Blocks that hold the 576 or 640 bytes of one mask polynomial.
-const MASK_BLOCKS: usize = 5;
+pub(super) const MASK_BLOCKS: usize = 5;
 
 /// One polynomial's share of ExpandMask's bytes.
 pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
@@ -216,7 +216,7 @@ pub(crate) fn mask<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: us
 
 /// BitUnpack (Algorithm 19) with γ1 = 2^(`BITS` − 1); `bytes` goes on 40 bytes or more beyond.
 #[inline(always)]
-fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: &[u8]) {
+pub(super) fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: &[u8]) {
     let gamma1 = V::splat(token, 1 << (BITS - 1));
     for at in (0..N).step_by(V::COUNT) {
         let value = V::from_bits::<BITS>(token, bytes, at);
@@ -227,8 +227,12 @@ fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
 pub(crate) fn in_ball<P: ParameterSet>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
+    in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);
+}
+
+/// The same from the output of H(`c_tilde`).
+pub(crate) fn in_ball_from<P: ParameterSet>(reader: &mut Shake256Reader, c: &mut Poly) {
     c.0.fill(0);
-    let mut reader = Shake256::new(permute).absorb(c_tilde).finish();
     let mut signs = u64::from_le_bytes(reader.read());
     for i in N - P::TAU..N {
         let j = loop {

@@ -14,12 +14,22 @@ pub(crate) struct Sponge<const RATE: usize, const SUFFIX: u8> {
 
 pub(crate) type Shake256 = Sponge<RATE_256, 0x1f>;
 pub(crate) type Shake128 = Sponge<RATE_128, 0x1f>;
+pub(crate) type Shake256Reader = Reader<RATE_256, 0x1f>;
 
 impl<const RATE: usize, const SUFFIX: u8> Sponge<RATE, SUFFIX> {
     /// `permute` comes from the engine in use.
     pub(crate) fn new(permute: Permutation) -> Self {
         Sponge {
             state: [0; 25],
+            position: 0,
+            permute,
+        }
+    }
+
+    /// A sponge that has absorbed whole blocks, the last of them permuted.
+    pub(crate) fn after_blocks(state: [u64; 25], permute: Permutation) -> Self {
+        Sponge {
+            state,
             position: 0,
             permute,
         }
@@ -92,6 +102,11 @@ impl<const RATE: usize, const SUFFIX: u8> Drop for Sponge<RATE, SUFFIX> {
 pub(crate) struct Reader<const RATE: usize, const SUFFIX: u8>(Sponge<RATE, SUFFIX>);
 
 impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
+    /// The output of a padded sponge whose last block is permuted.
+    pub(crate) fn after_blocks(state: [u64; 25], permute: Permutation) -> Self {
+        Reader(Sponge::after_blocks(state, permute))
+    }
+
     pub(crate) fn squeeze(&mut self, out: &mut [u8]) {
         for byte in out {
             if self.0.position == RATE {

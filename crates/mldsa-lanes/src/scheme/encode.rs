@@ -36,9 +36,15 @@ pub(crate) fn verifying_key_rows(pk: &[u8], rows: usize) -> &[u8] {
 
 /// The part of pkDecode (Algorithm 23) that verification needs: t1·2^d.
 pub(crate) fn read_t1_scaled<E: Engine>(e: E, pk: &[u8], t1: &mut [Poly]) {
-    for (p, from) in t1.iter_mut().zip(pk[32..].chunks_exact(32 * T1_BITS)) {
-        e.unpack(T1_BITS, from, Map::Scaled, p);
+    for (row, p) in t1.iter_mut().enumerate() {
+        read_t1_scaled_row(e, pk, row, p);
     }
+}
+
+/// The same for one polynomial.
+pub(crate) fn read_t1_scaled_row<E: Engine>(e: E, pk: &[u8], row: usize, t1: &mut Poly) {
+    let at = verifying_key_rows(pk, row).len();
+    e.unpack(T1_BITS, &pk[at..at + 32 * T1_BITS], Map::Scaled, t1);
 }
 
 /// The fields of skEncode's string (Algorithm 24), by reference.
@@ -64,6 +70,16 @@ impl<'a> SigningKeyParts<'a> {
             s2,
             t0,
         }
+    }
+
+    /// K of `sk`, 32 bytes.
+    pub(crate) fn k_of(sk: &[u8]) -> &[u8] {
+        &sk[32..64]
+    }
+
+    /// tr of `sk`.
+    pub(crate) fn tr_of(sk: &[u8]) -> &[u8; 64] {
+        sk[64..].first_chunk().expect("sk has the set's length")
     }
 
     /// s1, s2 and t0 (Algorithm 25). Coefficients of s1 and s2 outside [-η, η] come out as they

@@ -62,20 +62,32 @@ fn public_key<P: ParameterSet, E: Engine>(
         };
         sample::expand_a::<P, E>(e, rho, start..end, &mut a_hat, Some(&mut shadow));
         while (rows + 1) * P::L <= end {
+            let a_row = &a_hat.flat()[rows * P::L..][..P::L];
             let t = &mut t0[rows];
-            let row = &a_hat.flat()[rows * P::L..][..P::L];
-            e.dot(row, s1_hat.as_ref(), t);
-            e.inverse_ntt(t);
-            // Any representative in (-q, q) serves; the bound asks nothing.
-            e.add_center(t, &s2[rows], i32::MAX);
-            e.power2round(t, &mut t1);
-            public_slice(Site::PublicKey, &mut t1.0);
+            row::<E>(e, a_row, s1_hat.as_ref(), &s2[rows], t, &mut t1);
             encode::verifying_key_row(e, pk.as_mut(), rows, &t1);
             rows += 1;
         }
     }
     let tr = tr.finish(pk.as_ref());
     (pk, tr)
+}
+
+/// A row of t = A·s1 + s2, split into t0, which is `t` in the end, and t1.
+pub(crate) fn row<E: Engine>(
+    e: E,
+    a_row: &[Poly],
+    s1_hat: &[Poly],
+    s2: &Poly,
+    t: &mut Poly,
+    t1: &mut Poly,
+) {
+    e.dot(a_row, s1_hat, t);
+    e.inverse_ntt(t);
+    // Any representative in (-q, q) serves; the bound asks nothing.
+    e.add_center(t, s2, i32::MAX);
+    e.power2round(t, t1);
+    public_slice(Site::PublicKey, &mut t1.0);
 }
 
 /// Whether every coefficient is in [-η, η].

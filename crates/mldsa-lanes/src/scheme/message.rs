@@ -5,7 +5,7 @@ use sha2::Digest;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::keccak::{Permutation, RATE_256};
-use crate::kernels::sponge::{Shake128, Shake256, Sponge};
+use crate::kernels::sponge::{Shake128, Shake256, Sponge, h};
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
 ///
@@ -147,30 +147,89 @@ pub enum Input<'a> {
     Mu(&'a [u8; 64]),
 }
 
-impl Input<'_> {
+/// μ itself, or what it is the hash of.
+pub(crate) enum MuSource<'a> {
+    Known(&'a [u8; 64]),
+    Hash(MPrime<'a>),
+}
+
+/// M' in parts: domain ‖ |context| ‖ context ‖ the rest. Domain 0 is pure, 1 pre-hashed.
+pub(crate) struct MPrime<'a> {
+    start: [u8; 2],
+    context: &'a [u8],
+    oid: Option<[u8; 11]>,
+    /// A digest computed here, its length, and the end as the caller gave it: one of the two.
+    computed: ([u8; 64], usize),
+    given: &'a [u8],
+}
+
+impl<'a> MPrime<'a> {
+    fn new(context: &'a [u8], hash: Option<PreHash>, given: &'a [u8]) -> Result<Self, Error> {
+        Ok(MPrime {
+            start: [u8::from(hash.is_some()), context_length(context)?],
+            context,
+            oid: hash.map(PreHash::oid),
+            computed: ([0; 64], 0),
+            given,
+        })
+    }
+
+    /// tr ‖ M' in parts: the string whose hash is μ.
+    pub(crate) fn after<'b>(&'b self, tr: &'b [u8; 64]) -> [&'b [u8]; 6] {
+        [
+            tr,
+            &self.start,
+            self.context,
+            self.oid.as_ref().map_or(&[], |oid| oid),
+            &self.computed.0[..self.computed.1],
+            self.given,
+        ]
+    }
+}
+
+fn context_length(context: &[u8]) -> Result<u8, Error> {
+    u8::try_from(context.len()).map_err(|_| Error::ContextTooLong {
+        actual: context.len(),
+    })
+}
+
+impl<'a> Input<'a> {
     /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
     pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
-        match *self {
-            Input::Pure { message, context } => {
-                let mut hasher = MuHasher::start(permute, tr, 0, context)?;
-                hasher.update(message);
-                Ok(hasher.finish())
-            }
+        Ok(match self.mu_source(permute)? {
+            MuSource::Known(mu) => *mu,
+            MuSource::Hash(m_prime) => h(permute, &m_prime.after(tr)),
+        })
+    }
+
+    /// What of μ does not depend on the key; hashes the message where that is to be done here.
+    pub(crate) fn mu_source(&self, permute: Permutation) -> Result<MuSource<'a>, Error> {
+        let m_prime = match *self {
+            Input::Pure { message, context } => MPrime::new(context, None, message)?,
             Input::PreHash {
                 hash,
                 message,
                 context,
-            } => {
-                let digest = hash.digest(permute, message);
-                MuHasher::of_digest(permute, tr, hash, &digest[..hash.digest_bytes()], context)
-            }
+            } => MPrime {
+                computed: (hash.digest(permute, message), hash.digest_bytes()),
+                ..MPrime::new(context, Some(hash), &[])?
+            },
             Input::Digest {
                 hash,
                 digest,
                 context,
-            } => MuHasher::of_digest(permute, tr, hash, digest, context),
-            Input::Mu(mu) => Ok(*mu),
-        }
+            } => {
+                if digest.len() != hash.digest_bytes() {
+                    return Err(Error::DigestLength {
+                        expected: hash.digest_bytes(),
+                        actual: digest.len(),
+                    });
+                }
+                MPrime::new(context, Some(hash), digest)?
+            }
+            Input::Mu(mu) => return Ok(MuSource::Known(mu)),
+        };
+        Ok(MuSource::Hash(m_prime))
     }
 }
 
@@ -184,7 +243,13 @@ impl MuHasher {
     /// # Errors
     /// [`Error::ContextTooLong`] for more than 255 bytes.
     pub fn new(tr: &[u8; 64], context: &[u8]) -> Result<Self, Error> {
-        Self::start(Backend::detect().permutation(), tr, 0, context)
+        let length = context_length(context)?;
+        Ok(MuHasher(
+            Shake256::new(Backend::detect().permutation())
+                .absorb(tr)
+                .absorb(&[0, length])
+                .absorb(context),
+        ))
     }
 
     /// The next piece of the message.
@@ -195,42 +260,5 @@ impl MuHasher {
     /// μ.
     pub fn finish(self) -> [u8; 64] {
         self.0.finish().read()
-    }
-
-    /// tr ‖ domain ‖ |context| ‖ context: domain 0 is pure, 1 pre-hashed.
-    fn start(
-        permute: Permutation,
-        tr: &[u8; 64],
-        domain: u8,
-        context: &[u8],
-    ) -> Result<Self, Error> {
-        let length = u8::try_from(context.len()).map_err(|_| Error::ContextTooLong {
-            actual: context.len(),
-        })?;
-        Ok(MuHasher(
-            Shake256::new(permute)
-                .absorb(tr)
-                .absorb(&[domain, length])
-                .absorb(context),
-        ))
-    }
-
-    fn of_digest(
-        permute: Permutation,
-        tr: &[u8; 64],
-        hash: PreHash,
-        digest: &[u8],
-        context: &[u8],
-    ) -> Result<[u8; 64], Error> {
-        if digest.len() != hash.digest_bytes() {
-            return Err(Error::DigestLength {
-                expected: hash.digest_bytes(),
-                actual: digest.len(),
-            });
-        }
-        let mut hasher = Self::start(permute, tr, 1, context)?;
-        hasher.update(&hash.oid());
-        hasher.update(digest);
-        Ok(hasher.finish())
     }
 }

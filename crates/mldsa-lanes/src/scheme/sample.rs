@@ -40,6 +40,11 @@ pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
     e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], &mut places);
 }
 
+/// κ of an attempt: the nonce of its first mask. Below 2^16, as params.rs asserts.
+pub(crate) fn first_nonce<P: ParameterSet>(attempt: u32) -> u16 {
+    (attempt as usize * P::L) as u16
+}
+
 /// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt
 /// to the next, so the masks of a signature are one stream of polynomials: it is sampled in full
 /// groups of the engine's Keccak states, and what an attempt leaves over serves the next. Each
@@ -55,12 +60,13 @@ pub(crate) struct MaskStream {
 }
 
 impl MaskStream {
-    pub(crate) fn new() -> Self {
+    /// The stream from attempt number `attempt` on.
+    pub(crate) fn new<P: ParameterSet>(attempt: u32) -> Self {
         MaskStream {
             polynomials: Secret::zero(),
             bytes: Secret::zero(),
             ready: 0..0,
-            nonce: 0,
+            nonce: first_nonce::<P>(attempt),
         }
     }
 

@@ -3,11 +3,11 @@
 use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
-use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
+use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::rounding::make_hint_any;
-use crate::kernels::sampling::in_ball;
+use crate::kernels::sampling::in_ball_from;
 use crate::kernels::small::Offsets;
-use crate::kernels::sponge::{Shake256, h};
+use crate::kernels::sponge::{Shake256, Shake256Reader, h};
 use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
 use crate::scheme::encode::{self, SigningKeyParts};
 use crate::scheme::sample::{self, MaskStream};
@@ -20,7 +20,7 @@ pub(crate) struct Material<P: ParameterSet> {
     s1: Secret<P::SmallL>,
     s2: Secret<P::SmallK>,
     t0_hat: Secret<P::VecK>,
-    k: Secret<[u8; 32]>,
+    pub(crate) k: Secret<[u8; 32]>,
     pub(crate) tr: [u8; 64],
 }
 
@@ -59,19 +59,132 @@ impl<P: ParameterSet> Material<P> {
 }
 
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
-struct Workspace<P: ParameterSet> {
-    masks: MaskStream,
+pub(crate) struct Trial<P: ParameterSet> {
     /// y, then z.
-    z: Secret<P::VecL>,
-    y_hat: Secret<P::VecL>,
+    pub(crate) z: Secret<P::VecL>,
     /// w, then its low part, then low − c·s2, then the hints.
     low: Secret<P::VecK>,
     w1: Secret<P::VecK>,
+    c_tilde: Secret<[u8; 64]>,
     /// c, and its transform once an attempt gets as far as c·t0.
     c: Secret<[Poly; 1]>,
     c_offsets: Secret<Offsets>,
+}
+
+impl<P: ParameterSet> Trial<P> {
+    pub(crate) fn zero() -> Self {
+        Trial {
+            z: Secret::zero(),
+            low: Secret::zero(),
+            w1: Secret::zero(),
+            c_tilde: Secret::zero(),
+            c: Secret::zero(),
+            c_offsets: Secret::zero(),
+        }
+    }
+
+    /// Steps 11 to 13 from y on: w1Encode's string goes to `packed`, row after row.
+    pub(crate) fn commit<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        scratch: &mut Scratch<P>,
+        mut packed: impl FnMut(&[u8]),
+    ) {
+        let y_hat = scratch.y_hat.as_mut();
+        for (y, y_hat) in self.z.as_ref().iter().zip(&mut *y_hat) {
+            *y_hat = *y;
+            e.ntt(y_hat);
+        }
+        let rows = key.a_hat.flat().chunks_exact(P::L);
+        let outputs = self.low.as_mut().iter_mut().zip(self.w1.as_mut());
+        for (row, (w, w1)) in rows.zip(outputs) {
+            e.dot(row, y_hat, w);
+            e.inverse_ntt(w);
+            e.split::<P>(w, w1);
+            let len = encode::w1::<P, E>(e, w1, &mut scratch.packed);
+            packed(&scratch.packed[..len]);
+        }
+    }
+
+    /// Steps 11 to 16 from y on, by itself.
+    pub(crate) fn start<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        mu: &[u8; 64],
+        scratch: &mut Scratch<P>,
+    ) {
+        let mut hash = Shake256::new(e.permutation()).absorb(mu);
+        self.commit(e, key, scratch, |packed| hash.update(packed));
+        self.set_c_tilde(&mut hash.finish());
+        let (c_tilde, challenge) = self.challenge();
+        let hash = Shake256::new(e.permutation()).absorb(c_tilde);
+        challenge.set::<P>(&mut hash.finish());
+    }
+
+    /// Step 15: c_tilde from the output of H(mu ‖ w1Encode(w1)).
+    pub(crate) fn set_c_tilde(&mut self, reader: &mut Shake256Reader) {
+        reader.squeeze(&mut self.c_tilde[..P::C_TILDE_BYTES]);
+        public_slice(Site::Challenge, self.c_tilde.as_mut());
+    }
+
+    /// c_tilde, and what step 16 makes of the output of H(c_tilde).
+    pub(crate) fn challenge(&mut self) -> (&[u8], Challenge<'_>) {
+        let Trial {
+            c_tilde,
+            c,
+            c_offsets,
+            ..
+        } = self;
+        let challenge = Challenge {
+            c: &mut c[0],
+            offsets: c_offsets,
+        };
+        (&c_tilde[..P::C_TILDE_BYTES], challenge)
+    }
+
+    /// Step 33: sigEncode of an accepted attempt.
+    pub(crate) fn signature<E: Engine>(&mut self, e: E) -> P::SignatureBytes {
+        public_slice(Site::Hint, self.low.as_mut());
+        encode::signature::<P, E>(
+            e,
+            &self.c_tilde[..P::C_TILDE_BYTES],
+            self.z.as_ref(),
+            self.low.as_ref(),
+        )
+    }
+}
+
+/// Where an attempt's challenge goes.
+pub(crate) struct Challenge<'a> {
+    c: &'a mut Poly,
+    offsets: &'a mut Offsets,
+}
+
+impl Challenge<'_> {
+    /// Step 16 from the output of H(c_tilde).
+    pub(crate) fn set<P: ParameterSet>(self, reader: &mut Shake256Reader) {
+        in_ball_from::<P>(reader, self.c);
+        self.offsets.set(self.c);
+    }
+}
+
+/// Room that no attempt needs beyond a step; secrets pass through it.
+pub(crate) struct Scratch<P: ParameterSet> {
+    y_hat: Secret<P::VecL>,
     product: Secret<[Poly; 1]>,
-    c_tilde: Secret<[u8; 64]>,
+    packed: Secret<[u8; 192]>,
+}
+
+impl<P: ParameterSet> Scratch<P> {
+    pub(crate) fn zero() -> Self {
+        Scratch {
+            y_hat: Secret::zero(),
+            product: Secret::zero(),
+            packed: Secret::zero(),
+        }
+    }
 }
 
 /// Steps 6 to 33. Tries at most `max_attempts` and never more than [`MAX_ATTEMPTS`].
@@ -84,98 +197,54 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
     observer: &mut O,
 ) -> Result<P::SignatureBytes, Error> {
     let rho_second = Secret(h::<64>(e.permutation(), &[key.k.as_ref(), rnd, mu]));
-    let mut work = Workspace::<P> {
-        masks: MaskStream::new(),
-        z: Secret::zero(),
-        y_hat: Secret::zero(),
-        low: Secret::zero(),
-        w1: Secret::zero(),
-        c: Secret::zero(),
-        c_offsets: Secret::zero(),
-        product: Secret::zero(),
-        c_tilde: Secret::zero(),
-    };
+    let mut masks = MaskStream::new::<P>(0);
+    let mut trial = Trial::<P>::zero();
+    let mut scratch = Scratch::<P>::zero();
     let allowed = max_attempts.min(MAX_ATTEMPTS);
     for attempt in 0..allowed {
-        // Below 2^16, as params.rs asserts.
-        let kappa = (attempt as usize * P::L) as u16;
-        commit(e, key, mu, &rho_second, &mut work);
+        masks.next::<P, E>(e, &rho_second, trial.z.as_mut());
+        trial.start(e, key, mu, &mut scratch);
         let accepted = if O::TRACING {
-            check_all(e, key, kappa, &mut work, observer)
+            let kappa = sample::first_nonce::<P>(attempt);
+            check_all(e, key, kappa, &mut trial, &mut scratch, observer)
         } else {
-            check(e, key, &mut work)
+            check(e, key, &mut trial, &mut scratch)
         };
         if accepted {
-            public_slice(Site::Hint, work.low.as_mut());
-            return Ok(encode::signature::<P, E>(
-                e,
-                &work.c_tilde[..P::C_TILDE_BYTES],
-                work.z.as_ref(),
-                work.low.as_ref(),
-            ));
+            return Ok(trial.signature(e));
         }
     }
     Err(Error::TooManyAttempts { allowed })
 }
 
-/// Steps 11 to 16: y, w, c_tilde and the challenge.
-fn commit<P: ParameterSet, E: Engine>(
-    e: E,
-    key: &Material<P>,
-    mu: &[u8; 64],
-    rho_second: &[u8; 64],
-    work: &mut Workspace<P>,
-) {
-    work.masks.next::<P, E>(e, rho_second, work.z.as_mut());
-    for (y, y_hat) in work.z.as_ref().iter().zip(work.y_hat.as_mut()) {
-        *y_hat = *y;
-        e.ntt(y_hat);
-    }
-    let mut hash = Shake256::new(e.permutation()).absorb(mu);
-    let mut packed = [0; 192];
-    let rows = key.a_hat.flat().chunks_exact(P::L);
-    let outputs = work.low.as_mut().iter_mut().zip(work.w1.as_mut());
-    for (row, (w, w1)) in rows.zip(outputs) {
-        e.dot(row, work.y_hat.as_ref(), w);
-        e.inverse_ntt(w);
-        e.split::<P>(w, w1);
-        let len = encode::w1::<P, E>(e, w1, &mut packed);
-        hash.update(&packed[..len]);
-    }
-    packed.wipe();
-    hash.finish().squeeze(&mut work.c_tilde[..P::C_TILDE_BYTES]);
-    public_slice(Site::Challenge, work.c_tilde.as_mut());
-    in_ball::<P>(
-        e.permutation(),
-        &work.c_tilde[..P::C_TILDE_BYTES],
-        &mut work.c[0],
-    );
-    work.c_offsets.set(&work.c[0]);
-}
-
 /// Steps 18 to 28, one polynomial at a time, ending at the first that fails: r0 first, because
 /// one of its polynomials fails more often than one of z. Which check ended an attempt is public
 /// (FIPS 204, section 3.2 and the proof of the scheme); the values are not.
-fn check<P: ParameterSet, E: Engine>(e: E, key: &Material<P>, work: &mut Workspace<P>) -> bool {
-    let product = &mut work.product[0];
-    for (s2, low) in key.s2.as_ref().iter().zip(work.low.as_mut()) {
-        e.small_product::<P>(&work.c_offsets, s2, product);
+pub(crate) fn check<P: ParameterSet, E: Engine>(
+    e: E,
+    key: &Material<P>,
+    trial: &mut Trial<P>,
+    scratch: &mut Scratch<P>,
+) -> bool {
+    let product = &mut scratch.product[0];
+    for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
+        e.small_product::<P>(&trial.c_offsets, s2, product);
         let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
             return false;
         }
     }
-    for (s1, z) in key.s1.as_ref().iter().zip(work.z.as_mut()) {
-        e.small_product::<P>(&work.c_offsets, s1, product);
+    for (s1, z) in key.s1.as_ref().iter().zip(trial.z.as_mut()) {
+        e.small_product::<P>(&trial.c_offsets, s1, product);
         let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
             return false;
         }
     }
-    let c_hat = &mut work.c[0];
+    let c_hat = &mut trial.c[0];
     e.ntt(c_hat);
     let mut weight = 0;
-    let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
+    let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
     for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
@@ -198,25 +267,26 @@ fn check_all<P: ParameterSet, E: Engine, O: Observer>(
     e: E,
     key: &Material<P>,
     kappa: u16,
-    work: &mut Workspace<P>,
+    trial: &mut Trial<P>,
+    scratch: &mut Scratch<P>,
     observer: &mut O,
 ) -> bool {
-    let product = &mut work.product[0];
+    let product = &mut scratch.product[0];
     let mut attempt = Attempt::new(kappa);
-    for (i, (s1, z)) in key.s1.as_ref().iter().zip(work.z.as_mut()).enumerate() {
-        e.small_product::<P>(&work.c_offsets, s1, product);
+    for (i, (s1, z)) in key.s1.as_ref().iter().zip(trial.z.as_mut()).enumerate() {
+        e.small_product::<P>(&trial.c_offsets, s1, product);
         let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
             attempt.fail(Check::Z, i);
         }
     }
-    let c_hat = &mut work.c[0];
+    let c_hat = &mut trial.c[0];
     e.ntt(c_hat);
     let mut weight = 0;
     let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
-    let rows = work.low.as_mut().iter_mut().zip(work.w1.as_ref());
+    let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
     for (i, ((s2, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
-        e.small_product::<P>(&work.c_offsets, s2, product);
+        e.small_product::<P>(&trial.c_offsets, s2, product);
         let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
             attempt.fail(Check::R0, i);

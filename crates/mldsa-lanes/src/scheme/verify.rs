@@ -50,6 +50,49 @@ impl<P: ParameterSet> Material<P> {
     }
 }
 
+impl<P: ParameterSet> Material<P> {
+    /// The rows of Â, each with its polynomial of NTT(t1·2^d).
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[Poly], &Poly)> {
+        let rows = self.a_hat.flat().chunks_exact(P::L);
+        rows.zip(self.t1_hat.as_ref())
+    }
+}
+
+/// Step 2: sigDecode and the norm of z, which `z` holds transformed in the end. Gives c_tilde, or
+/// nothing if the signature is malformed.
+#[must_use]
+pub(crate) fn decode<'a, P: ParameterSet, E: Engine>(
+    e: E,
+    sig: &'a [u8],
+    z: &mut [Poly],
+    hint: &mut [Poly],
+) -> Option<&'a [u8]> {
+    let c_tilde = encode::read_signature::<P, E>(e, sig, z, hint)?;
+    for p in z {
+        if e.exceeds(p, P::GAMMA1 - P::BETA) {
+            return None;
+        }
+        e.ntt(p);
+    }
+    Some(c_tilde)
+}
+
+/// Steps 9 and 10, and w1Encode, for one row; gives the length of the string in `packed`.
+pub(crate) fn row<P: ParameterSet, E: Engine>(
+    e: E,
+    (a_row, t1_hat): (&[Poly], &Poly),
+    z: &[Poly],
+    c_hat: &Poly,
+    hint: &Poly,
+    w: &mut Poly,
+    packed: &mut [u8; 192],
+) -> usize {
+    e.dot_minus(a_row, z, c_hat, t1_hat, w);
+    e.inverse_ntt(w);
+    e.use_hint::<P>(w, hint);
+    encode::w1::<P, E>(e, w, packed)
+}
+
 /// Steps 2 to 13. Everything here is public.
 pub(crate) fn verify<P: ParameterSet, E: Engine>(
     e: E,
@@ -59,14 +102,8 @@ pub(crate) fn verify<P: ParameterSet, E: Engine>(
 ) -> Result<(), Error> {
     let mut z = P::VecL::zero();
     let mut hint = P::VecK::zero();
-    let c_tilde = encode::read_signature::<P, E>(e, sig.as_ref(), z.as_mut(), hint.as_mut())
+    let c_tilde = decode::<P, E>(e, sig.as_ref(), z.as_mut(), hint.as_mut())
         .ok_or(Error::InvalidSignature)?;
-    for p in z.as_mut() {
-        if e.exceeds(p, P::GAMMA1 - P::BETA) {
-            return Err(Error::InvalidSignature);
-        }
-        e.ntt(p);
-    }
     let mut c_hat = Poly::zero();
     in_ball::<P>(e.permutation(), c_tilde, &mut c_hat);
     e.ntt(&mut c_hat);
@@ -74,12 +111,9 @@ pub(crate) fn verify<P: ParameterSet, E: Engine>(
     let mut hash = Shake256::new(e.permutation()).absorb(mu);
     let mut packed = [0; 192];
     let mut w = Poly::zero();
-    let rows = key.a_hat.flat().chunks_exact(P::L);
-    for ((row, t1_hat), hint) in rows.zip(key.t1_hat.as_ref()).zip(hint.as_ref()) {
-        e.dot_minus(row, z.as_ref(), &c_hat, t1_hat, &mut w);
-        e.inverse_ntt(&mut w);
-        e.use_hint::<P>(&mut w, hint);
-        let len = encode::w1::<P, E>(e, &w, &mut packed);
+    for (key_row, hint) in key.rows().zip(hint.as_ref()) {
+        let z = z.as_ref();
+        let len = row::<P, E>(e, key_row, z, &c_hat, hint, &mut w, &mut packed);
         hash.update(&packed[..len]);
     }
     let mut expected = [0; 64];

@@ -1,0 +1,231 @@
+//! Many signatures, verifications or keys at once: the lanes are filled across jobs, so that the
+//! hashes which are serial in one operation (tr, μ, ρ″, c̃, SampleInBall) run side by side too.
+//!
+//! Every job has an outcome of its own, in the order of the jobs, bit for bit that of the single
+//! call; a job that fails spoils no other. Any number of jobs serves, 0 and 1 included. These
+//! functions use one thread; those of `parallel` (feature `rayon`) use several.
+//!
+//! Jobs on different backends are worked off one backend after another. A compact key is expanded
+//! once for each run of consecutive jobs that have it: the same reference for signing, the same
+//! bytes for verification.
+//!
+//! # Memory
+//! Beyond the results and 8 bytes a job, the memory does not grow with the number of jobs. A
+//! backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 2 (`neon`), 4
+//! (`avx2`) or 8 (`avx512`). Bounds in KiB for ML-DSA-44, -65, -87, all of it wiped if secret:
+//!
+//! | | a job in flight | with compact keys also |
+//! |---|---|---|
+//! | [`sign`] | 16, 21, 27 | 27, 45, 77 a job |
+//! | [`verify`] | 11, 14, 18 | 4, 5, 7 a job, and 22, 38, 66 once |
+//! | [`keygen`] | 24, 27, 31 | 4, 5, 7 a job |
+
+mod keygen;
+#[cfg(feature = "rayon")]
+pub mod parallel;
+mod rows;
+mod sign;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::backend::{Backend, Engine, with_engine};
+use crate::error::Error;
+use crate::kernels::sponge::Shake256Reader;
+use crate::kernels::sponges::shake256_each;
+use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
+use crate::params::{MAX_ATTEMPTS, ParameterSet};
+use crate::scheme::message::Input;
+
+/// The key of a [`SignJob`].
+#[derive(Clone, Copy, Debug)]
+pub enum SignWith<'a, P: ParameterSet> {
+    /// Expanded here, once for each run of jobs with the same reference.
+    Compact(&'a SigningKey<P>),
+    /// Used as it is.
+    Expanded(&'a ExpandedSigningKey<P>),
+}
+
+/// A message to be signed.
+#[derive(Clone, Copy)]
+pub struct SignJob<'a, P: ParameterSet> {
+    /// The key; its backend does the work.
+    pub key: SignWith<'a, P>,
+    /// What to sign.
+    pub input: Input<'a>,
+    /// 32 fresh random bytes, or zeros for the deterministic variant.
+    pub rnd: [u8; 32],
+}
+
+/// The key of a [`VerifyJob`].
+#[derive(Clone, Copy, Debug)]
+pub enum VerifyWith<'a, P: ParameterSet> {
+    /// Expanded here, once for each run of jobs with the same key.
+    Compact(&'a VerifyingKey<P>),
+    /// Used as it is.
+    Expanded(&'a ExpandedVerifyingKey<P>),
+}
+
+/// A signature to be verified.
+#[derive(Clone, Copy, Debug)]
+pub struct VerifyJob<'a, P: ParameterSet> {
+    /// The key; its backend does the work.
+    pub key: VerifyWith<'a, P>,
+    /// What was signed.
+    pub input: Input<'a>,
+    /// The signature.
+    pub signature: &'a Signature<P>,
+}
+
+/// Signs every job (Algorithms 2, 4 and 7): what `sign_input` gives for each.
+///
+/// # Errors
+/// Each job has its own: [`Error::ContextTooLong`], [`Error::DigestLength`],
+/// [`Error::TooManyAttempts`].
+pub fn sign<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    let mut results = unsigned(jobs.len());
+    sign_into(jobs, &mut results);
+    results
+}
+
+/// Room for results, every one of which will be written.
+fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
+    let mut results = Vec::new();
+    results.resize_with(count, || Err(Error::TooManyAttempts { allowed: 0 }));
+    results
+}
+
+fn sign_into<P: ParameterSet>(
+    jobs: &[SignJob<'_, P>],
+    results: &mut [Result<Signature<P>, Error>],
+) {
+    by_backend(
+        jobs.iter().map(|job| job.key.backend()),
+        |backend, order| {
+            with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, results, |_, _| {}));
+        },
+    );
+}
+
+/// Verifies every job (Algorithms 3, 5 and 8): what `verify_input` gives for each.
+///
+/// # Errors
+/// Each job has its own: [`Error::InvalidSignature`], [`Error::ContextTooLong`],
+/// [`Error::DigestLength`].
+pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+    let mut results = unverified(jobs.len());
+    verify_into(jobs, &mut results);
+    results
+}
+
+/// The results until signatures have passed.
+fn unverified(count: usize) -> Vec<Result<(), Error>> {
+    alloc::vec![Err(Error::InvalidSignature); count]
+}
+
+fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
+    by_backend(
+        jobs.iter().map(|job| job.key.backend()),
+        |backend, order| {
+            with_engine!(backend, e => verify::run(e, jobs, order, results));
+        },
+    );
+}
+
+/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep.
+pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let mut keys = unfilled(backend, seeds.len());
+    keygen_into(backend, seeds, &mut keys);
+    keys
+}
+
+/// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
+fn unfilled<P: ParameterSet>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
+    let mut keys = Vec::new();
+    keys.resize_with(count, || SigningKey::zero(backend));
+    keys
+}
+
+fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
+    with_engine!(backend, e => keygen::run(e, seeds, keys));
+}
+
+/// Calls `run` once for each backend, with the positions that have it, in order.
+fn by_backend(
+    backends: impl ExactSizeIterator<Item = Backend> + Clone,
+    mut run: impl FnMut(Backend, &[usize]),
+) {
+    let mut order = Vec::with_capacity(backends.len());
+    let mut seen = Vec::new();
+    for backend in backends.clone() {
+        if seen.contains(&backend) {
+            continue;
+        }
+        seen.push(backend);
+        order.clear();
+        let positions = backends.clone().enumerate();
+        order.extend(positions.filter(|(_, b)| *b == backend).map(|(i, _)| i));
+        run(backend, &order);
+    }
+}
+
+/// [`shake256_each`] on an engine.
+fn hash_each<'a, E: Engine, T, const PARTS: usize>(
+    e: E,
+    strings: impl Iterator<Item = ([&'a [u8]; PARTS], T)>,
+    digest: impl FnMut(T, &mut Shake256Reader),
+) {
+    shake256_each(
+        |states: &mut E::States| e.permute(states),
+        e.permutation(),
+        strings,
+        digest,
+    );
+}
+
+impl<P: ParameterSet> SignWith<'_, P> {
+    fn backend(&self) -> Backend {
+        match self {
+            SignWith::Compact(key) => key.backend,
+            SignWith::Expanded(key) => key.backend,
+        }
+    }
+}
+
+impl<P: ParameterSet> VerifyWith<'_, P> {
+    fn backend(&self) -> Backend {
+        match self {
+            VerifyWith::Compact(key) => key.backend,
+            VerifyWith::Expanded(key) => key.backend,
+        }
+    }
+}
+
+impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without rnd, which may have to stay secret.
+        let mut out = f.debug_struct("SignJob");
+        out.field("key", &self.key).field("input", &self.input);
+        out.finish_non_exhaustive()
+    }
+}
+
+macro_rules! from_keys {
+    ($with:ident: $compact:ident, $expanded:ident) => {
+        impl<'a, P: ParameterSet> From<&'a $compact<P>> for $with<'a, P> {
+            fn from(key: &'a $compact<P>) -> Self {
+                $with::Compact(key)
+            }
+        }
+        impl<'a, P: ParameterSet> From<&'a $expanded<P>> for $with<'a, P> {
+            fn from(key: &'a $expanded<P>) -> Self {
+                $with::Expanded(key)
+            }
+        }
+    };
+}
+from_keys!(SignWith: SigningKey, ExpandedSigningKey);
+from_keys!(VerifyWith: VerifyingKey, ExpandedVerifyingKey);

@@ -1,0 +1,55 @@
+//! Rows of Â that are used as soon as they are sampled, so that no matrix is kept.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use crate::backend::Engine;
+use crate::kernels::poly::{Poly, Zero};
+use crate::kernels::sampling_each::Target;
+use crate::params::ParameterSet;
+
+/// Room for as many rows of Â as the engine has Keccak states: l groups without an idle lane. All of
+/// it is public.
+pub(super) struct Rows<P> {
+    polynomials: Vec<Poly>,
+    of: PhantomData<P>,
+}
+
+impl<P: ParameterSet> Rows<P> {
+    pub(super) fn new<E: Engine>() -> Self {
+        Rows {
+            polynomials: alloc::vec![Poly::zero(); E::STATES * P::L],
+            of: PhantomData,
+        }
+    }
+
+    /// ExpandA (Algorithm 32) of each ρ in turn: calls `each` with the number of ρ, the number of
+    /// the row and its l polynomials.
+    pub(super) fn expand<E: Engine>(
+        &mut self,
+        e: E,
+        rhos: &[&[u8; 32]],
+        mut each: impl FnMut(usize, usize, &[Poly]),
+    ) {
+        let total = rhos.len() * P::K;
+        for first in (0..total).step_by(E::STATES) {
+            let rows = first..(first + E::STATES).min(total);
+            let mut targets: Vec<_> = self
+                .polynomials
+                .iter_mut()
+                .enumerate()
+                .map(|(i, out)| (first + i / P::L, i % P::L, out))
+                .take_while(|(row, _, _)| *row < total)
+                .map(|(row, column, out)| Target {
+                    seed: rhos[row / P::K],
+                    nonce: (column | ((row % P::K) << 8)) as u16,
+                    out,
+                })
+                .collect();
+            e.uniform_each(&mut targets);
+            for (row, polynomials) in rows.zip(self.polynomials.chunks_exact(P::L)) {
+                each(row / P::K, row % P::K, polynomials);
+            }
+        }
+    }
+}

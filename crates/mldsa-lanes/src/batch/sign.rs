@@ -1,0 +1,389 @@
+//! Signing with the lanes filled across jobs.
+//!
+//! A slot holds a job in flight; there are as many as Keccak states. Each turn carries out one
+//! attempt of every job: the masks of all of them in full groups, then for each the arithmetic up to
+//! w1, then the hashes side by side, then the checks. A slot whose job has ended takes the next job
+//! at once. The last job left goes on alone, in the text of the single call.
+
+use alloc::vec::Vec;
+
+use super::{SignJob, SignWith, hash_each};
+use crate::backend::Engine;
+use crate::error::Error;
+use crate::kernels::poly::Secret;
+use crate::kernels::sampling::MaskBytes;
+use crate::kernels::sampling_each::Target;
+use crate::keys::{Signature, SigningKey};
+use crate::params::ParameterSet;
+use crate::scheme::encode::SigningKeyParts;
+use crate::scheme::message::MuSource;
+use crate::scheme::sample::{MaskStream, first_nonce};
+use crate::scheme::sign::{Material, Scratch, Trial, check};
+
+/// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
+const W1_BYTES: usize = 1024;
+
+/// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
+/// different lengths leave few lanes idle.
+const AHEAD: usize = 4;
+
+/// A job whose hashes before the first attempt are done.
+struct Pending {
+    job: usize,
+    mu: [u8; 64],
+    rho_second: Secret<[u8; 64]>,
+}
+
+/// A job in flight.
+struct Slot<'a, P: ParameterSet> {
+    /// Nothing: the slot is free.
+    job: Option<usize>,
+    attempt: u32,
+    key: Held<'a, P>,
+    mu: [u8; 64],
+    rho_second: Secret<[u8; 64]>,
+    trial: Trial<P>,
+    w1: Secret<[u8; W1_BYTES]>,
+}
+
+/// The expanded key of a job in flight.
+#[derive(Clone, Copy)]
+enum Held<'a, P: ParameterSet> {
+    Given(&'a Material<P>),
+    /// A place in the pool.
+    Made(usize),
+}
+
+/// A key expanded here.
+struct Made<'a, P: ParameterSet> {
+    from: &'a SigningKey<P>,
+    /// How many slots use it.
+    users: usize,
+    material: Material<P>,
+}
+
+/// Signs the jobs at the positions in `order`, all with keys of `e`'s backend. Tries at most
+/// `allowed` times for each, at least once. Tells `unit` of each attempt, by job and number.
+pub(super) fn run<P: ParameterSet, E: Engine>(
+    e: E,
+    jobs: &[SignJob<'_, P>],
+    order: &[usize],
+    allowed: u32,
+    results: &mut [Result<Signature<P>, Error>],
+    mut unit: impl FnMut(usize, u32),
+) {
+    debug_assert!(allowed > 0);
+    let mut queue = Queue::new::<E>(jobs, order);
+    let count = E::STATES.min(order.len());
+    let mut slots = Vec::new();
+    slots.resize_with(count, Slot::<P>::free);
+    let mut pool = Pool::new(count);
+    let mut scratch = Scratch::zero();
+    let mut bytes = Secret::<[MaskBytes; 8]>::zero();
+    loop {
+        for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
+            let Some((job, pending)) = queue.next(e, results) else {
+                break;
+            };
+            slot.take(job, pending, pool.hold(e, &jobs[job].key));
+        }
+        let live = slots.iter().filter(|slot| slot.job.is_some()).count();
+        if live <= 1 && queue.is_empty() {
+            break;
+        }
+        attempts(
+            e,
+            &mut slots,
+            &pool,
+            &mut scratch,
+            &mut bytes[..E::STATES],
+            &mut unit,
+        );
+        for slot in &mut slots {
+            let Some(job) = slot.job else { continue };
+            let key = pool.get(slot.key);
+            if check(e, key, &mut slot.trial, &mut scratch) {
+                results[job] = Ok(Signature(slot.trial.signature(e)));
+            } else if slot.attempt + 1 == allowed {
+                results[job] = Err(Error::TooManyAttempts { allowed });
+            } else {
+                slot.attempt += 1;
+                continue;
+            }
+            pool.release(slot.key);
+            slot.job = None;
+        }
+    }
+    for slot in &mut slots {
+        if let Some(job) = slot.job {
+            let key = pool.get(slot.key);
+            results[job] = alone(e, slot, key, allowed, &mut scratch, |attempt| {
+                unit(job, attempt)
+            });
+        }
+    }
+}
+
+/// Steps 11 to 16 of the next attempt of every job in flight.
+fn attempts<P: ParameterSet, E: Engine>(
+    e: E,
+    slots: &mut [Slot<'_, P>],
+    pool: &Pool<'_, P>,
+    scratch: &mut Scratch<P>,
+    bytes: &mut [MaskBytes],
+    mut unit: impl FnMut(usize, u32),
+) {
+    let mut slots: Vec<_> = slots
+        .iter_mut()
+        .filter_map(|slot| Some((slot.job?, slot)))
+        .map(|(job, slot)| {
+            unit(job, slot.attempt);
+            slot
+        })
+        .collect();
+    let mut targets: Vec<_> = slots.iter_mut().flat_map(|slot| slot.masks()).collect();
+    e.mask_each::<P>(&mut targets, bytes);
+    for slot in &mut slots {
+        let mut at = 0;
+        let (w1, key) = (&mut slot.w1, pool.get(slot.key));
+        slot.trial.commit(e, key, scratch, |packed| {
+            w1[at..at + packed.len()].copy_from_slice(packed);
+            at += packed.len();
+        });
+    }
+    let strings = slots.iter_mut().map(|slot| {
+        let w1 = &slot.w1[..32 * P::W1_BITS * P::K];
+        ([slot.mu.as_slice(), w1], &mut slot.trial)
+    });
+    hash_each(e, strings, Trial::set_c_tilde);
+    let strings = slots.iter_mut().map(|slot| {
+        let (c_tilde, challenge) = slot.trial.challenge();
+        ([c_tilde], challenge)
+    });
+    hash_each(e, strings, |challenge, reader| challenge.set::<P>(reader));
+}
+
+/// The rest of a job, from its next attempt on.
+fn alone<P: ParameterSet, E: Engine>(
+    e: E,
+    slot: &mut Slot<'_, P>,
+    key: &Material<P>,
+    allowed: u32,
+    scratch: &mut Scratch<P>,
+    mut unit: impl FnMut(u32),
+) -> Result<Signature<P>, Error> {
+    let mut masks = MaskStream::new::<P>(slot.attempt);
+    for attempt in slot.attempt..allowed {
+        unit(attempt);
+        masks.next::<P, E>(e, &slot.rho_second, slot.trial.z.as_mut());
+        slot.trial.start(e, key, &slot.mu, scratch);
+        if check(e, key, &mut slot.trial, scratch) {
+            return Ok(Signature(slot.trial.signature(e)));
+        }
+    }
+    Err(Error::TooManyAttempts { allowed })
+}
+
+impl<'a, P: ParameterSet> Slot<'a, P> {
+    fn free() -> Self {
+        Slot {
+            job: None,
+            attempt: 0,
+            key: Held::Made(0),
+            mu: [0; 64],
+            rho_second: Secret::zero(),
+            trial: Trial::zero(),
+            w1: Secret::zero(),
+        }
+    }
+
+    fn take(&mut self, job: usize, pending: &Pending, key: Held<'a, P>) {
+        self.job = Some(job);
+        self.attempt = 0;
+        self.key = key;
+        self.mu = pending.mu;
+        self.rho_second.copy_from_slice(pending.rho_second.as_ref());
+    }
+
+    /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
+    fn masks(&mut self) -> impl Iterator<Item = Target<'_, 64>> {
+        let seed = &self.rho_second.0;
+        (first_nonce::<P>(self.attempt)..)
+            .zip(self.trial.z.as_mut())
+            .map(|(nonce, out)| Target { seed, nonce, out })
+    }
+}
+
+/// Jobs not yet in flight.
+struct Queue<'a, 'j, P: ParameterSet> {
+    jobs: &'a [SignJob<'j, P>],
+    /// Positions of the jobs that are not yet pending.
+    order: &'a [usize],
+    pending: Vec<Pending>,
+    /// How many of `pending` have been given out, and how many are filled.
+    given: usize,
+    filled: usize,
+}
+
+impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
+    fn new<E: Engine>(jobs: &'a [SignJob<'j, P>], order: &'a [usize]) -> Self {
+        let mut pending = Vec::new();
+        pending.resize_with((AHEAD * E::STATES).min(order.len()), || Pending {
+            job: 0,
+            mu: [0; 64],
+            rho_second: Secret::zero(),
+        });
+        Queue {
+            jobs,
+            order,
+            pending,
+            given: 0,
+            filled: 0,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.given == self.filled && self.order.is_empty()
+    }
+
+    /// The next job whose input is well-formed; the others have their errors in `results`.
+    fn next<E: Engine>(
+        &mut self,
+        e: E,
+        results: &mut [Result<Signature<P>, Error>],
+    ) -> Option<(usize, &Pending)> {
+        while self.given == self.filled {
+            if self.order.is_empty() {
+                return None;
+            }
+            self.prepare(e, results);
+        }
+        let pending = &self.pending[self.given];
+        self.given += 1;
+        Some((pending.job, pending))
+    }
+
+    /// μ and ρ″ (steps 6 and 7) of the next jobs.
+    fn prepare<E: Engine>(&mut self, e: E, results: &mut [Result<Signature<P>, Error>]) {
+        let (now, later) = self
+            .order
+            .split_at(self.pending.len().min(self.order.len()));
+        self.order = later;
+        let mut sources = Vec::with_capacity(now.len());
+        for job in now {
+            match self.jobs[*job].input.mu_source(e.permutation()) {
+                Ok(source) => sources.push((*job, source)),
+                Err(error) => results[*job] = Err(error),
+            }
+        }
+        (self.given, self.filled) = (0, sources.len());
+        let pending = &mut self.pending[..sources.len()];
+        let jobs = self.jobs;
+        let strings = sources.iter().zip(&mut *pending);
+        let strings = strings.filter_map(|((job, source), pending)| {
+            pending.job = *job;
+            match source {
+                MuSource::Known(mu) => {
+                    pending.mu = **mu;
+                    None
+                }
+                MuSource::Hash(m_prime) => {
+                    Some((m_prime.after(jobs[*job].key.tr()), &mut pending.mu))
+                }
+            }
+        });
+        hash_each(e, strings, |mu, reader| reader.squeeze(mu));
+        let strings = pending.iter_mut().map(|pending| {
+            let SignJob { key, rnd, .. } = &jobs[pending.job];
+            let parts = [key.k(), rnd, &pending.mu];
+            (parts, &mut pending.rho_second)
+        });
+        hash_each(e, strings, |rho_second, reader| {
+            reader.squeeze(rho_second.as_mut())
+        });
+    }
+}
+
+impl<P: ParameterSet> SignWith<'_, P> {
+    /// K, 32 bytes.
+    fn k(&self) -> &[u8] {
+        match self {
+            SignWith::Compact(key) => SigningKeyParts::k_of(key.sk.as_ref()),
+            SignWith::Expanded(key) => key.material.k.as_ref(),
+        }
+    }
+
+    fn tr(&self) -> &[u8; 64] {
+        match self {
+            SignWith::Compact(key) => SigningKeyParts::tr_of(key.sk.as_ref()),
+            SignWith::Expanded(key) => &key.material.tr,
+        }
+    }
+}
+
+/// The keys expanded here: at most one for each slot.
+struct Pool<'a, P: ParameterSet> {
+    most: usize,
+    made: Vec<Made<'a, P>>,
+}
+
+impl<'a, P: ParameterSet> Pool<'a, P> {
+    fn new(most: usize) -> Self {
+        Pool {
+            most,
+            made: Vec::new(),
+        }
+    }
+
+    fn get<'b>(&'b self, held: Held<'b, P>) -> &'b Material<P> {
+        match held {
+            Held::Given(material) => material,
+            Held::Made(place) => &self.made[place].material,
+        }
+    }
+
+    /// The expanded form of `key` until `release`.
+    fn hold<E: Engine>(&mut self, e: E, key: &SignWith<'a, P>) -> Held<'a, P> {
+        let key = match key {
+            SignWith::Expanded(key) => return Held::Given(&key.material),
+            SignWith::Compact(key) => *key,
+        };
+        let known = self
+            .made
+            .iter()
+            .position(|made| core::ptr::eq(made.from, key));
+        let place = known.unwrap_or_else(|| self.make(e, key));
+        self.made[place].users += 1;
+        Held::Made(place)
+    }
+
+    fn release(&mut self, held: Held<'a, P>) {
+        if let Held::Made(place) = held {
+            self.made[place].users -= 1;
+        }
+    }
+
+    /// Expands `key`, in place of one that nobody uses.
+    fn make<E: Engine>(&mut self, e: E, key: &'a SigningKey<P>) -> usize {
+        if self.made.capacity() == 0 {
+            // Once: secrets would be moved.
+            self.made.reserve_exact(self.most);
+        }
+        let place = if self.made.len() < self.most {
+            self.made.push(Made {
+                from: key,
+                users: 0,
+                material: Material::zero(),
+            });
+            self.made.len() - 1
+        } else {
+            // The slot that asks holds none, so one of as many keys as slots is not in use.
+            let unused = self.made.iter().position(|made| made.users == 0);
+            unused.expect("a key for each slot")
+        };
+        let made = &mut self.made[place];
+        made.from = key;
+        made.material.fill(e, key.sk.as_ref());
+        place
+    }
+}

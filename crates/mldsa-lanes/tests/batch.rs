@@ -1,0 +1,270 @@
+//! The batch functions against the single ones: bit for bit, position by position.
+
+mod common;
+
+use common::{Stream, backends};
+use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::{
+    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65, MlDsa87,
+    ParameterSet, PreHash, Signature, SigningKey, VerifyingKey,
+};
+
+/// A key in all its forms.
+struct Key<P: ParameterSet> {
+    signing: SigningKey<P>,
+    signing_expanded: ExpandedSigningKey<P>,
+    verifying: VerifyingKey<P>,
+    verifying_expanded: ExpandedVerifyingKey<P>,
+}
+
+impl<P: ParameterSet> Key<P> {
+    fn new(backend: Backend, seed: &[u8; 32]) -> Self {
+        let signing = SigningKey::from_seed_on(backend, seed);
+        let verifying = signing.verifying_key();
+        Key {
+            signing_expanded: signing.expand(),
+            verifying_expanded: verifying.expand(),
+            signing,
+            verifying,
+        }
+    }
+
+    fn sign_with(&self, expanded: bool) -> SignWith<'_, P> {
+        if expanded {
+            (&self.signing_expanded).into()
+        } else {
+            (&self.signing).into()
+        }
+    }
+
+    fn verify_with(&self, expanded: bool) -> VerifyWith<'_, P> {
+        if expanded {
+            (&self.verifying_expanded).into()
+        } else {
+            (&self.verifying).into()
+        }
+    }
+}
+
+/// What a job is made of, with the bytes it refers to.
+struct Case {
+    key: usize,
+    expanded: bool,
+    kind: usize,
+    message: Vec<u8>,
+    context: Vec<u8>,
+    mu: [u8; 64],
+    rnd: [u8; 32],
+}
+
+impl Case {
+    fn new(stream: &mut Stream, keys: usize) -> Self {
+        let kind = stream.below(8);
+        let length = match stream.below(8) {
+            0 => 0,
+            1 => 3000,
+            _ => stream.below(300),
+        };
+        let context = match kind {
+            0 => 256,
+            _ => stream.below(40),
+        };
+        Case {
+            key: stream.below(keys),
+            expanded: stream.below(2) == 0,
+            kind,
+            message: stream.bytes(length),
+            context: stream.bytes(context),
+            mu: stream.array(),
+            rnd: if stream.below(2) == 0 {
+                [0; 32]
+            } else {
+                stream.array()
+            },
+        }
+    }
+
+    /// A context too long, a digest of a wrong length, pre-hashed, a digest, μ; else pure.
+    fn input(&self) -> Input<'_> {
+        let (message, context) = (&self.message[..], &self.context[..]);
+        let hash = PreHash::Sha2_256;
+        match self.kind {
+            1 => Input::Digest {
+                hash,
+                digest: &self.mu,
+                context,
+            },
+            2 => Input::PreHash {
+                hash: PreHash::Shake256,
+                message,
+                context,
+            },
+            3 => Input::Digest {
+                hash,
+                digest: &self.mu[..32],
+                context,
+            },
+            4 => Input::Mu(&self.mu),
+            _ => Input::Pure { message, context },
+        }
+    }
+
+    fn sign_job<'a, P: ParameterSet>(&'a self, keys: &'a [Key<P>]) -> SignJob<'a, P> {
+        SignJob {
+            key: keys[self.key].sign_with(self.expanded),
+            input: self.input(),
+            rnd: self.rnd,
+        }
+    }
+}
+
+fn sign_alone<P: ParameterSet>(job: &SignJob<'_, P>) -> Result<Signature<P>, Error> {
+    match job.key {
+        SignWith::Compact(key) => key.sign_input(&job.input, &job.rnd),
+        SignWith::Expanded(key) => key.sign_input(&job.input, &job.rnd),
+    }
+}
+
+fn verify_alone<P: ParameterSet>(job: &VerifyJob<'_, P>) -> Result<(), Error> {
+    match job.key {
+        VerifyWith::Compact(key) => key.verify_input(&job.input, job.signature),
+        VerifyWith::Expanded(key) => key.verify_input(&job.input, job.signature),
+    }
+}
+
+/// Some keys on each backend of this machine.
+fn keys<P: ParameterSet>(stream: &mut Stream) -> Vec<Key<P>> {
+    let seeds: [[u8; 32]; 3] = [stream.array(), stream.array(), stream.array()];
+    let pairs = backends()
+        .into_iter()
+        .flat_map(|b| seeds.map(|seed| (b, seed)));
+    pairs
+        .map(|(backend, seed)| Key::new(backend, &seed))
+        .collect()
+}
+
+fn sizes_agree<P: ParameterSet>() {
+    let mut stream = Stream::new(&format!("batch sizes, {}", P::NAME));
+    let keys = keys::<P>(&mut stream);
+    for size in 0..=40 {
+        let cases: Vec<Case> = (0..size)
+            .map(|_| Case::new(&mut stream, keys.len()))
+            .collect();
+        let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
+        let signatures = batch::sign(&jobs);
+        assert_eq!(signatures.len(), size);
+        for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
+            assert_eq!(*signature, sign_alone(job), "{} {i} of {size}", P::NAME);
+        }
+    }
+}
+
+/// A way to spoil a signature of the set; 0 leaves it whole.
+fn damage<P: ParameterSet>(how: usize, signature: &Signature<P>) -> Signature<P> {
+    let mut bytes = signature.as_ref().to_vec();
+    let hints = bytes.len() - P::OMEGA - P::K;
+    match how {
+        0 => {}
+        // c_tilde: its first and its last byte.
+        1 => bytes[0] ^= 1,
+        2 => bytes[P::C_TILDE_BYTES - 1] ^= 0x80,
+        // z: a coefficient moved by one, and one of γ1, beyond the norm.
+        3 => bytes[P::C_TILDE_BYTES + 5] ^= 1,
+        4 => bytes[P::C_TILDE_BYTES..P::C_TILDE_BYTES + 3].fill(0),
+        // Hints: a counter that falls, one beyond ω, a byte after the last, two the same.
+        5 => *bytes.last_mut().unwrap() = 0,
+        6 => *bytes.last_mut().unwrap() = P::OMEGA as u8 + 1,
+        7 => bytes[hints + P::OMEGA - 1] ^= 1,
+        8 => bytes[hints + 1] = bytes[hints],
+        _ => bytes.fill(0xff),
+    }
+    Signature::from_bytes(&bytes).unwrap()
+}
+const DAMAGES: usize = 10;
+
+/// Batches of every size whose signatures are whole, or damaged in every way, or by another key, or
+/// of another message.
+fn verdicts_agree<P: ParameterSet>() {
+    let mut stream = Stream::new(&format!("batch verdicts, {}", P::NAME));
+    let keys = keys::<P>(&mut stream);
+    let (mut valid, mut refused) = (0, [0; DAMAGES]);
+    for size in 0..=40 {
+        let cases: Vec<Case> = (0..size)
+            .map(|_| Case::new(&mut stream, keys.len()))
+            .collect();
+        let signed: Vec<_> = cases
+            .iter()
+            .map(|case| {
+                let how = stream.below(2) * stream.below(DAMAGES);
+                let signer = &keys[if stream.below(10) == 0 { 0 } else { case.key }];
+                // Where the input is none, any string of the right length will do.
+                let signature = signer
+                    .signing_expanded
+                    .sign_input(&case.input(), &case.rnd)
+                    .unwrap_or(Signature::from_bytes(&vec![1; P::SIGNATURE_BYTES]).unwrap());
+                (how, damage(how, &signature))
+            })
+            .collect();
+        let jobs: Vec<_> = cases
+            .iter()
+            .zip(&signed)
+            .map(|(case, (_, signature))| VerifyJob {
+                key: keys[case.key].verify_with(case.expanded),
+                input: case.input(),
+                signature,
+            })
+            .collect();
+        let verdicts = batch::verify(&jobs);
+        assert_eq!(verdicts.len(), size);
+        for (i, (job, verdict)) in jobs.iter().zip(&verdicts).enumerate() {
+            assert_eq!(*verdict, verify_alone(job), "{} {i} of {size}", P::NAME);
+            match verdict {
+                Ok(()) => valid += 1,
+                Err(Error::InvalidSignature) => refused[signed[i].0] += 1,
+                Err(Error::ContextTooLong { .. } | Error::DigestLength { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+    assert!(valid > 100, "{valid} valid signatures");
+    assert!(refused.iter().all(|count| *count > 5), "{refused:?}");
+}
+
+fn keys_agree<P: ParameterSet>() {
+    let mut stream = Stream::new(&format!("batch keys, {}", P::NAME));
+    for backend in backends() {
+        for size in 0..=40 {
+            let seeds: Vec<[u8; 32]> = (0..size).map(|_| stream.array()).collect();
+            let keys = batch::keygen::<P>(backend, &seeds);
+            assert_eq!(keys.len(), size);
+            for (i, (seed, key)) in seeds.iter().zip(&keys).enumerate() {
+                let alone = SigningKey::<P>::from_seed_on(backend, seed);
+                let label = format!("{} on {}: {i} of {size}", P::NAME, backend.name());
+                assert!(key.expanded_bytes() == alone.expanded_bytes(), "{label}");
+                assert!(key.verifying_key() == alone.verifying_key(), "{label}");
+                assert_eq!(key.seed(), Some(seed), "{label}");
+            }
+        }
+    }
+}
+
+#[test]
+fn signatures_of_every_size() {
+    sizes_agree::<MlDsa44>();
+    sizes_agree::<MlDsa65>();
+    sizes_agree::<MlDsa87>();
+}
+
+#[test]
+fn verdicts_of_every_size() {
+    verdicts_agree::<MlDsa44>();
+    verdicts_agree::<MlDsa65>();
+    verdicts_agree::<MlDsa87>();
+}
+
+#[test]
+fn keys_of_every_size() {
+    keys_agree::<MlDsa44>();
+    keys_agree::<MlDsa65>();
+    keys_agree::<MlDsa87>();
+}
