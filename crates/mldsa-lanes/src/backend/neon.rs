@@ -8,7 +8,7 @@
 use core::arch::aarch64::*;
 
 use super::{engine_from_kernels, method};
-use crate::kernels::keccak::{States, Words, permute};
+use crate::kernels::keccak::{States, Words, permute, permute_beside};
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
@@ -60,7 +60,7 @@ macro_rules! neon {
     };
 }
 
-/// The body of a permutation over `$words`.
+/// The permutations of two states held in `$words`.
 macro_rules! permute_entry {
     ($engine:ty, $words:ident, $feature:literal) => {
         impl Permute<2> for $engine {
@@ -68,25 +68,46 @@ macro_rules! permute_entry {
             fn permute(self, states: &mut States<2>) {
                 #[target_feature(enable = $feature)]
                 fn entry(states: &mut [[u64; 2]; 25]) {
-                    let mut words = [$words(vdupq_n_u64(0)); 25];
-                    for (word, row) in words.iter_mut().zip(states.iter()) {
-                        // SAFETY: `row` is 16 readable bytes.
-                        *word = $words(unsafe { vld1q_u64(row.as_ptr()) });
-                    }
+                    let mut words = load_states(states).map($words);
                     permute(&mut words);
-                    for (word, row) in words.iter().zip(states.iter_mut()) {
-                        // SAFETY: `row` is 16 writable bytes.
-                        unsafe { vst1q_u64(row.as_mut_ptr(), word.0) };
-                    }
+                    store_states(words.map(|word| word.0), states);
                 }
                 // SAFETY: `self` proves the feature.
                 unsafe { entry(&mut states.0) }
+            }
+
+            #[inline]
+            fn permute_beside(self, states: &mut States<2>, one: &mut [u64; 25]) {
+                #[target_feature(enable = $feature)]
+                fn entry(states: &mut [[u64; 2]; 25], one: &mut [u64; 25]) {
+                    let mut words = load_states(states).map($words);
+                    permute_beside(&mut words, one);
+                    store_states(words.map(|word| word.0), states);
+                }
+                // SAFETY: `self` proves the feature.
+                unsafe { entry(&mut states.0, one) }
             }
         }
     };
 }
 permute_entry!(Neon, U64x2, "neon");
 permute_entry!(NeonSha3, U64x2Sha3, "neon,sha3");
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn load_states(states: &[[u64; 2]; 25]) -> [uint64x2_t; 25] {
+    // SAFETY: each row is 16 readable bytes.
+    core::array::from_fn(|i| unsafe { vld1q_u64(states[i].as_ptr()) })
+}
+
+#[inline]
+#[target_feature(enable = "neon")]
+fn store_states(words: [uint64x2_t; 25], states: &mut [[u64; 2]; 25]) {
+    for (word, row) in words.into_iter().zip(states) {
+        // SAFETY: `row` is 16 writable bytes.
+        unsafe { vst1q_u64(row.as_mut_ptr(), word) };
+    }
+}
 
 /// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
 #[derive(Clone, Copy)]

@@ -113,14 +113,16 @@ pub(crate) fn pack_hint(hint: &[Poly], omega: usize, out: &mut [u8]) {
     let (indices, counters) = out.split_at_mut(omega);
     let mut count = 0;
     for (p, counter) in hint.iter().zip(counters) {
-        // Few coefficients are 1: most groups are passed over at once.
-        for (group, values) in p.0.chunks_exact(16).enumerate() {
-            if values.iter().fold(0, |any, x| any | x) == 0 {
-                continue;
+        for (group, values) in p.0.chunks_exact(64).enumerate() {
+            // The ones as a word: few of them, found without a branch for each coefficient.
+            let mut ones = 0u64;
+            for (i, x) in values.iter().enumerate() {
+                ones |= (*x as u64) << i;
             }
-            for i in (0..16).filter(|i| values[*i] != 0) {
-                indices[count] = (16 * group + i) as u8;
+            while ones != 0 {
+                indices[count] = (64 * group) as u8 + ones.trailing_zeros() as u8;
                 count += 1;
+                ones &= ones - 1;
             }
         }
         *counter = count as u8;

@@ -4,17 +4,40 @@ use super::lanes::Lanes;
 use super::poly::Poly;
 use crate::params::N;
 
+/// Calls `$of(token, row, v, …)`, inlined for each length of a row that a parameter set has, so
+/// that the sum over the row is written out.
+macro_rules! by_length {
+    ($of:ident($token:expr, $row:ident, $v:ident, $($argument:expr),*)) => {
+        match $row.len() {
+            4 => $of::<V>($token, &$row[..4], &$v[..4], $($argument),*),
+            5 => $of::<V>($token, &$row[..5], &$v[..5], $($argument),*),
+            7 => $of::<V>($token, &$row[..7], &$v[..7], $($argument),*),
+            len => $of::<V>($token, $row, &$v[..len], $($argument),*),
+        }
+    };
+}
+
 /// out = Σ row[i]·v[i]·2^-32, |out| < q. With |row| < q (Â) and |v| < 10q, seven products
 /// stay below 70q² < 2^31·q, so one reduction a coefficient is enough.
 #[inline(always)]
 pub(crate) fn dot<V: Lanes>(token: V::Token, row: &[Poly], v: &[Poly], out: &mut Poly) {
+    by_length!(dot_of(token, row, v, out));
+}
+
+#[inline(always)]
+fn dot_of<V: Lanes>(token: V::Token, row: &[Poly], v: &[Poly], out: &mut Poly) {
     for at in (0..N).step_by(V::COUNT) {
-        let mut sum = V::wide_zero(token);
-        for (a, b) in row.iter().zip(v) {
-            sum = V::wide_add(sum, V::load(token, &a.0[at..]), V::load(token, &b.0[at..]));
-        }
-        V::wide_reduce(sum).store(&mut out.0[at..]);
+        V::wide_reduce(sum::<V>(token, row, v, at)).store(&mut out.0[at..]);
     }
+}
+
+#[inline(always)]
+fn sum<V: Lanes>(token: V::Token, row: &[Poly], v: &[Poly], at: usize) -> V::Wide {
+    let mut sum = V::wide_zero(token);
+    for (a, b) in row.iter().zip(v) {
+        sum = V::wide_add(sum, V::load(token, &a.0[at..]), V::load(token, &b.0[at..]));
+    }
+    sum
 }
 
 /// out = (Σ row[i]·v[i] − c·t)·2^-32, |out| < q. With |c|, |t| < 9q the sum stays below
@@ -28,12 +51,21 @@ pub(crate) fn dot_minus<V: Lanes>(
     t: &Poly,
     out: &mut Poly,
 ) {
+    by_length!(dot_minus_of(token, row, v, c, t, out));
+}
+
+#[inline(always)]
+fn dot_minus_of<V: Lanes>(
+    token: V::Token,
+    row: &[Poly],
+    v: &[Poly],
+    c: &Poly,
+    t: &Poly,
+    out: &mut Poly,
+) {
     for at in (0..N).step_by(V::COUNT) {
-        let mut sum = V::wide_zero(token);
-        for (a, b) in row.iter().zip(v) {
-            sum = V::wide_add(sum, V::load(token, &a.0[at..]), V::load(token, &b.0[at..]));
-        }
-        sum = V::wide_sub(sum, V::load(token, &c.0[at..]), V::load(token, &t.0[at..]));
+        let (x, y) = (V::load(token, &c.0[at..]), V::load(token, &t.0[at..]));
+        let sum = V::wide_sub(sum::<V>(token, row, v, at), x, y);
         V::wide_reduce(sum).store(&mut out.0[at..]);
     }
 }
