@@ -11,8 +11,20 @@ import time
 
 SIZES = {"ML-DSA-44": (1312, 2560, 2420)}
 VARIANTS = {
-    "toy:python:compact": {"rnd": "given", "context": "yes", "private_keys": "seed sk"},
-    "toyzero:python:compact": {"rnd": "zero", "context": "no", "private_keys": "sk"},
+    "toy:python:compact": {
+        "rnd": "given",
+        "context": "yes",
+        "private_keys": "seed sk",
+        "mode": "batch",
+        "batch_size": "64",
+        "threads": "3",
+    },
+    "toyzero:python:compact": {
+        "rnd": "zero",
+        "context": "no",
+        "private_keys": "sk",
+        "batch_size": "8",
+    },
     "toyhedged:python:expanded": {"rnd": "none", "context": "yes", "private_keys": "seed"},
 }
 OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
@@ -149,7 +161,85 @@ def prepare(words, lines):
     say(f"ready {job}")
 
 
+def batches(job, items):
+    """The outputs of each item by its position, performed together; failures stay alone."""
+    outputs = []
+    for i in items:
+        try:
+            outputs.append(perform(job, job[3][i][1]))
+        except Failed as error:
+            outputs.append(error)
+    return outputs
+
+
+def limited(job, form, size, threads):
+    about = VARIANTS[job[0]]
+    if form not in ("loop", "batch") or (form == "batch" and about.get("mode") != "batch"):
+        raise ValueError("no such form")
+    if not 1 <= size <= int(about.get("batch_size", 1)):
+        raise ValueError("no such size")
+    if not 1 <= threads <= int(about.get("threads", 1)):
+        raise ValueError("no so many threads")
+
+
+def answer_in_batches(words):
+    job, size = number(words[0]), number(words[2])
+    limited(jobs[job], words[1] if words[1] == "batch" else "none", size, 1)
+    inputs = jobs[job][3]
+    for start in range(0, len(inputs), size):
+        items = range(start, min(start + size, len(inputs)))
+        for i, output in zip(items, batches(jobs[job], items), strict=True):
+            if isinstance(output, Failed):
+                say(f"failed {inputs[i][0]} {output}")
+            else:
+                value, private = output
+                say(
+                    f"output {inputs[i][0]} {hexa(value)}"
+                    + (f" {hexa(private)}" if private else "")
+                )
+    say(f"done {job}")
+
+
+def run_once(job, size, place, threads):
+    """All outputs of a run, thread after thread."""
+    count = len(job[3])
+    outputs = []
+    for thread in range(threads):
+        first = place * size + thread * (count // threads)
+        outputs += batches(job, [(first + j) % count for j in range(size)])
+    return outputs
+
+
+def measure_runs(words):
+    job, passes, calls, warmup = map(number, words[:4])
+    size, count, threads = map(number, words[5:])
+    limited(jobs[job], words[4], size, threads)
+    if not count:
+        raise ValueError("no runs")
+    inputs, replies = jobs[job][3], []
+    started = time.monotonic_ns()
+    while inputs and time.monotonic_ns() - started < warmup:
+        run_once(jobs[job], size, 0, threads)
+    for place in list(range(count)) * passes if inputs else []:
+        first = inputs[place * size % len(inputs)][0]
+        begin = time.thread_time_ns(), time.monotonic_ns()
+        for _ in range(0, calls):
+            outputs = run_once(jobs[job], size, place, threads)
+        spent = time.monotonic_ns() - begin[1], time.thread_time_ns() - begin[0]
+        failed = [o for o in outputs if isinstance(o, Failed)]
+        if failed:
+            replies.append(f"failed {first} {failed[0]}")
+        else:
+            digest = hashlib.sha256(b"".join(value for value, _ in outputs)).hexdigest()
+            replies.append(f"sample {first} {spent[0]} {spent[1]} {calls} {digest}")
+    replies.append(f"done {job}")
+    say("\n".join(replies))
+
+
 def answer(words):
+    if len(words) == 3:
+        answer_in_batches(words)
+        return
     (job,) = map(number, words)
     for i, fields in jobs[job][3]:
         try:
@@ -164,6 +254,9 @@ def answer(words):
 
 
 def measure(words):
+    if len(words) == 8:
+        measure_runs(words)
+        return
     job, passes, calls, warmup = map(number, words)
     began, lines = time.monotonic_ns(), []
     while jobs[job][3]:

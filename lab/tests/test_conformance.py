@@ -143,8 +143,8 @@ DEVIATIONS = {
         "keygen of a seed of 0 bytes gave an output of 1312 bytes",
     ),
     "announced key form not read": (
-        '"private_keys": "seed sk"}',
-        '"private_keys": "seed sk" }'.replace("seed sk", "seed  sk"),
+        '"private_keys": "seed sk",',
+        '"private_keys": "seed  sk",',
         "hello",
         "private_keys must be one of seed, sk",
     ),
@@ -291,6 +291,76 @@ DEVIATIONS = {
         'if word == "quit":\n            return print("bye")',
         "quit",
         "spoke after it was told to end",
+    ),
+    "batch in another order": (
+        "        for i, output in zip(items,",
+        "        for i, output in zip(list(items)[::-1],",
+        "batch-keygen",
+        "inputs must be answered in order",
+    ),
+    "a bad input spoils its batch": (
+        "    return outputs\n\n\ndef limited",
+        "    bad = [o for o in outputs if isinstance(o, Failed)]\n"
+        "    return bad * len(outputs) if len(bad) == 1 else outputs\n\n\ndef limited",
+        "batch-keygen",
+        "in batches of 3 the output of input 9 is another than alone",
+    ),
+    "a batch signs its first input alone": (
+        "            outputs.append(perform(job, job[3][i][1]))",
+        '            sole = items[0] if job[2] == "sign" else i\n'
+        "            outputs.append(perform(job, job[3][sole][1]))",
+        "batch-sign",
+        "the output of input 0 is another than alone",
+    ),
+    "a bad signature spoils its batch": (
+        "    return outputs\n\n\ndef limited",
+        "    values = [o[0] for o in outputs if not isinstance(o, Failed)]\n"
+        '    bad = job[2] == "verify" and b"\\0" in values\n'
+        '    return [(b"\\0", None)] * len(outputs) if bad else outputs\n\n\ndef limited',
+        "batch-verify",
+        "in batches of 3 the output of input 9 is another than alone",
+    ),
+    "runs that begin at the first input": (
+        "        first = place * size + thread",
+        "        first = thread",
+        "runs-keygen",
+        "is not the SHA-256 of its outputs",
+    ),
+    "one thread for all": (
+        "    for thread in range(threads):",
+        "    for thread in range(1):",
+        "runs-sign",
+        "a loop of 2 on 2 threads: digest",
+    ),
+    "threads in step": (
+        "        first = place * size + thread * (count // threads)",
+        "        first = place * size",
+        "runs-sign",
+        "a loop of 2 on 2 threads: digest",
+    ),
+    "runs of any size": (
+        "    if not 1 <= size <= int",
+        "    if size > 10**9 + int",
+        "runs-verify",
+        "to `measure 1 1 1 0 loop 0 1 1` it said `sample",
+    ),
+    "any number of threads": (
+        "    if not 1 <= threads <= int",
+        "    if not 1 <= threads <= 99 * int",
+        "runs-verify",
+        "to `measure 1 1 1 0 loop 1 1 4` it said `sample",
+    ),
+    "batches that are not announced": (
+        '(form == "batch" and about.get("mode") != "batch")',
+        "False",
+        "runs-keygen",
+        "to `measure 1 1 1 0 batch 1 1 1` it said `sample",
+    ),
+    "a failure in a run is overlooked": (
+        "        if failed:\n",
+        "        outputs = [o for o in outputs if o not in failed]\n        if False:\n",
+        "runs-keygen",
+        "a loop of 2: runs with a bad input failed as [False, False, False]",
     ),
     "hangs at the end of input": (
         "if not line:\n            return",

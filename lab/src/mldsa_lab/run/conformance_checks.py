@@ -13,6 +13,7 @@ from mldsa_lab.run.conformance_bench import (
     Nonconformance,
     NotApplicable,
 )
+from mldsa_lab.run.conformance_runs import add_checks
 from mldsa_lab.run.protocol import JobInput
 from mldsa_lab.run.worker import WorkerRefusal
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
@@ -406,6 +407,9 @@ def _measure_failed(bench: Bench, cell: Cell) -> None:
     if failed != [True, False, True, False]:
         raise Nonconformance(f"of bad, good, bad, good the failed ones were {failed}")
     worker.forget(1)
+
+
+add_checks(CHECKS)
 
 
 # --- traces -------------------------------------------------------------------------------------
