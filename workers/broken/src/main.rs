@@ -17,7 +17,7 @@ use mldsa_worker_rust::session::Session;
 use faults::Fault;
 
 /// The modes and what each breaks.
-const MODES: [(&str, &str); 8] = [
+const MODES: [(&str, &str); 9] = [
     ("flip-byte", "one byte of every signature is flipped"),
     (
         "skip-z-check",
@@ -28,6 +28,10 @@ const MODES: [(&str, &str); 8] = [
         "key generation returns the key of another seed",
     ),
     ("accept-all", "verification accepts everything"),
+    (
+        "spoil-batch",
+        "one bad operation makes all others of its batch fail",
+    ),
     ("hang", "a measure request is never answered"),
     (
         "crash",

@@ -1,9 +1,12 @@
 //! Mistakes of the cryptography: schemes that wrap a right one.
 
 use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params, verify_without_z_check};
-use mldsa_worker_rust::adapter::{Job, Key, Output, Prepared, Scheme, TIMED, Variant, verdict};
+use mldsa_worker_rust::adapter::{
+    Inputs, Job, Key, Output, Prepared, Scheme, TIMED, Variant, verdict,
+};
 use mldsa_worker_rust::adapters::lanes;
-use mldsa_worker_rust::protocol::Fields;
+use mldsa_worker_rust::protocol::{Fields, Operation};
+use mldsa_worker_rust::runs::{Answer, Group};
 use mldsa_worker_rust::timing::Ticks;
 
 /// The variant of a mode; a mode whose mistake is one of the protocol computes rightly.
@@ -22,6 +25,7 @@ pub fn variant(mode: &str, mistake: &str) -> Variant {
                 "flip-byte" => Box::new(FlipByte(scheme)),
                 "wrong-key" => Box::new(WrongKey(scheme)),
                 "accept-all" => Box::new(AcceptAll(scheme)),
+                "spoil-batch" => Box::new(SpoilBatch(scheme)),
                 "skip-z-check" => Box::new(SkipZCheck(scheme, params)),
                 _ => scheme,
             };
@@ -32,7 +36,7 @@ pub fn variant(mode: &str, mistake: &str) -> Variant {
         version: env!("CARGO_PKG_VERSION"),
         backend: "test",
         operations: TIMED,
-        batch: false,
+        batch: mode == "spoil-batch",
         note: format!("deliberately broken: {mistake}"),
         schemes: schemes.collect(),
         ..right
@@ -113,6 +117,40 @@ impl Scheme for AcceptAll {
     }
     fn verify(&self, _input: &Fields) -> Prepared {
         verdict(|| true)
+    }
+}
+
+struct SpoilBatch(Box<dyn Scheme>);
+
+impl Scheme for SpoilBatch {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        self.0.keygen(input)
+    }
+    fn sign(&self, input: &Fields) -> Prepared {
+        self.0.sign(input)
+    }
+    fn verify(&self, input: &Fields) -> Prepared {
+        self.0.verify(input)
+    }
+    fn batch(&self, operation: Operation, inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
+        Some(Box::new(Spoiled(self.0.batch(operation, inputs)?)))
+    }
+}
+
+/// A batch that is as good as its worst operation.
+struct Spoiled(Box<dyn Group>);
+
+impl Group for Spoiled {
+    fn perform(&mut self, items: &[usize]) {
+        self.0.perform(items);
+    }
+    fn outputs(&mut self, items: &[usize]) -> Vec<Answer> {
+        let outputs = self.0.outputs(items);
+        let bad = |output: &&Answer| matches!(output, Err(_) | Ok(Output::Verdict(false)));
+        match outputs.iter().find(bad) {
+            Some(bad) => vec![bad.clone(); outputs.len()],
+            None => outputs,
+        }
     }
 }
 

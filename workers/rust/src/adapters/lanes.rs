@@ -8,12 +8,14 @@ use mldsa_lanes::{
     SigningKey, VerifyingKey,
 };
 
+use super::lanes_batch::{Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier};
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets, refused,
-    shared, verdict,
+    Family, Inputs, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets,
+    refused, shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::{Fields, Operation};
+use crate::runs::Group;
 
 pub fn variants() -> Vec<Variant> {
     Backend::available()
@@ -44,7 +46,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
         operations,
         rnd: Rnd::Given,
         context: true,
-        batch: false,
+        batch: true,
         note: note.into(),
         schemes: ml_dsa_sets(
             Lanes::<MlDsa44, EXPANDED>(backend, PhantomData),
@@ -70,6 +72,36 @@ impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     fn verifying_key(&self, input: &Fields) -> Result<Result<VerifyingKey<P>, Error>, String> {
         let key = VerifyingKey::<P>::from_bytes(input.pk()?);
         Ok(key.map(|key| key.with_backend(self.0)))
+    }
+
+    fn to_sign(&self, input: &Fields) -> Result<ToSign<P>, String> {
+        Ok(ToSign {
+            key: if EXPANDED {
+                Signer::Expanded(self.expanded_signing_key(input)?)
+            } else {
+                Signer::Compact(Box::new(self.signing_key(input)?))
+            },
+            message: input.message()?,
+            context: input.context()?,
+            rnd: input.rnd()?,
+        })
+    }
+
+    fn to_verify(&self, input: &Fields) -> Result<ToVerify<P>, String> {
+        let key = match self.verifying_key(input)? {
+            Err(_) => None,
+            Ok(key) if EXPANDED => {
+                let expanded = self.shared(input.pk()?, || Ok(key.expand()))?;
+                Some(Verifier::Expanded(expanded))
+            }
+            Ok(key) => Some(Verifier::Compact(Box::new(key))),
+        };
+        Ok(ToVerify {
+            key,
+            message: input.message()?,
+            context: input.context()?,
+            signature: input.signature()?,
+        })
     }
 
     /// One object for all inputs with these key bytes on this backend.
@@ -144,8 +176,28 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
             Output::Attempts,
         )
     }
+
+    fn batch(&self, operation: Operation, inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
+        let inputs = inputs.into_iter();
+        Some(match operation {
+            Operation::Keygen => Box::new(Generation::<P> {
+                backend: self.0,
+                seeds: inputs.map(|input| input?.seed()).collect(),
+                keys: Vec::new(),
+            }),
+            Operation::Sign => {
+                let prepare = |input: Result<_, _>| self.to_sign(input?);
+                Box::new(Signing::new(inputs.map(prepare).collect()))
+            }
+            Operation::Verify => {
+                let prepare = |input: Result<_, _>| self.to_verify(input?);
+                Box::new(Verification::new(inputs.map(prepare).collect()))
+            }
+            Operation::Trace | Operation::ZViolation => return None,
+        })
+    }
 }
 
-fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
+pub(super) fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
     Input::Pure { message, context }
 }

@@ -4,6 +4,7 @@ pub mod aws_lc;
 pub mod classical;
 pub mod fips204;
 pub mod lanes;
+mod lanes_batch;
 pub mod libcrux;
 pub mod mldsa_native;
 pub mod oracle;
