@@ -8,7 +8,7 @@
 use core::arch::aarch64::*;
 
 use super::{engine_from_kernels, method};
-use crate::kernels::keccak::{States, Words, permute, permute_beside};
+use crate::kernels::keccak::{States, Words, permute};
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
@@ -74,18 +74,6 @@ macro_rules! permute_entry {
                 }
                 // SAFETY: `self` proves the feature.
                 unsafe { entry(&mut states.0) }
-            }
-
-            #[inline]
-            fn permute_beside(self, states: &mut States<2>, one: &mut [u64; 25]) {
-                #[target_feature(enable = $feature)]
-                fn entry(states: &mut [[u64; 2]; 25], one: &mut [u64; 25]) {
-                    let mut words = load_states(states).map($words);
-                    permute_beside(&mut words, one);
-                    store_states(words.map(|word| word.0), states);
-                }
-                // SAFETY: `self` proves the feature.
-                unsafe { entry(&mut states.0, one) }
             }
         }
     };

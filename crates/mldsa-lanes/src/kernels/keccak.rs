@@ -81,7 +81,9 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 
 /// [`permute`] of `a` and of `one`. The two have nothing to do with each other: their instructions
 /// alternate plane by plane, close enough for a core to run one on its vector units and the other
-/// on its integer units at the same time.
+/// on its integer units at the same time. Not every core gains (docs/performance-log.md), so a
+/// backend asks for it.
+#[allow(dead_code)]
 #[inline(always)]
 pub(crate) fn permute_beside<W: Words>(a: &mut [W; 25], one: &mut [u64; 25]) {
     let (mut s, mut t) = (*a, *one);
@@ -115,6 +117,7 @@ fn round<W: Words>(a: &[W; 25], constant: u64) -> [W; 25] {
     ])
 }
 
+#[allow(dead_code)]
 #[inline(always)]
 fn round_beside<W: Words>(a: &[W; 25], b: &[u64; 25], constant: u64) -> ([W; 25], [u64; 25]) {
     let (d, e) = (theta(a), theta(b));

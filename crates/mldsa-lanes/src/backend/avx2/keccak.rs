@@ -3,7 +3,7 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::kernels::keccak::{Permutation, States, Words, permute, permute_beside};
+use crate::kernels::keccak::{Permutation, States, Words, permute};
 use crate::kernels::sampling::Permute;
 
 /// One word of each of four Keccak states. Made only inside functions that have AVX2.
@@ -31,18 +31,6 @@ impl Permute<4> for Avx2 {
         }
         // SAFETY: whoever gets this pointer got it from a token, which proves BMI1 and BMI2.
         |state| unsafe { entry(state) }
-    }
-
-    #[inline]
-    fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
-        #[target_feature(enable = "avx2,bmi1,bmi2")]
-        fn entry(states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
-            let mut words = load_states(states);
-            permute_beside(&mut words, one);
-            store_states(&words, states);
-        }
-        // SAFETY: `self` proves AVX2, BMI1 and BMI2.
-        unsafe { entry(&mut states.0, one) }
     }
 
     /// Four words of four lanes at a time; words at a lane's stride cost a store each.
