@@ -6,6 +6,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 #[cfg(feature = "std")]
 mod environment;
 #[cfg(mldsa_ct)]
@@ -193,6 +195,10 @@ macro_rules! with_engine {
             crate::backend::Kind::Portable($engine) => $body,
             #[cfg(target_arch = "x86_64")]
             crate::backend::Kind::Avx2($engine) => $body,
+            #[cfg(target_arch = "x86_64")]
+            crate::backend::Kind::Avx512($engine) => $body,
+            #[cfg(target_arch = "x86_64")]
+            crate::backend::Kind::Avx512Vbmi($engine) => $body,
             #[cfg(target_arch = "aarch64")]
             crate::backend::Kind::Neon($engine) => $body,
             #[cfg(target_arch = "aarch64")]

@@ -2,17 +2,18 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2;
 #[cfg(target_arch = "aarch64")]
 use super::neon;
 use super::{Engine, portable, with_engine};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
 use crate::kernels::keccak::Permutation;
 
 /// Which compiled kernels a key uses. [`Backend::detect`] is the default of every constructor; the
 /// others are for tests and measurements.
 ///
-/// `portable` is on every CPU; `avx2` on x86-64; `neon` and `neon-sha3` (with the SHA3 extension)
+/// `portable` is on every CPU; `avx2`, `avx512` (F, BW, DQ and VL) and `avx512-vbmi` (with VBMI and
+/// VBMI2) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension)
 /// on 64-bit Arm. The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or
 /// by the environment ([`Backend::from_environment`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub(crate) enum Kind {
     Portable(portable::Portable),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx512Vbmi(avx512::Avx512Vbmi),
     #[cfg(target_arch = "aarch64")]
     Neon(neon::Neon),
     #[cfg(target_arch = "aarch64")]
@@ -126,12 +131,16 @@ impl Backend {
         let _ = STATE.fetch_update(Relaxed, Relaxed, update);
     }
 
-    /// `portable`; `avx2`; `neon` or `neon-sha3`.
+    /// `portable`; `avx2`, `avx512` or `avx512-vbmi`; `neon` or `neon-sha3`.
     pub fn name(self) -> &'static str {
         match self.0 {
             Kind::Portable(_) => "portable",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2(_) => "avx2",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512(_) => "avx512",
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512Vbmi(_) => "avx512-vbmi",
             #[cfg(target_arch = "aarch64")]
             Kind::Neon(_) => "neon",
             #[cfg(target_arch = "aarch64")]
@@ -151,7 +160,11 @@ impl Backend {
     /// What the CPU can run, slowest first.
     pub(super) fn present() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
-        let fast = [avx2::Avx2::detect().map(Kind::Avx2)];
+        let fast = [
+            avx2::Avx2::detect().map(Kind::Avx2),
+            avx512::Avx512::detect().map(Kind::Avx512),
+            avx512::Avx512Vbmi::detect().map(Kind::Avx512Vbmi),
+        ];
         #[cfg(target_arch = "aarch64")]
         let fast = [
             neon::Neon::detect().map(Kind::Neon),
@@ -168,6 +181,10 @@ impl Backend {
             Kind::Portable(_) => 1,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2(_) => 2,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512(_) => 3,
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512Vbmi(_) => 4,
             #[cfg(target_arch = "aarch64")]
             Kind::Neon(_) => 2,
             #[cfg(target_arch = "aarch64")]
@@ -182,6 +199,12 @@ impl Backend {
             1 => Some(Self::portable()),
             #[cfg(target_arch = "x86_64")]
             2 => avx2::Avx2::detect().map(Kind::Avx2).map(Backend),
+            #[cfg(target_arch = "x86_64")]
+            3 => avx512::Avx512::detect().map(Kind::Avx512).map(Backend),
+            #[cfg(target_arch = "x86_64")]
+            4 => avx512::Avx512Vbmi::detect()
+                .map(Kind::Avx512Vbmi)
+                .map(Backend),
             #[cfg(target_arch = "aarch64")]
             2 => neon::Neon::detect().map(Kind::Neon).map(Backend),
             #[cfg(target_arch = "aarch64")]
@@ -196,6 +219,12 @@ impl Backend {
             Kind::Portable(_) => 0,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2(_) => Feature::Avx2.bit(),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512(_) => Feature::Avx2.bit() | Feature::Avx512.bit(),
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx512Vbmi(_) => {
+                Feature::Avx2.bit() | Feature::Avx512.bit() | Feature::Vbmi.bit()
+            }
             #[cfg(target_arch = "aarch64")]
             Kind::Neon(_) => Feature::Neon.bit(),
             #[cfg(target_arch = "aarch64")]

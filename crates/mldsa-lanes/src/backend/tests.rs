@@ -391,6 +391,18 @@ fn avx2_kernels() {
     all_if_present("avx2", super::avx2::Avx2::detect());
 }
 
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx512_kernels() {
+    all_if_present("avx512", super::avx512::Avx512::detect());
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn avx512_vbmi_kernels() {
+    all_if_present("avx512-vbmi", super::avx512::Avx512Vbmi::detect());
+}
+
 #[cfg(target_arch = "aarch64")]
 #[test]
 fn neon_kernels() {

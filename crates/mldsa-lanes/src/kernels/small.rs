@@ -117,22 +117,32 @@ impl ByteLanes for u64 {
     }
 }
 
-/// Registers summed at a time.
+/// Registers summed at a time, at most.
 const REGISTERS: usize = 8;
+
+/// Registers summed at a time: no more than the polynomial fills.
+const fn registers<B: ByteLanes>() -> usize {
+    let mut count = REGISTERS;
+    while count * B::COUNT > N {
+        count -= 1;
+    }
+    count
+}
 
 /// The sums of `offsets`' strings, at most 255 each.
 #[inline(always)]
 fn sum<B: ByteLanes>(token: B::Token, s: &SmallPoly, offsets: &[u16], out: &mut [u8; N]) {
-    for start in (0..N).step_by(REGISTERS * B::COUNT) {
+    let registers = const { registers::<B>() };
+    for start in (0..N).step_by(registers * B::COUNT) {
         let mut sums = [B::zero(token); REGISTERS];
         for offset in offsets {
             let at = usize::from(*offset) + start;
-            let from = &s.0[at..at + REGISTERS * B::COUNT];
-            for i in 0..REGISTERS {
+            let from = &s.0[at..at + registers * B::COUNT];
+            for i in 0..registers {
                 sums[i] = sums[i].add(&from[i * B::COUNT..]);
             }
         }
-        for i in 0..REGISTERS {
+        for i in 0..registers {
             sums[i].store(&mut out[start + i * B::COUNT..]);
         }
     }

@@ -15,7 +15,8 @@ use mldsa_oracle::Params;
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 
 /// The backends of this machine. Fails if `MLDSA_EXPECT_BACKENDS` (names separated by commas)
-/// names one that is missing, so that no machine skips a backend unnoticed.
+/// names one that is missing, so that no machine skips a backend unnoticed. `MLDSA_ONLY_BACKENDS`
+/// leaves the others out, for emulators in which each costs minutes.
 pub fn backends() -> Vec<Backend> {
     let found: Vec<Backend> = Backend::available().collect();
     let names: Vec<&str> = found.iter().map(|backend| backend.name()).collect();
@@ -34,7 +35,17 @@ pub fn backends() -> Vec<Backend> {
         names.contains(&"portable"),
         "the portable backend is missing from {names:?}"
     );
-    found
+    let only = std::env::var("MLDSA_ONLY_BACKENDS").unwrap_or_default();
+    let wanted = |backend: &Backend| only.split(',').any(|name| name == backend.name());
+    let tested: Vec<Backend> = found
+        .into_iter()
+        .filter(|b| only.is_empty() || wanted(b))
+        .collect();
+    assert!(
+        !tested.is_empty(),
+        "MLDSA_ONLY_BACKENDS={only} leaves none of {names:?}"
+    );
+    tested
 }
 
 /// One parameter set on one backend with one form of key.

@@ -1,0 +1,233 @@
+//! Sixteen coefficients.
+
+use core::arch::x86_64::*;
+
+use super::avx512;
+use super::unpack::Unpack;
+use crate::kernels::lanes::{Lanes, Q_INVERSE};
+use crate::params::Q;
+
+/// Sixteen coefficients and the token that proves AVX-512.
+#[derive(Clone, Copy)]
+pub(crate) struct I32x16<T>(__m512i, T);
+
+impl<T: Unpack> I32x16<T> {
+    /// The odd lanes in the even places, where `_mm512_mul_epi32` reads. A shift, not a shuffle:
+    /// shuffles have one port on Intel's cores, and the transposition needs it.
+    #[inline(always)]
+    fn odd(self) -> __m512i {
+        avx512!(_mm512_srli_epi64::<32>(self.0))
+    }
+
+    /// The high halves of two vectors of 64-bit differences, interleaved.
+    #[inline(always)]
+    fn join_high(even: __m512i, odd: __m512i, token: T) -> Self {
+        avx512!(I32x16(
+            _mm512_mask_shuffle_epi32::<0xf5>(odd, 0x5555, even),
+            token
+        ))
+    }
+}
+
+impl<T: Unpack> Lanes for I32x16<T> {
+    type Token = T;
+    type Wide = (__m512i, __m512i, T);
+    const COUNT: usize = 16;
+
+    #[inline(always)]
+    fn splat(token: T, value: i32) -> Self {
+        avx512!(I32x16(_mm512_set1_epi32(value), token))
+    }
+    #[inline(always)]
+    fn load(token: T, from: &[i32]) -> Self {
+        let from = &from[..16];
+        // SAFETY: the token proves AVX-512; `from` is 64 readable bytes, in any alignment.
+        unsafe { I32x16(_mm512_loadu_si512(from.as_ptr().cast()), token) }
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32]) {
+        let to = &mut to[..16];
+        // SAFETY: `self` proves AVX-512; `to` is 64 writable bytes, in any alignment.
+        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.0) }
+    }
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        avx512!(I32x16(_mm512_add_epi32(self.0, other.0), self.1))
+    }
+    #[inline(always)]
+    fn sub(self, other: Self) -> Self {
+        avx512!(I32x16(_mm512_sub_epi32(self.0, other.0), self.1))
+    }
+    #[inline(always)]
+    fn mul_low(self, other: Self) -> Self {
+        avx512!(I32x16(_mm512_mullo_epi32(self.0, other.0), self.1))
+    }
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        avx512!(I32x16(_mm512_and_si512(self.0, other.0), self.1))
+    }
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        avx512!(I32x16(_mm512_or_si512(self.0, other.0), self.1))
+    }
+    #[inline(always)]
+    fn shift_right<const BITS: i32>(self) -> Self {
+        avx512!(I32x16(
+            _mm512_sra_epi32(self.0, _mm_cvtsi32_si128(BITS)),
+            self.1
+        ))
+    }
+    /// A mask register by way of a vector; the compiler drops the way where the use is a mask too.
+    #[inline(always)]
+    fn greater(self, other: Self) -> Self {
+        avx512!(I32x16(
+            _mm512_movm_epi32(_mm512_cmpgt_epi32_mask(self.0, other.0)),
+            self.1
+        ))
+    }
+    #[inline(always)]
+    fn abs(self) -> Self {
+        avx512!(I32x16(_mm512_abs_epi32(self.0), self.1))
+    }
+    #[inline(always)]
+    fn any(self) -> bool {
+        avx512!(_mm512_test_epi32_mask(self.0, self.0) != 0)
+    }
+
+    #[inline(always)]
+    fn montgomery(self, other: Self) -> Self {
+        Self::wide_reduce(avx512!((
+            _mm512_mul_epi32(self.0, other.0),
+            _mm512_mul_epi32(self.odd(), other.odd()),
+            self.1
+        )))
+    }
+    #[inline(always)]
+    fn montgomery_by(self, constant: Self, constant_q_inverse: Self) -> Self {
+        avx512!({
+            let q = _mm512_set1_epi32(Q);
+            let odd = self.odd();
+            let even_product = _mm512_mul_epi32(self.0, constant.0);
+            let odd_product = _mm512_mul_epi32(odd, constant.odd());
+            let even_multiple = _mm512_mul_epi32(self.0, constant_q_inverse.0);
+            let odd_multiple = _mm512_mul_epi32(odd, constant_q_inverse.odd());
+            Self::join_high(
+                _mm512_sub_epi64(even_product, _mm512_mul_epi32(even_multiple, q)),
+                _mm512_sub_epi64(odd_product, _mm512_mul_epi32(odd_multiple, q)),
+                self.1,
+            )
+        })
+    }
+
+    #[inline(always)]
+    fn wide_zero(token: T) -> Self::Wide {
+        avx512!((_mm512_setzero_si512(), _mm512_setzero_si512(), token))
+    }
+    #[inline(always)]
+    fn wide_add((even, odd, token): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        avx512!((
+            _mm512_add_epi64(even, _mm512_mul_epi32(a.0, b.0)),
+            _mm512_add_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd())),
+            token
+        ))
+    }
+    #[inline(always)]
+    fn wide_sub((even, odd, token): Self::Wide, a: Self, b: Self) -> Self::Wide {
+        avx512!((
+            _mm512_sub_epi64(even, _mm512_mul_epi32(a.0, b.0)),
+            _mm512_sub_epi64(odd, _mm512_mul_epi32(a.odd(), b.odd())),
+            token
+        ))
+    }
+    #[inline(always)]
+    fn wide_reduce((even, odd, token): Self::Wide) -> Self {
+        avx512!({
+            let q = _mm512_set1_epi32(Q);
+            let q_inverse = _mm512_set1_epi32(Q_INVERSE);
+            let even_multiple = _mm512_mul_epi32(_mm512_mul_epi32(even, q_inverse), q);
+            let odd_multiple = _mm512_mul_epi32(_mm512_mul_epi32(odd, q_inverse), q);
+            Self::join_high(
+                _mm512_sub_epi64(even, even_multiple),
+                _mm512_sub_epi64(odd, odd_multiple),
+                token,
+            )
+        })
+    }
+
+    #[inline(always)]
+    fn from_triples(token: T, from: &[u8]) -> Self {
+        let values = token.triples(from);
+        avx512!(I32x16(
+            _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff)),
+            token
+        ))
+    }
+    #[inline(always)]
+    fn from_halves(token: T, from: &[u8], at: usize) -> Self {
+        let mut word = [0; 8];
+        word.copy_from_slice(&from[at / 2..at / 2 + 8]);
+        let values = token.halves(u64::from_le_bytes(word));
+        avx512!(I32x16(
+            _mm512_and_si512(values, _mm512_set1_epi32(15)),
+            token
+        ))
+    }
+    #[inline(always)]
+    fn from_bits<const BITS: u32>(token: T, from: &[u8], at: usize) -> Self {
+        // Sixteen values fill 2·BITS bytes.
+        let start = at / 8 * BITS as usize;
+        let values = token.bits::<BITS>(&from[start..start + 2 * BITS as usize]);
+        avx512!(I32x16(
+            _mm512_and_si512(values, _mm512_set1_epi32((1 << BITS) - 1)),
+            token
+        ))
+    }
+    /// Compressed in a register and stored whole: compressing into memory is slow on some cores.
+    #[inline(always)]
+    fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
+        let to = &mut to[..16];
+        // SAFETY: `self` proves AVX-512; `to` is 64 writable bytes.
+        unsafe {
+            let mask = _mm512_movepi32_mask(keep.0);
+            let packed = _mm512_maskz_compress_epi32(mask, self.0);
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), packed);
+            mask.count_ones() as usize
+        }
+    }
+
+    #[inline(always)]
+    fn transpose(block: &mut [Self; 16]) {
+        let token = block[0].1;
+        avx512!({
+            let r: [__m512i; 16] = core::array::from_fn(|i| block[i].0);
+            // Pairs of rows, then of pairs: after that, 128-bit part `l` of `quads[4 * g + c]` is
+            // column 4·l + c of rows 4·g to 4·g + 3.
+            let mut pairs = [r[0]; 16];
+            for i in 0..8 {
+                pairs[2 * i] = _mm512_unpacklo_epi32(r[2 * i], r[2 * i + 1]);
+                pairs[2 * i + 1] = _mm512_unpackhi_epi32(r[2 * i], r[2 * i + 1]);
+            }
+            let mut quads = [r[0]; 16];
+            for g in 0..4 {
+                let p = &pairs[4 * g..4 * g + 4];
+                quads[4 * g] = _mm512_unpacklo_epi64(p[0], p[2]);
+                quads[4 * g + 1] = _mm512_unpackhi_epi64(p[0], p[2]);
+                quads[4 * g + 2] = _mm512_unpacklo_epi64(p[1], p[3]);
+                quads[4 * g + 3] = _mm512_unpackhi_epi64(p[1], p[3]);
+            }
+            // Then the 4 × 4 parts of each c: 0x88 takes the even ones of two registers, 0xdd the
+            // odd ones.
+            for c in 0..4 {
+                let q = [quads[c], quads[4 + c], quads[8 + c], quads[12 + c]];
+                let even_low = _mm512_shuffle_i32x4::<0x88>(q[0], q[1]);
+                let even_high = _mm512_shuffle_i32x4::<0x88>(q[2], q[3]);
+                let odd_low = _mm512_shuffle_i32x4::<0xdd>(q[0], q[1]);
+                let odd_high = _mm512_shuffle_i32x4::<0xdd>(q[2], q[3]);
+                block[c] = I32x16(_mm512_shuffle_i32x4::<0x88>(even_low, even_high), token);
+                block[4 + c] = I32x16(_mm512_shuffle_i32x4::<0x88>(odd_low, odd_high), token);
+                block[8 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(even_low, even_high), token);
+                block[12 + c] = I32x16(_mm512_shuffle_i32x4::<0xdd>(odd_low, odd_high), token);
+            }
+        })
+    }
+}

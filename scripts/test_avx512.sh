@@ -1,0 +1,126 @@
+#!/bin/sh
+# The AVX-512 backends on a CPU without AVX-512: the library's tests, linked statically, as the only
+# programs of a small Linux inside Bochs, which emulates whole machines with AVX-512 (Valgrind and
+# QEMU do not). Two machines at once: one with VBMI for `avx512-vbmi`, one without for `avx512`.
+#
+# Bochs needs about a minute for the boot and runs tests some 60 times slower than the CPU, so each
+# machine tests its one backend only, and the tests that try the same thing again with many keys or
+# on many inputs are left out. They run on a CPU with AVX-512 in `make test`.
+#
+# Debian's packages bochs, bochsbios, vgabios, isolinux, syslinux-common, xorriso, cpio and
+# busybox-static; the kernel is downloaded by apt-get and not installed.
+set -eu
+cd "$(dirname "$0")/.."
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/bochs"
+work=$(cd "$target/bochs" && pwd)
+
+isolinux=/usr/lib/ISOLINUX/isolinux.bin
+ldlinux=/usr/lib/syslinux/modules/bios/ldlinux.c32
+bios=/usr/share/bochs/BIOS-bochs-latest
+vga=/usr/share/vgabios/vgabios.bin
+for tool in bochs xorriso cpio busybox cargo rustup; do
+  command -v $tool >/dev/null || { echo "test_avx512: $tool is missing" >&2; exit 2; }
+done
+for file in $isolinux $ldlinux $bios $vga; do
+  [ -e $file ] || { echo "test_avx512: $file is missing" >&2; exit 2; }
+done
+
+# The kernel: Debian's for cloud machines, which unpacks fast. The last name is the newest.
+if ! ls "$work"/kernel/boot/vmlinuz-* >/dev/null 2>&1; then
+  package=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: //p' | sort -V | tail -1)
+  (cd "$work" && apt-get download -qq "$package" && dpkg-deb -x "$package"_*.deb kernel && rm -f "$package"_*.deb)
+fi
+
+# The tests, with the library's debug assertions: the bounds of each kernel are checked too.
+musl=x86_64-unknown-linux-musl
+rustup target add -q $musl 2>/dev/null || rustup target add $musl
+CARGO_PROFILE_TEST_DEBUG=0 CARGO_PROFILE_TEST_STRIP=symbols \
+  cargo test --locked --no-run --target $musl -p mldsa-lanes --lib --test acvp --test wycheproof \
+  --test rejection_paths --test past_bugs_sign --test past_bugs_verify 2>&1 | tee "$work/build.txt"
+
+# machine NAME MODEL BACKEND PRESENT: a disk that tests BACKEND, and its run. PRESENT: what is there.
+machine() {
+  name=$1 model=$2 backend=$3 present=$4
+  root="$work/$name/root" disk="$work/$name/disk"
+  rm -rf "${work:?}/$name"
+  mkdir -p "$root/bin" "$root/tests" "$disk/isolinux"
+  cp "$(command -v busybox)" "$root/bin/"
+  sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$work/build.txt" | while read -r file; do
+    cp "$file" "$root/tests/$(basename "$file" | sed 's/-[0-9a-f]*$//')"
+  done
+  cp target/vectors/acvp-mldsa.json "$root/"
+  cat > "$root/init" <<INIT
+#!/bin/busybox sh
+export MLDSA_EXPECT_BACKENDS=$present MLDSA_ONLY_BACKENDS=$backend
+export MLDSA_ACVP=/acvp-mldsa.json RUST_TEST_THREADS=1 RUST_BACKTRACE=0
+try() {
+  echo "@ \$*"
+  /tests/"\$@" && echo "@ passed"
+}
+try mldsa_lanes $(echo "$backend" | tr - _)_kernels
+try acvp
+try wycheproof
+try rejection_paths --skip every_combination
+try past_bugs_verify --skip honest
+try past_bugs_sign bug_09
+echo "@ end"
+/bin/busybox poweroff -f
+INIT
+  chmod +x "$root/init"
+  (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) > "$disk/initrd"
+  cp "$work"/kernel/boot/vmlinuz-* "$disk/vmlinuz"
+  cp $isolinux $ldlinux "$disk/isolinux/"
+  # What Linux must not use: Bochs 2.7 tells a wrong size for compacted XSAVE areas and none for
+  # protection keys, and has FSRM without the fast strings that Linux takes it to imply.
+  cat > "$disk/isolinux/isolinux.cfg" <<CONFIG
+default tests
+prompt 0
+label tests
+ kernel /vmlinuz
+ initrd /initrd
+ append console=ttyS0 quiet loglevel=3 mitigations=off nokaslr panic=-1 lsm= clearcpuid=pku,xsaves,xsavec,fsrm
+CONFIG
+  xorriso -as mkisofs -quiet -o "$work/$name/disk.iso" -b isolinux/isolinux.bin \
+    -c isolinux/boot.cat -no-emul-boot -boot-load-size 4 -boot-info-table "$disk" 2>/dev/null
+  cat > "$work/$name/bochsrc" <<CONFIG
+megs: 512
+romimage: file=$bios
+vgaromimage: file=$vga
+cpu: model=$model, count=1, ips=100000000, reset_on_triple_fault=0
+ata0: enabled=1, ioaddr1=0x1f0, ioaddr2=0x3f0, irq=14
+ata0-master: type=cdrom, path=$work/$name/disk.iso, status=inserted
+boot: cdrom
+com1: enabled=1, mode=file, dev=$work/$name/serial.txt
+display_library: rfb, options="timeout=0"
+clock: sync=none
+log: $work/$name/bochs.log
+panic: action=fatal
+CONFIG
+  # Debian's Bochs has a debugger, which waits for this word.
+  echo c > "$work/$name/start"
+  # It ends with status 1 when the machine switches itself off; what it wrote is what counts.
+  timeout 1500 bochs -q -f "$work/$name/bochsrc" -rc "$work/$name/start" \
+    > "$work/$name/bochs.txt" 2>&1 < /dev/null || true
+}
+
+# verdict NAME: what the machine said, and whether all of it ran, with at least one test each.
+verdict() {
+  said="$work/$1/serial.txt"
+  echo "== $1"
+  [ -e "$said" ] || { tail -5 "$work/$1/bochs.txt" "$work/$1/bochs.log"; return 1; }
+  tr -d '\r' < "$said" | grep -v '^ *$'
+  tried=$(grep -c '^@ [a-z_]*.*' "$said") passed=$(grep -c '^@ passed' "$said") || true
+  grep -q '^@ end' "$said" && ! grep -q 'running 0 tests' "$said" \
+    && [ "$passed" -gt 0 ] && [ "$tried" -eq $((2 * passed + 1)) ]
+}
+
+machine vbmi corei7_icelake_u avx512-vbmi portable,avx2,avx512,avx512-vbmi &
+vbmi=$!
+machine plain corei7_skylake_x avx512 portable,avx2,avx512 &
+plain=$!
+wait $vbmi $plain
+failed=0
+verdict vbmi || failed=1
+verdict plain || failed=1
+[ $failed = 0 ] || { echo "test_avx512: failed" >&2; exit 1; }
