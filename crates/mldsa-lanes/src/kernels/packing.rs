@@ -76,6 +76,7 @@ pub(crate) fn pack_width<V: Lanes>(
     out: &mut [u8],
 ) {
     match bits {
+        1 => pack::<V, 1>(token, p, map, out),
         3 => pack::<V, 3>(token, p, map, out),
         4 => pack::<V, 4>(token, p, map, out),
         6 => pack::<V, 6>(token, p, map, out),
@@ -107,20 +108,20 @@ pub(crate) fn unpack_width<V: Lanes>(
     }
 }
 
-/// HintBitPack (Algorithm 20). `hint` holds 0 and 1, at most ω ones; `out` has ω + k bytes.
-pub(crate) fn pack_hint(hint: &[Poly], omega: usize, out: &mut [u8]) {
+/// HintBitPack (Algorithm 20) from the hints as strings of bits ([`pack`] with one bit), at most ω
+/// ones in all; `out` has ω + k bytes.
+pub(crate) fn pack_hint(hint: impl Iterator<Item = [u8; N / 8]>, omega: usize, out: &mut [u8]) {
     out.fill(0);
     let (indices, counters) = out.split_at_mut(omega);
     let mut count = 0;
-    for (p, counter) in hint.iter().zip(counters) {
-        for (group, values) in p.0.chunks_exact(64).enumerate() {
-            // The ones as a word: few of them, found without a branch for each coefficient.
-            let mut ones = 0u64;
-            for (i, x) in values.iter().enumerate() {
-                ones |= (*x as u64) << i;
-            }
+    for (bits, counter) in hint.zip(counters) {
+        for (word, bytes) in bits.chunks_exact(8).enumerate() {
+            // Eight bytes; ones are few, so they are looked for by words.
+            let mut ones = bytes
+                .iter()
+                .rfold(0u64, |word, byte| word << 8 | u64::from(*byte));
             while ones != 0 {
-                indices[count] = (64 * group) as u8 + ones.trailing_zeros() as u8;
+                indices[count] = (64 * word) as u8 + ones.trailing_zeros() as u8;
                 count += 1;
                 ones &= ones - 1;
             }

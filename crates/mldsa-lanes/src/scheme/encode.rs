@@ -3,7 +3,7 @@
 use crate::backend::Engine;
 use crate::kernels::packing::{Map, pack_hint, unpack_hint};
 use crate::kernels::poly::{Poly, Zero};
-use crate::params::{D, ParameterSet};
+use crate::params::{D, N, ParameterSet};
 
 /// Bits of a packed coefficient of t1: bitlen(q − 1) − d.
 const T1_BITS: usize = 10;
@@ -148,7 +148,12 @@ pub(crate) fn signature<P: ParameterSet, E: Engine>(
     for (p, out) in z.iter().zip(z_bytes.chunks_exact_mut(32 * P::Z_BITS)) {
         e.pack(P::Z_BITS, p, Map::Below(P::GAMMA1), out);
     }
-    pack_hint(hint, P::OMEGA, hint_bytes);
+    let bits = hint.iter().map(|p| {
+        let mut bits = [0; N / 8];
+        e.pack(1, p, Map::Same, &mut bits);
+        bits
+    });
+    pack_hint(bits, P::OMEGA, hint_bytes);
     sig
 }
 
