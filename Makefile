@@ -7,13 +7,17 @@ LAB := .venv/bin/mldsa-lab
 ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench test test-rust test-backends test-workers test-go test-lab lint setup vectors mutants ct clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-workers test-go test-lab lint setup vectors mutants ct clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
 
 bench: setup ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
+
+bench-kernels: ARGS =
+bench-kernels: setup ## time the kernels of each backend beside the peers' own: ARGS="--help"
+	@sh scripts/bench_kernels.sh $(ARGS)
 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 

@@ -34,6 +34,9 @@ mod backend;
 pub mod batch;
 mod declassify;
 mod error;
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals;
 mod kernels;
 mod keys;
 mod params;

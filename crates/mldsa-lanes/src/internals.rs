@@ -1,0 +1,244 @@
+//! The kernels of one backend each, for `bench/kernels`. **Not part of the library's interface**:
+//! what is here changes with the kernels, in any version and without a word.
+//!
+//! Nothing is computed here. A function calls the backend's method of its name; ranges of
+//! coefficients are those of the kernel, and outside them the result means nothing. A polynomial
+//! is 256 coefficients; a string of so many bits for each has 32 times as many bytes.
+
+#![allow(missing_docs)]
+
+use std::boxed::Box;
+
+use crate::Backend;
+use crate::backend::{Engine, with_engine};
+use crate::kernels::keccak::{RATE_128, States, seeded};
+use crate::kernels::packing::Map;
+pub use crate::kernels::poly::Poly;
+use crate::kernels::poly::Zero;
+use crate::kernels::sampling::{MaskBytes, Permute, in_ball};
+use crate::kernels::small::Offsets;
+pub use crate::kernels::small::SmallPoly;
+use crate::kernels::sponge::h;
+use crate::params::{D, N, ParameterSet};
+
+pub fn poly(coefficients: [i32; N]) -> Poly {
+    Poly(coefficients)
+}
+
+pub fn coefficients(p: &Poly) -> &[i32; N] {
+    &p.0
+}
+
+pub fn coefficients_mut(p: &mut Poly) -> &mut [i32; N] {
+    &mut p.0
+}
+
+pub fn ntt(backend: Backend, p: &mut Poly) {
+    with_engine!(backend, e => e.ntt(p));
+}
+
+pub fn inverse_ntt(backend: Backend, p: &mut Poly) {
+    with_engine!(backend, e => e.inverse_ntt(p));
+}
+
+pub fn product(backend: Backend, a: &Poly, b: &Poly, out: &mut Poly) {
+    with_engine!(backend, e => e.product(a, b, out));
+}
+
+/// `row` and `v` have the same length, 7 at most.
+pub fn dot(backend: Backend, row: &[Poly], v: &[Poly], out: &mut Poly) {
+    with_engine!(backend, e => e.dot(row, v, out));
+}
+
+/// As [`dot`].
+pub fn dot_minus(backend: Backend, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly) {
+    with_engine!(backend, e => e.dot_minus(row, v, c, t, out));
+}
+
+/// The challenge in the form that [`small_product`] takes.
+#[derive(Clone)]
+pub struct Challenge(Offsets);
+
+impl Challenge {
+    pub fn new(c: &Poly) -> Self {
+        let mut offsets = Offsets::zero();
+        offsets.set(c);
+        Challenge(offsets)
+    }
+}
+
+pub fn small_poly<P: ParameterSet>(s: &Poly) -> SmallPoly {
+    let mut small = SmallPoly::zero();
+    small.set(s, P::ETA);
+    small
+}
+
+pub fn small_product<P: ParameterSet>(
+    backend: Backend,
+    c: &Challenge,
+    s: &SmallPoly,
+    out: &mut Poly,
+) {
+    with_engine!(backend, e => e.small_product::<P>(&c.0, s, out));
+}
+
+/// SampleInBall; `c_tilde` has λ/4 bytes.
+pub fn challenge<P: ParameterSet>(backend: Backend, c_tilde: &[u8], c: &mut Poly) {
+    in_ball::<P>(backend.permutation(), c_tilde, c);
+}
+
+pub fn split<P: ParameterSet>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
+    with_engine!(backend, e => e.split::<P>(w, w1));
+}
+
+pub fn power2round(backend: Backend, t: &mut Poly, t1: &mut Poly) {
+    with_engine!(backend, e => e.power2round(t, t1));
+}
+
+pub fn add_center(backend: Backend, a: &mut Poly, b: &Poly, bound: i32) -> bool {
+    with_engine!(backend, e => e.add_center(a, b, bound))
+}
+
+pub fn exceeds(backend: Backend, a: &Poly, bound: i32) -> bool {
+    with_engine!(backend, e => e.exceeds(a, bound))
+}
+
+pub fn make_hint<P: ParameterSet>(backend: Backend, low: &mut Poly, w1: &Poly) {
+    with_engine!(backend, e => e.make_hint::<P>(low, w1));
+}
+
+pub fn use_hint<P: ParameterSet>(backend: Backend, w: &mut Poly, hint: &Poly) {
+    with_engine!(backend, e => e.use_hint::<P>(w, hint));
+}
+
+pub fn pack_w1<P: ParameterSet>(backend: Backend, w1: &Poly, out: &mut [u8]) {
+    with_engine!(backend, e => e.pack(P::W1_BITS, w1, Map::Same, out));
+}
+
+pub fn pack_z<P: ParameterSet>(backend: Backend, z: &Poly, out: &mut [u8]) {
+    with_engine!(backend, e => e.pack(P::Z_BITS, z, Map::Below(P::GAMMA1), out));
+}
+
+pub fn unpack_z<P: ParameterSet>(backend: Backend, from: &[u8], z: &mut Poly) {
+    with_engine!(backend, e => e.unpack(P::Z_BITS, from, Map::Below(P::GAMMA1), z));
+}
+
+/// 320 bytes.
+pub fn pack_t1(backend: Backend, t1: &Poly, out: &mut [u8]) {
+    with_engine!(backend, e => e.pack(10, t1, Map::Same, out));
+}
+
+/// t1·2^d from 320 bytes.
+pub fn unpack_t1_scaled(backend: Backend, from: &[u8], t1: &mut Poly) {
+    with_engine!(backend, e => e.unpack(10, from, Map::Scaled, t1));
+}
+
+/// 416 bytes.
+pub fn unpack_t0(backend: Backend, from: &[u8], t0: &mut Poly) {
+    with_engine!(backend, e => e.unpack(D as usize, from, Map::Below(1 << (D - 1)), t0));
+}
+
+/// A polynomial for each nonce.
+pub fn uniform(backend: Backend, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) {
+    with_engine!(backend, e => e.uniform(rho, nonces, out, None));
+}
+
+/// A polynomial for each nonce.
+pub fn bounded<P: ParameterSet>(
+    backend: Backend,
+    rho_prime: &[u8; 64],
+    nonces: &[u16],
+    out: &mut [Poly],
+) {
+    with_engine!(backend, e => e.bounded::<P>(rho_prime, nonces, &mut out.iter_mut()));
+}
+
+/// The bytes that [`mask`] works in.
+#[derive(Clone)]
+pub struct MaskSpace([MaskBytes; 8]);
+
+impl MaskSpace {
+    #[expect(clippy::new_without_default)]
+    pub fn new() -> Self {
+        MaskSpace(Zero::zero())
+    }
+}
+
+/// A polynomial for each nonce.
+pub fn mask<P: ParameterSet>(
+    backend: Backend,
+    rho_second: &[u8; 64],
+    nonces: &[u16],
+    space: &mut MaskSpace,
+    out: &mut [Poly],
+) {
+    with_engine!(backend, e => e.mask::<P>(rho_second, nonces, &mut space.0, out));
+}
+
+/// Keccak-f\[1600\] of one state.
+pub fn keccak(backend: Backend, state: &mut [u64; 25]) {
+    (backend.permutation())(state);
+}
+
+/// SHAKE256 of `data`.
+pub fn shake256(backend: Backend, data: &[u8]) -> [u8; 64] {
+    h(backend.permutation(), &[data])
+}
+
+/// The Keccak states that a backend permutes side by side.
+pub trait Group {
+    /// How many.
+    fn count(&self) -> usize;
+    fn set(&mut self, lane: usize, state: &[u64; 25]);
+    fn get(&self, lane: usize) -> [u64; 25];
+    fn permute(&mut self);
+    /// The group, and one state in its shadow.
+    fn permute_beside(&mut self, one: &mut [u64; 25]);
+    /// Five blocks of SHAKE128(seed ‖ nonce), a string for each nonce and [`Group::count`] at most:
+    /// what [`uniform`] hashes.
+    fn shake128(&mut self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]);
+}
+
+pub fn group(backend: Backend) -> Box<dyn Group> {
+    with_engine!(backend, e => boxed(e))
+}
+
+fn boxed<E, const COUNT: usize>(engine: E) -> Box<dyn Group>
+where
+    E: Engine<States = States<COUNT>> + Permute<COUNT> + 'static,
+{
+    let states = States([[0; COUNT]; 25]);
+    Box::new(Of { engine, states })
+}
+
+struct Of<E, const COUNT: usize> {
+    engine: E,
+    states: States<COUNT>,
+}
+
+impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
+    fn count(&self) -> usize {
+        COUNT
+    }
+    fn set(&mut self, lane: usize, state: &[u64; 25]) {
+        for (row, word) in self.states.0.iter_mut().zip(state) {
+            row[lane] = *word;
+        }
+    }
+    fn get(&self, lane: usize) -> [u64; 25] {
+        self.states.0.map(|row| row[lane])
+    }
+    fn permute(&mut self) {
+        self.engine.permute(&mut self.states);
+    }
+    fn permute_beside(&mut self, one: &mut [u64; 25]) {
+        self.engine.permute_beside(&mut self.states, one);
+    }
+    fn shake128(&mut self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]) {
+        self.states = seeded::<COUNT>(RATE_128, seed, nonces);
+        for at in (0..5 * RATE_128).step_by(RATE_128) {
+            self.engine.permute(&mut self.states);
+            self.engine.copy_block(&self.states, RATE_128, out, at);
+        }
+    }
+}
