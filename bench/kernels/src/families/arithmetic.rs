@@ -6,11 +6,11 @@ use mldsa_lanes::internals::{self as lanes, Challenge, Poly};
 use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 
 #[cfg(target_arch = "x86_64")]
-use super::Order;
-use crate::case::{Case, Filled, Kernels, case};
+use crate::case::Filled;
+use crate::case::{Case, Kernels, case};
 use crate::data::{N, Q, modulo, plain, spread, spread_vec};
 #[cfg(target_arch = "x86_64")]
-use crate::peers::{Avx2, aws_lc, mldsa_native, pqclean};
+use crate::peers::{Avx2, Order, aws_lc, mldsa_native, pqclean};
 
 pub fn collect(kernels: &mut Kernels) {
     let y = spread(1, 1 - (1 << 19), 1 << 19);

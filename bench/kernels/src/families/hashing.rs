@@ -5,7 +5,9 @@ use mldsa_lanes::Backend;
 use mldsa_lanes::internals::{self as lanes, Group};
 use shake::{ExtendableOutput, Shake256, Update, XofReader};
 
-use crate::case::{Case, Filled, Kernels, case, restored};
+#[cfg(target_arch = "x86_64")]
+use crate::case::Filled;
+use crate::case::{Case, Kernels, case, restored};
 use crate::data::{bytes, state, words};
 #[cfg(target_arch = "x86_64")]
 use crate::peers::{Avx2, SLACK, States, aws_lc, mldsa_native, pqclean};
@@ -198,6 +200,19 @@ fn shake128(kernels: &mut Kernels) {
         );
         #[cfg(target_arch = "x86_64")]
         shake128_4(k, &inputs, none);
+        #[cfg(target_arch = "aarch64")]
+        {
+            let call = move |out: &mut Strings| {
+                use libcrux_sha3::neon::x2::incremental as x2;
+                for (out, [a, b]) in out.as_chunks_mut().0.iter_mut().zip(inputs.as_chunks().0) {
+                    let [y, z] = out;
+                    let mut state = x2::init();
+                    x2::shake128_absorb_final(&mut state, a, b);
+                    x2::shake128_squeeze_first_five_blocks(&mut state, y, z);
+                }
+            };
+            k.peer("libcrux", COUNT as u32, case(none, call, output));
+        }
     });
 }
 

@@ -9,6 +9,10 @@ pub mod aws_lc;
 #[cfg(target_arch = "x86_64")]
 pub mod mldsa_native;
 #[cfg(target_arch = "x86_64")]
+mod order;
+#[cfg(target_arch = "x86_64")]
 pub mod pqclean;
 #[cfg(target_arch = "x86_64")]
 pub use import::{Avx2, SLACK, States};
+#[cfg(target_arch = "x86_64")]
+pub use order::Order;
