@@ -31,20 +31,25 @@ pub fn collect(kernels: &mut Kernels) {
     unpack_t0(kernels);
 }
 
+/// A string where all strings begin alike: at a cache line.
+#[derive(Clone)]
+#[repr(align(64))]
+struct Line([u8; 640 + SLACK]);
+
 /// A case that packs `p` into `len` bytes.
 fn packing(p: Poly, len: usize, call: impl Fn(&Poly, &mut [u8]) + 'static) -> Box<dyn Case> {
     case(
-        (p, vec![0; len + SLACK]),
-        move |(p, out)| call(p, out),
-        move |(_, out)| out[..len].to_vec(),
+        (p, Line([0; 640 + SLACK])),
+        move |(p, out)| call(p, &mut out.0),
+        move |(_, out)| out.0[..len].to_vec(),
     )
 }
 
-/// A case that unpacks `string`, of which more follows than is read.
-fn unpacking(string: &[u8], call: impl Fn(&[u8], &mut Poly) + 'static) -> Box<dyn Case> {
+/// A case that unpacks the front of `string`.
+fn unpacking(string: &Line, call: impl Fn(&[u8], &mut Poly) + 'static) -> Box<dyn Case> {
     case(
-        (string.to_vec(), lanes::poly([0; N])),
-        move |(from, p)| call(from, p),
+        (string.clone(), lanes::poly([0; N])),
+        move |(from, p)| call(&from.0, p),
         |(_, p)| plain(from_ref(p)),
     )
 }
@@ -102,8 +107,7 @@ fn pack_z<P: ParameterSet>(kernels: &mut Kernels, name: &'static str) {
 fn unpack_z<P: ParameterSet>(kernels: &mut Kernels, name: &'static str) {
     kernels.kernel(name, "polynomial", |k| {
         let len = 32 * P::Z_BITS;
-        let string = bytes::<{ 640 + SLACK }>(220);
-        let string = &string[..len + SLACK];
+        let string = &Line(bytes(220));
         k.ours(1, |backend| {
             unpacking(string, move |from, p| {
                 lanes::unpack_z::<P>(backend, &from[..len], p)
@@ -154,7 +158,7 @@ fn pack_t1(kernels: &mut Kernels) {
 /// With the scaling by 2^d.
 fn unpack_t1(kernels: &mut Kernels) {
     kernels.kernel("unpack-t1", "polynomial", |k| {
-        let string = bytes::<{ 320 + SLACK }>(240);
+        let string = Line(bytes(240));
         k.ours(1, |backend: Backend| {
             unpacking(&string, move |from, p| {
                 lanes::unpack_t1_scaled(backend, &from[..320], p)
@@ -173,7 +177,7 @@ fn unpack_t1(kernels: &mut Kernels) {
 
 fn unpack_t0(kernels: &mut Kernels) {
     kernels.kernel("unpack-t0", "polynomial", |k| {
-        let string = bytes::<{ 416 + SLACK }>(250);
+        let string = Line(bytes(250));
         k.ours(1, |backend| {
             unpacking(&string, move |from, p| {
                 lanes::unpack_t0(backend, &from[..416], p)
