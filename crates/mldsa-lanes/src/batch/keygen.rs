@@ -37,6 +37,13 @@ impl<P: ParameterSet> Slot<P> {
     }
 }
 
+/// Memory in bytes for each key in the making.
+#[cfg(test)]
+pub(super) fn memory<P: ParameterSet>() -> usize {
+    let targets = (P::L + P::K) * size_of::<Target<'_, 64>>();
+    size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW
+}
+
 /// Fills `keys`, one for each seed.
 pub(super) fn run<P: ParameterSet, E: Engine>(
     e: E,
@@ -48,6 +55,12 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
     let mut rows = Rows::new::<E>();
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
+        if let ([xi], [key]) = (seeds, &mut *keys) {
+            // Nothing to fill lanes with.
+            key.pk = keygen::keygen::<P, E>(e, xi, &mut key.sk);
+            key.seed = Some(Secret(*xi));
+            continue;
+        }
         group(e, seeds, &mut slots[..seeds.len()], &mut rows, keys);
     }
 }
@@ -69,7 +82,8 @@ fn group<P: ParameterSet, E: Engine>(
         reader.squeeze(slot.k.as_mut());
     });
 
-    let mut targets: Vec<_> = slots.iter_mut().flat_map(secrets).collect();
+    let mut targets = Vec::with_capacity(slots.len() * (P::L + P::K));
+    targets.extend(slots.iter_mut().flat_map(secrets));
     e.bounded_each::<P>(&mut targets);
     for slot in &mut *slots {
         slot.s1_hat.as_mut().copy_from_slice(slot.s1.as_ref());

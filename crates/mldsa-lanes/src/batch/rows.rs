@@ -16,6 +16,11 @@ pub(super) struct Rows<P> {
 }
 
 impl<P: ParameterSet> Rows<P> {
+    /// What a row takes while it is sampled.
+    #[cfg(test)]
+    pub(super) const BYTES_PER_ROW: usize =
+        P::L * (size_of::<Poly>() + size_of::<Target<'_, 32>>());
+
     pub(super) fn new<E: Engine>() -> Self {
         Rows {
             polynomials: alloc::vec![Poly::zero(); E::STATES * P::L],
@@ -34,18 +39,19 @@ impl<P: ParameterSet> Rows<P> {
         let total = rhos.len() * P::K;
         for first in (0..total).step_by(E::STATES) {
             let rows = first..(first + E::STATES).min(total);
-            let mut targets: Vec<_> = self
-                .polynomials
-                .iter_mut()
-                .enumerate()
-                .map(|(i, out)| (first + i / P::L, i % P::L, out))
-                .take_while(|(row, _, _)| *row < total)
-                .map(|(row, column, out)| Target {
-                    seed: rhos[row / P::K],
-                    nonce: (column | ((row % P::K) << 8)) as u16,
-                    out,
-                })
-                .collect();
+            let mut targets = Vec::with_capacity(rows.len() * P::L);
+            for (row, polynomials) in rows.clone().zip(self.polynomials.chunks_exact_mut(P::L)) {
+                targets.extend(
+                    polynomials
+                        .iter_mut()
+                        .enumerate()
+                        .map(|(column, out)| Target {
+                            seed: rhos[row / P::K],
+                            nonce: (column | ((row % P::K) << 8)) as u16,
+                            out,
+                        }),
+                );
+            }
             e.uniform_each(&mut targets);
             for (row, polynomials) in rows.zip(self.polynomials.chunks_exact(P::L)) {
                 each(row / P::K, row % P::K, polynomials);

@@ -62,6 +62,18 @@ struct Made<'a, P: ParameterSet> {
     material: Material<P>,
 }
 
+/// Memory in bytes: for each job in flight; for each if the keys are compact; once.
+#[cfg(test)]
+pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
+    let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
+    let targets = P::L * size_of::<Target<'_, 64>>();
+    [
+        size_of::<Slot<'_, P>>() + ahead + targets,
+        size_of::<Made<'_, P>>(),
+        size_of::<Scratch<P>>() + size_of::<[MaskBytes; 8]>(),
+    ]
+}
+
 /// Signs the jobs at the positions in `order`, all with keys of `e`'s backend. Tries at most
 /// `allowed` times for each, at least once. Tells `unit` of each attempt, by job and number.
 pub(super) fn run<P: ParameterSet, E: Engine>(
@@ -133,17 +145,18 @@ fn attempts<P: ParameterSet, E: Engine>(
     bytes: &mut [MaskBytes],
     mut unit: impl FnMut(usize, u32),
 ) {
-    let mut slots: Vec<_> = slots
-        .iter_mut()
-        .filter_map(|slot| Some((slot.job?, slot)))
-        .map(|(job, slot)| {
+    let mut live = Vec::with_capacity(slots.len());
+    for slot in slots {
+        if let Some(job) = slot.job {
             unit(job, slot.attempt);
-            slot
-        })
-        .collect();
-    let mut targets: Vec<_> = slots.iter_mut().flat_map(|slot| slot.masks()).collect();
+            live.push(slot);
+        }
+    }
+    let slots = &mut live;
+    let mut targets = Vec::with_capacity(slots.len() * P::L);
+    targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
     e.mask_each::<P>(&mut targets, bytes);
-    for slot in &mut slots {
+    for slot in &mut *slots {
         let mut at = 0;
         let (w1, key) = (&mut slot.w1, pool.get(slot.key));
         slot.trial.commit(e, key, scratch, |packed| {

@@ -83,6 +83,16 @@ struct Last<'a, P: ParameterSet> {
     material: Option<Box<Material<P>>>,
 }
 
+/// Memory in bytes: for each job in flight; for each if the keys are compact; once for such keys.
+#[cfg(test)]
+pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
+    [
+        size_of::<Candidate<P>>() + size_of::<(MuSource<'_>, Run<'_, P>)>(),
+        Rows::<P>::BYTES_PER_ROW,
+        size_of::<Material<P>>(),
+    ]
+}
+
 /// Verifies the jobs at the positions in `order`, all with keys of `e`'s backend. Writes the
 /// results that are not [`Error::InvalidSignature`], which all of them hold before.
 pub(super) fn run<'a, P: ParameterSet, E: Engine>(

@@ -26,10 +26,12 @@ impl<const RATE: usize, const SUFFIX: u8> Sponge<RATE, SUFFIX> {
         }
     }
 
-    /// A sponge that has absorbed whole blocks, the last of them permuted.
-    pub(crate) fn after_blocks(state: [u64; 25], permute: Permutation) -> Self {
+    /// A sponge that has absorbed whole blocks, the last of them permuted. `word` gives the words
+    /// of its state.
+    #[inline(always)]
+    pub(crate) fn after_blocks(permute: Permutation, word: impl FnMut(usize) -> u64) -> Self {
         Sponge {
-            state,
+            state: core::array::from_fn(word),
             position: 0,
             permute,
         }
@@ -103,8 +105,9 @@ pub(crate) struct Reader<const RATE: usize, const SUFFIX: u8>(Sponge<RATE, SUFFI
 
 impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
     /// The output of a padded sponge whose last block is permuted.
-    pub(crate) fn after_blocks(state: [u64; 25], permute: Permutation) -> Self {
-        Reader(Sponge::after_blocks(state, permute))
+    #[inline(always)]
+    pub(crate) fn after_blocks(permute: Permutation, word: impl FnMut(usize) -> u64) -> Self {
+        Reader(Sponge::after_blocks(permute, word))
     }
 
     pub(crate) fn squeeze(&mut self, out: &mut [u8]) {

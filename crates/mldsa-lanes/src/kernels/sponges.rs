@@ -43,7 +43,7 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
             && let Some(lane) = lanes[first].take()
         {
             // Nothing to share a permutation with: no string is left, or there is but one lane.
-            let mut sponge = Shake256::after_blocks(take_state(&mut states, first), single);
+            let mut sponge = Shake256::after_blocks(single, |i| take_word(&mut states, i, first));
             for part in lane.rest {
                 sponge.update(part);
             }
@@ -58,8 +58,8 @@ pub(crate) fn shake256_each<'a, S: StateGroup, T, const PARTS: usize>(
         permute(&mut states);
         for (i, slot) in lanes.iter_mut().enumerate() {
             if let Some(lane) = slot.take_if(|lane| lane.last) {
-                let state = take_state(&mut states, i);
-                digest(lane.with, &mut Shake256Reader::after_blocks(state, single));
+                let word = |word| take_word(&mut states, word, i);
+                digest(lane.with, &mut Shake256Reader::after_blocks(single, word));
             }
         }
     }
@@ -97,13 +97,12 @@ fn absorb_block<S: StateGroup>(states: &mut S, lane: usize, rest: &mut [&[u8]]) 
     true
 }
 
-/// State `lane`, which starts anew.
-fn take_state<S: StateGroup>(states: &mut S, lane: usize) -> [u64; 25] {
-    let state = core::array::from_fn(|word| states.row(word)[lane]);
-    for word in 0..state.len() {
-        states.row_mut(word)[lane] = 0;
-    }
-    state
+/// A word of state `lane`, which starts anew.
+#[inline(always)]
+fn take_word<S: StateGroup>(states: &mut S, word: usize, lane: usize) -> u64 {
+    let taken = states.row(word)[lane];
+    states.row_mut(word)[lane] = 0;
+    taken
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 pub mod acvp;
+pub mod batch;
 pub mod forge;
 pub mod kats;
 

@@ -1,0 +1,73 @@
+//! The batch functions on several threads. One test alone, because it asks whether anybody has
+//! touched rayon's global pool.
+#![cfg(feature = "rayon")]
+
+mod common;
+
+use common::batch::{Case, keys, sign_alone};
+use common::{Stream, backends};
+use mldsa_lanes::batch::{self, VerifyJob, parallel};
+use mldsa_lanes::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+fn agrees<P: ParameterSet>(pool: &ThreadPool) {
+    let threads = pool.current_num_threads();
+    let mut stream = Stream::new(&format!("batch parallel, {} {threads}", P::NAME));
+    let keys = keys::<P>(&mut stream);
+    for size in [0, 1, 2, 3, 5, 8, 13, 40, 150] {
+        let cases: Vec<_> = (0..size)
+            .map(|_| Case::new(&mut stream, keys.len()))
+            .collect();
+        let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
+        let signed = pool.install(|| parallel::sign(&jobs));
+        assert_eq!(signed, jobs.iter().map(sign_alone).collect::<Vec<_>>());
+        assert_eq!(signed, batch::sign(&jobs));
+
+        let other = Signature::from_bytes(&vec![1; P::SIGNATURE_BYTES]).unwrap();
+        let jobs: Vec<_> = cases
+            .iter()
+            .zip(&signed)
+            .map(|(case, signature)| VerifyJob {
+                key: keys[case.key].verify_with(case.expanded),
+                input: case.input(),
+                signature: signature.as_ref().unwrap_or(&other),
+            })
+            .collect();
+        let verdicts = pool.install(|| parallel::verify(&jobs));
+        assert_eq!(verdicts, batch::verify(&jobs));
+        for (verdict, signature) in verdicts.into_iter().zip(signed) {
+            assert_eq!(verdict, signature.map(|_| ()), "{} of {size}", P::NAME);
+        }
+
+        let seeds: Vec<[u8; 32]> = (0..size).map(|_| stream.array()).collect();
+        for backend in backends() {
+            let made = pool.install(|| parallel::keygen::<P>(backend, &seeds));
+            let expected = batch::keygen::<P>(backend, &seeds);
+            assert_eq!(made.len(), size);
+            for (a, b) in made.iter().zip(&expected) {
+                assert!(a.expanded_bytes() == b.expanded_bytes() && a.seed() == b.seed());
+                assert!(a.verifying_key() == b.verifying_key());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_callers_pool_gives_the_same_results() {
+    for threads in 1..=3 {
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
+        agrees::<MlDsa44>(&pool);
+        agrees::<MlDsa65>(&pool);
+        agrees::<MlDsa87>(&pool);
+    }
+    // Work that had left the caller's pool would have made the global one, which can be made once.
+    let global = ThreadPoolBuilder::new().num_threads(2).build_global();
+    assert!(global.is_ok(), "the global pool was used");
+    // Outside any pool it is the global one that works.
+    let seeds = [[1; 32], [2; 32]];
+    let keys = parallel::keygen::<MlDsa44>(mldsa_lanes::Backend::portable(), &seeds);
+    assert_eq!(keys.len(), 2);
+}
