@@ -22,7 +22,7 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
 test-rust: vectors ## the library and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle --features mldsa-lanes/rayon
 
 # The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without.
 ARM := aarch64-unknown-linux-gnu
@@ -56,7 +56,7 @@ test-lab: setup ## the lab: types, style and tests
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle --features mldsa-lanes/rayon --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 

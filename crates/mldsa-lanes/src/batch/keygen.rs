@@ -111,9 +111,9 @@ fn group<P: ParameterSet, E: Engine>(
         ([(*pk).as_ref()], (slot, sk))
     });
     hash_each(e, strings, |(slot, sk), reader| {
-        let (s1, s2, t0) = (slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref());
+        let vectors = [slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref()];
         let tr = reader.read();
-        encode::signing_key::<P, E>(e, &slot.rho, slot.k.as_ref(), &tr, s1, s2, t0, sk);
+        encode::signing_key::<P, E>(e, &slot.rho, slot.k.as_ref(), &tr, vectors, sk);
     });
 }
 

@@ -112,9 +112,7 @@ pub(crate) fn signing_key<P: ParameterSet, E: Engine>(
     rho: &[u8; 32],
     k: &[u8],
     tr: &[u8; 64],
-    s1: &[Poly],
-    s2: &[Poly],
-    t0: &[Poly],
+    [s1, s2, t0]: [&[Poly]; 3],
     sk: &mut P::SigningKeyBytes,
 ) {
     let (head, body) = sk.as_mut().split_at_mut(128);

@@ -30,7 +30,7 @@ pub(crate) fn keygen<P: ParameterSet, E: Engine>(
 
     let mut t0 = Secret::<P::VecK>::zero();
     let (pk, tr) = public_key::<P, E>(e, &rho, s1, s2, t0.as_mut());
-    encode::signing_key::<P, E>(e, &rho, k.as_ref(), &tr, s1, s2, t0.as_ref(), sk);
+    encode::signing_key::<P, E>(e, &rho, k.as_ref(), &tr, [s1, s2, t0.as_ref()], sk);
     pk
 }
 
