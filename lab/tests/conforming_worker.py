@@ -200,12 +200,12 @@ def answer_in_batches(words):
     say(f"done {job}")
 
 
-def run_once(job, size, place, threads):
+def run_once(job, size, place, runs, threads):
     """All outputs of a run, thread after thread."""
     count = len(job[3])
     outputs = []
     for thread in range(threads):
-        first = place * size + thread * (count // threads)
+        first = place * count // runs + thread * (count // threads)
         outputs += batches(job, [(first + j) % count for j in range(size)])
     return outputs
 
@@ -219,12 +219,12 @@ def measure_runs(words):
     inputs, replies = jobs[job][3], []
     started = time.monotonic_ns()
     while inputs and time.monotonic_ns() - started < warmup:
-        run_once(jobs[job], size, 0, threads)
+        run_once(jobs[job], size, 0, count, threads)
     for place in list(range(count)) * passes if inputs else []:
-        first = inputs[place * size % len(inputs)][0]
+        first = inputs[place * len(inputs) // count][0]
         begin = time.thread_time_ns(), time.monotonic_ns()
         for _ in range(0, calls):
-            outputs = run_once(jobs[job], size, place, threads)
+            outputs = run_once(jobs[job], size, place, count, threads)
         spent = time.monotonic_ns() - begin[1], time.thread_time_ns() - begin[0]
         failed = [o for o in outputs if isinstance(o, Failed)]
         if failed:

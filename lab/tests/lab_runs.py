@@ -19,6 +19,7 @@ MODES = (
     "skip-z-check",
     "wrong-key",
     "accept-all",
+    "spoil-batch",
     "hang",
     "crash",
     "garbage",

@@ -16,6 +16,7 @@ from lab_runs import Ran, bench, build_rust, command, lab
 
 from mldsa_lab.inputs.trace import parse_trace
 from mldsa_lab.records import read_record
+from mldsa_lab.run.options import cores_to_use
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.stats.summary import KEYS
 
@@ -117,6 +118,55 @@ def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
     assert again.status == 0, again.err
     assert again.record.inputs == [i for i in ran.record.inputs if i.set == "ML-DSA-44"]
     assert again.folder is not None and not (again.folder / "report.html").exists()
+
+
+def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path) -> None:
+    threads = min(cores_to_use(), 2)
+    done = bench(
+        tmp_path, "--sets", "44,Ed25519", "--workers", "rust", "--rounds", "2",
+        "--batch-sizes", "1,8,1000", "--thread-counts", str(threads), "--implementations",
+        "mldsa-lanes:portable:*,mldsa-native,aws-lc,aws-lc-ed25519",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    record = done.record
+    assert record.faults == [] and record.run.options["batch_sizes"] == [1, 8, 1000]
+    assert Counter(i.role for i in record.inputs if i.set == "ML-DSA-44") == {
+        "random": 24, "design": 12, "many-keys": 100, "one-key": 100,
+    }  # fmt: skip
+    assert len({i.seed for i in record.inputs if i.role == "one-key"}) == 1
+    seen = {s.variant for s in record.samples}
+    for key in ("compact", "expanded"):
+        for shape in ("", ":batch-1", ":batch-8", ":batch-1000", ":loop-100"):
+            assert f"mldsa-lanes:portable:{key}{shape}" in seen
+    assert {"aws-lc:native:compact:loop-100", "aws-lc-ed25519:native:compact:loop-100"} <= seen
+    assert (f"mldsa-native:avx2:compact:loop-100:threads-{threads}" in seen) == (threads > 1)
+    passed = {g.variant: {c.check for c in g.checks if c.cases} for g in record.gates if g.passed}
+    for size in (1, 8, 1000):
+        checks = passed[f"mldsa-lanes:portable:compact:batch-{size}"]
+        assert {"acvp-siggen", "acvp-sigver", "batch-keygen", "batch-sign", "batch-verify"} <= (
+            checks
+        )
+    by_variant = {(r["backend"], r["key"], r["mode"], r["batch_size"], r["threads"]): r
+                  for r in done.rows
+                  if r["implementation"] == "mldsa-lanes" and r["operation"] == "sign"}  # fmt: skip
+    single = by_variant["portable", "expanded", "single", 1, 1]
+    batch = by_variant["portable", "expanded", "batch", 1000, 1]
+    # The same work by two ways of estimating it; a wrong divisor would be off by a hundred times.
+    assert 0.3 < batch["mean"] / single["mean"] < 2
+    loop = by_variant["portable", "expanded", "single", 100, threads]
+    assert loop["per_second"] == pytest.approx(1e9 / loop["mean"]) or threads == 1
+    assert "in batches" in done.out and done.folder is not None
+    assert 'id="batches"' in (done.folder / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
+    for option in ("--batch", "--threads"):
+        done = bench(tmp_path / option, "--workers", "go", "--sets", "44", option)
+        if option == "--threads" and cores_to_use() == 1:
+            continue
+        assert done.status == 2 and done.folder is None
+        assert len(done.err.splitlines()) == 1 and "chosen are filippo, circl" in done.err
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
@@ -267,6 +317,15 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         (["--registry", "nothere.toml"], "nothere.toml"),
         (["--json", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
         (["--nonsense"], "--nonsense"),
+        (["--batch-sizes", "0"], "batch size '0': must be a whole number from 1 to 100000"),
+        (["--batch-sizes", "8,x"], "batch size 'x'"),
+        (["--batch-sizes", "100001"], "batch size '100001'"),
+        (["--thread-counts", "0"], "number of threads '0'"),
+        (["--thread-counts", "9999"], "9999 threads: this machine has"),
+        (
+            ["--workers", "rust", "--batch", "--implementations", "mldsa-native"],
+            "no chosen implementation has a batch interface",
+        ),
     ],
     ids=lambda value: value[0] + value[-1] if isinstance(value, list) else "",
 )

@@ -35,6 +35,26 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
     )
 
 
+@pytest.fixture(scope="module")
+def batched(tmp_path_factory: pytest.TempPathFactory) -> Ran:
+    """The worker whose batches are as good as their worst operation, in batches."""
+    folder = tmp_path_factory.mktemp("batched")
+    return bench(
+        folder / "out",
+        "--registry",
+        str(broken_registry(folder / "registry.toml", ("spoil-batch",))),
+        "--implementations",
+        f"broken-*,{SOUND}",
+        "--sets",
+        "44",
+        "--batch-sizes",
+        "1,8",
+        "--rounds",
+        "1",
+        "--no-page",
+    )
+
+
 def gate(ran: Ran, mode: str) -> Gate:
     (found,) = [g for g in ran.record.gates if g.variant == identity(mode)]
     return found
@@ -60,7 +80,8 @@ def test_the_rest_goes_on(ran: Ran) -> None:
 
 
 def test_no_broken_worker_is_in_the_table(ran: Ran) -> None:
-    assert {r["implementation"] for r in ran.rows} == {"mldsa-lanes", "mldsa-native"}
+    sound = {"mldsa-lanes", "mldsa-native", "broken-spoil-batch"}  # the last one by single calls
+    assert {r["implementation"] for r in ran.rows} == sound
     for mode in MODES:
         assert f"broken-{mode}" in ran.out  # said to be left out
 
@@ -109,6 +130,23 @@ def test_a_breakdown_is_a_fault(ran: Ran, mode: str, said: str) -> None:
     assert fault.set is None
     assert said in fault.reason
     assert not any(s.variant == identity(mode) for s in ran.record.samples)
+
+
+def test_a_bad_operation_that_spoils_its_batch_is_caught(batched: Ran) -> None:
+    """At the size that has neighbours; by single calls, and in batches of one, it is right."""
+    assert batched.status == 0, batched.err
+    gates = {g.variant: g for g in batched.record.gates}
+    name = identity("spoil-batch")
+    assert gates[name].passed and gates[f"{name}:batch-1"].passed
+    spoiled = gates[f"{name}:batch-8"]
+    assert not spoiled.passed
+    failed = {c.check for c in spoiled.checks if c.failed}
+    assert {"batch-sign", "batch-verify", "acvp-sigver"} <= failed
+    assert not any(c.failed for c in spoiled.checks if c.check in ("acvp-keygen", "acvp-siggen"))
+    timed = {s.variant for s in batched.record.samples}
+    assert f"{name}:batch-1" in timed and f"{name}:batch-8" not in timed
+    assert f"{SOUND}:batch-8" in timed
+    assert f"{name}:batch-8 ML-DSA-44" in batched.out
 
 
 def test_broken_workers_alone_leave_nothing_to_measure(tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ DEVIATIONS = {
         "in batches of 3 the output of input 9 is another than alone",
     ),
     "runs that begin at the first input": (
-        "        first = place * size + thread",
+        "        first = place * count // runs + thread",
         "        first = thread",
         "runs-keygen",
         "is not the SHA-256 of its outputs",
@@ -333,8 +333,8 @@ DEVIATIONS = {
         "a loop of 2 on 2 threads: digest",
     ),
     "threads in step": (
-        "        first = place * size + thread * (count // threads)",
-        "        first = place * size",
+        "        first = place * count // runs + thread * (count // threads)",
+        "        first = place * count // runs",
         "runs-sign",
         "a loop of 2 on 2 threads: digest",
     ),

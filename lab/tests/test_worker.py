@@ -13,7 +13,7 @@ import pytest
 from fake_worker import HELLO, fake_worker
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.protocol import JobInput
+from mldsa_lab.run.protocol import JobInput, Runs
 from mldsa_lab.run.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
 GOOD = """
@@ -109,6 +109,38 @@ def test_measure(tmp_path: Path) -> None:
         (5, 105, None, 2),
     ]
     assert samples[0].digest == bytes.fromhex(DIGEST)
+
+
+def test_runs_are_asked_for_and_named_by_their_first_inputs(tmp_path: Path) -> None:
+    """Two inputs in runs of three: the second run begins with the second input."""
+    lines = "".join(f"sample {i} {100 + i} - 4 {DIGEST}\n" for i in (3, 5, 3, 5)) + "done 1\n"
+    body = GOOD.replace(
+        "say(MEASURE)", 'say(MEASURE if rest[4:] == "loop 3 2 2".split() else "error what\\n")'
+    ).replace("say(ANSWER)", 'say(ANSWER if rest[1:] == ["batch", "8"] else "error what\\n")')
+    answer = "output 3 aa\noutput 5 bb\ndone 1\n"
+    with start(tmp_path, f"ANSWER = {answer!r}\nMEASURE = {lines!r}\n{body}") as worker:
+        worker.hello()
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+        samples = worker.measure(1, 2, 4, 0, runs=Runs("loop", 3, 2, 2))
+        assert [(s.input, s.wall) for s in samples] == [(3, 103), (5, 105), (3, 103), (5, 105)]
+        outputs = worker.answer(1, batch=8)
+        assert outputs[5].value == b"\xbb"
+        with pytest.raises(WorkerRefusal, match="what"):
+            worker.measure(1, 2, 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "rule"),
+    [
+        (f"sample 3 1 - 1 {DIGEST}\nsample 3 1 - 1 {DIGEST}\n", "expected 5, got 3"),
+        (f"sample 3 1 - 1 {DIGEST}\n", "must have 2 lines before its last, got 1"),
+    ],
+)
+def test_runs_of_other_inputs_are_a_fault(tmp_path: Path, lines: str, rule: str) -> None:
+    with good(tmp_path, measure=f"{lines}done 1\n") as worker:
+        worker.prepare(1, "v", "ML-DSA-44", "sign", INPUTS)
+        with pytest.raises(WorkerFault, match=rule):
+            worker.measure(1, 1, 1, 0, runs=Runs("batch", 1, 2))
 
 
 def test_forget_makes_the_job_unknown(tmp_path: Path) -> None:

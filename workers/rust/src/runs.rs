@@ -162,7 +162,7 @@ pub fn answer(group: &mut dyn Group, inputs: usize, size: usize) -> Vec<Answer> 
 fn items(runs: Runs, inputs: usize, number: u64, thread: usize) -> Vec<usize> {
     let apart = inputs / runs.threads as usize;
     // In 128 bits, which no two numbers of the protocol overflow.
-    let first = u128::from(number) * u128::from(runs.size) % inputs as u128;
+    let first = u128::from(number) * inputs as u128 / u128::from(runs.count);
     let first = first as usize + thread * apart;
     (first..first + runs.size as usize)
         .map(|place| place % inputs)

@@ -17,9 +17,8 @@ from mldsa_lab.models.rejection import RejectionModel
 
 Array = NDArray[np.float64]
 
-_TRIALS = 20_000
-_SQUARES = 0.03
-_GOOD = 1e-4  # in attempts: below a hundredth of a percent of any signature
+_WEIGHTS = (1.0, 0.3, 0.1, 0.03, 0.01)
+_TRIALS = 5000  # with each of them
 
 
 def balanced(traces: Sequence[Trace], model: RejectionModel, n: int, *, seed: int = 0) -> list[int]:
@@ -35,22 +34,23 @@ def balanced(traces: Sequence[Trace], model: RejectionModel, n: int, *, seed: in
     counts = count_matrix(traces)
     attempts = counts.sum(axis=1) + 1
     expected = model.expected_attempts
-    # Squares count for little: their error moves no mean, and must not keep the counts' up.
-    scale = _SQUARES / expected
-    columns = np.column_stack([counts, attempts**2 * scale])
-    goal = np.append(model.expected_counts, (2 - model.p_accept) / model.p_accept**2 * scale)
+    squares = attempts**2 / expected
+    goals = model.expected_counts, (2 - model.p_accept) / model.p_accept**2 / expected
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(traces))
     chosen, others = order[:n].copy(), order[n:].copy()
-    off = columns[chosen].mean(axis=0) - goal
-    best = float(off @ off)
-    for _ in range(_TRIALS if len(others) else 0):
-        if best < _GOOD**2:
-            break
-        i, j = int(rng.integers(n)), int(rng.integers(len(others)))
-        moved = off + (columns[others[j]] - columns[chosen[i]]) / n
-        value = float(moved @ moved)
-        if value < best:
-            best, off = value, moved
-            chosen[i], others[j] = others[j], chosen[i]
+    # The squares weigh less and less: first they come near, then the counts are made exact, which
+    # takes a few exchanges and hardly moves them.
+    for weight in _WEIGHTS if len(others) else ():
+        columns = np.column_stack([counts, weight * squares])
+        goal = np.append(goals[0], weight * goals[1])
+        off = columns[chosen].mean(axis=0) - goal
+        best = float(off @ off)
+        for _ in range(_TRIALS):
+            i, j = int(rng.integers(n)), int(rng.integers(len(others)))
+            moved = off + (columns[others[j]] - columns[chosen[i]]) / n
+            value = float(moved @ moved)
+            if value < best:
+                best, off = value, moved
+                chosen[i], others[j] = others[j], chosen[i]
     return sorted(int(i) for i in chosen)

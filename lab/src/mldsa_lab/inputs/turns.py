@@ -4,12 +4,19 @@ from __future__ import annotations
 
 
 def positions(
-    inputs: int, size: int, *, number: int = 0, thread: int = 0, threads: int = 1
+    inputs: int,
+    size: int,
+    *,
+    number: int = 0,
+    count: int = 1,
+    thread: int = 0,
+    threads: int = 1,
 ) -> list[int]:
-    """The positions, of ``inputs`` in all, that a thread performs in run ``number`` of ``size``
-    operations.
+    """The positions, of ``inputs`` in all, that a thread performs in run ``number`` of ``count``,
+    each of ``size`` operations.
 
-    Threads begin apart, so that they do equal work but not the same at the same time.
+    Runs begin at equal distances. Threads begin apart too, so that they do equal work but not the
+    same at the same time.
     """
-    first = number * size + thread * (inputs // threads)
+    first = number * inputs // count + thread * (inputs // threads)
     return [(first + place) % inputs for place in range(size)]

@@ -20,7 +20,7 @@ from mldsa_lab.report.compare import agreement, compare
 from mldsa_lab.report.findings import Findings, find
 from mldsa_lab.report.format import aligned, clean
 from mldsa_lab.report.run_paths import batch_paths, rate_paths, scaling_paths
-from mldsa_lab.report.runs import Batches, Threads, Versus, batches, threads, versus
+from mldsa_lab.report.runs import Batches, Beside, Threads, batches, threads, versus
 from mldsa_lab.report.view import Table, View, assign_colours, build, classical_rows
 from mldsa_lab.stats.summary import Summary
 
@@ -51,7 +51,7 @@ class InRuns:
 
     batches: list[tuple[Batches, Markup]]
     threads: list[tuple[Threads, Markup, Markup]]
-    versus: tuple[list[str], list[Versus]]
+    versus: Beside
 
 
 @dataclass(frozen=True, slots=True)

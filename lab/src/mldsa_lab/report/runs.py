@@ -157,7 +157,7 @@ def _series(
         v.id: v for worker in view.record.workers for v in worker.variants
     }
     found: dict[tuple[str, str], Series] = {}
-    for row in rows:
+    for row in sorted(rows, key=number):
         base = variants[row.variant].base
         label = view.labels.get(base, base)
         series = found.setdefault(
@@ -180,7 +180,16 @@ class Versus:
     ratios: tuple[Estimate | None, ...]
 
 
-def versus(view: View) -> tuple[list[str], list[Versus]]:
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The classical implementations, by name and by scheme, and what stands beside them."""
+
+    names: tuple[str, ...]
+    schemes: tuple[str, ...]
+    rows: tuple[Versus, ...]
+
+
+def versus(view: View) -> Beside:
     """The classical implementations, and the cheapest ML-DSA variants of each kind beside them."""
     compared = view.summary.classical
     schemes = list(dict.fromkeys((c.scheme, c.against) for c in compared))
@@ -216,7 +225,7 @@ def versus(view: View) -> tuple[list[str], list[Versus]]:
         else f"{scheme} {label}"
         for (scheme, _), label in zip(schemes, labels, strict=True)
     ]  # fmt: skip
-    return names, made
+    return Beside(tuple(names), tuple(scheme for scheme, _ in schemes), tuple(made))
 
 
 def sentences(view: View) -> list[str]:

@@ -30,7 +30,7 @@ TRACER = "mldsa-lanes"
 _RUNS_POOL = 4  # candidates for each input of a run
 _JOB_BYTES = 1 << 23  # inputs of one tracing request
 _KEY_BYTES = 1 << 13  # of one input's keys, about
-_FASTEST_LAST = ("portable", "neon", "avx2", "avx512")
+_FASTEST_LAST = ("portable", "neon", "neon-sha3", "avx2", "avx512", "avx512-vbmi")
 
 
 @dataclass(frozen=True, slots=True)

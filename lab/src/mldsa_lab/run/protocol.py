@@ -100,7 +100,14 @@ class Runs:
 
     def positions(self, number: int, inputs: int, thread: int = 0) -> list[int]:
         """The positions in a job of `inputs` inputs that a thread performs in run `number`."""
-        return positions(inputs, self.size, number=number, thread=thread, threads=self.threads)
+        return positions(
+            inputs,
+            self.size,
+            number=number,
+            count=self.count,
+            thread=thread,
+            threads=self.threads,
+        )
 
     def text(self) -> str:
         """The words that ask for it."""

@@ -7,7 +7,6 @@ id is that of the announced one with the shape behind it: `mldsa-lanes:avx2:comp
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -26,7 +25,7 @@ LOOP = GROUP
 """Operations of a loop of single calls: its cost for one does not depend on their number."""
 THREADS_BATCH = 1000
 """Size of each thread's batch where threads are measured."""
-_RUN_OPERATIONS = 10_000  # the runs of one pass together, where they are not one run alone
+_PASS, _PASS_MOST = 1000, 10_000  # operations of the runs of one pass together
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +43,15 @@ class Shape:
         return f":{self.form}-{self.size}{threads}"
 
     def runs(self, inputs: int) -> Runs:
-        """The runs of one pass over a group of inputs: as many as use all inputs equally often,
-        unless those are very many."""
-        equal = inputs // math.gcd(inputs, self.size)
-        count = min(equal, max(1, _RUN_OPERATIONS // self.size))
+        """The runs of one pass over a group of inputs: as many different ones as a pass of about a
+        thousand operations holds, and such that all inputs are used equally often if that takes
+        no more than ten thousand."""
+        counts = [n for n in range(1, inputs + 1) if inputs % n == 0]
+        equal = [n for n in counts if self.size % (inputs // n) == 0]
+        few = [n for n in equal if n * self.size <= _PASS]
+        many = [n for n in equal if n * self.size <= _PASS_MOST]
+        uneven = [n for n in counts if n * self.size <= _PASS_MOST]
+        count = (few[-1:] or many[:1] or uneven[-1:] or [1])[0]
         return Runs(self.form, self.size, count, self.threads)
 
     def of(self, variant: Variant) -> Variant:

@@ -219,8 +219,8 @@ class Worker:
         known = self._job(job)
         expected = known.inputs
         if runs is not None and expected:
-            positions = (n * runs.size % len(known.inputs) for n in range(runs.count))
-            expected = tuple(known.inputs[position] for position in positions)
+            firsts = (n * len(known.inputs) // runs.count for n in range(runs.count))
+            expected = tuple(known.inputs[position] for position in firsts)
         total = passes * len(expected)
         has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
         samples: list[Sample] = []

@@ -169,12 +169,17 @@ def estimate_signing(
 
 
 def estimate_runs(
-    cell: Cell, counts: Array, model: RejectionModel, confidence: float = 0.95
+    cell: Cell,
+    counts: Array,
+    model: RejectionModel,
+    confidence: float = 0.95,
+    overlap: float = 1.0,
 ) -> Estimate:
     """Deterministic signing in runs of several operations, whose mean traces are known.
 
     ``counts``: (inputs, 3) rejected attempts n_z, n_r, n_h of the runs that begin with
-    ``cell.inputs``, as means over their operations. With enough different runs the cost of an
+    ``cell.inputs``, as means over their operations. ``overlap``: in how many of these runs each
+    input takes part. With enough different runs the cost of an
     operation is regressed on them, as that of single ones is; else the mean over the runs stands,
     with a remark where their traces are not the expected ones on average. A run shows no single
     operation, so there are no percentiles.
@@ -184,14 +189,27 @@ def estimate_runs(
         fitted = estimate_signing(cell, counts, model, confidence)
         # Slopes from means that lie so near each other are no costs of attempts: not to be shown.
         notes = tuple(_rounds_notes(cell))
-        return replace(fitted, quantiles={}, line=None, levels=None, notes=notes)
-    plain = estimate_plain(cell, confidence)
+        fitted = replace(fitted, quantiles={}, line=None, levels=None, notes=notes)
+        return _overlapping(fitted, overlap, confidence)
+    plain = _overlapping(estimate_plain(cell, confidence), overlap, confidence)
     attempts = 1 + float(counts.sum(axis=1).mean())
     off = attempts / model.expected_attempts - 1
     notes = plain.notes
     if abs(off) > _RUNS_OFF:
         notes += (f"its inputs take {100 * off:+.1f} % attempts compared with all signatures",)
     return replace(plain, quantiles={}, notes=notes)
+
+
+def _overlapping(estimate: Estimate, overlap: float, confidence: float) -> Estimate:
+    """With the error of the inputs as of so many times fewer runs: what several runs owe to an
+    input that they share says nothing new."""
+    if estimate.level is None or estimate.shape is None or overlap <= 1:
+        return estimate
+    shape = replace(estimate.shape, leverage=estimate.shape.leverage * overlap)
+    level, error = median_over_rounds(estimate.level), shape.error(shape.residual)
+    mean = combine(estimate.mean.value, level, error, shape.df, confidence)
+    relative, df = _relative_error(mean, level, error, shape.df)
+    return replace(estimate, mean=mean, shape=shape, relative_error=relative, df=df)
 
 
 def _misfit(line: Line, levels: Levels) -> float:

@@ -60,7 +60,9 @@ class Estimator:
         model = RejectionModel.of(set_name)
         if variant.runs:
             rows = [self._mean_counts(variant, set_name, i) for i in cell.inputs]
-            return estimate_runs(cell, np.array(rows), model, self.confidence)
+            group = self.groups[set_name, cell.inputs[0]]
+            overlap = variant.batch_size * len(cell.inputs) / len(group)
+            return estimate_runs(cell, np.array(rows), model, self.confidence, overlap)
         return estimate_signing(cell, self._counts(set_name, cell.inputs), model, self.confidence)
 
     def _random(self, variant: Variant, cell: Cell) -> Estimate:

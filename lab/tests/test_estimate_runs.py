@@ -1,0 +1,143 @@
+"""Estimates of runs: the expected cost of one operation, of signers and batches of known law."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+import pytest
+
+from mldsa_lab.inputs.balance import balanced
+from mldsa_lab.inputs.trace import Trace, count_matrix
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.run.shapes import GROUP, Shape
+from mldsa_lab.stats.estimate import Shape as InputShape
+from mldsa_lab.stats.estimate import estimate_plain, estimate_runs, ratio
+from mldsa_lab.stats.simulate import QUIET, Machine, Signer, draw_traces
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+SIZES = (1, 8, 32, 100, 1000)
+LINEAR = Signer(setup=90_000, z=17_000, r=22_000, h=27_500)
+
+
+def group(model: RejectionModel, seed: int) -> list[Trace]:
+    pool = draw_traces(model, 4 * GROUP, np.random.default_rng(seed))
+    return [pool[i] for i in balanced(pool, model, GROUP)]
+
+
+def mean_counts(traces: list[Trace], size: int) -> np.ndarray:
+    """Of each run of a pass, as the record's inputs give them."""
+    counts = count_matrix(traces)
+    runs = Shape("batch", size).runs(GROUP)
+    return np.array([counts[runs.positions(n, GROUP)].mean(axis=0) for n in range(runs.count)])
+
+
+def lanes_cost(attempts: np.ndarray, lanes: int) -> float:
+    """A batch on lanes that are refilled as signatures finish: each step, in which every lane does
+    an attempt, costs the same whether lanes are idle or not; and a set-up for each."""
+    free = [0] * lanes
+    for n in attempts:
+        heapq.heappush(free, heapq.heappop(free) + int(n))
+    return 20_000.0 * len(attempts) + 60_000.0 * max(free)
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> None:
+    model = RejectionModel.of(name)
+    traces = group(model, 3)
+    own = LINEAR.cost_of(traces)
+    runs = Shape("batch", size).runs(GROUP)
+    cost = np.array([own[runs.positions(n, GROUP)].mean() for n in range(runs.count)])
+    cell = QUIET.measure(cost, 4, np.random.default_rng())
+    found = estimate_runs(cell, mean_counts(traces, size), model)
+    assert found.mean.value == pytest.approx(LINEAR.mean(model), rel=2e-3)
+    assert found.quantiles == {} and found.line is None and found.notes == ()
+    assert found.mean.low is not None and found.mean.high is not None
+
+
+@pytest.mark.parametrize(("size", "bias"), [(1, 0.01), (8, 0.04), (100, 0.02), (1000, 0.01)])
+def test_batches_that_wait_for_their_longest_signature_are_estimated(
+    size: int, bias: float
+) -> None:
+    """Against batches of fresh signatures by the thousand: the cost is not linear in the trace, and
+    eight lanes wait for the longest of eight."""
+    model, lanes = RejectionModel.of("ML-DSA-65"), 8
+    rng = np.random.default_rng(7)
+    attempts = rng.geometric(model.p_accept, size=(max(50, 100_000 // size), size))
+    truth = np.mean([lanes_cost(batch, lanes) for batch in attempts]) / size
+    runs = Shape("batch", size).runs(GROUP)
+    machine = Machine(drift=0.01, jitter=0.005, fast=0, spikes=0, habit=0)
+    errors, inside = [], 0
+    for seed in range(10):
+        traces = group(model, seed)
+        own = count_matrix(traces).sum(axis=1) + 1
+        every = [runs.positions(n, GROUP) for n in range(runs.count)]
+        cost = np.array([lanes_cost(own[places], lanes) / size for places in every])
+        cell = machine.measure(cost, 8, rng)
+        overlap = size * runs.count / GROUP
+        found = estimate_runs(cell, mean_counts(traces, size), model, overlap=overlap).mean
+        assert found.low is not None and found.high is not None
+        errors.append(found.value / truth - 1)
+        inside += found.low <= truth <= found.high
+    assert abs(np.mean(errors)) < bias
+    assert inside >= 8
+
+
+def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
+    """Twice the overlap, the error of the inputs times the square root of two."""
+    model = RejectionModel.of("ML-DSA-65")
+    traces = group(model, 3)
+    rng = np.random.default_rng(1)
+    cost = LINEAR.cost_of(traces) * np.exp(0.1 * rng.standard_normal(GROUP))
+    cell, counts = QUIET.measure(cost, 8, rng), mean_counts(traces, 1)
+    once, twice = (estimate_runs(cell, counts, model, overlap=o) for o in (1.0, 2.0))
+    assert once.mean.value == twice.mean.value and once.shape and twice.shape
+    assert twice.shape.error(twice.shape.residual) == pytest.approx(
+        2**0.5 * once.shape.error(once.shape.residual)
+    )
+    assert once.mean.high is not None and twice.mean.high is not None
+    assert twice.mean.high > once.mean.high
+
+
+def test_intervals_hold_the_truth() -> None:
+    """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
+    model, machine = RejectionModel.of("ML-DSA-65"), Machine(drift=0.03, fast=0)
+    traces, truth = group(model, 3), LINEAR.mean(model)
+    own = LINEAR.cost_of(traces)
+    for size in (32, 1000):
+        runs = Shape("batch", size).runs(GROUP)
+        cost = np.array([own[runs.positions(n, GROUP)].mean() for n in range(runs.count)])
+        inside = 0
+        for seed in range(60):
+            cell = machine.measure(cost, 8, np.random.default_rng(seed))
+            mean = estimate_runs(cell, mean_counts(traces, size), model).mean
+            assert mean.low is not None and mean.high is not None
+            inside += mean.low <= truth <= mean.high
+        assert inside >= 52
+
+
+def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
+    model = RejectionModel.of("ML-DSA-65")
+    counts = np.array([model.expected_counts * 1.02])
+    cell = QUIET.measure(np.array([5e4]), 4, np.random.default_rng())
+    (note,) = estimate_runs(cell, counts, model).notes
+    assert note == "its inputs take +1.6 % attempts compared with all signatures"
+    assert estimate_runs(cell, np.array([model.expected_counts]), model).notes == ()
+
+
+def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
+    """The run stands for all inputs; the single calls' scatter over theirs remains."""
+    rng = np.random.default_rng(4)
+    machine = Machine(drift=0.02, fast=0, habit=0.03)
+    levels = machine.levels(12, rng)
+    large = estimate_plain(machine.measure(np.array([5e4]), 12, rng, levels=levels))
+    single = estimate_plain(machine.measure(np.full(12, 1e5), 12, rng, levels=levels))
+    found = ratio(large, single)
+    assert found.low is not None and found.high is not None
+    assert found.low < 0.5 < found.high
+    assert isinstance(single.shape, InputShape)
+    own = single.shape.error(single.shape.residual)
+    assert np.log(found.high / found.low) / 2 > 1.5 * own
+    back = ratio(single, large)
+    assert back.value == pytest.approx(1 / found.value)

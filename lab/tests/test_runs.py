@@ -1,0 +1,253 @@
+"""Runs of several operations: which are measured, over which inputs, with what expected digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.balance import balanced
+from mldsa_lab.inputs.trace import count_matrix
+from mldsa_lab.inputs.turns import positions
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
+from mldsa_lab.run.material import Signed
+from mldsa_lab.run.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
+from mldsa_lab.run.protocol import Runs
+from mldsa_lab.run.protocol import Variant as Announced
+from mldsa_lab.run.rounds import Cell, Schedule, classical_run_cell, run_cell
+from mldsa_lab.run.shapes import GROUP, Shape, role_of, shaped, shapes
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.stats.simulate import draw_traces
+
+
+def announced(**more: object) -> Announced:
+    fields: dict[str, object] = {
+        "id": "x:y:compact", "implementation": "x", "version": "1", "backend": "y",
+        "key": "compact", "family": "ml-dsa", "sets": ("ML-DSA-44",),
+        "operations": ("keygen", "sign", "verify", "trace"), "rnd": "given", "context": True,
+        "mode": "batch", "batch_size": 100_000, "threads": 64,
+    }  # fmt: skip
+    return Announced(**{**fields, **more})  # type: ignore[arg-type]
+
+
+def measured(key: str = "compact", **more: object) -> Variant:
+    fields: dict[str, object] = {
+        "id": f"x:y:{key}", "implementation": "x", "version": "1", "backend": "y", "key": key,
+        "family": "ml-dsa", "sets": ("ML-DSA-44",),
+        "operations": ("keygen", "sign", "verify", "trace"), "rnd": "given", "context": True,
+        "note": "a note",
+    }  # fmt: skip
+    return Variant(**{**fields, **more})  # type: ignore[arg-type]
+
+
+# --- which runs are measured --------------------------------------------------------------------
+
+
+def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
+    found = shapes(announced(), (1, 8, 1000), ())
+    assert [(s.form, s.size, s.threads) for s in found] == [
+        ("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1),
+    ]  # fmt: skip
+
+
+def test_without_a_batch_interface_there_is_one_loop() -> None:
+    found = shapes(announced(mode="single"), (1, 8, 1000), ())
+    assert found == [Shape("loop", 100)]
+
+
+def test_threads_take_loops_and_batches_each_number_once() -> None:
+    found = shapes(announced(), (1000,), (1, 2))
+    assert [s.suffix for s in found] == [
+        ":batch-1000", ":loop-100", ":loop-100:threads-2", ":batch-1000:threads-2",
+    ]  # fmt: skip
+    single = shapes(announced(mode="single"), (), (1, 4))
+    assert [s.suffix for s in single] == [":loop-100", ":loop-100:threads-4"]
+
+
+def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
+    plain = announced(mode="single", batch_size=1, threads=1)
+    assert shapes(plain, (1, 8), (1, 2)) == []
+    few = announced(mode="batch", batch_size=500)
+    assert shapes(few, (1000,), ()) == []
+
+
+def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
+    v = measured()
+    with pytest.raises(LabError, match=r"nothing to measure in batches: no chosen.*chosen are x"):
+        shaped([v], {v.id: announced(mode="single")}, (1, 8), ())
+    with pytest.raises(LabError, match="batch interface that takes 100000 operations"):
+        shaped([v], {v.id: announced(batch_size=10_000)}, (100_000,), ())
+    with pytest.raises(LabError, match="nothing to measure on 2 threads"):
+        shaped([v], {v.id: announced(threads=1)}, (), (1, 2))
+    assert list(shaped([v], {v.id: announced()}, (8,), (1,))) == [v.id]
+
+
+def test_a_variant_in_runs_has_an_id_and_a_note_of_its_own() -> None:
+    made = Shape("batch", 1000, 2).of(measured("expanded"))
+    assert made.id == "x:y:expanded:batch-1000:threads-2" and made.base == "x:y:expanded"
+    assert (made.mode, made.batch_size, made.threads, made.per_call) == ("batch", 1000, 2, 2000)
+    assert made.runs and "trace" not in made.operations
+    assert made.note == (
+        "a note; calls of 1000 operations, the inputs of one key, on each of 2 threads"
+    )
+    loop = Shape("loop", 100).of(measured())
+    assert (loop.mode, loop.batch_size, loop.runs) == ("single", 100, True)
+    assert "the inputs of many keys" in loop.note
+    assert not measured().runs
+    assert role_of(loop, "ML-DSA-44") == MANY_KEYS
+    assert role_of(made, "ML-DSA-44") == ONE_KEY
+    assert role_of(loop, "Ed25519") == "random"
+
+
+@pytest.mark.parametrize(
+    ("size", "count", "equal"),
+    [
+        (1, 100, True), (8, 100, True), (32, 25, True), (100, 10, True), (1000, 1, True),
+        (10_000, 1, True), (150, 4, True), (64, 25, True), (333, 25, False), (1024, 5, False),
+        (9973, 1, False), (99_999, 1, False),
+    ],
+)  # fmt: skip
+def test_a_pass_has_many_runs_that_use_all_inputs_equally_often(
+    size: int, count: int, equal: bool
+) -> None:
+    runs = Shape("batch", size).runs(GROUP)
+    assert runs.count == count
+    used = Counter(p for n in range(count) for p in runs.positions(n, GROUP))
+    assert (len(set(used.values())) == 1 and len(used) == GROUP) == equal
+    # Each run is known by its first input.
+    assert len({runs.positions(n, GROUP)[0] for n in range(count)}) == count
+    assert Shape("loop", 100).runs(24).count in (6, 8)
+
+
+# --- the words of the command line --------------------------------------------------------------
+
+
+def test_batch_sizes_are_sorted_and_each_once() -> None:
+    assert parse_batch_sizes(["32,1", "8", " 32"]) == (1, 8, 32)
+    assert parse_batch_sizes(["100000"]) == (100_000,)
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "x", "", "1.5", "1e3", "100001", "٣", "9" * 30])
+def test_what_is_no_batch_size_is_named(word: str) -> None:
+    with pytest.raises(LabError) as error:
+        parse_batch_sizes(["8", word])
+    assert str(error.value) == f"batch size {word!r}: must be a whole number from 1 to 100000"
+
+
+def test_thread_counts_have_one_thread_to_compare_with() -> None:
+    assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
+    for word in ("0", "two", ""):
+        with pytest.raises(LabError, match=r"number of threads '.*': must be a whole"):
+            parse_thread_counts([word], cores=4)
+    with pytest.raises(LabError, match="8 threads: this machine has 4 cores to run on"):
+        parse_thread_counts(["2", "8"], cores=4)
+    with pytest.raises(LabError, match="2 threads: this machine has 1 core to run on"):
+        parse_thread_counts(["2"], cores=1)
+
+
+def test_all_thread_counts_are_each_of_few_cores_and_powers_of_many() -> None:
+    assert all_thread_counts(1) == (1,)
+    assert all_thread_counts(3) == (1, 2, 3)
+    assert all_thread_counts(12) == (1, 2, 4, 8, 12)
+    assert all_thread_counts(16) == (1, 2, 4, 8, 16)
+
+
+# --- inputs -------------------------------------------------------------------------------------
+
+
+def test_positions_go_round_and_threads_begin_apart() -> None:
+    assert positions(5, 3) == [0, 1, 2]
+    assert positions(5, 3, number=4, count=5) == [4, 0, 1]
+    assert [positions(10, 1, number=n, count=3) for n in range(3)] == [[0], [3], [6]]
+    assert positions(2, 5) == [0, 1, 0, 1, 0]
+    assert positions(10, 2, threads=2, thread=1) == [5, 6]
+    assert positions(10, 2, number=1, count=2, threads=3, thread=2) == [1, 2]
+
+
+@pytest.mark.parametrize("name", PARAMETER_SETS)
+def test_a_balanced_choice_has_the_expected_mean_trace(name: str) -> None:
+    model = RejectionModel.of(name)
+    pool = draw_traces(model, 4 * GROUP, np.random.default_rng(5))
+    chosen = balanced(pool, model, GROUP)
+    assert chosen == sorted(set(chosen)) and len(chosen) == GROUP
+    counts = count_matrix([pool[i] for i in chosen])
+    # Whole attempts of a hundred signatures: none can be nearer than half of one.
+    assert np.abs(counts.mean(axis=0) - model.expected_counts).max() < 0.012
+    random = count_matrix(pool[:GROUP]).mean(axis=0)
+    assert np.abs(random - model.expected_counts).max() > 0.05
+    # It keeps the law's spread: long signatures decide when a batch ends.
+    attempts = counts.sum(axis=1) + 1
+    assert (attempts**2).mean() == pytest.approx((2 - model.p_accept) / model.p_accept**2, rel=0.03)
+    assert balanced(pool, model, GROUP) == chosen
+    assert balanced(pool, model, len(pool)) == list(range(len(pool)))
+
+
+def test_a_choice_of_more_than_there_are_is_refused() -> None:
+    model = RejectionModel.of("ML-DSA-44")
+    pool = draw_traces(model, 3, np.random.default_rng(5))
+    for n in (0, 4):
+        with pytest.raises(LabError, match=f"choice of {n} inputs"):
+            balanced(pool, model, n)
+
+
+# --- cells --------------------------------------------------------------------------------------
+
+SIGNED = [
+    Signed(50 + i, MANY_KEYS, bytes([i]) * 32, b"m", b"", b"pk%d" % i, b"sk", b"sig%d" % i, ("ok",))
+    for i in range(4)
+]
+
+
+def test_a_cell_of_runs_expects_the_digest_of_all_outputs_in_order() -> None:
+    runs = Runs("batch", 3, 4, 1)
+    for operation, outputs in {
+        "sign": [b"sig%d" % i for i in range(4)],
+        "keygen": [b"pk%d" % i for i in range(4)],
+        "verify": [b"\1"] * 4,
+    }.items():
+        cell = run_cell(measured(), "ML-DSA-44", operation, SIGNED, runs)
+        assert [i.id for i in cell.inputs] == [50, 51, 52, 53]
+        assert cell.expected == {
+            50 + first: hashlib.sha256(
+                b"".join(outputs[(first + j) % 4] for j in range(3))
+            ).digest()
+            for first in range(4)
+        }
+
+
+def test_threads_outputs_follow_each_other() -> None:
+    cell = run_cell(measured(), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 1, 2))
+    assert cell.expected == {50: hashlib.sha256(b"sig0sig1sig2sig3").digest()}
+
+
+def test_hedged_signers_have_no_expected_digest() -> None:
+    cell = run_cell(measured(rnd="none"), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 2))
+    assert cell.expected == {} and cell.random
+    assert cell.inputs[0].rnd is None
+
+
+def test_classical_runs_expect_verdicts_alone() -> None:
+    rows = [InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None) for i in range(3)]
+    v = measured(family="classical", sets=("Ed25519",))
+    runs = Runs("loop", 4, 1)
+    assert classical_run_cell(v, "Ed25519", "sign", rows, runs).expected == {}
+    verify = classical_run_cell(v, "Ed25519", "verify", rows, runs)
+    assert verify.expected == {0: hashlib.sha256(b"\1" * 4).digest()}
+
+
+def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:
+    def cell(size: int | None) -> Cell:
+        runs = None if size is None else Runs("batch", size, 1)
+        return Cell(measured(), "ML-DSA-44", "sign", [], {}, False, runs)
+
+    cells = [cell(None), cell(100), cell(1000), cell(10_000)]
+    s = Schedule(cells)
+    seen = [{id(c) for c in s.order(n)} for n in range(9)]
+    for n, of_round in enumerate(seen):
+        assert all(id(c) in of_round for c in cells[:3])
+        assert (id(cells[3]) in of_round) == (n in (0, 4, 8))
+    assert [c.warmup > 0 for c in cells] == [True, True, False, False]
