@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-workers test-go test-lab lint setup vectors mutants ct clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup vectors mutants ct clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -24,14 +24,16 @@ test: test-rust test-workers test-go test-lab ## everything that shows the proje
 test-rust: vectors ## the library and the oracle, on every backend of this CPU
 	cargo test --locked -p mldsa-lanes -p mldsa-oracle --features mldsa-lanes/rayon
 
+test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
+
 # The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without.
 ARM := aarch64-unknown-linux-gnu
 ARM_TESTS := --lib --test acvp --test wycheproof --test rejection_paths --test past_bugs_sign --test past_bugs_verify
 QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
 
-test-backends: vectors ## the NEON backends, emulated (Debian: gcc-aarch64-linux-gnu, qemu-user)
+test-arm: vectors
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
-	  echo "test-backends: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
+	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) max" \
@@ -41,6 +43,11 @@ test-backends: vectors ## the NEON backends, emulated (Debian: gcc-aarch64-linux
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) cortex-a57" \
 	MLDSA_EXPECT_BACKENDS=portable,neon \
 	cargo test --locked --target $(ARM) -p mldsa-lanes --lib --test acvp
+
+# The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
+test-x86: vectors
+	@if grep -qw avx512_vbmi2 /proc/cpuinfo; then echo "test-x86: nothing to emulate, this CPU has AVX-512"; \
+	else sh scripts/test_avx512.sh; fi
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup ## the Rust worker, the broken workers and the protocol's conformance

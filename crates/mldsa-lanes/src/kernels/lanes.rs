@@ -26,6 +26,9 @@ pub(crate) trait Lanes: Copy {
     type Wide: Copy;
     /// Lanes: a power of two, 16 at most.
     const COUNT: usize;
+    /// Whether `from_triples` takes fewer bytes (whole triples; lanes without any hold 2^23 − 1, which
+    /// is no coefficient) and `store_kept` fewer entries (and keeps as many as fit).
+    const RAGGED: bool = false;
 
     fn splat(token: Self::Token, value: i32) -> Self;
     /// The first `COUNT` entries of `from`.

@@ -98,6 +98,15 @@ pub(super) fn accept_uniform<V: Lanes>(
         filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
         bytes = &bytes[3 * V::COUNT..];
     }
+    if V::RAGGED {
+        while filled < N && !bytes.is_empty() {
+            let (some, rest) = bytes.split_at(bytes.len().min(3 * V::COUNT));
+            let values = V::from_triples(token, some);
+            filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
+            bytes = rest;
+        }
+        return filled;
+    }
     for three in bytes.chunks_exact(3) {
         if filled == N {
             break;
@@ -164,7 +173,7 @@ pub(super) fn accept_bounded<P: ParameterSet, V: Lanes>(
     bytes: &[u8],
 ) -> usize {
     let mut at = 0;
-    while filled + V::COUNT <= N && at + V::COUNT <= 2 * bytes.len() {
+    while (filled + V::COUNT <= N || V::RAGGED && filled < N) && at + V::COUNT <= 2 * bytes.len() {
         let halves = V::from_halves(token, bytes, at);
         let (values, accepted) = from_half_byte::<P, V>(token, halves);
         let accepted = public(Site::RefusedHalfBytes, accepted);

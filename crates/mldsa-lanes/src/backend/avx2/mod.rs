@@ -14,7 +14,7 @@ cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt", "bmi1", "bmi2");
 
 /// Proof that this CPU has AVX2, POPCNT, BMI1 and BMI2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx2(());
+pub(crate) struct Avx2(pub(super) ());
 
 impl Avx2 {
     pub(crate) fn detect() -> Option<Self> {
@@ -44,7 +44,7 @@ mod packing;
 
 /// Eight coefficients. Made only from an [`Avx2`] token or from other values of this type.
 #[derive(Clone, Copy)]
-pub(crate) struct I32x8(__m256i);
+pub(crate) struct I32x8(pub(super) __m256i);
 
 /// For each mask, the indices of its set bits from the lowest on, one a byte.
 static KEPT_FIRST: [u64; 256] = {

@@ -4,12 +4,27 @@ use core::arch::x86_64::*;
 
 use super::avx512;
 use super::unpack::Unpack;
+use crate::backend::avx2::I32x8;
 use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::params::Q;
 
 /// Sixteen coefficients and the token that proves AVX-512.
 #[derive(Clone, Copy)]
 pub(crate) struct I32x16<T>(__m512i, T);
+
+/// The same value, of which the compiler knows nothing. It stands between a multiplication whose
+/// low halves alone are used and the next: LLVM 22 would merge the sign extension of those halves
+/// with a constant factor into a full 64-bit product, `vpmullq` or two more shifts, where
+/// `vpmuldq` extends the sign by itself.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn opaque(mut x: __m512i) -> __m512i {
+    // SAFETY: there is no instruction.
+    unsafe {
+        core::arch::asm!("/* {0} */", inout(zmm_reg) x, options(pure, nomem, nostack, preserves_flags));
+    }
+    x
+}
 
 impl<T: Unpack> I32x16<T> {
     /// The odd lanes in the even places, where `_mm512_mul_epi32` reads. A shift, not a shuffle:
@@ -33,6 +48,7 @@ impl<T: Unpack> Lanes for I32x16<T> {
     type Token = T;
     type Wide = (__m512i, __m512i, T);
     const COUNT: usize = 16;
+    const RAGGED: bool = true;
 
     #[inline(always)]
     fn splat(token: T, value: i32) -> Self {
@@ -81,7 +97,7 @@ impl<T: Unpack> Lanes for I32x16<T> {
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
         avx512!(I32x16(
-            _mm512_movm_epi32(_mm512_cmpgt_epi32_mask(self.0, other.0)),
+            _mm512_maskz_set1_epi32(_mm512_cmpgt_epi32_mask(self.0, other.0), -1),
             self.1
         ))
     }
@@ -109,8 +125,8 @@ impl<T: Unpack> Lanes for I32x16<T> {
             let odd = self.odd();
             let even_product = _mm512_mul_epi32(self.0, constant.0);
             let odd_product = _mm512_mul_epi32(odd, constant.odd());
-            let even_multiple = _mm512_mul_epi32(self.0, constant_q_inverse.0);
-            let odd_multiple = _mm512_mul_epi32(odd, constant_q_inverse.odd());
+            let even_multiple = opaque(_mm512_mul_epi32(self.0, constant_q_inverse.0));
+            let odd_multiple = opaque(_mm512_mul_epi32(odd, constant_q_inverse.odd()));
             Self::join_high(
                 _mm512_sub_epi64(even_product, _mm512_mul_epi32(even_multiple, q)),
                 _mm512_sub_epi64(odd_product, _mm512_mul_epi32(odd_multiple, q)),
@@ -144,11 +160,11 @@ impl<T: Unpack> Lanes for I32x16<T> {
         avx512!({
             let q = _mm512_set1_epi32(Q);
             let q_inverse = _mm512_set1_epi32(Q_INVERSE);
-            let even_multiple = _mm512_mul_epi32(_mm512_mul_epi32(even, q_inverse), q);
-            let odd_multiple = _mm512_mul_epi32(_mm512_mul_epi32(odd, q_inverse), q);
+            let even_multiple = opaque(_mm512_mul_epi32(even, q_inverse));
+            let odd_multiple = opaque(_mm512_mul_epi32(odd, q_inverse));
             Self::join_high(
-                _mm512_sub_epi64(even, even_multiple),
-                _mm512_sub_epi64(odd, odd_multiple),
+                _mm512_sub_epi64(even, _mm512_mul_epi32(even_multiple, q)),
+                _mm512_sub_epi64(odd, _mm512_mul_epi32(odd_multiple, q)),
                 token,
             )
         })
@@ -182,16 +198,41 @@ impl<T: Unpack> Lanes for I32x16<T> {
             token
         ))
     }
-    /// Compressed in a register and stored whole: compressing into memory is slow on some cores.
+    #[inline(always)]
+    fn from_any_bits<const BITS: u32>(token: T, from: &[u8], at: usize) -> Self {
+        Self::from_bits::<BITS>(token, from, at)
+    }
+    /// In 256-bit registers: strings are too short a part of any operation to have a text of their
+    /// own here.
+    #[inline(always)]
+    fn write_bits<const BITS: usize>(token: T, get: impl Fn(usize) -> Self, to: &mut [u8]) {
+        let half = |at: usize| {
+            let all = get(at & !15).0;
+            avx512!(if at & 8 == 0 {
+                I32x8(_mm512_castsi512_si256(all))
+            } else {
+                I32x8(_mm512_extracti64x4_epi64::<1>(all))
+            })
+        };
+        I32x8::write_bits::<BITS>(token.avx2(), half, to);
+    }
+    /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
-        let to = &mut to[..16];
-        // SAFETY: `self` proves AVX-512; `to` is 64 writable bytes.
+        // SAFETY: `self` proves AVX-512; the whole store needs 64 writable bytes, and the other
+        // has a mask of as many entries as there are.
         unsafe {
-            let mask = _mm512_movepi32_mask(keep.0);
+            let mask = _mm512_test_epi32_mask(keep.0, keep.0);
             let packed = _mm512_maskz_compress_epi32(mask, self.0);
-            _mm512_storeu_si512(to.as_mut_ptr().cast(), packed);
-            mask.count_ones() as usize
+            let kept = mask.count_ones() as usize;
+            if to.len() >= 16 {
+                _mm512_storeu_si512(to.as_mut_ptr().cast(), packed);
+                kept
+            } else {
+                let room = ((1u32 << to.len()) - 1) as u16;
+                _mm512_mask_storeu_epi32(to.as_mut_ptr(), room, packed);
+                kept.min(to.len())
+            }
         }
     }
 

@@ -16,8 +16,9 @@ use crate::params::ParameterSet;
 use lanes::I32x16;
 use unpack::Unpack;
 
-// The four parts of AVX-512 that every CPU with any of the last three has, and what every such CPU
-// had before; asking for all makes the entry points sound by themselves.
+// What every CPU with AVX-512 BW has; asking for all makes the entry points sound by themselves. DQ
+// is left out on purpose: with it LLVM turns the Montgomery product's multiplication by a constant,
+// whose low half alone is used, into `vpmullq`, which costs three multiplications.
 cpufeatures::new!(
     cpu_has_avx512,
     "avx2",
@@ -26,13 +27,11 @@ cpufeatures::new!(
     "bmi1",
     "bmi2",
     "avx512f",
-    "avx512bw",
-    "avx512dq",
-    "avx512vl"
+    "avx512bw"
 );
 cpufeatures::new!(cpu_has_vbmi, "avx512vbmi", "avx512vbmi2");
 
-/// Proof that this CPU has AVX-512 F, BW, DQ and VL.
+/// Proof that this CPU has AVX-512 F and BW.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512(());
 
@@ -63,9 +62,9 @@ impl Avx512Vbmi {
 }
 
 engine_from_kernels!(Avx512, lanes I32x16<Avx512>, bytes U8x64<Avx512>, states 8,
-    target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,popcnt,bmi1,bmi2"));
+    target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2"));
 engine_from_kernels!(Avx512Vbmi, lanes I32x16<Avx512Vbmi>, bytes U8x64<Avx512Vbmi>, states 8,
-    target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2"));
+    target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2"));
 
 /// Calls intrinsics; each use stands in a method of a type whose values prove AVX-512, or has the
 /// token at hand.

@@ -4,22 +4,25 @@
 use core::arch::x86_64::*;
 
 use super::{Avx512, Avx512Vbmi};
+use crate::backend::avx2::Avx2;
 
 /// A token of AVX-512 with its way of unpacking. The caller drops the bits above each value.
 pub(super) trait Unpack: Copy {
-    /// Three bytes a lane, of 48.
+    /// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
     fn triples(self, from: &[u8]) -> __m512i;
     /// Four bits a lane, the lowest first.
     fn halves(self, from: u64) -> __m512i;
-    /// `BITS` bits a lane (18 or 20), of 2·`BITS` bytes.
+    /// `BITS` bits a lane, 25 at most, of 2·`BITS` bytes.
     fn bits<const BITS: u32>(self, from: &[u8]) -> __m512i;
+    /// The proof of AVX2, without which no CPU has AVX-512.
+    fn avx2(self) -> Avx2;
 }
 
 impl Unpack for Avx512 {
     #[inline(always)]
     fn triples(self, from: &[u8]) -> __m512i {
         // SAFETY: the token proves AVX-512.
-        unsafe { by_parts::<24>(load::<24>(from)) }
+        unsafe { by_parts::<24>(load_triples(from)) }
     }
     #[inline(always)]
     fn halves(self, from: u64) -> __m512i {
@@ -27,7 +30,7 @@ impl Unpack for Avx512 {
         unsafe {
             let low = _mm512_set1_epi32(from as i32);
             let both = _mm512_mask_set1_epi32(low, 0xff00, (from >> 32) as i32);
-            _mm512_srlv_epi32(both, vector(&Tables::<4>::SHIFTS))
+            _mm512_srlv_epi32(both, vector(&SHIFTS_OF_HALVES))
         }
     }
     #[inline(always)]
@@ -38,13 +41,17 @@ impl Unpack for Avx512 {
             _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
         }
     }
+    #[inline(always)]
+    fn avx2(self) -> Avx2 {
+        Avx2(())
+    }
 }
 
 impl Unpack for Avx512Vbmi {
     #[inline(always)]
     fn triples(self, from: &[u8]) -> __m512i {
         // SAFETY: the token proves AVX-512 with VBMI.
-        unsafe { at_once::<24>(load::<24>(from)) }
+        unsafe { at_once::<24>(load_triples(from)) }
     }
     #[inline(always)]
     fn halves(self, from: u64) -> __m512i {
@@ -59,6 +66,10 @@ impl Unpack for Avx512Vbmi {
             _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
         }
     }
+    #[inline(always)]
+    fn avx2(self) -> Avx2 {
+        Avx2(())
+    }
 }
 
 /// The 2·`BITS` bytes of sixteen values and zeros, without reading further.
@@ -67,11 +78,26 @@ impl Unpack for Avx512Vbmi {
 /// The CPU has AVX-512.
 #[inline(always)]
 unsafe fn load<const BITS: u32>(from: &[u8]) -> __m512i {
-    // An even number of bits: whole double words.
-    let words = const { BITS as usize / 2 };
-    let from = &from[..4 * words];
+    let from = &from[..const { 2 * BITS as usize }];
     // SAFETY: the caller has AVX-512; the mask keeps the load within `from`.
-    unsafe { _mm512_maskz_loadu_epi32((1 << words) - 1, from.as_ptr().cast()) }
+    unsafe { _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, from.as_ptr().cast()) }
+}
+
+/// The 48 bytes of sixteen triples and anything after; or fewer bytes, then ones.
+///
+/// # Safety
+/// The CPU has AVX-512.
+#[inline(always)]
+unsafe fn load_triples(from: &[u8]) -> __m512i {
+    // SAFETY: the caller has AVX-512; the mask keeps the second load within `from`.
+    unsafe {
+        if from.len() >= 48 {
+            load::<24>(from)
+        } else {
+            let mask = (1u64 << from.len()) - 1;
+            _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), mask, from.as_ptr().cast())
+        }
+    }
 }
 
 /// Lane i gets the four bytes in which its value begins: first the double words of each 128-bit
@@ -123,6 +149,17 @@ static HALVES: Table<[i8; 64]> = {
     Table(places)
 };
 
+/// Half-byte `lane` of eight in a double word.
+static SHIFTS_OF_HALVES: Table<[i32; 16]> = {
+    let mut shifts = [0; 16];
+    let mut lane = 0;
+    while lane < 16 {
+        shifts[lane] = lane as i32 * 4 % 32;
+        lane += 1;
+    }
+    Table(shifts)
+};
+
 /// Where the bits of sixteen values of `BITS` bits each lie.
 struct Tables<const BITS: u32>;
 
@@ -166,14 +203,13 @@ impl<const BITS: u32> Tables<BITS> {
         Table(places)
     };
 
-    /// For lane i, the bits of its first byte that belong to the value before; for halves, those
-    /// of its double word.
+    /// For lane i, the bits of its first byte that belong to the value before: at most 7, so that
+    /// 25 bits are left of its four bytes.
     const SHIFTS: Table<[i32; 16]> = {
-        let period = if BITS == 4 { 32 } else { 8 };
         let mut shifts = [0; 16];
         let mut lane = 0;
         while lane < 16 {
-            shifts[lane] = (lane as u32 * BITS % period) as i32;
+            shifts[lane] = (lane as u32 * BITS % 8) as i32;
             lane += 1;
         }
         Table(shifts)
