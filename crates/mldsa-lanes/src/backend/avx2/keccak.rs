@@ -3,18 +3,30 @@
 use core::arch::x86_64::*;
 
 use super::Avx2;
-use crate::kernels::keccak::{Permutation, States, Words, permute};
+use crate::kernels::keccak::{Permutation, States, Words, permute, permute_beside};
 use crate::kernels::sampling::Permute;
 
 /// One word of each of four Keccak states. Made only inside functions that have AVX2.
 #[derive(Clone, Copy)]
 struct U64x4(__m256i);
 
+/// Makes the stack frame of the function it stands in begin a page, so that what the registers do
+/// not hold lies in one page: measured on Zen 3, a frame across the end of a page costs up to a
+/// third (docs/performance-log.md), and where a frame lies is chance.
+macro_rules! frame_in_one_page {
+    () => {
+        #[repr(align(4096))]
+        struct Page(#[allow(dead_code)] u64);
+        core::hint::black_box(&mut Page(0));
+    };
+}
+
 impl Permute<4> for Avx2 {
     #[inline]
     fn permute(self, states: &mut States<4>) {
         #[target_feature(enable = "avx2")]
         fn entry(states: &mut [[u64; 4]; 25]) {
+            frame_in_one_page!();
             let mut words = load_states(states);
             permute(&mut words);
             store_states(&words, states);
@@ -31,6 +43,19 @@ impl Permute<4> for Avx2 {
         }
         // SAFETY: whoever gets this pointer got it from a token, which proves BMI1 and BMI2.
         |state| unsafe { entry(state) }
+    }
+
+    #[inline]
+    fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn entry(states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
+            frame_in_one_page!();
+            let mut words = load_states(states);
+            permute_beside(&mut words, one);
+            store_states(&words, states);
+        }
+        // SAFETY: `self` proves AVX2, BMI1 and BMI2.
+        unsafe { entry(&mut states.0, one) }
     }
 
     /// Four words of four lanes at a time; words at a lane's stride cost a store each.

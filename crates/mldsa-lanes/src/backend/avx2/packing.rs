@@ -69,7 +69,12 @@ pub(super) fn unpack<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> I32x8 
 /// [`crate::kernels::lanes::Lanes::write_bits`].
 #[inline(always)]
 pub(super) fn pack<const BITS: usize>(_: Avx2, get: impl Fn(usize) -> I32x8, to: &mut [u8]) {
-    if BITS <= 6 {
+    if BITS == 4 {
+        for i in 0..N / 64 {
+            let eight = core::array::from_fn(|j| get(64 * i + 8 * j));
+            pack_nibbles(eight, &mut to[32 * i..]);
+        }
+    } else if BITS <= 6 {
         for i in 0..N / 32 {
             let four = core::array::from_fn(|j| get(32 * i + 8 * j));
             pack_narrow::<BITS>(four, &mut to[4 * BITS * i..]);
@@ -173,6 +178,35 @@ fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
         const { assert!(BITS.is_multiple_of(2) || BITS <= 16) };
         let bits = low | high << (4 * BITS);
         to[..BITS].copy_from_slice(&bits.to_le_bytes()[..BITS]);
+    }
+}
+
+/// 64 values of 4 bits, as w1 of ML-DSA-65 and -87 has: 32 bytes to the front of `to`.
+#[inline(always)]
+fn pack_nibbles([a, b, c, d, e, f, g, h]: [I32x8; 8], to: &mut [u8]) {
+    let to = &mut to[..32];
+    // SAFETY: the values prove AVX2; `to` is 32 writable bytes, in any alignment.
+    unsafe {
+        // The packs work on halves: [a0-3 b0-3 c0-3 d0-3 | a4-7 b4-7 c4-7 d4-7].
+        let low = (_mm256_packus_epi32(a.0, b.0), _mm256_packus_epi32(c.0, d.0));
+        let high = (_mm256_packus_epi32(e.0, f.0), _mm256_packus_epi32(g.0, h.0));
+        let low = _mm256_packus_epi16(low.0, low.1);
+        let high = _mm256_packus_epi16(high.0, high.1);
+        // Neighbours joined: even + odd·16, below 256, in 16 bits each.
+        let weights = _mm256_set1_epi16(1 | 16 << 8);
+        let (low, high) = (
+            _mm256_maddubs_epi16(low, weights),
+            _mm256_maddubs_epi16(high, weights),
+        );
+        let bytes = _mm256_packus_epi16(low, high);
+        // [low's first half, low's second | high's first, high's second], whose pairs of bytes
+        // alternate.
+        let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(bytes);
+        let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+            0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,
+        ));
+        let bytes = _mm256_shuffle_epi8(bytes, order);
+        _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes);
     }
 }
 
