@@ -50,8 +50,9 @@ test-x86: vectors
 	else sh scripts/test_avx512.sh; fi
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
-test-workers: setup ## the Rust worker, the broken workers and the protocol's conformance
+test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
 	@$(PYTHON) -m mldsa_lab.run.build --test rust
+	@sh scripts/bench_kernels.sh test
 
 test-go: ## the Go worker, where Go is installed
 	@if command -v go >/dev/null 2>&1; then \
