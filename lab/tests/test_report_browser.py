@@ -50,7 +50,7 @@ def view(folder: Path) -> View:
     """A page of two sets, with every kind of row, at `folder`/page.html."""
     shape = Shape(
         sets=("ML-DSA-44", "ML-DSA-87", "Ed25519"), refused=("fips204:portable:compact",),
-        crashed="circl:go:compact",
+        crashed="circl:go:compact", batch_sizes=(1, 8, 1000), thread_counts=(1, 2, 16),
     )  # fmt: skip
     record = build(folder / "run.jsonl", shape)
     summary = summarise(record)
@@ -99,9 +99,9 @@ def test_the_console_check_sees_errors(browser: str, tmp_path: Path) -> None:
 def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, folder: Path) -> None:
     dom, console = run(browser, folder / "page.html", "--dump-dom")
     assert console == ""
-    assert dom.count('<table class="results sortable') == 6
+    assert dom.count('<table class="results sortable') == 6 + 6 + 9  # batches, threads
     # Rankings and ratios; parts, two laws and nine clouds in each set.
-    assert dom.count("<svg ") == 12 + 2 * (3 + 9)
+    assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
     for table in view.tables:
         for line in table.lines:

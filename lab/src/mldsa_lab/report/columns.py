@@ -35,7 +35,7 @@ def total(columns: list[Column]) -> int:
 def draw(title: Text, columns: list[Column], width: int, bold: int | None = None) -> RichTable:
     made = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
-        show_edge=False, collapse_padding=True,
+        show_edge=False, collapse_padding=True, min_width=min(width, cell_len(title.plain)),
     )  # fmt: skip
     # The box puts one space between columns; a second one where there is room sets off columns
     # from each other, but not a number from its interval.
