@@ -7,6 +7,7 @@ use super::Engine;
 use super::portable::Portable;
 use crate::kernels::keccak::{StateGroup, permute_one};
 use crate::kernels::poly::{Poly, Zero};
+use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
@@ -350,6 +351,42 @@ fn shadows_agree<E: Engine>(e: E) {
     }
 }
 
+/// Seeds of their own against one seed a call, on the portable backend.
+fn sampling_each_agrees<P: ParameterSet, E: Engine>(e: E) {
+    fn targets<'a, const SEED: usize>(
+        seeds: &'a [[u8; SEED]],
+        out: &'a mut [Poly],
+    ) -> Vec<Target<'a, SEED>> {
+        let nonces = (0..).map(|i| i * 301 + 7);
+        seeds
+            .iter()
+            .zip(nonces)
+            .zip(out)
+            .map(|((seed, nonce), out)| Target { seed, nonce, out })
+            .collect()
+    }
+    for count in [1, 2, 7, 8, 9, 19] {
+        let rhos: Vec<[u8; 32]> = (0..count).map(|i| [i as u8; 32]).collect();
+        let seeds: Vec<[u8; 64]> = (0..count).map(|i| [200 - i as u8; 64]).collect();
+        let zero = std::vec![Poly([0; N]); count];
+        let (mut uniform, mut bounded, mut mask) = (zero.clone(), zero.clone(), zero);
+        e.uniform_each(&mut targets(&rhos, &mut uniform));
+        e.bounded_each::<P>(&mut targets(&seeds, &mut bounded));
+        let mut bytes = [[0; 680]; 8];
+        e.mask_each::<P>(&mut targets(&seeds, &mut mask), &mut bytes[..E::STATES]);
+        for i in 0..count {
+            let nonce = [i as u16 * 301 + 7];
+            let mut one = [Poly([0; N])];
+            Portable.uniform(&rhos[i], &nonce, &mut one, None);
+            assert_eq!(uniform[i], one[0], "uniform {i} of {count}");
+            Portable.bounded::<P>(&seeds[i], &nonce, &mut one.iter_mut());
+            assert_eq!(bounded[i], one[0], "bounded {i} of {count}");
+            Portable.mask::<P>(&seeds[i], &nonce, &mut bytes[..1], &mut one);
+            assert_eq!(mask[i], one[0], "mask {i} of {count}");
+        }
+    }
+}
+
 fn all<E: Engine>(e: E) {
     packing_agrees(e);
     permutations_agree(e);
@@ -365,6 +402,8 @@ fn all<E: Engine>(e: E) {
     sampling_agrees::<MlDsa44, E>(e);
     sampling_agrees::<MlDsa65, E>(e);
     sampling_agrees::<MlDsa87, E>(e);
+    sampling_each_agrees::<MlDsa44, E>(e);
+    sampling_each_agrees::<MlDsa65, E>(e);
 }
 
 #[test]
