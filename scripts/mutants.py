@@ -36,6 +36,8 @@ TESTS = (
     "acvp",
     "oracle_agreement",
     "trace_statistics",
+    "batch",
+    "batch_schedule",
 )
 
 

@@ -61,7 +61,7 @@ fn set<P: ParameterSet>(backend: Backend) -> bool {
 /// The operations in which a branch or an index depends on the value that `site` declassifies.
 fn needing(site: Site) -> &'static [Operation] {
     match site {
-        Site::Rho | Site::RefusedHalfBytes => &[Operation::Keygen],
+        Site::Rho | Site::RefusedHalfBytes => &[Operation::Keygen, Operation::BatchKeygen],
         Site::PublicKey => &[Operation::Import],
         Site::KeyImport => &[Operation::Import, Operation::ImportRefused],
         Site::Challenge
@@ -72,11 +72,13 @@ fn needing(site: Site) -> &'static [Operation] {
             Operation::Sign,
             Operation::SignExpanded,
             Operation::SignTraced,
+            Operation::BatchSign,
         ],
         Site::Hint => &[
             Operation::Sign,
             Operation::SignExpanded,
             Operation::SignTraced,
+            Operation::BatchSign,
         ],
     }
 }

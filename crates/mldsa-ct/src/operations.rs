@@ -1,6 +1,9 @@
 //! The operations, each from inputs whose secrets are marked.
 
-use mldsa_lanes::{Backend, Error, ExpandedSigningKey, ParameterSet, Signature, SigningKey, ct};
+use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::{
+    Backend, Error, ExpandedSigningKey, Input, ParameterSet, Signature, SigningKey, ct,
+};
 
 use crate::cases::Case;
 
@@ -13,10 +16,12 @@ pub enum Operation {
     SignExpanded,
     SignBounded,
     SignTraced,
+    BatchKeygen,
+    BatchSign,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 7] = [
+    pub const ALL: [Operation; 9] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -24,6 +29,8 @@ impl Operation {
         Operation::SignExpanded,
         Operation::SignBounded,
         Operation::SignTraced,
+        Operation::BatchKeygen,
+        Operation::BatchSign,
     ];
 
     pub fn name(self) -> &'static str {
@@ -35,6 +42,8 @@ impl Operation {
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
             Operation::SignTraced => "sign, traced",
+            Operation::BatchKeygen => "key generation, batch",
+            Operation::BatchSign => "sign, batch",
         }
     }
 
@@ -78,6 +87,17 @@ impl Operation {
                 signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
                 assert!(attempts == case.ends.len());
             }
+            Operation::BatchKeygen => {
+                // More than lanes, so that a second group is begun.
+                let mut seeds: [[u8; 32]; 6] = core::array::from_fn(|i| [i as u8; 32]);
+                seeds[4] = case.xi;
+                ct::secret(seeds.as_flattened_mut());
+                let keys = batch::keygen::<P>(backend, &seeds);
+                let mut sk = keys[4].expanded_bytes().as_ref().to_vec();
+                ct::publish(&mut sk);
+                assert!(sk == case.sk, "{}: a wrong key in a batch", P::NAME);
+            }
+            Operation::BatchSign => signed_in_a_batch::<P>(backend, case),
         }
     }
 }
@@ -108,6 +128,36 @@ fn secret_rnd() -> [u8; 32] {
     let mut rnd = [0; 32];
     ct::secret(&mut rnd);
     rnd
+}
+
+/// The case three times, with both forms of the key, among jobs that end earlier or later.
+fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
+    let compact = import::<P>(backend, &case.sk).expect("a valid key");
+    let expanded = compact.expand();
+    let jobs: Vec<_> = (0..7u8)
+        .map(|i| SignJob {
+            key: if i < 3 {
+                (&compact).into()
+            } else {
+                (&expanded).into()
+            },
+            input: match i {
+                0 | 4 | 6 => case.input(),
+                _ => Input::Pure {
+                    message: &[0; 7][usize::from(i)..],
+                    context: b"",
+                },
+            },
+            rnd: secret_rnd(),
+        })
+        .collect();
+    for (i, result) in batch::sign(&jobs).into_iter().enumerate() {
+        if matches!(i, 0 | 4 | 6) {
+            signed(case, result);
+        } else {
+            result.expect("within 821 attempts");
+        }
+    }
 }
 
 fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
