@@ -15,7 +15,8 @@ fn child() {
         Backend::disable(Feature::by_name(name).unwrap());
     }
     let available: Vec<_> = Backend::available().map(Backend::name).collect();
-    println!("before={}", before.name());
+    // With one thread the test's name stands before what it prints.
+    println!("\nbefore={}", before.name());
     println!("detected={}", Backend::detect().name());
     println!("available={}", available.join(","));
     #[cfg(feature = "std")]
