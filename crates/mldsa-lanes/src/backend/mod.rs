@@ -18,6 +18,8 @@ mod portable;
 mod select;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod wide;
 
 #[cfg(feature = "std")]
 pub use environment::EnvironmentError;

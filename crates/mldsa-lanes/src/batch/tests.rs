@@ -3,6 +3,7 @@
 use std::vec::Vec;
 
 use super::*;
+use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87};
 
 /// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a context
@@ -52,37 +53,113 @@ fn attempts<P: ParameterSet>(job: &SignJob<'_, P>) -> u32 {
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
 /// last allowed, and none after it: no mask is used twice, none is sampled in vain.
-fn units_are_exact<P: ParameterSet>(backend: Backend, count: usize, allowed: u32) {
-    with_jobs::<P>(backend, count, |jobs| {
-        let order: Vec<usize> = (0..count).collect();
-        let mut results = unsigned(count);
-        let mut made = std::vec![0; count];
-        with_engine!(backend, e => sign::run(e, jobs, &order, allowed, &mut results, |job, attempt| {
-            assert_eq!(attempt, made[job], "job {job} of {count}");
-            made[job] += 1;
-        }));
-        for (i, (job, result)) in jobs.iter().zip(&results).enumerate() {
-            assert_eq!(*result, bounded(job, allowed), "job {i} of {count}");
-            assert_eq!(made[i], attempts(job).min(allowed), "job {i} of {count}");
+fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
+    let order: Vec<usize> = (0..jobs.len()).collect();
+    let mut results = unsigned(jobs.len());
+    let mut made = std::vec![0; jobs.len()];
+    sign::run(e, jobs, &order, allowed, &mut results, |job, attempt| {
+        assert_eq!(attempt, made[job], "job {job} of {}", jobs.len());
+        made[job] += 1;
+    });
+    for (i, (job, result)) in jobs.iter().zip(&results).enumerate() {
+        assert_eq!(*result, bounded(job, allowed), "job {i} of {}", jobs.len());
+        assert_eq!(
+            made[i],
+            attempts(job).min(allowed),
+            "job {i} of {}",
+            jobs.len()
+        );
+    }
+}
+
+/// On `e`, whatever the backend of the keys.
+fn schedules_on<P: ParameterSet, E: Engine>(e: E) {
+    with_jobs::<P>(Backend::detect(), 70, |jobs| {
+        for count in [1, 2, 3, 4, 7, 8, 9, 20, 70] {
+            units_are_exact(e, &jobs[..count], MAX_ATTEMPTS);
+        }
+        for allowed in 1..6 {
+            units_are_exact(e, &jobs[..24], allowed);
         }
     });
 }
 
+/// This machine's engines, and portable ones with groups of every size.
+macro_rules! on_every_engine {
+    ($function:ident::<$set:ty>) => {
+        for backend in Backend::available() {
+            with_engine!(backend, e => $function::<$set, _>(e));
+        }
+        $function::<$set, _>(Wide2);
+        $function::<$set, _>(Wide4);
+        $function::<$set, _>(Wide8);
+    };
+}
+
 #[test]
 fn every_attempt_is_made_once_and_in_order() {
-    fn check<P: ParameterSet>() {
-        for backend in Backend::available() {
-            for count in [1, 2, 3, 4, 7, 8, 9, 33, 70] {
-                units_are_exact::<P>(backend, count, MAX_ATTEMPTS);
-            }
-            for allowed in 1..6 {
-                units_are_exact::<P>(backend, 24, allowed);
-            }
+    on_every_engine!(schedules_on::<MlDsa44>);
+    on_every_engine!(schedules_on::<MlDsa65>);
+    on_every_engine!(schedules_on::<MlDsa87>);
+}
+
+/// Keys, and verdicts on good and altered signatures of them, on `e`.
+fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
+    let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
+    for count in 0..seeds.len() {
+        let mut keys = unfilled::<P>(Backend::detect(), count);
+        keygen::run(e, &seeds[..count], &mut keys);
+        for (seed, key) in seeds.iter().zip(&keys) {
+            let alone = SigningKey::<P>::from_seed(seed);
+            assert!(key.expanded_bytes() == alone.expanded_bytes());
+            assert!(key.verifying_key() == alone.verifying_key());
+        }
+        // Keys in runs of 1, 2, 3 …, so that some go on from group to group.
+        let public: Vec<_> = keys.iter().map(SigningKey::verifying_key).collect();
+        let expanded: Vec<_> = public.iter().map(VerifyingKey::expand).collect();
+        let runs: Vec<_> = (0..count)
+            .flat_map(|i| (0..i % 7 + 1).map(move |_| i))
+            .collect();
+        let signatures: Vec<_> = (0..runs.len())
+            .map(|i| {
+                let signature = keys[runs[i]]
+                    .sign_deterministic(&[i as u8], b"")
+                    .expect("a signature");
+                let mut bytes = signature.as_ref().to_vec();
+                bytes[i * 997 % P::SIGNATURE_BYTES] ^= u8::from(i % 3 == 1);
+                Signature::from_bytes(&bytes).expect("of the right length")
+            })
+            .collect();
+        let messages: Vec<_> = (0..runs.len()).map(|i| [i as u8]).collect();
+        let jobs: Vec<_> = (0..runs.len())
+            .map(|i| VerifyJob {
+                key: match i % 5 {
+                    0 => (&expanded[runs[i]]).into(),
+                    _ => (&public[runs[i]]).into(),
+                },
+                input: Input::Pure {
+                    message: &messages[i],
+                    context: b"",
+                },
+                signature: &signatures[i],
+            })
+            .collect();
+        let order: Vec<_> = (0..jobs.len()).collect();
+        let mut verdicts = unverified(jobs.len());
+        verify::run(e, &jobs, &order, &mut verdicts);
+        for (i, job) in jobs.iter().enumerate() {
+            let alone = public[runs[i]].verify_input(&job.input, job.signature);
+            assert_eq!(verdicts[i], alone, "{} {i} of {}", P::NAME, jobs.len());
+            assert_eq!(verdicts[i].is_ok(), i % 3 != 1);
         }
     }
-    check::<MlDsa44>();
-    check::<MlDsa65>();
-    check::<MlDsa87>();
+}
+
+#[test]
+fn keys_and_verdicts_in_groups_of_every_size() {
+    on_every_engine!(keys_and_verdicts_on::<MlDsa44>);
+    on_every_engine!(keys_and_verdicts_on::<MlDsa65>);
+    on_every_engine!(keys_and_verdicts_on::<MlDsa87>);
 }
 
 /// The positions that are left out are not touched.

@@ -1,7 +1,7 @@
 //! Jobs for the batch functions, and what the single ones say of them.
 
-use super::{Stream, backends};
-use mldsa_lanes::batch::{SignJob, SignWith, VerifyJob, VerifyWith};
+use super::{Signer, Stream, TestRng, Traced, Verifier, backends};
+use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
 use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, PreHash,
     Signature, SigningKey, VerifyingKey,
@@ -139,4 +139,61 @@ pub fn keys<P: ParameterSet>(stream: &mut Stream) -> Vec<Key<P>> {
     pairs
         .map(|(backend, seed)| Key::new(backend, &seed))
         .collect()
+}
+
+/// Both forms of a key. Signs in a batch of both, which must agree; what a batch cannot do is done by
+/// the expanded key.
+pub struct Signing<P: ParameterSet>(pub ExpandedSigningKey<P>, pub SigningKey<P>);
+
+impl<P: ParameterSet> Signer for Signing<P> {
+    fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
+        let job = |key| SignJob {
+            key,
+            input: *input,
+            rnd: *rnd,
+        };
+        let results = batch::sign(&[job((&self.0).into()), job((&self.1).into())]);
+        assert_eq!(results[0], results[1], "{}", P::NAME);
+        results[0].map(|signature| signature.as_ref().to_vec())
+    }
+    fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
+        let traced = self.0.traced(input, rnd);
+        assert_eq!(
+            self.sign(input, rnd).as_ref().ok(),
+            traced.as_ref().ok().map(|t| &t.signature)
+        );
+        traced
+    }
+    fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error> {
+        self.0.bounded(input, rnd, max)
+    }
+    fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
+        Signer::sign(self, &Input::Pure { message, context }, &[0; 32])
+    }
+    fn hedged(&self, message: &[u8], context: &[u8], rng: &mut TestRng) -> Result<Vec<u8>, Error> {
+        self.0.hedged(message, context, rng)
+    }
+}
+
+/// Both forms of a public key, which verify side by side and must agree.
+pub struct Verifying<P: ParameterSet>(pub ExpandedVerifyingKey<P>, pub VerifyingKey<P>);
+
+impl<P: ParameterSet> Verifier for Verifying<P> {
+    fn verify(&self, input: &Input<'_>, signature: &[u8]) -> Result<(), Error> {
+        let signature = &Signature::from_bytes(signature)?;
+        let job = |key| VerifyJob {
+            key,
+            input: *input,
+            signature,
+        };
+        let results = batch::verify(&[job((&self.0).into()), job((&self.1).into())]);
+        assert_eq!(results[0], results[1], "{}", P::NAME);
+        results[0]
+    }
+    fn verify_pure(&self, message: &[u8], context: &[u8], sig: &[u8]) -> Result<(), Error> {
+        Verifier::verify(self, &Input::Pure { message, context }, sig)
+    }
+    fn tr(&self) -> [u8; 64] {
+        self.0.tr()
+    }
 }

@@ -49,22 +49,30 @@ pub fn backends() -> Vec<Backend> {
     tested
 }
 
-/// One parameter set on one backend with one form of key.
+/// How the library is called.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    Compact,
+    Expanded,
+    /// In a batch, side by side with a compact and with an expanded key.
+    Batch,
+}
+
+/// One parameter set on one backend called in one form.
 #[derive(Clone, Copy)]
 pub struct Subject {
     pub p: &'static Params,
     pub backend: Backend,
-    pub expanded: bool,
+    pub form: Form,
 }
 
 /// All subjects of one parameter set.
 pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
-    let forms = |backend| {
-        [false, true].map(|expanded| Subject {
-            p,
-            backend,
-            expanded,
-        })
+    let forms = |backend: Backend| {
+        // With one Keccak state a batch has one job at a time.
+        let batch = (backend.name() != "portable").then_some(Form::Batch);
+        let forms = [Form::Compact, Form::Expanded].into_iter().chain(batch);
+        forms.map(move |form| Subject { p, backend, form })
     };
     backends().into_iter().flat_map(forms).collect()
 }
@@ -73,7 +81,7 @@ pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
 pub fn expanded_subjects_of(p: &'static Params) -> Vec<Subject> {
     subjects_of(p)
         .into_iter()
-        .filter(|subject| subject.expanded)
+        .filter(|subject| subject.form == Form::Expanded)
         .collect()
 }
 
@@ -204,50 +212,43 @@ macro_rules! dispatch {
     };
 }
 
-fn key_of<P: ParameterSet>(key: SigningKey<P>, expanded: bool) -> Key {
+fn key_of<P: ParameterSet>(key: SigningKey<P>, form: Form) -> Key {
     Key {
         public: raw(key.verifying_key().as_bytes()),
         secret: raw(key.expanded_bytes()),
-        signer: if expanded {
-            Box::new(key.expand())
-        } else {
-            Box::new(key)
+        signer: match form {
+            Form::Compact => Box::new(key),
+            Form::Expanded => Box::new(key.expand()),
+            Form::Batch => Box::new(batch::Signing(key.expand(), key)),
         },
     }
 }
 
 fn key_from_seed<P: ParameterSet>(subject: &Subject, xi: &[u8; 32]) -> Key {
-    key_of::<P>(
-        SigningKey::from_seed_on(subject.backend, xi),
-        subject.expanded,
-    )
+    key_of::<P>(SigningKey::from_seed_on(subject.backend, xi), subject.form)
 }
 
 fn key_from_bytes<P: ParameterSet>(subject: &Subject, sk: &[u8]) -> Result<Key, Error> {
     Ok(key_of::<P>(
         SigningKey::from_expanded_bytes_on(subject.backend, sk)?,
-        subject.expanded,
+        subject.form,
     ))
 }
 
 fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn Verifier>, Error> {
     let key = VerifyingKey::<P>::from_bytes(pk)?.with_backend(subject.backend);
-    Ok(if subject.expanded {
-        Box::new(key.expand())
-    } else {
-        Box::new(key)
+    Ok(match subject.form {
+        Form::Compact => Box::new(key),
+        Form::Expanded => Box::new(key.expand()),
+        Form::Batch => Box::new(batch::Verifying(key.expand(), key)),
     })
 }
 
 impl Subject {
     /// What a failing assertion says of the subject.
     pub fn label(&self) -> String {
-        let form = if self.expanded { "expanded" } else { "compact" };
-        format!(
-            "{} on {} with {form} keys",
-            self.p.name,
-            self.backend.name()
-        )
+        let (set, backend) = (self.p.name, self.backend.name());
+        format!("{set} on {backend}, {:?}", self.form)
     }
 
     /// The key of a seed, derived on this subject's backend.
