@@ -15,7 +15,7 @@
 //! # Ok::<(), mldsa_lanes::Error>(())
 //! ```
 //!
-//! `no_std`, without allocation. Signing an ML-DSA-87 message takes about 120 KiB of stack.
+//! `no_std`; only the module `batch` (feature `alloc`) allocates. Signing an ML-DSA-87 message takes about 120 KiB of stack.
 
 #![no_std]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
