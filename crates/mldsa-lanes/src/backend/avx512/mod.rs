@@ -94,12 +94,7 @@ macro_rules! permute_eight {
 
             #[inline]
             fn permutation(self) -> Permutation {
-                #[target_feature(enable = "bmi1,bmi2")]
-                fn entry(state: &mut [u64; 25]) {
-                    permute(state);
-                }
-                // SAFETY: whoever gets this pointer got it from a token, which proves BMI1 and BMI2.
-                |state| unsafe { entry(state) }
+                self.avx2().permutation()
             }
 
             #[inline]
