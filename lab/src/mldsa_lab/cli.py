@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import signal
 import sys
@@ -14,7 +13,10 @@ import typer
 from rich.console import Console
 
 from mldsa_lab import __version__
+from mldsa_lab.commands.shared import console as make_console
+from mldsa_lab.commands.shared import show_path, words
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import check_target
 from mldsa_lab.run.bench import run_bench
 from mldsa_lab.run.build import BuildError, Place, build, find_root
 from mldsa_lab.run.conformance import conform_entry
@@ -39,7 +41,6 @@ from mldsa_lab.sets import parse_set_names
 
 EXIT_ERROR = 2
 EXIT_INTERRUPTED = 130
-_PIPE_WIDTH = 120
 _DEFAULT_SETS = ("ml-dsa", "classical")
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
@@ -152,14 +153,14 @@ def bench(
     ] = None,
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
-    console = _console()
+    console = make_console()
     if json_path is not None:
-        _check_target(json_path)
+        check_target(json_path)
     options = Options(
         sets=parse_set_names(sets or _DEFAULT_SETS),
         operations=parse_operations(operations or ("keygen", "sign", "verify")),
-        implementations=_words(implementations),
-        workers=_words(workers),
+        implementations=words(implementations),
+        workers=words(workers),
         profile=QUICK if quick else DEFAULT,
         rounds=rounds,
         sizes=Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes),
@@ -181,9 +182,9 @@ def bench(
         table = json_path or folder / "table.json"
         _show([outcome.record], console, (reference, clock, confidence), page, table)
         if page is not None:
-            _path(console, "page", page)
-        _path(console, "table", table)
-    _path(console, "record", outcome.record)
+            show_path(console, "page", page)
+        show_path(console, "table", table)
+    show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -201,13 +202,13 @@ def report(
     confidence: ConfidenceOption = 0.95,
 ) -> None:
     """Show records again: table, page and rows, from the records alone."""
-    console = _console()
+    console = make_console()
     target = None if no_page else page or records[0].parent / "report.html"
     _show(records, console, (reference, clock, confidence), target, json_path)
     if target is not None:
-        _path(console, "page", target)
+        show_path(console, "page", target)
     if json_path is not None:
-        _path(console, "table", json_path)
+        show_path(console, "table", json_path)
 
 
 @app.command()
@@ -233,7 +234,7 @@ def doctor(
     ] = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    if not run_doctor(_console(), registry):
+    if not run_doctor(make_console(), registry):
         raise typer.Exit(1)
 
 
@@ -246,7 +247,7 @@ def conform(
     registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
 ) -> None:
     """Build a worker and check that it keeps to the worker protocol."""
-    console = _console()
+    console = make_console()
     place = Place.of(find_root())
     entries = read_registry(registry or place.root / "workers" / "registry.toml")
     found = [e for e in entries if e.name == worker]
@@ -259,7 +260,7 @@ def conform(
         phase.summary = f"worker [cyan]{worker}[/] ({found[0].language})"
     with screen.phase("conform") as phase:
         result = conform_entry(
-            found[0], place.root, place.target, only=_words(only) or None, progress=phase.show
+            found[0], place.root, place.target, only=words(only) or None, progress=phase.show
         )
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
@@ -280,19 +281,6 @@ def _thread_counts(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
     return all_thread_counts(cores) if wanted else ()
 
 
-def _console() -> Console:
-    """The screen; where the output is no terminal, wide enough for the whole table."""
-    console = Console()
-    if not console.is_terminal and "COLUMNS" not in os.environ:
-        console.width = _PIPE_WIDTH
-    return console
-
-
-def _words(values: list[str] | None) -> tuple[str, ...]:
-    """Names given by repeated options or with commas."""
-    return tuple(part.strip() for value in values or () for part in value.split(",") if part)
-
-
 def _show(
     records: list[Path],
     console: Console,
@@ -304,19 +292,6 @@ def _show(
     from mldsa_lab.present import View, present
 
     present(records, View(*view), console, page=page, json_path=json_path)
-
-
-def _check_target(path: Path) -> None:
-    """LabError before anything is measured if the file could not be written afterwards."""
-    folder = path.parent
-    if path.is_dir():
-        raise LabError(f"output {path}: is a folder")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise LabError(f"output {path}: {folder} is no folder that can be written to")
-
-
-def _path(console: Console, title: str, path: Path) -> None:
-    console.print(f"[bold]{title:<10}[/] {path}", highlight=False, soft_wrap=True)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import write_text, write_whole
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.report.page import write_page
 from mldsa_lab.report.table import print_table
@@ -66,46 +64,8 @@ def present(
     if json_path is not None:
         rows = [row.as_dict() for _, summary in loaded for row in summary.rows]
         text = json.dumps(rows, indent=1, allow_nan=False) + "\n"
-        write_whole(json_path, lambda target: target.write_text(text, encoding="utf-8"))
+        write_text(json_path, text)
     if page is not None:
         with console.status("drawing the page"):
             write_whole(page, lambda target: write_page(loaded, target))
     return loaded
-
-
-def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Have `write` make a file beside `path` and put it in its place only when it is whole.
-
-    LabError if the file cannot be written; an earlier file at `path` is kept then. A link stays,
-    and its target is replaced; what is no plain file, like /dev/stdout, is written to directly.
-    """
-    try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            write(path)
-            return
-        if path.is_symlink():
-            path = path.resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-    except OSError as error:
-        raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
-    temporary = Path(name)
-    try:
-        write(temporary)
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    """The process's mask for new files, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
