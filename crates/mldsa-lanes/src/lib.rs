@@ -52,6 +52,8 @@ pub use error::Error;
 pub use keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 pub use params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 pub use scheme::message::{Input, MuHasher, PreHash};
+#[cfg(feature = "alloc")]
+pub use trace::Checks;
 pub use trace::{Attempt, Check};
 
 macro_rules! set_module {

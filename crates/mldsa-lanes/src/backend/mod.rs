@@ -86,6 +86,17 @@ pub(crate) trait Engine: Copy {
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
     /// [`crate::kernels::small::product`].
     fn small_product<P: ParameterSet>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
+    /// [`crate::kernels::near::sum_exceeds`], adding.
+    fn sum_exceeds<P: ParameterSet>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32)
+    -> bool;
+    /// [`crate::kernels::near::sum_exceeds`], subtracting.
+    fn difference_exceeds<P: ParameterSet>(
+        self,
+        a: &Poly,
+        c: &Offsets,
+        s: &SmallPoly,
+        bound: i32,
+    ) -> bool;
     /// [`crate::kernels::packing::pack`].
     fn pack(self, bits: usize, p: &Poly, map: Map, out: &mut [u8]);
     /// [`crate::kernels::packing::unpack`].
@@ -104,6 +115,8 @@ pub(crate) trait Engine: Copy {
     fn exceeds(self, a: &Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::make_hint`].
     fn make_hint<P: ParameterSet>(self, low: &mut Poly, w1: &Poly);
+    /// [`crate::kernels::rounding::make_hint_any`].
+    fn make_hint_any<P: ParameterSet>(self, low: &mut Poly, ct0: &Poly, w1: &Poly);
     /// [`crate::kernels::rounding::use_hint`].
     fn use_hint<P: ParameterSet>(self, w: &mut Poly, hint: &Poly);
 }
@@ -165,6 +178,10 @@ macro_rules! engine_from_kernels {
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
             method! { [$feature] fn small_product [<P: ParameterSet>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
+            method! { [$feature] fn sum_exceeds [<P: ParameterSet>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+                = crate::kernels::near::sum_exceeds::<$lanes, P, false>(e.lane_token(), a, c, s, bound) }
+            method! { [$feature] fn difference_exceeds [<P: ParameterSet>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+                = crate::kernels::near::sum_exceeds::<$lanes, P, true>(e.lane_token(), a, c, s, bound) }
             method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> ()
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
             method! { [$feature] fn unpack [] [] (e: $engine, bits: usize, from: &[u8], map: crate::kernels::packing::Map, p: &mut Poly) -> ()
@@ -183,6 +200,8 @@ macro_rules! engine_from_kernels {
                 = rounding::exceeds::<$lanes>(e.lane_token(), a, bound) }
             method! { [$feature] fn make_hint [<P: ParameterSet>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> ()
                 = rounding::make_hint::<$lanes, P>(e.lane_token(), low, w1) }
+            method! { [$feature] fn make_hint_any [<P: ParameterSet>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> ()
+                = rounding::make_hint_any::<$lanes, P>(e.lane_token(), low, ct0, w1) }
             method! { [$feature] fn use_hint [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> ()
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
         }

@@ -159,6 +159,13 @@ fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
             e.make_hint::<P>(&mut low, &high);
             low
         });
+        let low = values.poly(-P::GAMMA2 - P::BETA, P::GAMMA2 + P::BETA);
+        let ct0 = values.poly(-(P::TAU as i32) << 12, (P::TAU as i32) << 12);
+        agree!(e, "make_hint_any", |e| {
+            let mut low = low;
+            e.make_hint_any::<P>(&mut low, &ct0, &high);
+            low
+        });
         // Bounds just at, below and above the largest value there is.
         let a = values.poly(-P::GAMMA1 + 1, P::GAMMA1);
         let b = values.poly(-P::BETA, P::BETA);
@@ -220,6 +227,27 @@ fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
         assert!(out.0.iter().all(|x| x.abs() <= P::BETA));
         let got: Vec<i64> = out.0.iter().map(|x| i64::from(x.rem_euclid(Q))).collect();
         assert_eq!(got, negacyclic(&c, &s));
+        sums_near_a_bound::<P, E>(e, &offsets, &small, &out);
+    }
+}
+
+/// One sum just below or at the bound, in each place, others where the product cannot decide.
+fn sums_near_a_bound<P: ParameterSet, E: Engine>(e: E, c: &Offsets, s: &SmallPoly, product: &Poly) {
+    for bound in [P::GAMMA1 - P::BETA, P::GAMMA2 - P::BETA] {
+        for place in 0..N {
+            assert_eq!(c.coefficient::<P>(s, place), product.0[place]);
+            for target in [-bound, 1 - bound, bound - 1, bound] {
+                let mut a = Poly([bound - P::BETA - 1; N]);
+                // Near the bound, and no further.
+                a.0[place ^ 5] = 1 - bound - product.0[place ^ 5];
+                a.0[place] = target - product.0[place];
+                let beyond = target.abs() == bound;
+                assert_eq!(e.sum_exceeds::<P>(&a, c, s, bound), beyond);
+                a.0[place ^ 5] = bound - 1 + product.0[place ^ 5];
+                a.0[place] = target + product.0[place];
+                assert_eq!(e.difference_exceeds::<P>(&a, c, s, bound), beyond);
+            }
+        }
     }
 }
 

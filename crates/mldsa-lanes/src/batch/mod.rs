@@ -16,7 +16,7 @@
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
-//! | [`sign`] | 16, 21, 27 | 27, 45, 76 more | 11, 12, 14 | |
+//! | [`sign`], [`trace`] | 16, 21, 27 | 27, 45, 76 more | 11, 12, 14 | |
 //! | [`verify`] | 11, 14, 18 | 5, 6, 8 more | | 21, 37, 65 |
 //! | [`keygen`] | 21, 28, 38 | | | |
 //!
@@ -30,6 +30,7 @@ mod rows;
 mod sign;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod verify;
 
 use alloc::vec::Vec;
@@ -42,6 +43,7 @@ use crate::kernels::sponges::shake256_each;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 use crate::params::{MAX_ATTEMPTS, ParameterSet};
 use crate::scheme::message::Input;
+use crate::trace::{Attempt, Checks};
 
 /// The key of a [`SignJob`].
 #[derive(Clone, Copy, Debug)]
@@ -115,9 +117,39 @@ fn sign_into<P: ParameterSet>(
     by_backend(
         jobs.iter().map(|job| job.key.backend()),
         |backend, order| {
-            with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, results, |_, _| {}));
+            with_engine!(backend, e => 
+                sign::run(e, jobs, order, MAX_ATTEMPTS, &mut sign::Signing(results)));
         },
     );
+}
+
+/// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
+/// A job's attempts come in order, those of different jobs mixed. No signature is made.
+///
+/// For tests and measurements, with keys made for them: which branches are taken, which memory is
+/// read and so how long it takes depends on y, w0 and the private key, not just on what a signature
+/// tells. Signing shares none of that text.
+///
+/// # Errors
+/// As [`sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
+pub fn trace<P: ParameterSet>(
+    jobs: &[SignJob<'_, P>],
+    checks: Checks,
+    on_attempt: impl FnMut(usize, Attempt),
+) -> Vec<Result<(), Error>> {
+    let mut results = alloc::vec![Ok(()); jobs.len()];
+    let mut outcome = trace::Traces {
+        checks,
+        on_attempt,
+        results: &mut results,
+    };
+    by_backend(
+        jobs.iter().map(|job| job.key.backend()),
+        |backend, order| {
+            with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, &mut outcome));
+        },
+    );
+    results
 }
 
 /// Verifies every job (Algorithms 3, 5 and 8): what `verify_input` gives for each.

@@ -4,6 +4,9 @@
 //! attempt of every job: the masks of all of them in full groups, then for each the arithmetic up to
 //! w1, then the hashes side by side, then the checks. A slot whose job has ended takes the next job
 //! at once. The last job left goes on alone, in the text of the single call.
+//!
+//! What an attempt is checked for and what is kept of it is an [`Outcome`]'s business: [`Signing`]
+//! here, traces in [`super::trace`].
 
 use alloc::vec::Vec;
 
@@ -74,15 +77,64 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     ]
 }
 
-/// Signs the jobs at the positions in `order`, all with keys of `e`'s backend. Tries at most
-/// `allowed` times for each, at least once. Tells `unit` of each attempt, by job and number.
+/// An attempt, by job and number.
+#[derive(Clone, Copy)]
+pub(super) struct Which {
+    pub(super) job: usize,
+    pub(super) attempt: u32,
+}
+
+/// What is asked of the attempts, and kept of the jobs.
+pub(super) trait Outcome<P: ParameterSet> {
+    /// An attempt begins.
+    fn begin(&mut self, _: Which) {}
+    /// Steps 18 to 28: whether the attempt, of which the challenge is known, is accepted.
+    fn check<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        which: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch<P>,
+    ) -> bool;
+    /// The end of a job whose last attempt is accepted.
+    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>);
+    /// The end of a job that has no signature.
+    fn refuse(&mut self, job: usize, error: Error);
+}
+
+/// Ordinary signing.
+pub(super) struct Signing<'r, P: ParameterSet>(pub(super) &'r mut [Result<Signature<P>, Error>]);
+
+impl<P: ParameterSet> Outcome<P> for Signing<'_, P> {
+    fn check<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        _: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch<P>,
+    ) -> bool {
+        check(e, key, trial, scratch)
+    }
+
+    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
+        self.0[job] = Ok(Signature(trial.signature(e)));
+    }
+
+    fn refuse(&mut self, job: usize, error: Error) {
+        self.0[job] = Err(error);
+    }
+}
+
+/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Tries at most
+/// `allowed` times for each, at least once.
 pub(super) fn run<P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
     allowed: u32,
-    results: &mut [Result<Signature<P>, Error>],
-    mut unit: impl FnMut(usize, u32),
+    outcome: &mut impl Outcome<P>,
 ) {
     debug_assert!(allowed > 0);
     let mut queue = Queue::new::<E>(jobs, order);
@@ -94,7 +146,7 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
     let mut bytes = Secret::<[MaskBytes; 8]>::zero();
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
-            let Some((job, pending)) = queue.next(e, results) else {
+            let Some((job, pending)) = queue.next(e, outcome) else {
                 break;
             };
             slot.take(job, pending, pool.hold(e, &jobs[job].key));
@@ -109,15 +161,16 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
             &pool,
             &mut scratch,
             &mut bytes[..E::STATES],
-            &mut unit,
+            outcome,
         );
         for slot in &mut slots {
             let Some(job) = slot.job else { continue };
             let key = pool.get(slot.key);
-            if check(e, key, &mut slot.trial, &mut scratch) {
-                results[job] = Ok(Signature(slot.trial.signature(e)));
+            let which = slot.which(job);
+            if outcome.check(e, key, which, &mut slot.trial, &mut scratch) {
+                outcome.accept(e, job, &mut slot.trial);
             } else if slot.attempt + 1 == allowed {
-                results[job] = Err(Error::TooManyAttempts { allowed });
+                outcome.refuse(job, Error::TooManyAttempts { allowed });
             } else {
                 slot.attempt += 1;
                 continue;
@@ -129,9 +182,7 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
     for slot in &mut slots {
         if let Some(job) = slot.job {
             let key = pool.get(slot.key);
-            results[job] = alone(e, slot, key, allowed, &mut scratch, |attempt| {
-                unit(job, attempt)
-            });
+            alone(e, slot, job, key, allowed, &mut scratch, outcome);
         }
     }
 }
@@ -143,12 +194,12 @@ fn attempts<P: ParameterSet, E: Engine>(
     pool: &Pool<'_, P>,
     scratch: &mut Scratch<P>,
     bytes: &mut [MaskBytes],
-    mut unit: impl FnMut(usize, u32),
+    outcome: &mut impl Outcome<P>,
 ) {
     let mut live = Vec::with_capacity(slots.len());
     for slot in slots {
         if let Some(job) = slot.job {
-            unit(job, slot.attempt);
+            outcome.begin(slot.which(job));
             live.push(slot);
         }
     }
@@ -180,21 +231,23 @@ fn attempts<P: ParameterSet, E: Engine>(
 fn alone<P: ParameterSet, E: Engine>(
     e: E,
     slot: &mut Slot<'_, P>,
+    job: usize,
     key: &Material<P>,
     allowed: u32,
     scratch: &mut Scratch<P>,
-    mut unit: impl FnMut(u32),
-) -> Result<Signature<P>, Error> {
+    outcome: &mut impl Outcome<P>,
+) {
     let mut masks = MaskStream::new::<P>(slot.attempt);
     for attempt in slot.attempt..allowed {
-        unit(attempt);
+        let which = Which { job, attempt };
+        outcome.begin(which);
         masks.next::<P, E>(e, &slot.rho_second, slot.trial.z.as_mut());
         slot.trial.start(e, key, &slot.mu, scratch);
-        if check(e, key, &mut slot.trial, scratch) {
-            return Ok(Signature(slot.trial.signature(e)));
+        if outcome.check(e, key, which, &mut slot.trial, scratch) {
+            return outcome.accept(e, job, &mut slot.trial);
         }
     }
-    Err(Error::TooManyAttempts { allowed })
+    outcome.refuse(job, Error::TooManyAttempts { allowed });
 }
 
 impl<'a, P: ParameterSet> Slot<'a, P> {
@@ -216,6 +269,11 @@ impl<'a, P: ParameterSet> Slot<'a, P> {
         self.key = key;
         self.mu = pending.mu;
         self.rho_second.copy_from_slice(pending.rho_second.as_ref());
+    }
+
+    fn which(&self, job: usize) -> Which {
+        let attempt = self.attempt;
+        Which { job, attempt }
     }
 
     /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
@@ -259,17 +317,17 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         self.given == self.filled && self.order.is_empty()
     }
 
-    /// The next job whose input is well-formed; the others have their errors in `results`.
+    /// The next job whose input is well-formed; the others are refused.
     fn next<E: Engine>(
         &mut self,
         e: E,
-        results: &mut [Result<Signature<P>, Error>],
+        outcome: &mut impl Outcome<P>,
     ) -> Option<(usize, &Pending)> {
         while self.given == self.filled {
             if self.order.is_empty() {
                 return None;
             }
-            self.prepare(e, results);
+            self.prepare(e, outcome);
         }
         let pending = &self.pending[self.given];
         self.given += 1;
@@ -277,7 +335,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
     }
 
     /// μ and ρ″ (steps 6 and 7) of the next jobs.
-    fn prepare<E: Engine>(&mut self, e: E, results: &mut [Result<Signature<P>, Error>]) {
+    fn prepare<E: Engine>(&mut self, e: E, outcome: &mut impl Outcome<P>) {
         let (now, later) = self
             .order
             .split_at(self.pending.len().min(self.order.len()));
@@ -286,7 +344,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
         for job in now {
             match self.jobs[*job].input.mu_source(e.permutation()) {
                 Ok(source) => sources.push((*job, source)),
-                Err(error) => results[*job] = Err(error),
+                Err(error) => outcome.refuse(*job, error),
             }
         }
         (self.given, self.filled) = (0, sources.len());

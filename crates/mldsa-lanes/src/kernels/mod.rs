@@ -6,6 +6,7 @@
 
 pub(crate) mod keccak;
 pub(crate) mod lanes;
+pub(crate) mod near;
 pub(crate) mod ntt;
 pub(crate) mod packing;
 pub(crate) mod pointwise;

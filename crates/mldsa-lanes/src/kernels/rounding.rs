@@ -137,13 +137,29 @@ pub(crate) fn make_hint<V: Lanes, P: ParameterSet>(token: V::Token, low: &mut Po
 }
 
 /// The hints by definition: HighBits(w − c·s2) against HighBits(w − c·s2 + c·t0), for attempts
-/// that failed earlier checks too (only a trace asks). `low` is w0 − c·s2, centered.
-pub(crate) fn make_hint_any<P: ParameterSet>(low: &Poly, ct0: &Poly, w1: &Poly, hint: &mut Poly) {
-    for i in 0..N {
-        let r = w1.0[i] * 2 * P::GAMMA2 + low.0[i];
-        let (before, _) = decompose::<i32, P>((), r.rem_euclid(Q));
-        let (after, _) = decompose::<i32, P>((), (r + ct0.0[i]).rem_euclid(Q));
-        hint.0[i] = i32::from(before != after);
+/// that failed earlier checks too (only a trace asks). `low` is w0 − c·s2, centered, and becomes the
+/// hints, 0 or 1; |c·t0| < q − γ2.
+#[inline(always)]
+pub(crate) fn make_hint_any<V: Lanes, P: ParameterSet>(
+    token: V::Token,
+    low: &mut Poly,
+    ct0: &Poly,
+    w1: &Poly,
+) {
+    let one = V::splat(token, 1);
+    let q = V::splat(token, Q);
+    let step = V::splat(token, 2 * P::GAMMA2);
+    for at in (0..N).step_by(V::COUNT) {
+        let (x, high) = (V::load(token, &low.0[at..]), V::load(token, &w1.0[at..]));
+        // w1·2γ2 ≤ q − 1 − 2γ2 and |low| ≤ γ2 + β: in (-q, q).
+        let r = canonical(token, high.mul_low(step).add(x));
+        let sum = r.add(V::load(token, &ct0.0[at..]));
+        let over = sum.greater(V::splat(token, Q - 1));
+        let moved = canonical(token, sum.sub(over.and(q)));
+        let (before, _) = decompose::<V, P>(token, r);
+        let (after, _) = decompose::<V, P>(token, moved);
+        let differ = before.greater(after).or(after.greater(before));
+        differ.and(one).store(&mut low.0[at..]);
     }
 }
 
@@ -240,6 +256,40 @@ mod tests {
         check::<MlDsa65>();
     }
 
+    /// Every w1, low parts and c·t0 at the edges of all that a trace meets.
+    #[test]
+    fn hints_of_any_attempt_follow_the_standard() {
+        fn check<P: ParameterSet>() {
+            let m = (Q - 1) / (2 * P::GAMMA2);
+            let (low_most, ct0_most) = (P::GAMMA2 + P::BETA, P::TAU as i32 * (1 << (D - 1)));
+            for w1 in 0..m {
+                for low in [-low_most, -P::GAMMA2, -1, 0, 1, P::GAMMA2, low_most] {
+                    let r = w1 * 2 * P::GAMMA2 + low;
+                    let mut ct0 = Poly([0; N]);
+                    for (i, x) in ct0.0.iter_mut().enumerate() {
+                        *x = match i {
+                            // To the borders between high bits, and to 0 and q.
+                            0..64 => (i as i32 / 8 - 4) * P::GAMMA2 - low + i as i32 % 8 - 4,
+                            64..72 => -r + i as i32 - 68,
+                            72..80 => Q - r + i as i32 - 76,
+                            _ => (i as i32 - 168) * (ct0_most / 88),
+                        };
+                        *x = (*x).clamp(-ct0_most, ct0_most);
+                    }
+                    let mut hint = Poly([low; N]);
+                    make_hint_any::<i32, P>((), &mut hint, &ct0, &Poly([w1; N]));
+                    for (x, got) in ct0.0.iter().zip(&hint.0) {
+                        let before = literal(r.rem_euclid(Q), P::GAMMA2).0;
+                        let after = literal((r + x).rem_euclid(Q), P::GAMMA2).0;
+                        assert_eq!(*got, i32::from(before != after), "{w1} {low} {x}");
+                    }
+                }
+            }
+        }
+        check::<MlDsa44>();
+        check::<MlDsa65>();
+    }
+
     #[test]
     fn the_two_hint_texts_agree_where_both_hold() {
         fn check<P: ParameterSet>() {
@@ -262,13 +312,9 @@ mod tests {
                         }
                         let mut fast = Poly([target; N]);
                         make_hint::<i32, P>((), &mut fast, &Poly([w1; N]));
-                        let mut slow = Poly([0; N]);
-                        make_hint_any::<P>(
-                            &Poly([low; N]),
-                            &Poly([ct0; N]),
-                            &Poly([w1; N]),
-                            &mut slow,
-                        );
+                        let mut slow = Poly([low; N]);
+                        let (ct0_all, w1_all) = (Poly([ct0; N]), Poly([w1; N]));
+                        make_hint_any::<i32, P>((), &mut slow, &ct0_all, &w1_all);
                         assert_eq!(fast.0[0], slow.0[0], "w1 {w1} low {low} ct0 {ct0}");
                     }
                 }

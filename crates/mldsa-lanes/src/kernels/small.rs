@@ -85,6 +85,16 @@ impl Offsets {
             count += (sign & 1) as usize;
         }
     }
+
+    /// A coefficient of c·s by itself, exact.
+    pub(crate) fn coefficient<P: ParameterSet>(&self, s: &SmallPoly, at: usize) -> i32 {
+        let terms = self.0[..P::TAU].iter();
+        let sum: i32 = terms
+            .map(|offset| i32::from(s.0[usize::from(*offset) + at]))
+            .sum();
+        // Each term carries η too much.
+        sum - P::BETA
+    }
 }
 
 /// Several bytes side by side.

@@ -6,4 +6,6 @@ pub(crate) mod keygen;
 pub(crate) mod message;
 pub(crate) mod sample;
 pub(crate) mod sign;
+#[cfg(feature = "alloc")]
+pub(crate) mod traced;
 pub(crate) mod verify;

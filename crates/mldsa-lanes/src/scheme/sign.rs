@@ -4,7 +4,6 @@ use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Secret, Zero};
-use crate::kernels::rounding::make_hint_any;
 use crate::kernels::sampling::in_ball_from;
 use crate::kernels::small::Offsets;
 use crate::kernels::sponge::{Shake256, Shake256Reader, h};
@@ -17,9 +16,9 @@ use crate::trace::{Attempt, Check, Observer};
 #[derive(Clone)]
 pub(crate) struct Material<P: ParameterSet> {
     a_hat: P::Matrix,
-    s1: Secret<P::SmallL>,
-    s2: Secret<P::SmallK>,
-    t0_hat: Secret<P::VecK>,
+    pub(super) s1: Secret<P::SmallL>,
+    pub(super) s2: Secret<P::SmallK>,
+    pub(super) t0_hat: Secret<P::VecK>,
     pub(crate) k: Secret<[u8; 32]>,
     pub(crate) tr: [u8; 64],
 }
@@ -63,12 +62,12 @@ pub(crate) struct Trial<P: ParameterSet> {
     /// y, then z.
     pub(crate) z: Secret<P::VecL>,
     /// w, then its low part, then low − c·s2, then the hints.
-    low: Secret<P::VecK>,
-    w1: Secret<P::VecK>,
+    pub(super) low: Secret<P::VecK>,
+    pub(super) w1: Secret<P::VecK>,
     c_tilde: Secret<[u8; 64]>,
     /// c, and its transform once an attempt gets as far as c·t0.
-    c: Secret<[Poly; 1]>,
-    c_offsets: Secret<Offsets>,
+    pub(super) c: Secret<[Poly; 1]>,
+    pub(super) c_offsets: Secret<Offsets>,
 }
 
 impl<P: ParameterSet> Trial<P> {
@@ -173,7 +172,7 @@ impl Challenge<'_> {
 /// Room that no attempt needs beyond a step; secrets pass through it.
 pub(crate) struct Scratch<P: ParameterSet> {
     y_hat: Secret<P::VecL>,
-    product: Secret<[Poly; 1]>,
+    pub(super) product: Secret<[Poly; 1]>,
     packed: Secret<[u8; 192]>,
 }
 
@@ -296,9 +295,7 @@ fn check_all<P: ParameterSet, E: Engine, O: Observer>(
         if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             attempt.fail(Check::Ct0, i);
         }
-        let mut hint = Secret([Poly::zero()]);
-        make_hint_any::<P>(low, product, w1, &mut hint[0]);
-        *low = hint[0];
+        e.make_hint_any::<P>(low, product, w1);
         weight += low.0.iter().sum::<i32>();
         if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             attempt.fail(Check::Hint, i);
