@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from mldsa_lab import __version__
+from mldsa_lab.commands import trace as trace_command
 from mldsa_lab.commands.shared import console as make_console
 from mldsa_lab.commands.shared import show_path, words
 from mldsa_lab.errors import LabError
@@ -266,6 +267,9 @@ def conform(
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
         raise typer.Exit(1)
+
+
+app.command()(trace_command.trace)
 
 
 def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:

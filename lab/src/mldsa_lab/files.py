@@ -35,7 +35,7 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     temporary = Path(name)
     try:
         write(temporary)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~umask())
         temporary.replace(path)
     except OSError as error:
         raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
@@ -100,7 +100,7 @@ def _no_constant(text: str) -> Any:
     raise _Malformed(f"{text} is no number that JSON knows")
 
 
-def _umask() -> int:
+def umask() -> int:
     """The process's mask for new files, which can only be read by setting it."""
     mask = os.umask(0)
     os.umask(mask)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import parse_json
+from mldsa_lab.files import parse_json, umask
 from mldsa_lab.inputs.spec import SigningInput, Spec
 from mldsa_lab.inputs.table import TraceTable
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
@@ -106,13 +106,22 @@ class Pool:
 
 class PoolWriter:
     """Writes a pool file; it takes its place when the block that uses the writer ends without an
-    exception, else nothing is left of it."""
+    exception. Else what was written is put at ``keep``, or where that is None nothing is left."""
 
     def __init__(
-        self, path: Path, set_name: str, checks: Checks, spec: Spec | None, *, given: bool = False
+        self,
+        path: Path,
+        set_name: str,
+        checks: Checks,
+        spec: Spec | None,
+        *,
+        given: bool = False,
+        keep: Path | None = None,
     ) -> None:
         """LabError if the file cannot be created."""
         self._path = path.resolve() if path.is_symlink() else path
+        self._keep = keep
+        self._rows = 0
         about = {
             "format": "mldsa-lab pool",
             "version": VERSION,
@@ -158,6 +167,7 @@ class PoolWriter:
         table = pa.Table.from_arrays(columns, schema=self._schema)
         try:
             self._file.write_table(table, row_group_size=max(len(pool), 1))
+            self._rows += len(pool)
         except OSError as error:
             raise LabError(f"output {self._path}: cannot write it: {error.strerror}") from None
 
@@ -172,14 +182,23 @@ class PoolWriter:
     ) -> None:
         try:
             self._file.close()
-            if kind is None:
-                self._temporary.chmod(0o666 & ~_umask())
-                self._temporary.replace(self._path)
+            target = self._path if kind is None else self._keep
+            if target is not None and (kind is None or self._rows > _rows(target)):
+                self._temporary.chmod(0o666 & ~umask())
+                self._temporary.replace(target)
         except OSError as failed:
             raise LabError(f"output {self._path}: cannot write it: {failed.strerror}") from None
         finally:
             with suppress(OSError):
                 self._temporary.unlink(missing_ok=True)
+
+
+def _rows(path: Path) -> int:
+    """Traces in a file that an earlier job left; 0 if there is none."""
+    try:
+        return int(pq.ParquetFile(path).metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        return 0
 
 
 def read_pool(path: Path, *, limit: int | None = None) -> Pool:
@@ -293,9 +312,3 @@ def _about(path: Path, schema: Any) -> tuple[str, Checks, Spec | None]:
 
 def _first_line(error: BaseException) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

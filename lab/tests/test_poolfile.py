@@ -1,0 +1,151 @@
+"""Pool files: what is written is read, and what is no pool is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.poolfile import Given, Pool, PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.inputs.table import TraceTable
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.stats.simulate import draw_traces
+
+SPEC = Spec("ML-DSA-44", bytes(32), per_key=0)
+
+
+def _table(count: int, seed: int = 1) -> TraceTable:
+    model = RejectionModel.of("ML-DSA-44")
+    return TraceTable.of("ML-DSA-44", draw_traces(model, count, np.random.default_rng(seed)))
+
+
+def _generated(count: int, start: int = 0) -> Pool:
+    index = np.arange(start, start + count, dtype=np.uint64)
+    return Pool(_table(count, start), index, "reached", SPEC)
+
+
+def _write(path: Path, *parts: Pool) -> Path:
+    given = parts[0].given is not None
+    with PoolWriter(path, "ML-DSA-44", parts[0].checks, parts[0].spec, given=given) as writer:
+        for part in parts:
+            writer.write(part)
+    return path
+
+
+def test_generated_inputs_there_and_back(tmp_path: Path) -> None:
+    one, two = _generated(40), _generated(25, 40)
+    path = _write(tmp_path / "pool.parquet", one, two)
+    found = read_pool(path)
+    assert found.table.traces() == one.table.traces() + two.table.traces()
+    assert found.index.tolist() == list(range(65)) and found.spec == SPEC and found.given is None
+    assert found.checks == "reached" and found.set == "ML-DSA-44"
+    assert found.input(50) == SPEC.input(50)
+    assert [len(part) for part in read_parts(path)] == [40, 25]
+    assert read_pool(path, limit=45).table.traces() == found.table.traces()[:45]
+    some = found.take([60, 2])
+    assert some.input(0) == SPEC.input(60) and some.table.trace(1) == found.table.trace(2)
+    assert [p.name for p in tmp_path.iterdir()] == ["pool.parquet"]
+
+
+def test_given_inputs_there_and_back(tmp_path: Path) -> None:
+    inputs = tuple(
+        SigningInput(bytes([i] * 32), b"m" * i, b"c" * (255 - i), bytes([255 - i] * 32))
+        for i in range(5)
+    )
+    given = Given(tuple(f"case {i}" for i in range(5)), inputs)
+    pool = Pool(_table(5), np.arange(5, dtype=np.uint64), "all", None, given)
+    found = read_pool(_write(tmp_path / "pool.parquet", pool))
+    assert found.given == given and found.spec is None and found.checks == "all"
+    assert found.input(3) == inputs[3]
+
+
+def test_others_can_read_the_columns(tmp_path: Path) -> None:
+    pool = _generated(30)
+    frame = pl.read_parquet(_write(tmp_path / "pool.parquet", pool))
+    assert frame.columns == ["index", "n_z", "n_r", "n_h", "attempts"]
+    assert frame["attempts"].list.len().to_list() == pool.table.attempts().tolist()
+    assert frame.select("n_z", "n_r", "n_h").to_numpy().tolist() == pool.table.counts().tolist()
+
+
+def test_nothing_is_left_of_a_pool_that_is_not_finished(tmp_path: Path) -> None:
+    path = _write(tmp_path / "pool.parquet", _generated(3))
+    before = path.read_bytes()
+    with pytest.raises(RuntimeError), PoolWriter(path, "ML-DSA-44", "all", SPEC) as writer:
+        writer.write(_generated(10))
+        raise RuntimeError
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match=r"pool\.parquet: cannot write it: "):
+        PoolWriter(tmp_path / "file" / "pool.parquet", "ML-DSA-44", "all", SPEC)
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    path = _write(tmp_path / "pool.parquet", _generated(500), _generated(500, 500))
+    whole = path.read_bytes()
+    for cut in (0, 4, 100, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(LabError, match=r"pool\.parquet: is no whole Parquet file"):
+            read_pool(path)
+    path.write_bytes(whole[:20] + bytes([whole[20] ^ 0xFF] * 40) + whole[60:])
+    with pytest.raises(LabError, match=r"pool .*pool\.parquet: "):
+        read_pool(path)
+    with pytest.raises(LabError, match="cannot read it"):
+        read_pool(tmp_path / "none.parquet")
+
+
+def _changed(path: Path, about: dict[str, object]) -> None:
+    """Rewrite a pool with other words about it."""
+    table = pq.read_table(path)
+    old = json.loads(table.schema.metadata[b"mldsa-lab pool"])
+    text = json.dumps(old | about).encode()
+    pq.write_table(table.replace_schema_metadata({b"mldsa-lab pool": text}), path)
+
+
+@pytest.mark.parametrize(
+    ("about", "message"),
+    [
+        ({"version": 2}, "has format version 2, this reader knows 1"),
+        ({"set": "ML-DSA-65"}, "is of ML-DSA-65, but its spec of ML-DSA-44"),
+        ({"checks": "some"}, "checks 'some' must be"),
+        ({"spec": {"set": 1}}, "spec: must be an object"),
+        ({"spec": None}, "must have a column id"),
+    ],
+)
+def test_other_formats_are_refused(tmp_path: Path, about: dict[str, object], message: str) -> None:
+    path = _write(tmp_path / "pool.parquet", _generated(5))
+    _changed(path, about)
+    with pytest.raises(LabError, match=message):
+        read_pool(path)
+
+
+def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other.parquet"
+    pq.write_table(pa.table({"a": [1]}), path)
+    with pytest.raises(LabError, match="none that mldsa-lab wrote"):
+        read_pool(path)
+
+
+def test_counts_that_belie_the_attempts_are_refused(tmp_path: Path) -> None:
+    path = _write(tmp_path / "pool.parquet", _generated(5))
+    table = pq.read_table(path)
+    wrong = pa.array([99] * 5, pa.uint16())
+    pq.write_table(table.set_column(1, table.schema.field(1), wrong), path)
+    with pytest.raises(LabError, match="must be the counts of the attempts"):
+        read_pool(path)
+
+
+def test_an_empty_pool_is_refused(tmp_path: Path) -> None:
+    with PoolWriter(tmp_path / "pool.parquet", "ML-DSA-44", "all", SPEC):
+        pass
+    with pytest.raises(LabError, match="has no traces"):
+        read_pool(tmp_path / "pool.parquet")

@@ -1,0 +1,127 @@
+"""Selection files: both forms there and back, and what is refused."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
+from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.trace import parse_trace
+from mldsa_lab.sets import ML_DSA_44
+
+TRACES = ("ok", "z0r2 r3 ok", "h3 ok")
+
+
+def _selection() -> Selection:
+    inputs = []
+    for number, text in enumerate(TRACES, 1):
+        outputs = Outputs(
+            bytes([number]) * ML_DSA_44.public_key_bytes,
+            bytes([number]) * ML_DSA_44.private_key_bytes,
+            bytes([number]) * ML_DSA_44.signature_bytes,
+        )
+        what = SigningInput(bytes([number] * 32), b"message", b"", bytes(32))
+        trace = parse_trace(text.split(), "ML-DSA-44")
+        inputs.append(SelectedInput(number, what, trace, outputs.digests(), outputs))
+    made = {"tool": "test", "pool": None, "options": {}}
+    return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, made)
+
+
+def test_there_and_back(tmp_path: Path) -> None:
+    selection = _selection()
+    path = tmp_path / "selection.json"
+    path.write_text(selection.to_json())
+    found = Selection.read(path)
+    assert found == selection and not found.compact
+    assert found.counts().tolist() == [[0, 0, 0], [1, 1, 0], [0, 0, 1]]
+    assert found.ids == (1, 2, 3)
+    small = Selection.parse(selection.to_json(compact=True), "here")
+    assert small.compact and [i.digests for i in small.inputs] == [
+        i.digests for i in selection.inputs
+    ]
+    assert small.to_json(compact=True) == selection.to_json(compact=True)
+    assert len(small.to_json(compact=True)) < len(selection.to_json()) // 10
+    with pytest.raises(LabError, match="input 1: has no outputs"):
+        small.to_json()
+
+
+def _set(path: str, value: object) -> Any:
+    """A change of one value in the file's object."""
+
+    def change(whole: dict[str, Any]) -> None:
+        at: Any = whole
+        *way, last = [int(p) if p.isdigit() else p for p in path.split("/")]
+        for step in way:
+            at = at[step]
+        if value is None and last in at and last not in ("percentile", "made"):
+            del at[last]
+        else:
+            at[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_set("format", "other"), "is no selection"),
+        (_set("version", 2), "has format version 2, this reader knows 1"),
+        (_set("set", "ML-DSA-66"), "set 'ML-DSA-66' must be one of"),
+        (_set("goal", "fun"), "goal 'fun' must be one of"),
+        (_set("percentile", 100), r"percentile 100 must lie in \(0, 100\)"),
+        (_set("percentile", None), "a percentile belongs to the goal"),
+        (_set("goal", "mean"), "a percentile belongs to the goal"),
+        (_set("made", None), "made must be an object"),
+        (_set("inputs", []), "inputs must be a list"),
+        (_set("more", 1), "the key 'more' is unknown"),
+        (_set("goal", None), "goal is missing"),
+        (_set("inputs/1/id", 1), "the id 1 stands twice"),
+        (_set("inputs/1/id", "2"), "input 2: id must be a whole number"),
+        (_set("inputs/1/id", -2), "input 2: id must be a whole number"),
+        (_set("inputs/0/xi", "00"), "input 1: xi must have 32 bytes, it has 1"),
+        (_set("inputs/0/message", "0"), "input 1: message must be hexadecimal"),
+        (_set("inputs/0/message", 5), "input 1: message must be hexadecimal"),
+        (_set("inputs/0/context", "00" * 256), "input 1: context must have at most 255"),
+        (_set("inputs/2/trace", ["h9", "ok"]), "input 3: attempt 'h9'"),
+        (_set("inputs/2/trace", ["ok", "ok"]), "input 3: trace"),
+        (_set("inputs/2/trace", "ok"), "input 3: trace must be a list"),
+        (_set("inputs/0/pk", "00"), "input 1: pk must have 1312 bytes, it has 1"),
+        (_set("inputs/0/pk", None), "input 1: pk is missing"),
+        (_set("inputs/0/extra", 1), "input 1: the key 'extra' is unknown"),
+        (_set("inputs/0", 3), "input 1: must be an object"),
+    ],
+)
+def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:
+    whole = copy.deepcopy(json.loads(_selection().to_json()))
+    change(whole)
+    with pytest.raises(LabError, match=f"^here.*{message}"):
+        Selection.parse(json.dumps(whole), "here")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "line 1, column 2"),
+        ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+        ("[]", "is no selection"),
+        ('{"format": NaN}', "NaN is no number"),
+        ("[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_named(text: str, message: str) -> None:
+    with pytest.raises(LabError, match=message):
+        Selection.parse(text, "here")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"none\.json: cannot read it"):
+        Selection.read(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_bytes(b"{\xff")
+    with pytest.raises(LabError, match="byte 1 is not UTF-8"):
+        Selection.read(tmp_path / "bad.json")
