@@ -1,0 +1,176 @@
+"""Cost models: exact percentiles, the times between checks, files and their faults."""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.models.cost import class_quantiles
+from mldsa_lab.models.cost_model import CostModel
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import read_record
+from mldsa_lab.stats.summary import summarise
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+MODEL = RejectionModel.of("ML-DSA-65")
+ODD = CostModel(61.0, 17.3, 21.1, 29.9, unit="us", source="a test")
+
+
+def ordered_paths(
+    model: RejectionModel, cost: CostModel, longest: int
+) -> list[tuple[float, float]]:
+    """Cost and probability of every ordered sequence of rejections, one by one."""
+    p = model.attempt
+    each = (cost.z, cost.r, cost.h)
+    return sorted(
+        (cost.setup + sum(each[c] for c in path), math.prod(p[c] for c in path) * p[3])
+        for length in range(longest + 1)
+        for path in product(range(3), repeat=length)
+    )
+
+
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.7])
+@pytest.mark.parametrize("name", SETS)
+def test_quantiles_are_those_of_enumerated_paths(name: str, share: float) -> None:
+    model = RejectionModel.of(name)
+    paths = ordered_paths(model, ODD, 9)
+    # Paths of more than nine rejections cost more than any quantile asked for here.
+    cumulated = np.cumsum([p for _, p in paths])
+    value = paths[int(np.searchsorted(cumulated, share))][0]
+    assert value < ODD.setup + 10 * ODD.z
+    assert ODD.quantile(model, share) == pytest.approx(value, rel=1e-12)
+    at = ODD.classes_at(model, share)
+    below = sum(p for c, p in paths if c < value - 1e-9)
+    upto = sum(p for c, p in paths if c < value + 1e-9)
+    assert at[0].below == pytest.approx(below, abs=1e-9)
+    assert at[0].upto == pytest.approx(upto, abs=1e-9)
+    assert at[0].below < share <= at[0].upto
+    assert sum(c.probability for c in at) == pytest.approx(upto - below, abs=1e-9)
+    assert ODD.share_up_to(model, value) == pytest.approx(upto, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_agrees_with_the_estimators_quantiles_and_closed_mean(name: str) -> None:
+    model = RejectionModel.of(name)
+    shares = (0.5, 0.95, 0.99, 0.999)
+    for cost in (ODD, CostModel.default(name)):
+        for share, (value, _) in zip(
+            shares, class_quantiles(model, cost.beta, shares), strict=True
+        ):
+            assert cost.quantile(model, share) == pytest.approx(value, rel=1e-12)
+        table = model.class_table(1e-12)
+        assert cost.mean(model) == pytest.approx(
+            float(table.probability @ cost.of(table.counts.astype(float))), rel=1e-8
+        )
+
+
+def test_equal_costs_are_one_level() -> None:
+    """With one cost for every rejection the law is that of the number of attempts."""
+    flat = CostModel(1.0, 1.0, 1.0, 1.0)
+    for share in (0.01, 0.5, 0.95, 0.999, 1 - 1e-12):
+        attempts = MODEL.attempts_quantile(share)
+        assert flat.quantile(MODEL, share) == attempts
+        at = flat.classes_at(MODEL, share)
+        assert {sum(c.counts) + 1 for c in at} == {attempts}
+        assert at[0].upto == pytest.approx(1 - (1 - MODEL.p_accept) ** attempts, abs=1e-11)
+    assert flat.classes_at(MODEL, 0.5)[0].probability == max(
+        c.probability for c in flat.classes_at(MODEL, 0.5)
+    )
+
+
+def test_classes_near_a_quantile() -> None:
+    near = ODD.classes_at(MODEL, 0.95, within=0.03)
+    value = ODD.quantile(MODEL, 0.95)
+    assert len(near) > 3 and [c.cost for c in near] == sorted(c.cost for c in near)
+    assert all(abs(c.cost / value - 1) <= 0.03 for c in near)
+    table = MODEL.class_table(1e-12)
+    cost = ODD.of(table.counts.astype(float))
+    assert len(near) == np.count_nonzero(np.abs(cost / value - 1) <= 0.03)
+    for c in near:
+        assert c.upto == pytest.approx(ODD.share_up_to(MODEL, c.cost), abs=1e-12)
+        assert c.below <= c.upto - c.probability + 1e-12
+
+
+def test_times_between_checks_are_the_same_model() -> None:
+    """Each path's time, added up check by check, is the linear model's cost."""
+    outside, to_z, z_to_r, r_to_end = 40.0, 11.0, 3.0, 5.0
+    model = CostModel.from_checks(outside=outside, to_z=to_z, z_to_r=z_to_r, r_to_end=r_to_end)
+    stops = {"z": to_z, "r": to_z + z_to_r, "h": to_z + z_to_r + r_to_end}
+    for path in ("", "z", "r", "h", "zzrh", "rrrz"):
+        time = outside + sum(stops[c] for c in path) + to_z + z_to_r + r_to_end
+        counts = np.array([[path.count(c) for c in "zrh"]], dtype=float)
+        assert model.of(counts)[0] == time
+    with pytest.raises(LabError, match="z_to_r is -1"):
+        CostModel.from_checks(outside=1, to_z=1, z_to_r=-1, r_to_end=1)
+    with pytest.raises(LabError, match="to_z is nan"):
+        CostModel.from_checks(outside=1, to_z=math.nan, z_to_r=1, r_to_end=1)
+
+
+def test_defaults_are_the_record_s_fit() -> None:
+    root = Path(__file__).parents[2]
+    fits = summarise(read_record(root / "records/2026-11-21-epyc-zen3/first.jsonl.xz")).fits
+    for name in SETS:
+        setup, z, r, h = fits["mldsa-native:avx2:compact", name].coefficients
+        model = CostModel.default(name)
+        assert model.set == name and model.r == 1 and "mldsa-native" in model.source
+        assert (model.setup, model.z, model.h) == pytest.approx(
+            (setup / r, z / r, h / r), abs=0.006
+        )
+
+
+def test_files(tmp_path: Path) -> None:
+    for model in (ODD, CostModel.default("ML-DSA-87")):
+        path = tmp_path / "model.json"
+        path.write_text(model.to_json())
+        assert CostModel.read(path) == model
+    short = {k: v for k, v in ODD.as_json().items() if k not in ("unit", "source")}
+    assert CostModel.from_json(short, "x") == CostModel(61.0, 17.3, 21.1, 29.9)
+    with pytest.raises(LabError, match="cannot read it"):
+        CostModel.read(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("change", "rule"),
+    [
+        ({"format": "other"}, "is no cost model"),
+        ({"version": 2}, "has format version 2, this reader knows 1"),
+        ({"set": "ML-DSA-66"}, "set 'ML-DSA-66' must be null or one of"),
+        ({"set": []}, "must be null or one of"),
+        ({"z": -1}, "z is -1.0, it must be a number from 0 on"),
+        ({"r": "1"}, "r must be a number"),
+        ({"r": True}, "r must be a number"),
+        ({"h": None}, "h must be a number"),
+        ({"h": 10**400}, "too large"),
+        ({"setup": 0, "z": 0, "r": 0, "h": 0}, "must be above 0"),
+        ({"unit": 3}, "unit must be a text"),
+        ({"more": 1}, "the key 'more' is unknown"),
+        ({"setup": ...}, "setup is missing"),
+    ],
+)
+def test_faults_are_named(change: dict[str, object], rule: str, tmp_path: Path) -> None:
+    value = {k: v for k, v in (ODD.as_json() | change).items() if v is not ...}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(LabError, match=rule) as error:
+        CostModel.read(path)
+    assert str(path) in str(error.value)
+
+
+def test_arguments_out_of_range() -> None:
+    for share in (0.0, 1.0, -1.0, math.nan):
+        with pytest.raises(LabError, match="strictly between 0 and 1"):
+            ODD.quantile(MODEL, share)
+    with pytest.raises(LabError, match="relative distance"):
+        ODD.classes_at(MODEL, 0.5, within=1.0)
+    with pytest.raises(LabError, match="of ML-DSA-44: cannot be used for ML-DSA-65"):
+        CostModel.default("ML-DSA-44").mean(MODEL)
+    with pytest.raises(LabError, match="r is inf"):
+        CostModel(1, 1, math.inf, 1)
+    with pytest.raises(LabError, match="known are"):
+        CostModel.default("ML-DSA-43")
