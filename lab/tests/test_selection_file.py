@@ -107,7 +107,8 @@ def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "line 1, column 2"),
+        ("{", "here, column 2"),
+        ('{"a": 1,\n}', "here, line "),
         ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
         ("[]", "is no selection"),
         ('{"format": NaN}', "NaN is no number"),

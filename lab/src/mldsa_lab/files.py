@@ -69,13 +69,14 @@ def read_text(path: Path) -> str:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """The value of a JSON text; LabError with line and column if it is malformed, repeats a key
-    or holds NaN or an infinity."""
+    """The value of a JSON text; LabError with line (where there are several) and column if it is
+    malformed, repeats a key or holds NaN or an infinity."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
+        line = f", line {error.lineno}" if "\n" in text.rstrip() else ""
         raise LabError(
-            f"{where}, line {error.lineno}, column {error.colno}: {error.msg}, so it is not JSON"
+            f"{where}{line}, column {error.colno}: {error.msg}, so it is not JSON"
         ) from None
     except _Malformed as error:
         raise LabError(f"{where}: {error}") from None

@@ -26,7 +26,13 @@ from mldsa_lab.run.build import BuildError, find_root
 from mldsa_lab.sets import parameter_set
 
 _ABI = 1
-_ROOM = 3  # the error code for too little room, see the header
+_ROOM = 8
+# enum mldsa_trace_error; those that only a defect of this module could cause have no words.
+_ERRORS = {
+    7: "a context has more than 255 bytes",
+    9: "a signature needs more than 821 attempts",
+    10: "the library failed; its words are on standard error",
+}
 _LINES_KEPT = 40
 
 _bytes_p = ctypes.POINTER(ctypes.c_uint8)
@@ -124,7 +130,7 @@ class Library:
                 break
             room = needed.value
         if status:
-            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: error {status}")
+            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: {_words(status)}")
         used = int(code_ends[-1]) if len(inputs) else 0
         return TraceTable(set_name, codes[:used].copy(), code_ends.astype(np.int64))
 
@@ -144,8 +150,12 @@ class Library:
             *(array.ctypes.data_as(_bytes_p) for array in out),
         )
         if status:
-            raise LabError(f"signing {len(inputs)} inputs of {set_name}: error {status}")
+            raise LabError(f"signing {len(inputs)} inputs of {set_name}: {_words(status)}")
         return [Outputs(*(bytes(row) for row in rows)) for rows in zip(*out, strict=True)]
+
+
+def _words(status: int) -> str:
+    return _ERRORS.get(status, f"error {status} of mldsa_trace.h")
 
 
 def _joined(

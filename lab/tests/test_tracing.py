@@ -1,0 +1,328 @@
+"""The command `trace` and what stands behind it, with the library that does the work."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.poolfile import Checks, read_pool
+from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.inputs.table import TraceTable
+from mldsa_lab.native import Library, load
+from mldsa_lab.sets import PARAMETER_SETS, parameter_set
+from mldsa_lab.tracing import pools
+from mldsa_lab.tracing.pools import make_pool, unfinished
+from mldsa_lab.tracing.source import Block, FromFile, Generated
+from mldsa_lab.tracing.workforce import dask, local, trace_block
+
+SEED = bytes(range(32))
+
+
+@pytest.fixture(scope="module")
+def library() -> Library:
+    return load()
+
+
+class Here:
+    """Traces in this process, at once."""
+
+    ahead = 3
+
+    def __init__(self, fail_at: int | None = None) -> None:
+        self.fail_at = fail_at
+
+    def trace(self, block: Block, checks: Checks) -> Callable[[], TraceTable]:
+        if block.start == self.fail_at:
+            raise KeyboardInterrupt
+        table = trace_block(block, checks)
+        return lambda: table
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "BLOCK", 16)
+    monkeypatch.setattr(pools, "ROWS", 64)
+
+
+# --- the library ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("set_name", PARAMETER_SETS)
+def test_the_library_signs_what_it_traces(library: Library, set_name: str) -> None:
+    """A signature made of the attempt that the trace says: its length, and that tracing all checks
+    differs from tracing those reached in ct0 and hints of rejected attempts alone."""
+    inputs = Spec(set_name, SEED, 20, 3, 2, "given").inputs(0, 30)
+    every = library.trace(set_name, inputs, "all")
+    reached = library.trace(set_name, inputs, "reached")
+    assert (every.ends == reached.ends).all()
+    assert ((every.codes & 0xFF) == (reached.codes & 0xFF)).all()
+    early = (every.codes & 0xFF) != 0xFF
+    assert (reached.codes[early] >> 8 == 0xFF).all()
+    assert (reached.codes[~early] == every.codes[~early]).all()
+    outputs = library.sign(set_name, inputs)
+    p = parameter_set(set_name)
+    for item, made in zip(inputs, outputs, strict=True):
+        assert len(made.pk) == p.public_key_bytes and len(made.sk) == p.private_key_bytes
+        assert len(made.signature) == p.signature_bytes
+        assert made == library.sign(set_name, [item])[0]
+    assert len({made.pk for made in outputs}) == 15
+
+
+def test_no_inputs(library: Library) -> None:
+    assert len(library.trace("ML-DSA-44", [])) == 0 and library.sign("ML-DSA-44", []) == []
+
+
+def test_a_context_that_is_too_long_is_an_error(library: Library) -> None:
+    item = SigningInput(SEED, b"", bytes(256), bytes(32))
+    with pytest.raises(LabError, match=r"tracing 1 inputs of ML-DSA-44: .*context"):
+        library.trace("ML-DSA-44", [item])
+    with pytest.raises(LabError, match=r"signing 1 inputs of ML-DSA-44: .*context"):
+        library.sign("ML-DSA-44", [item])
+
+
+def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "lib.so"
+    path.write_bytes(b"no library")
+    with pytest.raises(LabError, match=r"lib\.so: cannot be loaded"):
+        Library(path)
+
+
+# --- pools ----------------------------------------------------------------------------------------
+
+
+def test_the_file_depends_on_the_inputs_alone(tmp_path: Path, small_blocks: None) -> None:
+    source = Generated(Spec("ML-DSA-44", SEED, per_key=5), 150)
+    told: list[int] = []
+    tally = make_pool(source, tmp_path / "one.parquet", Here(), progress=told.append)
+    assert told[0] == 0 and told[-1] == 150 and told == sorted(told)
+    with local(2) as force:
+        make_pool(source, tmp_path / "two.parquet", force)
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    pool = read_pool(tmp_path / "one.parquet")
+    assert pool.index.tolist() == list(range(150))
+    direct = load().trace("ML-DSA-44", source.spec.inputs(0, 150))
+    assert (pool.table.codes == direct.codes).all() and (pool.table.ends == direct.ends).all()
+    assert tally.signatures == 150 and tally.attempts == len(pool.table.codes)
+    assert tally.histogram.sum() == 150 and tally.longest == pool.table.attempts().max()
+    assert all(abs(distance) < 4.5 for *_, distance in tally.rows())
+
+
+def test_an_interrupted_job_goes_on_where_it_was(tmp_path: Path, small_blocks: None) -> None:
+    source = Generated(Spec("ML-DSA-44", SEED), 200)
+    make_pool(source, tmp_path / "whole.parquet", Here())
+    path = tmp_path / "pool.parquet"
+    with pytest.raises(KeyboardInterrupt):
+        make_pool(source, path, Here(fail_at=160))
+    assert not path.exists() and len(read_pool(unfinished(path))) == 128
+    with pytest.raises(KeyboardInterrupt):  # before it has done anything: nothing is lost
+        make_pool(source, path, Here(fail_at=128))
+    assert len(read_pool(unfinished(path))) == 128
+    other = Generated(Spec("ML-DSA-44", bytes(32)), 200)
+    with pytest.raises(LabError, match="is of a job with other inputs"):
+        make_pool(other, path, Here())
+    assert len(read_pool(unfinished(path))) == 128
+    told: list[int] = []
+    make_pool(source, path, Here(), progress=told.append)
+    assert told[0] == 128
+    assert path.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["pool.parquet", "whole.parquet"]
+
+
+def _rows(count: int) -> list[dict[str, str]]:
+    spec = Spec("ML-DSA-65", SEED, 10, 2, 3, "given")
+    return [
+        {
+            "id": f"case-{number}",
+            "xi": item.xi.hex(),
+            "message": item.message.hex(),
+            "context": item.context.hex(),
+            "rnd": item.rnd.hex(),
+        }
+        for number, item in enumerate(spec.inputs(0, count))
+    ]
+
+
+def _csv(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def _jsonl(path: Path, rows: list[dict[str, str]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("write", [_csv, _jsonl])
+def test_given_inputs(
+    tmp_path: Path, small_blocks: None, write: Callable[[Path, list[dict[str, str]]], Path]
+) -> None:
+    rows = _rows(70)
+    path = write(tmp_path / ("in.csv" if write is _csv else "in.jsonl"), rows)
+    make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", Here(), "all")
+    pool = read_pool(tmp_path / "pool.parquet")
+    assert pool.given is not None and list(pool.given.ids) == [row["id"] for row in rows]
+    inputs = Spec("ML-DSA-65", SEED, 10, 2, 3, "given").inputs(0, 70)
+    assert list(pool.given.inputs) == inputs
+    assert (pool.table.codes == load().trace("ML-DSA-65", inputs, "all").codes).all()
+
+
+def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_text(f"message,xi\n00ff,{'01' * 32}\n\n,{'02' * 32}\n")
+    (block,) = FromFile(path, "ML-DSA-44").blocks(10)
+    assert block.given is not None and block.given.ids == ("0", "1")
+    assert block.inputs() == [
+        SigningInput(b"\x01" * 32, b"\x00\xff", b"", bytes(32)),
+        SigningInput(b"\x02" * 32, b"", b"", bytes(32)),
+    ]
+
+
+XI = "01" * 32
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("in.csv", "", "line 1: there must be a column 'xi'"),
+        ("in.csv", "xi\n", "line 1: there must be a column 'message'"),
+        ("in.csv", "xi,message,salt\n", "line 1: column 'salt' must be one of"),
+        ("in.csv", "xi,message,xi\n", "line 1: column 'xi' stands twice"),
+        ("in.csv", "xi,message\n", "lists no inputs"),
+        ("in.csv", f"xi,message\n{XI}\n", "line 2: has 1 fields, the header has 2"),
+        ("in.csv", f"xi,message\n{XI},0\n", "line 2: message must be bytes in hexadecimal"),
+        ("in.csv", f"xi,message\n{XI},zz\n", "line 2: message must be bytes in hexadecimal"),
+        ("in.csv", "xi,message\n01,00\n", "line 2: xi has 1 bytes, must have 32"),
+        ("in.csv", f"xi,message,rnd\n{XI},00,00\n", "line 2: rnd has 1 bytes, must have 32"),
+        ("in.csv", f"xi,message,context\n{XI},,{'00' * 256}\n", "line 2: context has 256 bytes"),
+        ("in.csv", f"id,xi,message\na,{XI},\na,{XI},\n", "line 3: the id 'a' stands twice"),
+        ("in.csv", f"id,xi,message\n,{XI},\n", "line 2: id must have from 1 to 200"),
+        ("in.csv", f'xi,message\n"{XI},00\n', "line 2: unexpected end of data"),
+        ("in.jsonl", "{\n", "line 1, column"),
+        ("in.jsonl", "[1]\n", "line 1: must be a JSON object"),
+        ("in.jsonl", '{"xi": "", "message": 5}\n', "line 1: message must be a text, is 5"),
+        ("in.jsonl", '{"xi": ""}\n', "line 1: there must be a column 'message'"),
+        ("in.txt", "", "must be in a .csv, .jsonl or .ndjson file"),
+    ],
+)
+def test_bad_inputs_are_named(tmp_path: Path, name: str, text: str, message: str) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(LabError, match=message):
+        list(FromFile(path, "ML-DSA-44").blocks(10))
+
+
+def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"none\.csv: cannot read it"):
+        list(FromFile(tmp_path / "none.csv", "ML-DSA-44").blocks(10))
+    (tmp_path / "bad.csv").write_bytes(b"xi,message\n\xff")
+    with pytest.raises(LabError, match=r"bad\.csv: .*is not UTF-8"):
+        list(FromFile(tmp_path / "bad.csv", "ML-DSA-44").blocks(10))
+
+
+# --- clusters -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cluster() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The address of a scheduler with two worker processes, and one of these."""
+    from distributed import LocalCluster
+
+    with LocalCluster(  # type: ignore[no-untyped-call]
+        n_workers=1, threads_per_worker=1, dashboard_address=None, processes=True
+    ) as made:
+        address = made.scheduler_address
+        other = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", address,
+             "--nthreads", "1", "--no-nanny", "--no-dashboard"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            made.scheduler.workers  # noqa: B018 - it answers
+            yield address, other
+        finally:
+            other.kill()
+            other.wait()
+
+
+def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
+    tmp_path: Path,
+    small_blocks: None,
+    cluster: tuple[str, subprocess.Popen[bytes]],
+) -> None:
+    from distributed import Client
+
+    address, victim = cluster
+    with Client(address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
+        client.wait_for_workers(2, timeout=60)
+    source = Generated(Spec("ML-DSA-44", SEED), 600)
+    make_pool(source, tmp_path / "here.parquet", Here())
+
+    def progress(done: int) -> None:
+        if done >= 100 and victim.poll() is None:
+            victim.kill()
+
+    with dask(address) as force:
+        make_pool(source, tmp_path / "there.parquet", force, progress=progress)
+    assert victim.wait(10) is not None
+    assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
+
+
+def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mldsa_lab.tracing.workforce._CONNECT_S", 1)
+    for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
+        with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
+            pass
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mldsa_lab.cli", "trace", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "100"},
+    )
+
+
+def test_the_command(tmp_path: Path) -> None:
+    done = _run(
+        "44", "65", "-n", "300", "--seed", "a text", "--per-key", "0", "--out", str(tmp_path)
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "ML-DSA-44" in done.stdout and "r0 passes" in done.stdout
+    for name in ("ml-dsa-44", "ml-dsa-65"):
+        pool = read_pool(tmp_path / f"{name}.parquet")
+        assert len(pool) == 300 and pool.spec is not None and pool.spec.per_key == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["66"], "unknown parameter set '66'"),
+        (["Ed25519"], "only ML-DSA signatures have traces"),
+        (["44", "--context-bytes", "256"], "--context-bytes"),
+        (["44", "-n", "0"], "--count"),
+        (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
+        (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
+    ],
+)
+def test_the_command_names_what_is_wrong(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    done = _run(*arguments, "--out", str(tmp_path))
+    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
