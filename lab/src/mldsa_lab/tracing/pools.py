@@ -28,6 +28,8 @@ class Tally:
     """What was found in traces that are not kept in memory."""
 
     set: str
+    own_keys: bool = True
+    """Each signature has a key of its own."""
     signatures: int = 0
     attempts: int = 0
     longest: int = 0
@@ -55,13 +57,16 @@ class Tally:
             self.histogram = np.pad(self.histogram, (0, len(counts) - len(self.histogram)))
         self.histogram[: len(counts)] += counts
 
-    def rows(self) -> list[tuple[str, float, float, float]]:
-        """Name, share or mean found, its expectation, and their distance in standard errors."""
+    def rows(self) -> list[tuple[str, float, float, float | None]]:
+        """Name, share or mean found, its expectation, and their distance in standard errors:
+        None of hint failures under few keys, whose share depends on the key (its t0)."""
         model = RejectionModel.of(self.set)
         mean = self.attempts / self.signatures
         expected = model.expected_attempts
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
-        found = [("attempts", mean, expected, (mean - expected) / deviation)]
+        found: list[tuple[str, float, float, float | None]] = [
+            ("attempts", mean, expected, (mean - expected) / deviation)
+        ]
         for name, hits, of, p, error in (
             ("z passes", self.z_passed, self.attempts, model.p_z, 0.0),
             ("r0 passes", self.r_passed, self.attempts, model.p_r, 0.0),
@@ -69,7 +74,8 @@ class Tally:
              model.fail_h_error),
         ):  # fmt: skip
             spread = (p * (1 - p) / of + error**2) ** 0.5
-            found.append((name, hits / of, p, (hits / of - p) / spread))
+            known = self.own_keys or name != "hint fails"
+            found.append((name, hits / of, p, (hits / of - p) / spread if known else None))
         return found
 
 
@@ -89,7 +95,7 @@ def make_pool(
     told how many inputs are done.
     """
     rest = unfinished(path)
-    tally = Tally(source.set)
+    tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     given = source.spec is None
     with PoolWriter(path, source.set, checks, source.spec, given=given, keep=rest) as writer:
         done = 0

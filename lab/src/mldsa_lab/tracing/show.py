@@ -22,7 +22,7 @@ def print_tallies(tallies: Sequence[Tally], console: Console) -> None:
                 name,
                 f"{found:.5f}",
                 f"{expected:.5f}",
-                f"{distance:+.1f}",
+                "depends on the key" if distance is None else f"{distance:+.1f}",
             )
         table.add_row("", "longest", f"{tally.longest} attempts", "", "")
     console.print(table)
