@@ -60,8 +60,9 @@ def trace(
     from mldsa_lab.commands.shared import show_path
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.spec import Spec
+    from mldsa_lab.native import load
     from mldsa_lab.run.options import cores_to_use, parse_seed
-    from mldsa_lab.run.screen import Screen
+    from mldsa_lab.run.screen import Phase, Screen
     from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
     from mldsa_lab.tracing.pools import make_pool
     from mldsa_lab.tracing.show import print_tallies
@@ -78,6 +79,9 @@ def trace(
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
     console = make_console()
     screen = Screen(console)
+    if dask is None:
+        with screen.phase("library") as phase:
+            load(phase.show)
     tallies = []
     paths = []
     with local(processes or cores_to_use()) if dask is None else dask_workforce(dask) as force:
@@ -92,9 +96,9 @@ def trace(
             began = time.monotonic()
             with screen.phase(name, total=source.count) as phase:
 
-                def show(done: int, began: float = began, phase: object = phase) -> None:
+                def show(done: int, began: float = began, phase: Phase = phase) -> None:
                     rate = done / max(time.monotonic() - began, 1e-9)
-                    phase.reach(done, f"{done:,} traces, {rate:,.0f} a second")  # type: ignore[attr-defined]
+                    phase.reach(done, f"{done:,} traces, {rate:,.0f} a second")
 
                 tally = make_pool(source, path, force, checks, progress=show)
                 phase.summary = f"{tally.signatures:,} traces"

@@ -10,7 +10,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -211,7 +210,12 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
     return library_path(root)
 
 
-@cache
-def load() -> Library:
-    """The library of this checkout, built first where it is not up to date; once per process."""
-    return Library(build_library(find_root()))
+_loaded: list[Library] = []
+
+
+def load(on_line: Callable[[str], None] = lambda line: None) -> Library:
+    """The library of this checkout, built first where it is not up to date; once per process.
+    ``on_line`` gets what cargo prints."""
+    if not _loaded:
+        _loaded.append(Library(build_library(find_root(), on_line)))
+    return _loaded[0]
