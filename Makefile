@@ -21,8 +21,8 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
-test-rust: vectors ## the library and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle --features mldsa-lanes/rayon
+test-rust: vectors ## the library, its C functions and the oracle, on every backend of this CPU
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
@@ -64,7 +64,7 @@ test-lab: setup ## the lab: types, style and tests
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle --features mldsa-lanes/rayon --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 

@@ -1,0 +1,49 @@
+//! What the jobs of a call sign.
+
+use mldsa_lanes::Input;
+
+use crate::Failure;
+
+/// Most bytes of a context.
+const CONTEXT_BYTES: usize = 255;
+
+/// Messages, contexts and rnd of jobs.
+pub(crate) struct Jobs<'a> {
+    pub(crate) data: &'a [u8],
+    /// Two for each job: where its message ends in `data`, and its context.
+    pub(crate) ends: &'a [u64],
+    /// Nothing: zeros.
+    pub(crate) rnd: Option<&'a [[u8; 32]]>,
+}
+
+impl<'a> Jobs<'a> {
+    /// Whether the ends rise and no context is too long.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if !self.ends.is_sorted() {
+            return Err(Failure::Ends);
+        }
+        let too_long = |pair: &[u64; 2]| pair[1] - pair[0] > CONTEXT_BYTES as u64;
+        if self.ends.as_chunks::<2>().0.iter().any(too_long) {
+            return Err(Failure::Context);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn input(&self, job: usize) -> Input<'a> {
+        let start = if job == 0 { 0 } else { self.end(2 * job - 1) };
+        let (middle, end) = (self.end(2 * job), self.end(2 * job + 1));
+        Input::Pure {
+            message: &self.data[start..middle],
+            context: &self.data[middle..end],
+        }
+    }
+
+    pub(crate) fn rnd(&self, job: usize) -> [u8; 32] {
+        self.rnd.map_or([0; 32], |rnd| rnd[job])
+    }
+
+    /// No end passes the last one, which is a length.
+    fn end(&self, number: usize) -> usize {
+        self.ends[number] as usize
+    }
+}

@@ -1,0 +1,85 @@
+//! Keys and signatures, a chunk of jobs at a time.
+
+use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::{Backend, Error, ParameterSet};
+
+use crate::jobs::Jobs;
+use crate::{Failure, Out};
+
+/// Jobs in a chunk, at most: 15 KiB each.
+const JOBS: usize = 64;
+
+/// Lengths in bytes.
+pub(crate) struct Sizes {
+    pub(crate) pk: usize,
+    pub(crate) sk: usize,
+    pub(crate) signature: usize,
+}
+
+pub(crate) fn sizes<P: ParameterSet>() -> Sizes {
+    Sizes {
+        pk: P::VERIFYING_KEY_BYTES,
+        sk: P::SIGNING_KEY_BYTES,
+        signature: P::SIGNATURE_BYTES,
+    }
+}
+
+/// What the caller wants, each of all jobs.
+pub(crate) struct Output<'a> {
+    pub(crate) pk: Option<&'a mut [Out<u8>]>,
+    pub(crate) sk: Option<&'a mut [Out<u8>]>,
+    pub(crate) signature: Option<&'a mut [Out<u8>]>,
+}
+
+/// [`run`] of a parameter set.
+pub(crate) type Run = fn(&[[u8; 32]], &Jobs<'_>, Output<'_>) -> Result<(), Failure>;
+
+/// Writes what is wanted.
+pub(crate) fn run<P: ParameterSet>(
+    seeds: &[[u8; 32]],
+    jobs: &Jobs<'_>,
+    mut output: Output<'_>,
+) -> Result<(), Failure> {
+    let sizes = sizes::<P>();
+    for (chunk, seeds) in seeds.chunks(JOBS).enumerate() {
+        let start = chunk * JOBS;
+        let keys = batch::keygen::<P>(Backend::detect(), seeds);
+        for (i, key) in keys.iter().enumerate() {
+            let pk = key.verifying_key();
+            put(&mut output.pk, start + i, sizes.pk, pk.as_bytes().as_ref());
+            let sk = key.expanded_bytes().as_ref();
+            put(&mut output.sk, start + i, sizes.sk, sk);
+        }
+        if output.signature.is_none() {
+            continue;
+        }
+        let jobs: Vec<_> = keys
+            .iter()
+            .zip(start..)
+            .map(|(key, job)| SignJob {
+                key: key.into(),
+                input: jobs.input(job),
+                rnd: jobs.rnd(job),
+            })
+            .collect();
+        for (signature, job) in batch::sign(&jobs).into_iter().zip(start..) {
+            let signature = signature.map_err(|error| match error {
+                Error::TooManyAttempts { .. } => Failure::Attempts,
+                _ => Failure::Internal,
+            })?;
+            let bytes = signature.as_ref();
+            put(&mut output.signature, job, sizes.signature, bytes);
+        }
+    }
+    Ok(())
+}
+
+/// Writes a job's bytes, `size` of them, to their place, if they are wanted.
+fn put(to: &mut Option<&mut [Out<u8>]>, job: usize, size: usize, bytes: &[u8]) {
+    if let Some(to) = to {
+        let places = to[job * size..][..size].iter_mut();
+        for (place, byte) in places.zip(bytes) {
+            place.write(*byte);
+        }
+    }
+}
