@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.table import TraceTable
 from mldsa_lab.inputs.trace import Trace
 from mldsa_lab.models.rejection import RejectionModel
 
@@ -41,10 +43,23 @@ class Covariates(NamedTuple):
     of_attempts: NDArray[np.bool_]
 
 
-def covariates(traces: Sequence[Trace], model: RejectionModel) -> Covariates:
+Traces = TraceTable | Sequence[Trace]
+"""Traces of one parameter set in either form."""
+
+
+def as_table(traces: Traces, model: RejectionModel) -> TraceTable:
+    """The traces as a table; LabError if they are of another set than the model."""
+    table = traces if isinstance(traces, TraceTable) else TraceTable.of(model.name, traces)
+    if table.set != model.name:
+        raise LabError(f"traces of {table.set}: cannot be used with the model of {model.name}")
+    return table
+
+
+def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     """All covariates of ``traces``."""
-    index = _index_terms(traces, model)
-    attempts = np.array([len(t) for t in traces])
+    table = as_table(traces, model)
+    index = index_terms(table, model)
+    attempts = table.attempts()
     law = model.p_accept * (1 - model.p_accept) ** (_ATTEMPTS - 1)
     # Amplitudes: z and its norm check take about a quarter of an attempt, w - c s2 with its check
     # about 0.3, spread over l and k polynomials; mask sampling about 0.3. Attempts computed wholly
@@ -83,22 +98,20 @@ def _waste(units: NDArray[np.int64], step: int) -> Array:
     return ((-units) % step).astype(np.float64)
 
 
-def _index_terms(traces: Sequence[Trace], model: RejectionModel) -> Array:
-    """Per trace, centred by their conditional expectations given n_z and n_r: sum of first
+def index_terms(table: TraceTable, model: RejectionModel) -> Array:
+    """(traces, 4), centred by their conditional expectations given n_z and n_r: sum of first
     failing z indexes; of first failing r0 indexes in class r; number of class z attempts whose
     r0 fails too; sum of their first failing r0 indexes."""
     mean_z = float(np.arange(model.l) @ model.first_failing_z())
     mean_r = float(np.arange(model.k) @ model.first_failing_r())
-    terms = np.zeros((len(traces), 4))
-    for row, trace in zip(terms, traces, strict=True):
-        for attempt in trace:
-            z, r, _, _ = attempt.first_failing
-            if attempt.failed & 1:
-                both = bool(attempt.failed & 2)
-                row[0] += z - mean_z
-                row[2] += both - model.p_r_fails_given_z_fails
-                if both:
-                    row[3] += r - mean_r
-            elif attempt.failed & 2:
-                row[1] += r - mean_r
-    return terms
+    z, r = table.first_failing("z"), table.first_failing("r")
+    in_z, fails_r = z >= 0, r >= 0
+    both = in_z & fails_r
+    terms = (
+        np.where(in_z, z - mean_z, 0.0),
+        np.where(fails_r & ~in_z, r - mean_r, 0.0),
+        np.where(in_z, both - model.p_r_fails_given_z_fails, 0.0),
+        np.where(both, r - mean_r, 0.0),
+    )
+    owner, size = table.signature_of(), len(table)
+    return np.column_stack([np.bincount(owner, weights=t, minlength=size) for t in terms])

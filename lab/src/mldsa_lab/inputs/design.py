@@ -9,15 +9,14 @@ relative error to be expected of the regression estimate of `mldsa_lab.stats`: i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.covariates import covariates
-from mldsa_lab.inputs.trace import Trace, count_matrix
+from mldsa_lab.inputs.covariates import Traces, as_table, covariates, index_terms
+from mldsa_lab.inputs.table import TraceTable
 from mldsa_lab.models.cost import model_matrix
 from mldsa_lab.models.rejection import RejectionModel
 
@@ -36,6 +35,12 @@ _WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then PERCENTILES
 _PRIOR = np.array([3.0, 0.5, 0.3, 0.25])
 _COEFFICIENTS = np.array([_SETUP, 1.0, 1.0, 0.25])
 
+# The search ends after a sweep over all inputs that gains less than 1e-4, or when it has judged
+# so many candidates, each step counting as this many more: for thousands of inputs two or three
+# sweeps, from where on a sweep gained 1 % at most.
+_WORK = 10**8
+_STEP = 5000
+
 
 @dataclass(frozen=True)
 class Quality:
@@ -51,7 +56,7 @@ class Quality:
 
 
 def design(
-    traces: Sequence[Trace],
+    traces: Traces,
     model: RejectionModel,
     n: int,
     *,
@@ -67,30 +72,34 @@ def design(
     large n). The result depends on the arguments alone. LabError if n is below 1 or larger than
     the number of usable traces, or if no choice fits the budget.
     """
-    problem = _Problem(traces, model)
-    usable = _usable(problem.attempts, n, budget, max_attempts)
+    table = as_table(traces, model)
+    usable = check_limits(table.attempts(), n, budget, max_attempts)
+    table = table.take(usable)
+    kind_of, first = _kinds(table, model)
+    problem = _Problem(table.take(first), model)
+    stock = np.bincount(kind_of)
     rng = np.random.default_rng(seed)
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
     if starts < 1:
         raise LabError(f"design with {starts} restarts: must be at least 1")
     best: tuple[float, NDArray[np.int64]] | None = None
     for _ in range(starts):
-        chosen = _start(problem.attempts, usable, n, budget, rng)
-        value = _exchange(problem, chosen, usable, budget)
+        chosen = kind_of[_start(table.attempts(), n, budget, rng)]
+        value = _exchange(problem, chosen, stock, budget)
         if best is None or value < best[0]:
             best = (value, chosen)
     assert best is not None
-    return sorted(int(i) for i in best[1])
+    wanted = np.bincount(best[1], minlength=len(stock))
+    return sorted(usable[np.flatnonzero(_rank(kind_of) < wanted[kind_of])].tolist())
 
 
-def quality(chosen: Sequence[Trace], model: RejectionModel) -> Quality:
+def quality(chosen: Traces, model: RejectionModel) -> Quality:
     """Expected errors of the estimates from the inputs whose traces are ``chosen``."""
-    problem = _Problem(chosen, model)
-    rows = np.arange(len(chosen))
-    inverse = np.linalg.inv(problem.prior + problem.x[rows].T @ problem.x[rows])
+    problem = _Problem(as_table(chosen, model), model)
+    x = problem.x[problem.row]
+    inverse = np.linalg.inv(problem.prior + x.T @ x)
     variance = np.einsum("pt,pq,qt->t", problem.targets, inverse, problem.targets)
-    moments = problem.x[rows].T @ problem.g[rows]
-    bias = (problem.targets.T @ inverse @ moments - problem.expected) * problem.active
+    bias = (problem.targets.T @ inverse @ (x.T @ problem.g) - problem.expected) * problem.active
     squared = (bias**2).sum(axis=1)
     scale = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
     return Quality(
@@ -98,43 +107,69 @@ def quality(chosen: Sequence[Trace], model: RejectionModel) -> Quality:
     )
 
 
-def _usable(
+def check_limits(
     attempts: NDArray[np.int64], n: int, budget: int | None, max_attempts: int | None
-) -> NDArray[np.bool_]:
+) -> NDArray[np.int64]:
+    """Places of the traces that a choice of ``n`` may take; LabError if none fits the limits."""
     if n < 1:
-        raise LabError(f"design of {n} inputs: must have at least 1")
-    usable = attempts <= (max_attempts if max_attempts is not None else attempts.max(initial=0))
-    if usable.sum() < n:
+        raise LabError(f"choice of {n} inputs: must have at least 1")
+    usable = np.flatnonzero(
+        attempts <= (max_attempts if max_attempts is not None else attempts.max(initial=0))
+    )
+    if len(usable) < n:
         limit = "" if max_attempts is None else f" of at most {max_attempts} attempts"
-        raise LabError(f"design of {n} inputs: the pool has {usable.sum()} traces{limit}")
+        raise LabError(f"choice of {n} inputs: the pool has {len(usable)} traces{limit}")
     if budget is not None:
         least = int(np.sort(attempts[usable])[:n].sum())
         if budget < least:
             raise LabError(
-                f"design of {n} inputs within {budget} attempts: the pool's shortest need {least}"
+                f"choice of {n} inputs within {budget} attempts: the pool's shortest need {least}"
             )
     return usable
 
 
-class _Problem:
-    """The pool in the design's terms, scaled so that noise and target costs are 1.
+def _kinds(table: TraceTable, model: RejectionModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Traces that the criterion cannot tell apart are of one kind: the kind of each trace, and
+    the first trace of each kind."""
+    key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
+    _, first, kind_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return kind_of.reshape(-1), first
 
-    ``x``: (pool, 4) rows of 1, n_z, n_r + n_h, n_h; ``g``: (pool, columns) covariates; both
-    divided by the standard deviation of the input's measured cost, which grows with the square
-    root of the cost. ``targets``: (4, targets), divided by the target's cost and scaled by its
-    weight; ``expected``: (targets, columns) the covariates' population values likewise.
+
+def _rank(kind_of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many earlier traces are of the same kind."""
+    order = np.argsort(kind_of, kind="stable")
+    ordered = kind_of[order]
+    rank = np.empty(len(kind_of), dtype=np.int64)
+    rank[order] = np.arange(len(kind_of)) - np.searchsorted(ordered, ordered)
+    return rank
+
+
+class _Problem:
+    """The candidates in the design's terms, scaled so that noise and target costs are 1.
+
+    Candidates of one class (n_z, n_r, n_h) share a row of the linear model: ``row``: (pool,) the
+    class of each; ``x``: (classes, 4) rows of 1, n_z, n_r + n_h, n_h. ``g``: (pool, columns)
+    covariates, of which ``own`` differ within a class and ``shared`` do not. x and g are divided
+    by the standard deviation of the input's measured cost, which grows with the square root of
+    the cost. ``targets``: (4, targets), divided by the target's cost and scaled by its weight;
+    ``expected``: (targets, columns) the covariates' population values likewise, of which
+    ``active`` are aimed at.
     """
 
-    def __init__(self, traces: Sequence[Trace], model: RejectionModel) -> None:
-        counts = count_matrix(traces)
-        self.attempts = counts.sum(axis=1).astype(np.int64) + 1
-        x = model_matrix(counts)
+    def __init__(self, table: TraceTable, model: RejectionModel) -> None:
+        self.attempts = table.attempts()
+        classes, first, row = np.unique(
+            table.counts(), axis=0, return_index=True, return_inverse=True
+        )
+        self.row = row.reshape(-1)
+        x = model_matrix(classes)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
         rejected = np.array([model.attempts_quantile(p) - 1 for p in PERCENTILES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
-        extra = covariates(traces, model)
+        extra = covariates(table, model)
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
         # number of attempts, curvature alone is kept, at that number.
         expected = np.tile(extra.expected, (len(points), 1))
@@ -147,29 +182,55 @@ class _Problem:
         scale = np.sqrt(_WEIGHTS / _WEIGHTS.sum()) / costs
         noise = _NOISE * np.sqrt(costs[0] * (x @ _COEFFICIENTS))
         self.x = x / noise[:, None]
-        self.g = extra.values * extra.amplitude / noise[:, None]
+        self.g = extra.values * extra.amplitude / noise[self.row, None]
+        self.own = np.flatnonzero(~extra.of_attempts)
+        self.shared = np.flatnonzero(extra.of_attempts)
+        self.g_own = np.ascontiguousarray(self.g[:, self.own].T)
+        self.g_shared = self.g[first][:, self.shared]
         self.targets = points.T * scale
         self.expected = expected * extra.amplitude * scale[:, None]
         contrast = np.eye(4)
         contrast[2, 1] = -1.0  # the prior of c_r is on its difference from c_z
         self.prior = contrast.T @ np.diag(_PRIOR**-2) @ contrast
 
+    def criterion(self, information: Array, moments: Array) -> Array:
+        """The criterion of every candidate, (pool,), added to inputs of this ``information``
+        (4, 4; the prior included) and these cross ``moments`` (4, columns).
+
+        With A the information, u = A^-1 x and s = 1 + x'u, adding x takes (t'u)^2 / s off the
+        variance of target t and adds (t'u / s)(g - u'S) to its biases, S being the moments. The
+        sum of squared biases is a quadratic in g whose coefficients depend on x alone.
+        """
+        inverse = np.linalg.inv(information)
+        u = self.x @ inverse
+        s = 1 + np.einsum("cp,cp->c", self.x, u)
+        gain = u @ self.targets
+        variance = np.einsum("pt,pq,qt->", self.targets, inverse, self.targets)
+        step = gain / s[:, None]
+        base = (self.targets.T @ inverse @ moments - self.expected) * self.active
+        offset = u @ moments
+        linear, square = 2 * step @ base, step**2 @ self.active  # in g - offset
+        off = self.g_shared - offset[:, self.shared]
+        of_class = variance - (gain * step).sum(axis=1) + np.einsum("tj,tj->", base, base)
+        of_class += (off * (linear[:, self.shared] + off * square[:, self.shared])).sum(axis=1)
+        value: Array = of_class[self.row]
+        for g, j in zip(self.g_own, self.own, strict=True):
+            d = g - offset[:, j][self.row]
+            value += d * (linear[:, j][self.row] + d * square[:, j][self.row])
+        return value
+
 
 def _start(
-    attempts: NDArray[np.int64],
-    usable: NDArray[np.bool_],
-    n: int,
-    budget: int | None,
-    rng: np.random.Generator,
+    attempts: NDArray[np.int64], n: int, budget: int | None, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """A random choice that keeps the budget."""
-    pool = np.flatnonzero(usable)
-    chosen = rng.choice(pool, n, replace=False)
+    chosen = rng.choice(len(attempts), n, replace=False)
     if budget is None:
         return chosen
-    rest = np.setdiff1d(pool, chosen)
+    rest = np.setdiff1d(np.arange(len(attempts)), chosen)
     rest = rest[np.argsort(attempts[rest], kind="stable")]
-    # Swap the longest chosen for the shortest others; _usable made sure that this ends in budget.
+    # Swap the longest chosen for the shortest others; check_limits made sure that this ends in
+    # budget.
     order = np.argsort(-attempts[chosen], kind="stable")
     for position, shorter in zip(order, rest, strict=False):
         if attempts[chosen].sum() <= budget:
@@ -179,42 +240,42 @@ def _start(
 
 
 def _exchange(
-    problem: _Problem,
-    chosen: NDArray[np.int64],
-    usable: NDArray[np.bool_],
-    budget: int | None,
+    problem: _Problem, chosen: NDArray[np.int64], stock: NDArray[np.int64], budget: int | None
 ) -> float:
-    """Replace one input at a time by the best in the pool until none is better; in place.
+    """Replace one input at a time by the best candidate until none is better; in place.
 
-    Returns the criterion. All candidates for a place are judged at once: with A the information
-    of the other inputs, u = A^-1 x and s = 1 + x'u, adding x takes (t'u)^2 / s off the variance
-    of target t and adds (t'u / s)(g - u'S) to its biases, S being the others' cross moments.
+    ``chosen``: (n,) kinds, each at most as often as its ``stock``. Returns the criterion.
     """
+    left = stock - np.bincount(chosen, minlength=len(stock))
+    work = _WORK
     value = np.inf
     while True:
         before = value
-        for place in range(len(chosen)):
-            others = np.delete(chosen, place)
-            x, g = problem.x[others], problem.g[others]
-            inverse = np.linalg.inv(problem.prior + x.T @ x)
-            moments = x.T @ g
-            u = problem.x @ inverse
-            s = 1 + np.einsum("cp,cp->c", problem.x, u)
-            gain = u @ problem.targets
-            variance = np.einsum("pt,pq,qt->", problem.targets, inverse, problem.targets)
-            variance = variance - (gain**2).sum(axis=1) / s
-            base = problem.targets.T @ inverse @ moments - problem.expected
-            step = (gain / s[:, None])[:, :, None] * (problem.g - u @ moments)[:, None, :]
-            bias = (base + step) * problem.active
-            criterion = variance + np.einsum("ctj,ctj->c", bias, bias)
-            allowed = usable.copy()
-            allowed[others] = False
+        # Summed afresh in each sweep, so that rounding does not add up.
+        x = problem.x[problem.row[chosen]]
+        information = problem.prior + x.T @ x
+        moments = x.T @ problem.g[chosen]
+        spent = int(problem.attempts[chosen].sum())
+        for place, old in enumerate(chosen):
+            row = problem.x[problem.row[old]]
+            information -= np.outer(row, row)
+            moments -= np.outer(row, problem.g[old])
+            criterion = problem.criterion(information, moments)
+            here = float(criterion[old])
+            criterion[left == 0] = np.inf
             if budget is not None:
-                allowed &= problem.attempts <= budget - problem.attempts[others].sum()
-            criterion[~allowed] = np.inf
-            best = int(np.argmin(criterion))
-            if criterion[best] < criterion[chosen[place]]:
-                chosen[place] = best
-            value = float(criterion[chosen[place]])
-        if value >= before * (1 - 1e-4):
+                limit = budget - spent + problem.attempts[old]
+                criterion[problem.attempts > limit] = np.inf
+            new = int(np.argmin(criterion))
+            if criterion[new] < here:
+                chosen[place], here = new, float(criterion[new])
+                left[old] += 1
+                left[new] -= 1
+                spent += int(problem.attempts[new] - problem.attempts[old])
+                row = problem.x[problem.row[new]]
+            information += np.outer(row, row)
+            moments += np.outer(row, problem.g[chosen[place]])
+            value = here
+        work -= len(chosen) * (len(stock) + _STEP)
+        if value >= before * (1 - 1e-4) or work <= 0:
             return value
