@@ -1,0 +1,30 @@
+"""Published claims about ML-DSA, judged against theory, the standard and arithmetic.
+
+`read_claims` reads a file, `audit` judges it. docs/audit.md describes files, rules and verdicts.
+"""
+
+from mldsa_lab.audit.audit import Audited, audit
+from mldsa_lab.audit.claims import Table
+from mldsa_lab.audit.reading import parse_claims, read_claims
+from mldsa_lab.audit.report import as_json, print_audits
+from mldsa_lab.audit.rules import RULES
+from mldsa_lab.audit.shipped import example, example_names, example_text
+from mldsa_lab.audit.verdict import Finding, Range, Rule, Verdict
+
+__all__ = [
+    "RULES",
+    "Audited",
+    "Finding",
+    "Range",
+    "Rule",
+    "Table",
+    "Verdict",
+    "as_json",
+    "audit",
+    "example",
+    "example_names",
+    "example_text",
+    "parse_claims",
+    "print_audits",
+    "read_claims",
+]

@@ -1,0 +1,47 @@
+"""Tables of claims for the tests of the audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from mldsa_lab.audit import Audited, Verdict, audit, parse_claims
+
+HEAD = {
+    "format": "mldsa-lab claims",
+    "version": 1,
+    "source": {"title": "a table", "kind": "other"},
+}
+
+
+def text(*claims: dict[str, Any], **head: Any) -> str:
+    """A claims file; claims without an id are called a, b, c."""
+    named = [{"id": "abcdefgh"[n], **claim} for n, claim in enumerate(claims)]
+    return yaml.safe_dump({**HEAD, **head, "claims": named}, allow_unicode=True)
+
+
+def judged(*claims: dict[str, Any], **head: Any) -> Audited:
+    """The audit of such a file."""
+    return audit(parse_claims(text(*claims, **head), "t.yaml"))
+
+
+def verdicts(*claims: dict[str, Any], **head: Any) -> set[tuple[str, str, str]]:
+    """Claim, rule and verdict of each finding."""
+    return {(f.claim, f.rule.id, f.verdict.value) for f in judged(*claims, **head).findings}
+
+
+def of_rule(rule: str, *claims: dict[str, Any]) -> list[tuple[str, str]]:
+    """Verdict and reading of each finding by a rule."""
+    found = judged(*claims).findings
+    return [(f.verdict.value, f.reading) for f in found if f.rule.id == rule]
+
+
+def sign(**more: Any) -> dict[str, Any]:
+    """A claim about signing with ML-DSA-65."""
+    claim = {"about": "cost", "operation": "sign", "set": "ML-DSA-65", "unit": "us"}
+    return {**claim, **more}
+
+
+GRAVE = (Verdict.IMPLAUSIBLE, Verdict.CONTRADICTION)
+"""What an honest table must not get."""

@@ -1,0 +1,172 @@
+"""Honest tables pass: simulated signers on noisy machines, and this project's own records.
+
+And the detectors find what they are for in tables simulated in the same way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audit_tables import GRAVE
+from numpy.typing import NDArray
+
+from mldsa_lab.audit import Table, audit
+from mldsa_lab.audit.claims import Claim, Cost, Figure, Source
+from mldsa_lab.audit.law import setup_max
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.records import read_record
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.stats.simulate import QUIET, Machine, Signer, draw_attempts
+from mldsa_lab.stats.summary import Row, summarise
+
+RECORD = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
+SETS = tuple(PARAMETER_SETS)
+MACHINES = (QUIET, Machine(drift=0.02, fast=0), Machine(), Machine(drift=0.05, fast=0.1))
+SAMPLES = (3, 5, 10, 30, 100, 1000, 10_000)
+PERCENTILES = (5, 25, 75, 90, 95, 99, 99.9)
+Array = NDArray[np.float64]
+
+
+def noisy(machine: Machine, cost: Array, rng: np.random.Generator) -> Array:
+    """Single samples of costs, spread over twelve rounds of the machine."""
+    level = machine.levels(12, rng)[rng.integers(12, size=len(cost))]
+    noise = machine.jitter * rng.standard_normal(len(cost))
+    spiked = rng.random(len(cost)) < machine.spikes
+    noise += spiked * rng.exponential(max(machine.spike, 1e-9), len(cost))
+    return np.asarray(cost * np.exp(level + noise))
+
+
+def claim(name: str, operation: str, samples: Array, keep: set[str], stated: bool) -> Cost:
+    """What a table would say of samples: some statistics, rounded."""
+    digits = 0 if np.median(samples) > 1000 else 2
+    values = {
+        "min": samples.min(),
+        "median": np.median(samples),
+        "mean": samples.mean(),
+        "max": samples.max(),
+        **{f"p{p:g}": np.percentile(samples, p) for p in PERCENTILES},
+    }
+    if len(samples) > 1:
+        values["sd"] = samples.std(ddof=1)
+    figures = {
+        s: Figure(round(float(v), digits), 0.5 * 10.0**-digits)
+        for s, v in values.items()
+        if s in keep or s == "median"
+    }
+    return Cost(
+        id=operation,
+        operation=operation,
+        set=name,
+        unit="us",
+        figures=figures,
+        samples=len(samples) if stated else None,
+    )
+
+
+def table(*claims: Claim) -> Table:
+    return Table("t", Source("t", "other"), claims)
+
+
+def signer(name: str, rng: np.random.Generator) -> Signer:
+    """Any implementation: its setup up to the bound, z cheaper or dearer, stopping early or not."""
+    attempt = 100 * float(np.exp(rng.uniform(-3, 6)))
+    step = float(rng.choice([0, 0.02]))
+    middle = RejectionModel.of(name).l / 2
+    z = attempt * rng.uniform(0.75, 1.1)
+    return Signer(
+        setup=attempt * rng.uniform(1, setup_max(name)),
+        z=z * (1 - step * middle),
+        r=attempt,
+        h=1.25 * attempt,
+        z_step=z * step,
+    )
+
+
+def test_honest_tables_raise_no_alarm() -> None:
+    rng = np.random.default_rng(2026)
+    statistics = ["min", "mean", "max", "sd", *(f"p{p:g}" for p in PERCENTILES)]
+    findings: Counter[str] = Counter()
+    for case in range(160):
+        name = SETS[case % 3]
+        n = SAMPLES[case % len(SAMPLES)]
+        machine = MACHINES[case % len(MACHINES)]
+        drawn = draw_attempts(RejectionModel.of(name), n, rng)
+        cost = signer(name, rng).cost(drawn, n)
+        keep = {s for s in statistics if rng.random() < 0.6}
+        # Without a number of samples a hundred are assumed.
+        stated = n < 100 or bool(rng.random() < 0.7)
+        flat = np.full(n, float(cost.min()))
+        claims = [
+            claim(name, operation, noisy(machine, what, rng), keep, stated)
+            for operation, what in (("keygen", flat), ("sign", cost), ("verify", flat))
+        ]
+        for finding in audit(table(*claims)).findings:
+            findings[finding.rule.id] += 1
+            assert finding.verdict not in GRAVE, (case, finding)
+    # The rules were asked, each often.
+    signing = ("spread", "min", "mean", "tail", "inversion", "one-input")
+    figures = ("order", "mean-range", "sd-range")
+    asked = {f"sign.{r}" for r in signing} | {f"figures.{r}" for r in figures}
+    assert {rule for rule in asked if findings[rule] < 60} == set()
+
+
+@pytest.mark.parametrize("samples", [30, 1000])
+def test_one_input_signed_again_is_found(samples: int) -> None:
+    rng = np.random.default_rng(5)
+    keep = {"min", "mean", "sd", "p99", "max"}
+    machine = Machine(drift=0.02, fast=0, spikes=0)
+    for case in range(30):
+        name = SETS[case % 3]
+        one = signer(name, rng).cost(draw_attempts(RejectionModel.of(name), 1, rng), 1)[0]
+        claims = [
+            claim(name, operation, noisy(machine, np.full(samples, cost), rng), keep, True)
+            for operation, cost in (("sign", one), ("verify", one / 3))
+        ]
+        found = {f.rule.id for f in audit(table(*claims)).findings if f.verdict in GRAVE}
+        assert {"sign.one-input", "sign.spread", "sign.inversion"} <= found, (case, found)
+
+
+def test_a_tail_cut_by_a_fifth_is_found() -> None:
+    rng = np.random.default_rng(6)
+    keep = {"min", "mean", "sd", "p99", "max"}
+    found = 0
+    for case in range(30):
+        name = SETS[case % 3]
+        costs = signer(name, rng)
+        costs = Signer(setup=2.5 * costs.r, z=costs.r, r=costs.r, h=costs.r)
+        cost = costs.cost(draw_attempts(RejectionModel.of(name), 10_000, rng), 10_000)
+        cut = np.sort(noisy(Machine(drift=0.02, fast=0, spikes=0), cost, rng))[:8000]
+        findings = audit(table(claim(name, "sign", cut, keep, True))).findings
+        graves = {f.rule.id for f in findings if f.verdict in GRAVE}
+        assert "sign.tail" in graves
+        found += "sign.trimmed" in graves
+    assert found >= 25
+
+
+def of_row(row: Row, number: int) -> Cost:
+    """The claim that a row of this project's own table makes."""
+    named = {"mean": row.mean, "median": row.p50, "p95": row.p95, "p99": row.p99, "p99.9": row.p999}
+    return Cost(
+        id=str(number),
+        operation=row.operation,
+        set=row.set,
+        unit=row.unit,
+        figures={s: Figure(float(v), 0.5) for s, v in named.items() if v is not None},
+        samples=row.samples,
+        subject=row.variant,
+    )
+
+
+@pytest.mark.skipif(not RECORD.exists(), reason="the record is not in this tree")
+def test_the_tables_of_this_project_pass() -> None:
+    rows = [row for row in summarise(read_record(RECORD)).rows if row.set in PARAMETER_SETS]
+    assert len(rows) > 100
+    audited = audit(table(*(of_row(row, number) for number, row in enumerate(rows))))
+    for finding in audited.findings:
+        assert finding.verdict not in GRAVE, (rows[int(finding.claim)].variant, finding)
+    asked = Counter(f.rule.id for f in audited.findings)
+    assert asked["sign.mean"] > 30
+    assert asked["sign.tail"] > 90

@@ -1,0 +1,314 @@
+"""The law behind the audit: sizes, bands, samples, implied costs, detectable differences."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+
+from mldsa_lab.audit.attempts import REPETITIONS, approximate_rates
+from mldsa_lab.audit.encodings import ENCODINGS, der, forms
+from mldsa_lab.audit.law import (
+    Bound,
+    Term,
+    attempt_over_setup,
+    band,
+    keccak_share_of_key,
+    law,
+    laws,
+    order_shares,
+    setup_max,
+    setups,
+)
+from mldsa_lab.audit.power import detectable, significant_from, variations
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.stats.simulate import Signer, draw_attempts
+
+SETS = tuple(PARAMETER_SETS)
+MANY = 10**8
+
+# Sizes ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("standard", "encoding", "what", "expected"),
+    [
+        ("fips204", "raw", "public-key", (1312, 1952, 2592)),
+        ("fips204", "raw", "private-key", (2560, 4032, 4896)),
+        ("fips204", "raw", "signature", (2420, 3309, 4627)),
+        ("round3", "raw", "public-key", (1312, 1952, 2592)),
+        ("round3", "raw", "private-key", (2528, 4000, 4864)),
+        ("round3", "raw", "signature", (2420, 3293, 4595)),
+        ("fips204", "spki", "public-key", (1334, 1974, 2614)),
+        ("fips204", "seed", "private-key", (32, 32, 32)),
+    ],
+)
+def test_sizes_of_the_standards(
+    standard: str, encoding: str, what: str, expected: tuple[int, ...]
+) -> None:
+    found = [
+        f.bytes
+        for name in SETS
+        for f in forms(name)
+        if (f.standard, f.encoding, f.object) == (standard, encoding, what)
+    ]
+    assert tuple(found) == expected
+
+
+def tagged(tag: int, content: bytes) -> bytes:
+    """A DER value, in bytes: what `der` counts."""
+    size = len(content)
+    if size < 128:
+        return bytes([tag, size]) + content
+    length = size.to_bytes((size.bit_length() + 7) // 8, "big")
+    return bytes([tag, 0x80 | len(length)]) + length + content
+
+
+def encoded(name: str, encoding: str) -> bytes:
+    """A key of zeros in an encoding of RFC 9881."""
+    c = PARAMETER_SETS[name]
+    last = {"ML-DSA-44": 0x11, "ML-DSA-65": 0x12, "ML-DSA-87": 0x13}[name]
+    oid = tagged(0x06, bytes([0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, last]))
+    algorithm = tagged(0x30, oid)
+    sk, seed = bytes(c.private_key_bytes), bytes(32)
+    inner = {
+        "pkcs8-seed": tagged(0x80, seed),
+        "pkcs8-expanded": tagged(0x04, sk),
+        "pkcs8-both": tagged(0x30, tagged(0x04, seed) + tagged(0x04, sk)),
+        "pkcs8-bare": sk,
+    }
+    if encoding == "spki":
+        return tagged(0x30, algorithm + tagged(0x03, bytes(1 + c.public_key_bytes)))
+    return tagged(0x30, b"\x02\x01\x00" + algorithm + tagged(0x04, inner[encoding]))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_der_lengths_are_those_of_encoded_keys(name: str) -> None:
+    by_encoding = {f.encoding: f.bytes for f in forms(name) if f.standard == "fips204"}
+    for encoding in ENCODINGS:
+        if encoding not in ("raw", "seed"):
+            assert by_encoding[encoding] == len(encoded(name, encoding)), encoding
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to parse DER")
+@pytest.mark.parametrize("encoding", ["spki", "pkcs8-both"])
+def test_another_parser_takes_the_encoded_keys(encoding: str) -> None:
+    parsed = subprocess.run(
+        ["openssl", "asn1parse", "-inform", "DER"],
+        input=encoded("ML-DSA-44", encoding),
+        capture_output=True,
+        check=True,
+    )
+    assert b"2.16.840.1.101.3.4.3.17" in parsed.stdout or b"ML-DSA-44" in parsed.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [(0, 2), (127, 129), (128, 131), (255, 258), (256, 260), (65536, 65541)],
+)
+def test_der_length_bytes(content: int, expected: int) -> None:
+    assert der(content) == expected == len(tagged(0x04, bytes(content)))
+
+
+# Bands ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "highest", "spread", "minimum", "mean", "tail"),
+    [
+        ("ML-DSA-44", 3.96, 0.52, 0.66, 1.23, 3.5),
+        ("ML-DSA-65", 5.64, 0.47, 0.65, 1.13, 3.1),
+        ("ML-DSA-87", 7.29, 0.33, 0.79, 1.10, 2.4),
+    ],
+)
+def test_the_bands_of_the_theory(
+    name: str, highest: float, spread: float, minimum: float, mean: float, tail: float
+) -> None:
+    most = setup_max(name)
+    assert most == pytest.approx(highest, abs=0.005)
+
+    def limits(over: str, under: str) -> tuple[float, float]:
+        return band(name, over, under, MANY, highest=most, z_costs=(1.0,))
+
+    assert limits("sd", "mean")[0] == pytest.approx(spread, abs=0.006)
+    assert limits("min", "median")[1] == pytest.approx(minimum, abs=0.006)
+    assert limits("mean", "median")[0] == pytest.approx(mean, abs=0.006)
+    assert limits("p99", "median")[0] == pytest.approx(tail, abs=0.06)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_cheaper_z_attempts_and_fewer_samples_widen_the_bands(name: str) -> None:
+    most = setup_max(name)
+    for over, under in (("sd", "mean"), ("min", "median"), ("p95", "median"), ("p99", "mean")):
+        narrow = band(name, over, under, MANY, highest=most, z_costs=(1.0,))
+        wide = band(name, over, under, MANY, highest=most)
+        wider = band(name, over, under, 50, highest=most)
+        assert wider[0] <= wide[0] <= narrow[0] <= narrow[1] <= wide[1] <= wider[1]
+
+
+def test_long_messages_cost_setup() -> None:
+    assert setup_max("ML-DSA-65", 32) == setup_max("ML-DSA-65")
+    # 64 + 2 + 1360 bytes and padding take eleven permutations instead of two.
+    assert setup_max("ML-DSA-65", 1360) == pytest.approx(setup_max("ML-DSA-65") + 9 / 33)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_law_is_that_of_the_rejection_model(name: str) -> None:
+    model = RejectionModel.of(name)
+    one = law(name, 1.0)
+    # All attempts cost the same: the rejected ones are geometric.
+    reject = 1 - model.p_accept
+    assert one.mean == pytest.approx(reject / model.p_accept)
+    assert one.spread == pytest.approx(math.sqrt(reject) / model.p_accept, rel=1e-5)
+    for share in (0.05, 0.5, 0.95, 0.99, 0.999):
+        assert one.rejected_at(share) == model.attempts_quantile(share) - 1
+    cheap = law(name, 0.7)
+    n_z, n_r, n_h = model.expected_counts
+    assert cheap.mean == pytest.approx(0.7 * n_z + n_r + n_h)
+
+
+@pytest.mark.parametrize("samples", [10, 100, 2000])
+def test_terms_hold_what_samples_show(samples: int) -> None:
+    name = "ML-DSA-65"
+    model = RejectionModel.of(name)
+    rng = np.random.default_rng(7)
+    signer = Signer(setup=2.5, z=0.85, r=1.0, h=1.0)
+    runs = 150
+    drawn = signer.cost(draw_attempts(model, samples * runs, rng), samples * runs)
+    cost = drawn.reshape(runs, samples)
+    seen = {
+        "min": cost.min(axis=1),
+        "median": np.median(cost, axis=1),
+        "mean": cost.mean(axis=1),
+        "max": cost.max(axis=1),
+        "sd": cost.std(axis=1, ddof=1),
+        "p5": np.percentile(cost, 5, axis=1),
+        "p95": np.percentile(cost, 95, axis=1, method="weibull"),
+        "p99": np.percentile(cost, 99, axis=1, method="inverted_cdf"),
+    }
+    one = law(name, 0.85)
+    for statistic, values in seen.items():
+        term = one.term(statistic, samples)
+        low, high = (term.fixed * 2.5 + k for k in (term.low, term.high))
+        assert low - 1e-9 <= values.min(), statistic
+        assert values.max() <= high + 1e-9, statistic
+
+
+def test_averages_spread_less() -> None:
+    one = law("ML-DSA-44", 1.0)
+    assert one.term("sd", MANY, 25).low == pytest.approx(one.term("sd", MANY).low / 5)
+
+
+@pytest.mark.parametrize(("share", "samples"), [(0.0, 1), (0.5, 7), (0.99, 10), (1.0, 1000)])
+def test_order_statistics_cover_the_share(share: float, samples: int) -> None:
+    low, high = order_shares(share, samples)
+    assert 0 <= low < high <= 1
+    assert low <= max(share, 1e-4) and high >= min(share, 1 - 1e-4)
+
+
+def test_share_of_the_key() -> None:
+    # 201, 320 and 455 permutations of a mean signature, of which A takes 80, 150 and 280.
+    for name, share in zip(SETS, (80 / 201, 150 / 320, 280 / 455), strict=True):
+        assert keccak_share_of_key(name, "sign") == pytest.approx(share, abs=0.012)
+    assert keccak_share_of_key("ML-DSA-44", "verify") == pytest.approx(1 - 9 / 99)
+    assert keccak_share_of_key("ML-DSA-44", "keygen") == 0
+
+
+# Implied costs ----------------------------------------------------------------------------------
+
+
+def exact(fixed: float, k: float, value: float) -> list[Bound]:
+    term = Term(fixed, k, k)
+    return [Bound(term, value, at_least=True), Bound(term, value, at_least=False)]
+
+
+def test_two_exact_figures_imply_the_costs() -> None:
+    # S + 3 c = 72 and S + 21 c = 108: c = 2, S = 66.
+    bounds = exact(1, 3, 72) + exact(1, 21, 108)
+    found = attempt_over_setup(bounds)
+    assert found == pytest.approx((2 / 66, 2 / 66))
+    assert setups(bounds, 2 / 66) == pytest.approx((66, 66))
+
+
+def test_a_standard_deviation_bounds_the_attempt() -> None:
+    # S + 4 c = 100, and a spread of 5 c is at most 20: c <= 4.
+    bounds = [*exact(1, 4, 100), Bound(Term(0, 5, 5), 20, at_least=False)]
+    found = attempt_over_setup(bounds)
+    assert found is not None
+    assert found[0] == 0
+    assert found[1] == pytest.approx(4 / (100 - 16))
+
+
+def test_a_median_above_the_mean_has_no_solution() -> None:
+    assert attempt_over_setup(exact(1, 3, 72) + exact(1, 3.36, 68)) is None
+
+
+def test_the_largest_and_the_smallest_ratio_are_attained() -> None:
+    rng = np.random.default_rng(11)
+    attained = 0
+    for _ in range(50):
+        ks = np.sort(rng.uniform(0, 20, 4))
+        setup, attempt = rng.uniform(1, 5), rng.uniform(0.2, 2)
+        bounds = []
+        for k in ks:
+            term = Term(1.0, k * 0.9, k * 1.1)
+            value = setup + k * attempt
+            bounds += [Bound(term, value, at_least=True), Bound(term, value, at_least=False)]
+        found = attempt_over_setup(bounds)
+        assert found is not None
+        assert found[0] <= attempt / setup <= found[1]
+        assert bool(np.isfinite(found[0]))
+        if not np.isfinite(found[1]):
+            continue
+        attained += 1
+        for x, inside in ((found[0], True), (found[1], True), (found[1] * 1.01 + 1e-9, False)):
+            low, high = setups(bounds, x)
+            assert bool(low <= high * (1 + 1e-9)) is inside
+    assert attained > 25
+
+
+# Differences ------------------------------------------------------------------------------------
+
+
+def test_the_power_is_the_power() -> None:
+    rng = np.random.default_rng(3)
+    found = detectable(0.5, 10, 0.05, 0.8)
+    runs = 4000
+    a = rng.normal(1.0, 0.5, (runs, 10))
+    b = rng.normal(1.0 + found, 0.5, (runs, 10))
+    share = float(np.mean(ttest_ind(a, b, axis=1).pvalue < 0.05))
+    assert share == pytest.approx(0.8, abs=0.02)
+    assert found > significant_from(0.5, 10, 0.05) > 0
+
+
+def test_more_samples_detect_smaller_differences() -> None:
+    found = [detectable(0.5, n, 0.05, 0.8) for n in (2, 10, 100, 10**4, 10**6)]
+    assert found == sorted(found, reverse=True)
+    # Large samples: (1.96 + 0.84) * 0.5 * sqrt(2 / n).
+    assert found[-1] == pytest.approx(2.80 * 0.5 * math.sqrt(2e-6), rel=0.002)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_variations_span_the_laws(name: str) -> None:
+    low, high = variations(name)
+    assert low <= band(name, "sd", "mean", MANY, highest=setup_max(name))[0] * 1.001
+    assert 0.29 < low < high < 1
+    assert variations(name, 100) == pytest.approx((low / 10, high / 10))
+
+
+# Rates ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_approximations_are_near_the_exact_rates(name: str) -> None:
+    model = RejectionModel.of(name)
+    assert approximate_rates(name) == pytest.approx((model.p_z, model.p_r), abs=0.003)
+    product = approximate_rates(name)[0] * approximate_rates(name)[1]
+    # FIPS 204's table follows from the approximations.
+    assert 1 / product == pytest.approx(REPETITIONS[name], abs=0.06)
+    assert laws(name)[0].accept == model.p_accept

@@ -1,0 +1,266 @@
+"""Claims files: what they may say, and errors that name file, claim, field and rule."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audit_tables import HEAD, sign, text
+
+from mldsa_lab.audit import parse_claims, read_claims
+from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
+from mldsa_lab.audit.reading import set_name
+from mldsa_lab.errors import LabError
+
+
+def read(*claims: dict[str, Any], **head: Any) -> Any:
+    return parse_claims(text(*claims, **head), "t.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ML-DSA-44", "ML-DSA-44"),
+        ("mldsa65", "ML-DSA-65"),
+        ("87", "ML-DSA-87"),
+        ("Dilithium2", "ML-DSA-44"),
+        ("Dilithium-3", "ML-DSA-65"),
+        ("CRYSTALS-Dilithium 5", "ML-DSA-87"),
+        ("Dilithium III", "ML-DSA-65"),
+        ("Dilithium4", None),
+        ("ML-DSA-66", None),
+        ("Falcon-512", None),
+        ("", None),
+    ],
+)
+def test_names_of_sets(name: str, expected: str | None) -> None:
+    assert set_name(name) == expected
+
+
+def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
+    yaml_file, json_file = tmp_path / "t.yaml", tmp_path / "t.json"
+    claim = sign(median=131.2, p95=331, samples=1000)
+    yaml_file.write_text(text(claim), encoding="utf-8")
+    json_file.write_text(json.dumps({**HEAD, "claims": [{"id": "a", **claim}]}), encoding="utf-8")
+    assert read_claims(yaml_file).claims == read_claims(json_file).claims
+
+
+def test_figures_know_their_rounding() -> None:
+    (claim,) = read(sign(mean=68.1, median=72, **{"p99.9": 200.25})).claims
+    assert isinstance(claim, Cost)
+    assert {name: f.half for name, f in claim.figures.items()} == pytest.approx(
+        {"mean": 0.05, "median": 0.5, "p99.9": 0.005}
+    )
+
+
+def test_p50_is_the_median_and_defaults_apply() -> None:
+    table = read(
+        {"about": "cost", "p50": 3.0},
+        defaults={"set": "Dilithium5", "unit": "µs", "operation": "sign", "samples": 30},
+    )
+    (claim,) = table.claims
+    assert isinstance(claim, Cost)
+    assert (claim.set, claim.unit, claim.samples) == ("ML-DSA-87", "us", 30)
+    assert list(claim.figures) == ["median"]
+
+
+def test_powers_and_sizes() -> None:
+    limit, rate = read(
+        {"about": "limit", "amount": "2^32", "unit": "bits", "called": "4 GB"},
+        {"about": "rate", "bytes_read": "47 MB", "bytes_written": 24e6, "operations": 10000},
+    ).claims
+    assert isinstance(limit, Limit)
+    assert isinstance(rate, Rate)
+    assert limit.amount == 1 << 32
+    assert limit.called == (4e9, 4 * 2**30)
+    assert rate.read is not None
+    # 47 MB is at least 46.5 million bytes, and at most 47.5 times 1024 squared.
+    assert rate.read.low <= 46.5e6
+    assert rate.read.high >= 47 * 2**20
+
+
+def test_a_set_keeps_the_name_that_the_source_gives() -> None:
+    (claim,) = read(
+        {"about": "size", "set": "Dilithium2", "object": "private-key", "bytes": 2528}
+    ).claims
+    assert isinstance(claim, Size)
+    assert (claim.set, claim.named) == ("ML-DSA-44", "Dilithium2")
+
+
+SIZE = {"about": "size", "set": "44", "object": "public-key", "bytes": 1312}
+COST = {"about": "cost", "operation": "verify", "unit": "us"}
+
+BAD = [
+    (sign(median=1, medain=2), "field 'medain': is unknown here"),
+    (sign(median=-1), "field 'median': must not be negative"),
+    (sign(median=0), "field 'median': must be greater than 0"),
+    (sign(median=float("nan")), "field 'median': must be a finite number"),
+    (sign(median=float("inf")), "field 'median': must be a finite number"),
+    (sign(median=True), "field 'median': must be a number"),
+    (sign(median="72 us"), "field 'median': must be a number"),
+    (sign(median=1, p0=1), "field 'p0': a percentile lies strictly between 0 and 100"),
+    (sign(median=1, p100=1), "field 'p100': a percentile lies strictly between 0 and 100"),
+    (sign(median=1, p101=1), "field 'p101': a percentile lies strictly between 0 and 100"),
+    (sign(median=1, p50=1), "the median stands twice"),
+    (sign(median=1, set="ML-DSA-66"), "field 'set': 'ML-DSA-66' is no parameter set"),
+    (sign(median=1, unit="days"), "field 'unit': 'days' is none of"),
+    (sign(median=1, samples=0), "field 'samples': must be at least 1"),
+    (sign(median=1, samples=2.5), "field 'samples': must be a whole number"),
+    (sign(sd=1), "needs a median, mean, min, max or percentile"),
+    (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
+    (sign(median=2, error_kind="sd"), "there is no error"),
+    (sign(median=2, error=1, error_kind="ci200"), "field 'error_kind'"),
+    (sign(median=2, error=1, sd=1), "field 'error': stands beside sd"),
+    (sign(median=2, overhead=2), "field 'overhead': must be less than every figure"),
+    (sign(median=2, inputs="some"), "field 'inputs': 'some' is none of"),
+    ({**COST, "median": None}, "field 'median': is empty"),
+    ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "field 'set': is missing"),
+    ({"about": "speed"}, "field 'about': 'speed' is none of"),
+    ({**SIZE, "bytes": 0}, "field 'bytes': must be at least 1"),
+    ({**SIZE, "object": "key"}, "field 'object': 'key' is none of"),
+    ({**SIZE, "encoding": "pem"}, "field 'encoding': 'pem' is none of"),
+    ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
+    ({"about": "scaling", "points": []}, "a list of at least 1"),
+    ({"about": "scaling", "points": [{"threads": 2}]}, "either per_second or speedup"),
+    (
+        {
+            "about": "scaling",
+            "points": [{"threads": 2, "speedup": 1}, {"threads": 2, "speedup": 1}],
+        },
+        "points, item 2: field 'threads': 2 stands twice",
+    ),
+    ({"about": "parts", "unit": "us", "parts": {"a": 1}}, "parts need a total, or shares"),
+    (
+        {
+            "about": "parts",
+            "unit": "us",
+            "parts": {"a": 1},
+            "shares": [{"of": "b", "percent": 1}],
+        },
+        "there is no part 'b'",
+    ),
+    ({"about": "rate", "operations": 1}, "needs bytes_read, bytes_written, or both"),
+    (
+        {"about": "difference", "operation": "sign", "set": "44", "samples_per_group": 1},
+        "field 'samples_per_group': must be at least 2",
+    ),
+    ({"about": "rejection", "set": "44", "pass_z": 1.5}, "a share lies between 0 and 1"),
+    ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
+    ({"about": "rejection", "set": "44"}, "or attempts"),
+    ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts: field 'p100'"),
+    ({"about": "statements", "values": [{"value": 1}, {"value": 2}]}, "'quantity': is missing"),
+    (
+        {"about": "throughput", "operation": "sign", "per_second": 1, "cost_of": "z"},
+        "field 'cost_of': there is no claim 'z'",
+    ),
+    ("sign", "must be a mapping of fields"),
+]
+
+
+@pytest.mark.parametrize(("claim", "rule"), BAD, ids=[rule for _, rule in BAD])
+def test_bad_claims_are_named(claim: Any, rule: str) -> None:
+    listed = [{"id": "the one", **claim} if isinstance(claim, dict) else claim]
+    bad = json.dumps({**HEAD, "claims": listed})
+    bad = bad.replace("NaN", ".nan").replace("Infinity", ".inf")
+    with pytest.raises(LabError) as caught:
+        parse_claims(bad, "t.yaml")
+    message = str(caught.value)
+    assert rule in message
+    assert message.startswith("t.yaml: claim ")
+    assert "\n" not in message
+    if isinstance(claim, dict):
+        assert "'the one'" in message
+
+
+@pytest.mark.parametrize(
+    ("content", "rule"),
+    [
+        ("", "must be a mapping"),
+        ("claims: [", "line 1"),
+        ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
+        ("a: 1\na: 2\n", "line 2: the key 'a' stands twice"),
+        ("1: 2\n", "the field name 1 must be a text"),
+        ("? [1]\n: 2\n", "line 1: found unhashable key"),
+        ("[" * 5000, "t.yaml"),
+        ("when: 2026-02-30\n", "t.yaml"),
+        ("x: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
+        ("format: other\n", "field 'format': must be 'mldsa-lab claims'"),
+        ("format: mldsa-lab claims\nversion: 2\n", "field 'version': this version reads 1"),
+        ("format: mldsa-lab claims\nversion: 1\n", "field 'source': is missing"),
+    ],
+)
+def test_bad_files(content: str, rule: str) -> None:
+    with pytest.raises(LabError) as caught:
+        parse_claims(content, "t.yaml")
+    assert rule in str(caught.value)
+    assert str(caught.value).startswith("t.yaml")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_cut_off_anywhere_is_an_error_and_no_traceback() -> None:
+    whole = text(sign(median=72, p99=91, min=68), SIZE)
+    assert len(parse_claims(whole, "t").claims) == 2
+    read_well = 0
+    for length in {*range(0, len(whole), 9), *range(len(whole) - 20, len(whole))}:
+        try:
+            found = parse_claims(whole[:length], "t")
+        except LabError:
+            continue
+        # YAML has no end mark: only the last line's value can be cut unnoticed.
+        read_well += 1
+        assert len(found.claims) == 2
+    assert read_well <= len(whole.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("head", "rule"),
+    [
+        ({"source": {"title": "x", "kind": "blog"}}, "source: field 'kind': 'blog' is none of"),
+        ({"source": {"kind": "other"}}, "source: field 'title': is missing"),
+        ({"source": {"title": "x", "kind": "other", "date": 5}}, "field 'date'"),
+        ({"defaults": {"bytes": 1}}, "defaults: field 'bytes': is unknown here"),
+        ({"more": 1}, "field 'more': is unknown here"),
+    ],
+)
+def test_bad_heads(head: dict[str, Any], rule: str) -> None:
+    with pytest.raises(LabError, match=rule):
+        read(SIZE, **head)
+
+
+def test_ids_are_unique() -> None:
+    with pytest.raises(LabError, match=r"claim 'x': the id stands twice"):
+        read({**SIZE, "id": "x"}, {**SIZE, "id": "x"})
+
+
+def test_references_need_a_cost_in_a_time() -> None:
+    throughput = {"about": "throughput", "operation": "sign", "per_second": 1, "cost_of": "a"}
+    with pytest.raises(LabError, match="is not about a cost or a batch"):
+        read(SIZE, throughput)
+    with pytest.raises(LabError, match="is in cycles, not in a time"):
+        read({**COST, "unit": "cycles", "median": 1}, throughput)
+
+
+def test_json_with_nan_or_repeated_keys(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"format": NaN}', encoding="utf-8")
+    with pytest.raises(LabError, match="NaN"):
+        read_claims(path)
+    path.write_text('{"format": 1, "format": 2}', encoding="utf-8")
+    with pytest.raises(LabError, match="twice"):
+        read_claims(path)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="cannot read it"):
+        read_claims(tmp_path / "none.yaml")
+    with pytest.raises(LabError, match="cannot read it"):
+        read_claims(tmp_path)
+    path = tmp_path / "large.yaml"
+    path.write_text("x" * (1 << 20) + "y", encoding="utf-8")
+    with pytest.raises(LabError, match="larger than"):
+        read_claims(path)
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(LabError, match="not UTF-8"):
+        read_claims(path)
