@@ -325,7 +325,8 @@ impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {
 }
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
-    fn zero(backend: Backend) -> Self {
+    /// A key to be filled in its place.
+    pub(crate) fn zero(backend: Backend) -> Self {
         ExpandedSigningKey {
             material: sign::Material::zero(),
             backend,

@@ -1,18 +1,18 @@
 //! Traces, a chunk of jobs at a time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use mldsa_lanes::batch::{self, SignJob};
-use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
+use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet};
 
 use crate::jobs::Jobs;
 use crate::{Failure, Out};
 
-/// Jobs in a chunk, at most: the few attempts at a chunk's end that leave lanes idle cost nothing
-/// then.
+/// Jobs in a chunk, at most: so many that a key's generation for each chunk costs nothing.
 const JOBS: usize = 1024;
-/// Keys in memory at a time, at most: 4 to 8 KiB each.
-const KEYS: usize = 256;
+/// Keys in a chunk, at most: 26, 44 or 75 KiB each. So many that the attempts at a chunk's end, which
+/// leave lanes idle, cost little; so few that the keys stay in caches.
+const KEYS: usize = 32;
 
 /// What is to be traced.
 pub(crate) struct Request<'a> {
@@ -33,19 +33,34 @@ impl Request<'_> {
         self.jobs.check()
     }
 
-    /// Where the chunk that begins at job `start` ends, and its keys, each once.
-    fn chunk(&self, start: usize) -> (usize, HashSet<u32>) {
-        let mut keys = HashSet::new();
-        let mut end = start;
+    /// The chunk that begins at job `start`.
+    fn chunk(&self, start: usize) -> Chunk {
+        let mut places = HashMap::new();
+        let mut chunk = Chunk::default();
         for key in self.key_of[start..].iter().take(JOBS) {
-            if keys.len() == KEYS && !keys.contains(key) {
-                break;
-            }
-            keys.insert(*key);
-            end += 1;
+            let place = match places.get(key) {
+                Some(place) => *place,
+                None if chunk.seeds.len() == KEYS => break,
+                None => {
+                    let place = chunk.seeds.len();
+                    chunk.seeds.push(self.seeds[*key as usize]);
+                    places.insert(*key, place);
+                    place
+                }
+            };
+            chunk.key_of.push(place);
         }
-        (end, keys)
+        chunk
     }
+}
+
+/// Jobs next to each other.
+#[derive(Default)]
+struct Chunk {
+    /// Of the keys, each once.
+    seeds: Vec<[u8; 32]>,
+    /// One of them for each job.
+    key_of: Vec<usize>,
 }
 
 /// Writes the codes of all attempts as far as there is room, and where each job's end. Returns how
@@ -55,16 +70,17 @@ pub(crate) fn run<P: ParameterSet>(
     codes: &mut [Out<u16>],
     code_ends: &mut [Out<u64>],
 ) -> Result<usize, Failure> {
-    let mut keys = Keys::<P>::default();
+    let mut keys = Vec::new();
     let mut told = Vec::new();
     let mut ends = Vec::new();
     let (mut start, mut total) = (0, 0);
     while start < request.key_of.len() {
-        let (end, needed) = request.chunk(start);
-        keys.have(request.seeds, &needed);
-        let jobs: Vec<_> = (start..end)
-            .map(|job| SignJob {
-                key: (&keys.0[&request.key_of[job]]).into(),
+        let chunk = request.chunk(start);
+        batch::keygen_expanded::<P>(Backend::detect(), &chunk.seeds, &mut keys);
+        let places = chunk.key_of.iter().zip(start..);
+        let jobs: Vec<_> = places
+            .map(|(place, job)| SignJob {
+                key: (&keys[*place]).into(),
                 input: request.jobs.input(job),
                 rnd: request.jobs.rnd(job),
             })
@@ -95,7 +111,7 @@ pub(crate) fn run<P: ParameterSet>(
             }
             ends[*job] += 1;
         }
-        start = end;
+        start += jobs.len();
     }
     Ok(total)
 }
@@ -104,25 +120,4 @@ pub(crate) fn run<P: ParameterSet>(
 fn code(attempt: &Attempt) -> u16 {
     let halves = attempt.first_failing.iter().rev();
     halves.fold(0, |code, first| code << 4 | u16::from(first & 15))
-}
-
-/// Keys by number, made when they are needed.
-struct Keys<P: ParameterSet>(HashMap<u32, SigningKey<P>>);
-
-impl<P: ParameterSet> Default for Keys<P> {
-    fn default() -> Self {
-        Keys(HashMap::new())
-    }
-}
-
-impl<P: ParameterSet> Keys<P> {
-    /// Sees to it that the needed keys are there, at most [`KEYS`], and no others.
-    fn have(&mut self, seeds: &[[u8; 32]], needed: &HashSet<u32>) {
-        self.0.retain(|key, _| needed.contains(key));
-        let known = |key: &&u32| !self.0.contains_key(*key);
-        let missing: Vec<u32> = needed.iter().filter(known).copied().collect();
-        let seeds: Vec<[u8; 32]> = missing.iter().map(|key| seeds[*key as usize]).collect();
-        let made = batch::keygen::<P>(Backend::detect(), &seeds);
-        self.0.extend(missing.into_iter().zip(made));
-    }
 }

@@ -179,7 +179,7 @@ fn traces_of_many_chunks() {
     };
     let in_runs = Jobs::new(710, (0..2600).map(|job| job * 3 / 11).collect(), false);
     assert_eq!(sample(&in_runs), in_runs.expected::<MlDsa44>(0, EVERY));
-    // Every key again and again, more of them than are kept.
+    // Every key again and again, more of them than a chunk has.
     let in_turn = Jobs::new(710, (0..1500).map(|job| job * 31 % 710).collect(), true);
     assert_eq!(sample(&in_turn), in_turn.expected::<MlDsa44>(0, EVERY));
     // One key over several chunks.

@@ -8,12 +8,12 @@ use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sampling_each::Target;
-use crate::keys::SigningKey;
+use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::params::ParameterSet;
 use crate::scheme::{encode, keygen};
 
 /// A key in the making.
-struct Slot<P: ParameterSet> {
+pub(super) struct Slot<P: ParameterSet> {
     rho: [u8; 32],
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
@@ -35,6 +35,11 @@ impl<P: ParameterSet> Slot<P> {
             t0: Secret::zero(),
         }
     }
+
+    /// s1, s2 and t0.
+    fn vectors(&self) -> [&[Poly]; 3] {
+        [self.s1.as_ref(), self.s2.as_ref(), self.t0.as_ref()]
+    }
 }
 
 /// Memory in bytes for each key in the making.
@@ -44,24 +49,97 @@ pub(super) fn memory<P: ParameterSet>() -> usize {
     size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW
 }
 
+/// What is made of a seed.
+pub(super) trait Product<P: ParameterSet> {
+    /// The public key, which is written first, row after row.
+    fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
+    /// A row of Â.
+    fn row(&mut self, _number: usize, _row: &[Poly]) {}
+    /// The rest.
+    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]);
+}
+
+impl<P: ParameterSet> Product<P> for SigningKey<P> {
+    fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
+        &mut self.pk
+    }
+    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
+        let (rho, k) = (&slot.rho, slot.k.as_ref());
+        encode::signing_key::<P, E>(e, rho, k, tr, slot.vectors(), &mut self.sk);
+    }
+}
+
+/// An expanded key in its place, and the public key that tr is the hash of.
+pub(super) struct Expanding<'k, P: ParameterSet> {
+    pk: P::VerifyingKeyBytes,
+    key: &'k mut ExpandedSigningKey<P>,
+}
+
+impl<P: ParameterSet> Product<P> for Expanding<'_, P> {
+    fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
+        &mut self.pk
+    }
+    fn row(&mut self, number: usize, row: &[Poly]) {
+        self.key.material.set_row(number, row);
+    }
+    fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
+        let k = slot.k.as_ref();
+        self.key.material.set(e, slot.vectors(), k, tr);
+    }
+}
+
 /// Fills `keys`, one for each seed.
 pub(super) fn run<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [SigningKey<P>],
 ) {
-    let mut slots = Vec::new();
-    slots.resize_with(E::STATES.min(seeds.len()), Slot::zero);
-    let mut rows = Rows::new::<E>();
+    let mut room = Room::new(e, seeds.len());
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
             key.pk = keygen::keygen::<P, E>(e, xi, &mut key.sk);
-            key.seed = Some(Secret(*xi));
-            continue;
+        } else {
+            group(e, seeds, &mut room, keys);
         }
-        group(e, seeds, &mut slots[..seeds.len()], &mut rows, keys);
+        for (key, xi) in keys.iter_mut().zip(seeds) {
+            key.seed = Some(Secret(*xi));
+        }
+    }
+}
+
+/// [`run`] and [`SigningKey::expand`] in one: Â is sampled once.
+pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
+    e: E,
+    seeds: &[[u8; 32]],
+    keys: &mut [ExpandedSigningKey<P>],
+) {
+    let mut room = Room::new(e, seeds.len());
+    let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
+    for (seeds, keys) in groups {
+        let products = keys.iter_mut().map(|key| Expanding {
+            pk: P::VerifyingKeyBytes::zero(),
+            key,
+        });
+        group(e, seeds, &mut room, &mut products.collect::<Vec<_>>());
+    }
+}
+
+/// What the groups need, one after the other.
+struct Room<P: ParameterSet> {
+    slots: Vec<Slot<P>>,
+    rows: Rows<P>,
+}
+
+impl<P: ParameterSet> Room<P> {
+    fn new<E: Engine>(_: E, seeds: usize) -> Self {
+        let mut slots = Vec::new();
+        slots.resize_with(E::STATES.min(seeds), Slot::zero);
+        Room {
+            slots,
+            rows: Rows::new::<E>(),
+        }
     }
 }
 
@@ -69,10 +147,10 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
 fn group<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
-    slots: &mut [Slot<P>],
-    rows: &mut Rows<P>,
-    keys: &mut [SigningKey<P>],
+    room: &mut Room<P>,
+    keys: &mut [impl Product<P>],
 ) {
+    let slots = &mut room.slots[..seeds.len()];
     let set = [P::K as u8, P::L as u8];
     let strings = seeds.iter().map(|xi| [xi.as_slice(), &set]);
     hash_each(e, strings.zip(&mut *slots), |slot, reader| {
@@ -94,27 +172,24 @@ fn group<P: ParameterSet, E: Engine>(
 
     let rhos: Vec<_> = slots.iter().map(|slot| slot.rho).collect();
     for (rho, key) in rhos.iter().zip(&mut *keys) {
-        key.pk = encode::verifying_key_start::<P>(rho);
+        *key.pk() = encode::verifying_key_start::<P>(rho);
     }
     let mut t1 = Poly::zero();
-    rows.expand(e, &rhos.iter().collect::<Vec<_>>(), |key, row, a_row| {
-        let slot = &mut slots[key];
+    let rhos: Vec<_> = rhos.iter().collect();
+    room.rows.expand(e, &rhos, |number, row, a_row| {
+        let (slot, key) = (&mut slots[number], &mut keys[number]);
         let (s2, t) = (&slot.s2.as_ref()[row], &mut slot.t0.as_mut()[row]);
         keygen::row(e, a_row, slot.s1_hat.as_ref(), s2, t, &mut t1);
-        encode::verifying_key_row(e, keys[key].pk.as_mut(), row, &t1);
+        encode::verifying_key_row(e, key.pk().as_mut(), row, &t1);
+        key.row(row, a_row);
     });
 
-    let places = seeds.iter().zip(&*slots).zip(keys);
-    let strings = places.map(|((xi, slot), key)| {
-        let SigningKey { sk, pk, seed, .. } = key;
-        *seed = Some(Secret(*xi));
-        ([(*pk).as_ref()], (slot, sk))
-    });
-    hash_each(e, strings, |(slot, sk), reader| {
-        let vectors = [slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref()];
-        let tr = reader.read();
-        encode::signing_key::<P, E>(e, &slot.rho, slot.k.as_ref(), &tr, vectors, sk);
-    });
+    let mut trs = alloc::vec![[0; 64]; seeds.len()];
+    let strings = keys.iter_mut().map(|key| [(*key.pk()).as_ref()]);
+    hash_each(e, strings.zip(&mut trs), |tr, reader| reader.squeeze(tr));
+    for ((key, slot), tr) in keys.iter_mut().zip(&*slots).zip(&trs) {
+        key.finish(e, slot, tr);
+    }
 }
 
 /// What ExpandS (Algorithm 33) samples for a key: s1 and s2, one after the other as their nonces are.

@@ -249,6 +249,30 @@ fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
     }
 }
 
+/// Expanded keys on `e`, over keys of other seeds: they sign as those of the single calls.
+fn expanded_keys_on<P: ParameterSet, E: Engine>(e: E) {
+    let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
+    let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message", b"");
+    let alone: Vec<_> = seeds
+        .iter()
+        .map(|seed| sign(&SigningKey::<P>::from_seed(seed).expand()))
+        .collect();
+    let mut keys = Vec::new();
+    keygen_expanded(Backend::detect(), &seeds, &mut keys);
+    for range in [1..19, 0..18, 10..18, 3..8, 7..8, 0..0] {
+        keys.truncate(range.len());
+        keygen::run_expanded(e, &seeds[range.clone()], &mut keys);
+        assert_eq!(keys.iter().map(sign).collect::<Vec<_>>(), alone[range]);
+    }
+}
+
+#[test]
+fn expanded_keys_in_groups_of_every_size() {
+    on_every_engine!(expanded_keys_on::<MlDsa44>);
+    on_every_engine!(expanded_keys_on::<MlDsa65>);
+    on_every_engine!(expanded_keys_on::<MlDsa87>);
+}
+
 #[test]
 fn keys_and_verdicts_in_groups_of_every_size() {
     on_every_engine!(keys_and_verdicts_on::<MlDsa44>);

@@ -42,18 +42,39 @@ impl<P: ParameterSet> Material<P> {
         let mut s1 = Secret::<P::VecL>::zero();
         let mut s2 = Secret::<P::VecK>::zero();
         parts.read::<P, E>(e, s1.as_mut(), s2.as_mut(), self.t0_hat.as_mut());
-        for (p, small) in s1.as_ref().iter().zip(self.s1.as_mut()) {
+        self.prepare(e, s1.as_ref(), s2.as_ref());
+        self.k.copy_from_slice(parts.k);
+        self.tr = parts.tr;
+        sample::expand_a::<P, E>(e, &parts.rho, 0..P::K * P::L, &mut self.a_hat, None);
+    }
+
+    /// A row of Â of a key in the making.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn set_row(&mut self, number: usize, row: &[Poly]) {
+        self.a_hat.flat_mut()[number * P::L..][..P::L].copy_from_slice(row);
+    }
+
+    /// The rest of it: s1, s2 and t0, K, tr.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn set<E: Engine>(&mut self, e: E, vectors: [&[Poly]; 3], k: &[u8], tr: &[u8; 64]) {
+        let [s1, s2, t0] = vectors;
+        self.t0_hat.as_mut().copy_from_slice(t0);
+        self.prepare(e, s1, s2);
+        self.k.copy_from_slice(k);
+        self.tr = *tr;
+    }
+
+    /// s1 and s2 as the products take them; t0, which is in its place, transformed.
+    fn prepare<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
+        for (p, small) in s1.iter().zip(self.s1.as_mut()) {
             small.set(p, P::ETA);
         }
-        for (p, small) in s2.as_ref().iter().zip(self.s2.as_mut()) {
+        for (p, small) in s2.iter().zip(self.s2.as_mut()) {
             small.set(p, P::ETA);
         }
         for p in self.t0_hat.as_mut() {
             e.ntt(p);
         }
-        self.k.copy_from_slice(parts.k);
-        self.tr = parts.tr;
-        sample::expand_a::<P, E>(e, &parts.rho, 0..P::K * P::L, &mut self.a_hat, None);
     }
 }
 
