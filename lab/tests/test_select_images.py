@@ -1,0 +1,162 @@
+"""Images of selections, read back by the readers they are for."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.selection import SelectedInput, Selection
+from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.native import load
+from mldsa_lab.select.images import FORMATS, images, write_images
+from mldsa_lab.sets import ML_DSA_44
+
+
+@pytest.fixture(scope="module")
+def selection() -> Selection:
+    """Three inputs: an empty message, an empty context, and neither."""
+    inputs = Spec("ML-DSA-44", bytes(32), 33, 5, 1, "given").inputs(0, 3)
+    inputs[0] = SigningInput(inputs[0].xi, b"", inputs[0].context, inputs[0].rnd)
+    inputs[1] = SigningInput(inputs[1].xi, inputs[1].message, b"", inputs[1].rnd)
+    traces = load().trace("ML-DSA-44", inputs, "all").traces()
+    outputs = load().sign("ML-DSA-44", inputs)
+    items = tuple(
+        SelectedInput(i + 7, what, trace, out.digests(), out)
+        for i, (what, trace, out) in enumerate(zip(inputs, traces, outputs, strict=True))
+    )
+    return Selection("ML-DSA-44", "mean", items, made={"tool": "mldsa-lab test"})
+
+
+def _expected(item: SelectedInput) -> dict[str, bytes]:
+    assert item.outputs is not None
+    return {
+        "xi": item.input.xi,
+        "rnd": item.input.rnd,
+        "message": item.input.message,
+        "context": item.input.context,
+        "pk": item.outputs.pk,
+        "sk": item.outputs.sk,
+        "signature": item.outputs.signature,
+    }
+
+
+def test_responses(selection: Selection) -> None:
+    text = images(selection, ["rsp"])["selection.rsp"]
+    blocks = [b for b in re.split(r"\n\s*\n", text) if "count" in b]
+    for block, item in zip(blocks, selection.inputs, strict=True):
+        lines = [line for line in block.splitlines() if not line.startswith("#")]
+        fields = {k.strip(): v.strip() for k, _, v in (line.partition("=") for line in lines)}
+        names = {"message": "msg", "context": "ctx", "signature": "sig"}
+        for name, value in _expected(item).items():
+            assert bytes.fromhex(fields[names.get(name, name)]) == value
+        assert int(fields["count"]) == item.id
+        assert int(fields["mlen"]) == len(item.input.message)
+        assert int(fields["ctxlen"]) == len(item.input.context)
+        assert int(fields["smlen"]) == len(fields["sm"]) // 2
+        assert fields["sm"] == fields["sig"] + fields["msg"]
+
+
+PROGRAM = r"""
+#include "selection.h"
+#include <stdio.h>
+static void put(const char *name, const uint8_t *p, size_t n) {
+    printf("%s ", name);
+    for (size_t i = 0; i < n; i++) printf("%02x", p[i]);
+    printf("\n");
+}
+int main(void) {
+    for (size_t i = 0; i < MLDSA_LAB_INPUTS; i++) {
+        const struct mldsa_lab_input *in = &mldsa_lab_inputs[i];
+        printf("id %u %u\n", (unsigned)in->id, (unsigned)in->attempts);
+        printf("trace %s\n", in->trace);
+        put("xi", in->xi, 32);
+        put("rnd", in->rnd, 32);
+        put("message", in->message, in->message_bytes);
+        put("context", in->context, in->context_bytes);
+        put("pk", in->pk, MLDSA_LAB_PK_BYTES);
+        put("sk", in->sk, MLDSA_LAB_SK_BYTES);
+        put("signature", in->signature, MLDSA_LAB_SIGNATURE_BYTES);
+    }
+    return 0;
+}
+"""
+
+
+def test_the_c_header_compiles_and_holds_everything(selection: Selection, tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    assert compiler is not None, "the project needs a C compiler"
+    write_images(selection, tmp_path, ["c"])
+    (tmp_path / "main.c").write_text(PROGRAM)
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+    subprocess.run([compiler, *flags, "main.c", "-o", "main"], cwd=tmp_path, check=True)
+    out = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True).stdout
+    expected = []
+    for item in selection.inputs:
+        expected += [f"id {item.id} {len(item.trace)}", f"trace {' '.join(map(str, item.trace))}"]
+        expected += [f"{name} {value.hex()}" for name, value in _expected(item).items()]
+    assert out.splitlines() == expected
+
+
+def _memory(text: str) -> bytearray:
+    """What `$readmemh` makes of an image (IEEE 1800, 21.4): comments, addresses, words."""
+    memory: dict[int, int] = {}
+    at = 0
+    for word in re.sub(r"//[^\n]*", " ", text).split():
+        if word.startswith("@"):
+            at = int(word[1:], 16)
+            continue
+        assert re.fullmatch("[0-9a-f]{2}", word) and at not in memory
+        memory[at] = int(word, 16)
+        at += 1
+    assert sorted(memory) == list(range(len(memory)))
+    return bytearray(memory[i] for i in range(len(memory)))
+
+
+def test_the_memory_image_by_its_directory(selection: Selection) -> None:
+    texts = images(selection, ["readmemh"])
+    memory = _memory(texts["selection.hex"])
+
+    def word(address: int) -> int:
+        return int.from_bytes(memory[address : address + 4], "big")
+
+    assert word(0) == 3
+    for number, item in enumerate(selection.inputs):
+        base = 4 + 64 * number
+        assert (word(base), word(base + 4)) == (item.id, len(item.trace))
+        for place, value in enumerate(_expected(item).values()):
+            address, length = word(base + 8 + 8 * place), word(base + 12 + 8 * place)
+            assert memory[address : address + length] == value
+    places = [line.split() for line in texts["selection.map"].splitlines() if line[0] != "#"]
+    for item in selection.inputs:
+        for name, value in _expected(item).items():
+            (at,) = [p for p in places if p[:2] == [str(item.id), name]]
+            address, length = int(at[2], 16), int(at[3])
+            assert memory[address : address + length] == value
+
+
+def test_files_in_a_folder(selection: Selection, tmp_path: Path) -> None:
+    paths = write_images(selection, tmp_path / "new" / "folder", FORMATS)
+    assert [p.name for p in paths][-1] == "selection.json"
+    assert sorted(p.name for p in (tmp_path / "new" / "folder").iterdir()) == [
+        "selection.h", "selection.hex", "selection.json", "selection.map", "selection.rsp",
+    ]  # fmt: skip
+    assert Selection.read(paths[-1]) == selection
+    assert len(paths) == 5 and ML_DSA_44.name in paths[0].read_text()
+
+
+def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="format 'xml': must be one of json, rsp, c, readmemh"):
+        images(selection, ["rsp", "xml"])
+    compact = Selection.parse(selection.to_json(compact=True), "here")
+    for form in FORMATS:
+        with pytest.raises(LabError, match="input 7: has no outputs"):
+            write_images(compact, tmp_path, [form])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LabError, match="cannot write it"):
+        write_images(selection, tmp_path / "file", ["rsp"])
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
