@@ -1,4 +1,5 @@
-"""Random signatures by the exact law of rejections: what a pool of any size holds."""
+"""Random signatures by the exact law of rejections: what a pool of any size holds, and what the
+greedy method takes from it."""
 
 from __future__ import annotations
 
@@ -9,8 +10,12 @@ from mldsa_lab.inputs.table import ACCEPTED, TraceTable
 from mldsa_lab.inputs.trace import PASSED
 from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.stats.simulate import draw_attempts
+from mldsa_lab.study import greedy
+from mldsa_lab.study.plan import MEAN, TARGETS, Plan
 
 _NONE = 15
+_PILOTS = 6  # greedy selections of each kind that tell which classes will be wanted
+_LAW_TAIL = 1e-7
 Positions = NDArray[np.int64]
 
 
@@ -54,3 +59,44 @@ class Stock:
             order = np.concatenate([rng.permutation(members) for _ in range(turns)])
             found[places] = order[: len(places)]
         return found
+
+
+def greedy_classes(
+    stock: Stock,
+    model: RejectionModel,
+    n: int,
+    target: float,
+    draws: int,
+    pool: int,
+    rng: np.random.Generator,
+) -> Positions:
+    """(draws, n) greedy selections as numbers of classes of ``stock``, each from ``pool`` random
+    candidates of its classes."""
+    rates = (
+        greedy.mean_rates(model.name)
+        if target == MEAN
+        else greedy.percentile_rates(model.name, target)
+    )
+    z, r, ct0, h = stock.classes.T
+    chance = np.where(ct0 == 0, model.class_probability(np.column_stack([z, r, h])), 0.0)
+    limits = np.cumsum(chance)
+    chosen = np.empty((draws, n), dtype=np.int64)
+    for row in chosen:
+        members = np.searchsorted(limits, limits[-1] * rng.random(pool), side="right")
+        row[:] = members[greedy.select_classes(stock.classes, members, n, rates)]
+    return chosen
+
+
+def wanted_classes(model: RejectionModel, plan: Plan) -> set[tuple[int, ...]]:
+    """The classes (`greedy.first_failures`) that the greedy method takes from unlimited pools:
+    a study needs inputs of each."""
+    law = model.class_table(_LAW_TAIL).counts
+    z, r, h = law.T
+    stock = Stock(np.column_stack([z, r, np.zeros_like(z), h]))
+    rng = np.random.default_rng(plan.seed)
+    found: set[tuple[int, ...]] = set()
+    for n in plan.sizes:
+        for target in TARGETS:
+            taken = greedy_classes(stock, model, n, target, _PILOTS, plan.pool, rng)
+            found |= set(map(tuple, stock.classes[np.unique(taken)].tolist()))
+    return found

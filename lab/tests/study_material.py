@@ -1,0 +1,173 @@
+"""Signatures for the tests of studies that no signer made, and workers that answer with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mldsa_lab.inputs.selection import Outputs
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.run.build import Place
+from mldsa_lab.run.protocol import Variant
+from mldsa_lab.run.registry import WorkerEntry
+from mldsa_lab.study.collect import Gathering
+from mldsa_lab.study.jobs import Signed
+from mldsa_lab.study.sampling import random_table
+
+SPEC = Spec("ML-DSA-44", bytes(32))
+
+ANNOUNCED = """\
+worker fake
+protocol 1
+language {language}
+compiler none
+unit ns
+clock wall
+cpu_clock {cpu}
+variant toy:fast:compact
+implementation toy
+version 1
+backend fast
+key compact
+family ml-dsa
+sets ML-DSA-44
+operations keygen sign verify
+rnd zero
+context no
+variant toy:portable:compact
+implementation toy
+version 1
+backend portable
+key compact
+family ml-dsa
+sets ML-DSA-44
+operations sign
+rnd zero
+context no
+end
+"""
+
+# Work that grows with the message's first byte, in a function with a name of its own.
+C_WORKER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static char *ids[1000], *messages[1000];
+static volatile unsigned long sink;
+__attribute__((noinline)) void sign_one(const char *message) {
+    char byte[3] = {message[0], message[1], 0};
+    long rounds = 100 * strtol(byte, 0, 16);
+    for (long i = 0; i < rounds; i++) sink += i;
+}
+int main(int argc, char **argv) {
+    char *line = 0; size_t room = 0; int count = 0;
+    while (getline(&line, &room, stdin) > 0) {
+        line[strcspn(line, "\n")] = 0;
+        if (!strcmp(line, "quit")) return 0;
+        if (!strncmp(line, "hello", 5)) {
+            FILE *f = fopen(argv[1], "r");
+            for (int c; (c = fgetc(f)) != EOF;) putchar(c);
+            fclose(f);
+        } else if (!strncmp(line, "prepare", 7)) count = 0;
+        else if (!strncmp(line, "input ", 6)) ids[count] = strdup(line + 6);
+        else if (!strncmp(line, "message ", 8)) messages[count++] = strdup(line + 8);
+        else if (!strcmp(line, "end")) printf("ready 1\n");
+        else if (!strncmp(line, "answer", 6)) {
+            for (int i = 0; i < count; i++) {
+                sign_one(messages[i]);
+                FILE *f = fopen(argv[2], "r"); char *row = 0; size_t size = 0;
+                while (getline(&row, &size, f) > 0)
+                    if (!strncmp(row, messages[i], strlen(messages[i])))
+                        printf("output %s %s", ids[i], row + strlen(messages[i]) + 1);
+                fclose(f); free(row);
+            }
+            printf("done 1\n");
+        }
+        fflush(stdout);
+    }
+}
+"""
+
+PYTHON_WORKER = """
+import json, sys
+from pathlib import Path
+announced, table = (Path(p).read_text() for p in sys.argv[1:3])
+digests = json.loads(table)
+jobs, reading = {}, None
+for line in sys.stdin:
+    words = line.split()
+    if reading is not None and words[0] != "prepare":
+        if words[0] == "input": reading.append([words[1], None])
+        elif words[0] == "message": reading[-1][1] = words[1]
+        elif words[0] == "end": reading = None; print("ready", job, flush=True)
+        continue
+    if words[0] == "hello": print(announced, end="", flush=True)
+    elif words[0] == "prepare": job = words[1]; reading = jobs[job] = []
+    elif words[0] == "measure":
+        for number, message in jobs[words[1]]:
+            ticks = 1000 + 10 * int(message[:2], 16)
+            print("sample", number, ticks + 7, ticks, 1, digests[message])
+        print("done", words[1], flush=True)
+    elif words[0] == "quit": break
+"""
+
+
+def signed(count: int) -> Signed:
+    """``count`` inputs with signatures that are random bytes."""
+    rng = np.random.default_rng(1)
+    inputs = SPEC.inputs(0, count)
+    made = [Outputs(rng.bytes(1312), rng.bytes(2560), rng.bytes(2420)) for _ in inputs]
+    return Signed(SPEC.set, tuple(inputs), tuple(made))
+
+
+def gathering(count: int, variants: tuple[Variant, ...], sample: int | None = None) -> Gathering:
+    """The same with traces that have nothing to do with them."""
+    table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
+    index = np.arange(count, dtype=np.uint64)
+    return Gathering(SPEC, index, sample or count, signed(count), table, variants)
+
+
+def python_worker(folder: Path, made: Signed, cpu: str = "own") -> tuple[WorkerEntry, Place]:
+    """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
+    program, announced, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
+    program.write_text(PYTHON_WORKER, encoding="utf-8")
+    announced.write_text(ANNOUNCED.format(language="Python", cpu=cpu), encoding="utf-8")
+    table = {
+        i.message.hex(): hashlib.sha256(o.signature).hexdigest()
+        for i, o in zip(made.inputs, made.outputs, strict=True)
+    }
+    digests.write_text(json.dumps(table), encoding="utf-8")
+    run = ("python3", "-S", str(program), str(announced), str(digests))
+    return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
+
+
+def c_worker(folder: Path, made: Signed) -> tuple[WorkerEntry, Place]:
+    """A worker that answers, in C, with a function ``sign_one``."""
+    source, program = folder / "w.c", folder / "worker"
+    source.write_text(C_WORKER, encoding="utf-8")
+    subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
+    announced, outputs = folder / "hello.txt", folder / "outputs.txt"
+    announced.write_text(ANNOUNCED.format(language="C", cpu="own"), encoding="utf-8")
+    rows = [
+        f"{i.message.hex()} {o.signature.hex()}\n"
+        for i, o in zip(made.inputs, made.outputs, strict=True)
+    ]
+    outputs.write_text("".join(rows), encoding="utf-8")
+    run = (str(program), str(announced), str(outputs))
+    return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)
+
+
+def need_tools() -> None:
+    """Skip the test where Valgrind or a C compiler is missing, unless they are expected."""
+    missing = [tool for tool in ("valgrind", "cc") if shutil.which(tool) is None]
+    if missing and not os.environ.get("MLDSA_EXPECT_VALGRIND"):
+        pytest.skip(f"{missing[0]} is not installed")
+    assert not missing, f"{missing[0]} is not installed, and MLDSA_EXPECT_VALGRIND is set"
