@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from mldsa_lab import __version__
+from mldsa_lab.commands import audit as audit_command
 from mldsa_lab.commands import trace as trace_command
 from mldsa_lab.commands.shared import console as make_console
 from mldsa_lab.commands.shared import show_path, words
@@ -270,6 +271,7 @@ def conform(
 
 
 app.command()(trace_command.trace)
+app.command()(audit_command.audit)
 
 
 def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
