@@ -10,7 +10,7 @@ import pytest
 from audit_tables import HEAD, sign, text
 
 from mldsa_lab.audit import parse_claims, read_claims
-from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
+from mldsa_lab.audit.claims import Cost, Figure, Limit, Rate, Size
 from mldsa_lab.audit.reading import set_name
 from mldsa_lab.errors import LabError
 
@@ -81,6 +81,12 @@ def test_powers_and_sizes() -> None:
     assert rate.read.high >= 47 * 2**20
 
 
+def test_exponents_need_no_sign() -> None:
+    (claim,) = parse_claims(text(sign(median=1)).replace("median: 1", "median: 2.5e3"), "t").claims
+    assert isinstance(claim, Cost)
+    assert claim.figures["median"] == Figure(2500.0, 50.0)
+
+
 def test_a_set_keeps_the_name_that_the_source_gives() -> None:
     (claim,) = read(
         {"about": "size", "set": "Dilithium2", "object": "private-key", "bytes": 2528}
@@ -98,6 +104,8 @@ BAD = [
     (sign(median=0), "field 'median': must be greater than 0"),
     (sign(median=float("nan")), "field 'median': must be a finite number"),
     (sign(median=float("inf")), "field 'median': must be a finite number"),
+    (sign(median=1e300), "field 'median': must lie between 1e-18 and 1e+18"),
+    (sign(median=1, samples=10**13), "field 'samples': must be at most 1,000,000,000,000"),
     (sign(median=True), "field 'median': must be a number"),
     (sign(median="72 us"), "field 'median': must be a number"),
     (sign(median=1, p0=1), "field 'p0': a percentile lies strictly between 0 and 100"),
@@ -140,6 +148,10 @@ BAD = [
             "shares": [{"of": "b", "percent": 1}],
         },
         "there is no part 'b'",
+    ),
+    (
+        {"about": "rate", "operations": 1, "bytes_read": 1, "bytes_per_second": 0},
+        "field 'bytes_per_second': must be greater than 0",
     ),
     ({"about": "rate", "operations": 1}, "needs bytes_read, bytes_written, or both"),
     (

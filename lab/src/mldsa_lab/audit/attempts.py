@@ -72,11 +72,15 @@ def _judge_rate(
         verdict, reading = Verdict.CONSISTENT, "As the parameters have it."
     elif name == "pass_hint":
         verdict = Verdict.IMPLAUSIBLE
-        off = (least + most) / 2 / low.value - 1
-        reading = (
-            f"Measured over random keys it is {(least + most) / 2:.4f}; with the rate stated, the "
-            f"expected attempts come out {abs(100 * off):.1f} % too {'many' if off > 0 else 'few'}."
-        )
+        measured = (least + most) / 2
+        reading = f"Measured over random keys it is {measured:.4f}"
+        if low.value > 0:
+            off = 100 * (measured / low.value - 1)
+            reading += (
+                "; with the rate stated, the expected attempts come out "
+                f"{abs(off):.1f} % too {'many' if off > 0 else 'few'}"
+            )
+        reading += "."
     else:
         verdict, reading = Verdict.CONTRADICTION, "Not the rate of this parameter set."
     return Finding(

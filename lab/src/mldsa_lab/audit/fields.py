@@ -13,6 +13,8 @@ from mldsa_lab.errors import LabError
 
 _POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
+# YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
+_EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
 _UNITS = {
     "B": 1,
     "bytes": 1,
@@ -21,6 +23,11 @@ _UNITS = {
     **{f"{letter}iB": 1024**n for n, letter in enumerate("KMGT", 1)},
 }
 _SHOWN = 40
+
+WHOLE_MAX = 10**12
+"""The largest number of samples, operations, bytes of an object and the like."""
+FIGURE_MAX = 1e18
+"""The largest figure; its inverse is the smallest."""
 
 
 def shown(value: object) -> str:
@@ -103,7 +110,7 @@ class Fields:
             raise self.error(name, f"must be true or false, not {shown(value)}")
         return value
 
-    def whole(self, name: str, least: int = 1) -> int | None:
+    def whole(self, name: str, least: int = 1, most: int = WHOLE_MAX) -> int | None:
         """A whole number, or a power like 2^32; None where missing."""
         value = self.take(name)
         if value is None:
@@ -114,11 +121,13 @@ class Fields:
             raise self.error(name, f"must be a whole number, not {shown(value)}")
         if value < least:
             raise self.error(name, f"must be at least {least}, not {shown(value)}")
+        if value > most:
+            raise self.error(name, f"must be at most {most:,}")
         return value
 
-    def need_whole(self, name: str, least: int = 1) -> int:
+    def need_whole(self, name: str, least: int = 1, most: int = WHOLE_MAX) -> int:
         """A whole number that must be there."""
-        value = self.whole(name, least)
+        value = self.whole(name, least, most)
         if value is None:
             raise self.error(name, "is missing")
         return value
@@ -134,6 +143,9 @@ class Fields:
 
     def to_figure(self, name: str, value: object) -> Figure:
         """A number not below 0, with half a unit of its last digit."""
+        written = None
+        if isinstance(value, str) and _EXPONENT.fullmatch(value):
+            written, value = Decimal(value), float(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(name, f"must be a number, not {shown(value)}")
         try:
@@ -144,9 +156,14 @@ class Fields:
             raise self.error(name, f"must be a finite number, not {shown(value)}")
         if number < 0:
             raise self.error(name, f"must not be negative, and is {shown(value)}")
-        exponent = Decimal(repr(value)).as_tuple().exponent
+        if number and not 1 / FIGURE_MAX <= number <= FIGURE_MAX:
+            raise self.error(
+                name, f"must lie between {1 / FIGURE_MAX:g} and {FIGURE_MAX:g}, or be 0"
+            )
+        exponent = (written or Decimal(repr(value))).as_tuple().exponent
         assert isinstance(exponent, int)
-        return Figure(number, 0.5 * 10.0 ** min(exponent, 0))
+        # The zeros at the end of a whole number may be digits; 2.5e3 has two.
+        return Figure(number, 0.5 * 10.0 ** (min(exponent, 0) if written is None else exponent))
 
     def size(self, name: str) -> tuple[float, float, str]:
         """A size in bytes such as 4 GB: what it may mean at least and at most, and its text.

@@ -453,8 +453,9 @@ def _rate(fields: Fields, base: dict[str, str]) -> Rate:
     )
     if claim.read is None and claim.written is None:
         raise fields.error("bytes_read", "a rate needs bytes_read, bytes_written, or both")
-    if claim.seconds is not None and claim.seconds.value <= 0:
-        raise fields.error("seconds", "must be greater than 0")
+    for name, figure in (("seconds", claim.seconds), ("bytes_per_second", claim.per_second)):
+        if figure is not None and figure.value <= 0:
+            raise fields.error(name, "must be greater than 0")
     return claim
 
 
@@ -504,7 +505,7 @@ def _limit(fields: Fields, base: dict[str, str]) -> Limit:
     unit = fields.choice("unit", ("bits", "bytes"))
     return Limit(
         **base,
-        amount=fields.need_whole("amount"),
+        amount=fields.need_whole("amount", most=1 << 128),
         unit="bits" if unit == "bits" else "bytes",
         called=(low, high),
         called_text=text,
