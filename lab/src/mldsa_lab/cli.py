@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 
 from mldsa_lab import __version__
-from mldsa_lab.commands import audit as audit_command
-from mldsa_lab.commands import trace as trace_command
+from mldsa_lab.commands import audit, select, study, trace
 from mldsa_lab.commands.shared import console as make_console
 from mldsa_lab.commands.shared import show_path, words
 from mldsa_lab.errors import LabError
@@ -270,8 +269,10 @@ def conform(
         raise typer.Exit(1)
 
 
-app.command()(trace_command.trace)
-app.command()(audit_command.audit)
+app.command()(trace.trace)
+app.command()(select.select)
+app.add_typer(study.app, name="study")
+app.command()(audit.audit)
 
 
 def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
