@@ -43,12 +43,13 @@ METHODS = (RANDOM, GREEDY, BALANCED, REGRESSION)
 @dataclass(frozen=True)
 class Plan:
     """How a study draws: ``sizes`` of the choices, ``draws`` of each, the ``pool`` of the greedy
-    method, the ``seed`` of all randomness."""
+    method, the ``seed`` of all randomness, the ``methods`` that are tried (names; empty: all)."""
 
     sizes: tuple[int, ...] = SIZES
     draws: int = 40
     pool: int = greedy.POOL
     seed: int = 1
+    methods: tuple[str, ...] = ()
 
     def draws_of(self, n: int) -> int:
         """Draws of selections of ``n`` inputs: a quarter for large ones, which take long to choose
@@ -59,6 +60,10 @@ class Plan:
         """LabError unless so many measured inputs are enough."""
         if self.draws < 2:
             raise LabError(f"{self.draws} draws: must be at least 2")
+        for name in self.methods:
+            if name not in [m.name for m in METHODS]:
+                known = ", ".join(m.name for m in METHODS)
+                raise LabError(f"unknown method {name!r}: known are {known}")
         if not self.sizes or min(self.sizes) < 1:
             raise LabError("sizes of selections: must be at least 1")
         most = max(self.sizes)
@@ -86,5 +91,6 @@ def tasks(plan: Plan) -> list[Task]:
         Task(method, n, target)
         for n in plan.sizes
         for method in METHODS
+        if not plan.methods or method.name in plan.methods
         for target in ((MEAN,) if method.for_all else TARGETS)
     ]
