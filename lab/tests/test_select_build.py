@@ -1,0 +1,100 @@
+"""From chosen traces to a signed selection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.poolfile import Given, Pool
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.table import TraceTable
+from mldsa_lab.models.cost_model import CostModel
+from mldsa_lab.native import load
+from mldsa_lab.select.build import build
+from mldsa_lab.select.choice import Wish, choose
+from mldsa_lab.select.pools import shipped_pool, trace_pool
+
+
+def test_a_selection_holds_what_was_signed() -> None:
+    pool, wish = shipped_pool("ML-DSA-65"), Wish("percentile", 4, 90, max_attempts=20, budget=60)
+    choice = choose(pool.table, pool.checks, wish)
+    selection = build(pool, wish, choice, load())
+    assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
+    assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
+    for item, at in zip(selection.inputs, choice.positions, strict=True):
+        assert item.input == pool.input(at) and item.trace == pool.table.trace(at)
+        assert item.outputs is not None and item.digests == item.outputs.digests()
+    assert [out for item in selection.inputs if (out := item.outputs)] == load().sign(
+        "ML-DSA-65", [item.input for item in selection.inputs]
+    )
+    made = selection.made
+    assert made is not None and pool.spec is not None
+    assert made["pool"] == pool.spec.as_json() | {
+        "size": 10_000,
+        "checks": "all",
+        "index": [int(pool.index[at]) for at in choice.positions],
+    }
+    assert made["options"] == {"count": 4, "max_attempts": 20, "budget": 60}
+    assert made["expected"] == choice.expected
+    assert Selection.parse(selection.to_json(), "here") == selection
+
+
+@pytest.mark.parametrize("per_key", [0, 1, 3])
+@pytest.mark.parametrize("rnd", ["zero", "given"])
+def test_keys_contexts_and_rnd(per_key: int, rnd: str) -> None:
+    spec = Spec("ML-DSA-44", bytes(range(32)), 50, 7, per_key, rnd)  # type: ignore[arg-type]
+    pool, wish = trace_pool(spec, 120, load()), Wish("regression", 6)
+    selection = build(pool, wish, choose(pool.table, pool.checks, wish), load())
+    inputs = [item.input for item in selection.inputs]
+    assert all((len(i.message), len(i.context)) == (50, 7) for i in inputs)
+    assert (len({i.rnd for i in inputs}) == 1) == (rnd == "zero")
+    if per_key == 0:
+        assert len({i.xi for i in inputs}) == 1
+
+
+def test_given_inputs_and_pools_of_the_reached_checks() -> None:
+    inputs = Spec("ML-DSA-87", bytes(32)).inputs(0, 60)
+    given = Given(tuple(f"case {i}" for i in range(60)), tuple(inputs))
+    table = load().trace("ML-DSA-87", inputs, "reached")
+    pool = Pool(table, np.arange(60, dtype=np.uint64), "reached", None, given)
+    wish = Wish("coverage", 8)
+    choice = choose(pool.table, pool.checks, wish)
+    selection = build(pool, wish, choice, load())
+    assert selection.made is not None
+    assert selection.made["pool"]["ids"] == [f"case {i}" for i in choice.positions]
+    full = load().trace("ML-DSA-87", [inputs[i] for i in choice.positions], "all")
+    assert selection.traces() == full.traces()
+
+
+@pytest.mark.parametrize("checks", ["all", "reached"])
+def test_a_pool_of_other_inputs_is_noticed(checks: str) -> None:
+    spec = Spec("ML-DSA-44", bytes(32))
+    table = load().trace("ML-DSA-44", spec.inputs(0, 40), checks)  # type: ignore[arg-type]
+    index = np.arange(40, dtype=np.uint64)
+    pool = Pool(table, index, checks, spec)  # type: ignore[arg-type]
+    wish = Wish("mean", 5)
+    choice = choose(table, pool.checks, wish)
+    assert len(build(pool, wish, choice, load()).inputs) == 5
+    shifted = replace(pool, index=index + 1)
+    with pytest.raises(LabError, match=r"pool: trace \d+ is not that of signing its input"):
+        build(shifted, wish, choice, load())
+
+
+def test_checks_that_the_pool_has_seen_are_compared() -> None:
+    """A wrong hint check in an attempt that fails z is seen where all checks were traced."""
+    spec = Spec("ML-DSA-44", bytes(32))
+    table = load().trace("ML-DSA-44", spec.inputs(0, 40), "all")
+    codes = table.codes.copy()
+    failing_z = np.flatnonzero(((codes & 0xF) != 0xF) & ((codes >> 12) == 0xF))
+    codes[failing_z] = (codes[failing_z] & 0x0FFF) | (3 << 12)
+    wrong = TraceTable("ML-DSA-44", codes, table.ends)
+    wish = Wish("mean", 5)
+    choice = choose(wrong, "all", wish)
+    index = np.arange(40, dtype=np.uint64)
+    with pytest.raises(LabError, match="is not that of signing its input"):
+        build(Pool(wrong, index, "all", spec), wish, choice, load())
+    assert build(Pool(wrong, index, "reached", spec), wish, choice, load()).set == "ML-DSA-44"

@@ -1,0 +1,167 @@
+"""`mldsa-lab select`: what it writes, and how it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from mldsa_lab.commands.select import select
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs import poolfile
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.models.cost_model import CostModel
+from mldsa_lab.native import load
+from mldsa_lab.select import pools
+from mldsa_lab.select.ready import read_ready
+
+APP = typer.Typer()
+APP.command()(select)
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(APP, [str(w) for w in words])
+    if isinstance(result.exception, LabError):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_selection_of_the_pool_that_ships(tmp_path: Path) -> None:
+    text = run("65", "-n", 3, "--out", tmp_path / "mine")
+    selection = Selection.read(tmp_path / "mine" / "selection.json")
+    assert sorted(p.name for p in (tmp_path / "mine").iterdir()) == [
+        "selection.h", "selection.hex", "selection.json", "selection.map", "selection.rsp",
+    ]  # fmt: skip
+    shipped = read_ready("ML-DSA-65", "regression", 3)
+    assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
+    assert selection.goal == "regression" and "expected cost" in text
+    for item in selection.inputs:
+        assert " ".join(map(str, item.trace))[:40] in text
+    assert f"3 inputs, {sum(len(i.trace) for i in selection.inputs)} attempts" in text
+
+
+def test_ready_made_ones_in_full(tmp_path: Path) -> None:
+    run("ML-DSA-44", "--ready", "p95", "-n", 2, "--out", tmp_path, "--formats", "json,rsp")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["selection.json", "selection.rsp"]
+    selection = Selection.read(tmp_path / "selection.json")
+    shipped = read_ready("ML-DSA-44", "p95", 2)
+    assert not selection.compact and selection.made == shipped.made
+    assert [i.digests for i in selection.inputs] == [i.digests for i in shipped.inputs]
+    text = run("87", "--ready", "coverage", "--out", tmp_path, "--formats", "json")
+    assert "covered" in text and "not shown by the pool" in text
+
+
+def test_default_numbers_and_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("44", "--goal", "mean", "--formats", "json")
+    run("44", "--percentile", 5, "-n", 2, "--formats", "json")
+    run("44", "--goal", "coverage", "--formats", "json")
+    run("44", "--ready", "mean", "--formats", "json")
+    base = tmp_path / "out" / "selections"
+    numbers = {path.parent.name: len(Selection.read(path).inputs) for path in base.glob("*/*.json")}
+    assert numbers.pop("ml-dsa-44-coverage") < 9
+    assert numbers == {"ml-dsa-44-mean-10": 10, "ml-dsa-44-p5-2": 2}
+
+
+def test_fresh_pools(tmp_path: Path) -> None:
+    """Other inputs than those of the pool that ships: the same for the same options."""
+    options = ["44", "-n", 2, "--per-key", 0, "--rnd", "given", "--message-bytes", 5]
+    more = ["--context-bytes", 3, "--pool-size", 1200, "--formats", "json"]
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    for folder, seed in zip(folders, ([], [], ["--seed", "x"]), strict=True):
+        run(*options, *more, *seed, "--out", folder)
+    one, two, three = (Selection.read(f / "selection.json") for f in folders)
+    assert one == two and one.inputs != three.inputs
+    inputs = [item.input for item in one.inputs]
+    assert len({i.xi for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
+    assert all((len(i.message), len(i.context)) == (5, 3) for i in inputs)
+    assert one.made is not None and one.made["pool"]["size"] == 1200
+    # Options that say what the shipped pool is anyway take that.
+    run("44", "-n", 2, "--message-bytes", 32, "--formats", "json", "--out", tmp_path)
+    assert [i.digests for i in Selection.read(tmp_path / "selection.json").inputs] == [
+        i.digests for i in read_ready("ML-DSA-44", "regression", 2).inputs
+    ]
+
+
+def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
+    pool = pools.shipped_path("ML-DSA-65")
+    cost = tmp_path / "cost.json"
+    cost.write_text(CostModel(50.0, 8.0, 11.0, 14.0, "us", set="ML-DSA-65").to_json())
+    options = ["--pool", pool, "--cost-model", cost, "--formats", "json", "--out", tmp_path]
+    text = run("65", "--goal", "percentile", "--percentile", 80, "-n", 3, *options)
+    selection = Selection.read(tmp_path / "selection.json")
+    assert selection.cost_model is not None and selection.cost_model["unit"] == "us"
+    assert "costs in us" in text
+    with pytest.raises(LabError, match="cost model of ML-DSA-65: cannot be used for ML-DSA-44"):
+        run("44", "--goal", "mean", "--cost-model", cost, "--out", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "rule"),
+    [
+        (["ed25519"], "set 'ed25519': must be one of 44, 65, 87"),
+        (["ml-dsa"], "set 'ml-dsa': must be one of"),
+        (["66"], "unknown parameter set '66'"),
+        (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
+        (["44", "--goal", "mean", "--percentile", "5"], "belongs to the goal 'percentile' alone"),
+        (["44", "--goal", "percentile"], "needs a percentile"),
+        (["44", "--percentile", "100"], "percentile 100: must lie in"),
+        (["44", "--percentile", "nan"], "percentile nan: must lie in"),
+        (["44", "--budget", "9"], "within 9 attempts: the pool's shortest need 10"),
+        (["44", "--formats", "json,xml"], "format 'xml': must be one of json, rsp, c, readmemh"),
+        (["44", "--ready", "p7"], "ready-made selection 'p7'"),
+        (["44", "--ready", "mean", "-n", "7"], "'mean' of 7 inputs"),
+        (["44", "--ready", "mean", "--budget", "70"], "--budget: cannot be used with --ready"),
+        (["44", "--ready", "mean", "--rnd", "given"], "--rnd: cannot be used with --ready"),
+        (["44", "--ready", "mean", "--goal", "mean"], "--goal: cannot be used with --ready"),
+        (["44", "--pool", "none.parquet"], "pool none.parquet: cannot read it"),
+        (["44", "--pool", "none.parquet", "--seed", "x"], "--seed: cannot be used with --pool"),
+        (["44", "--cost-model", "none.json", "--goal", "mean"], "none.json: cannot read it"),
+        (["44", "--cost-model", "none.json"], "none.json: cannot read it"),
+    ],
+)
+def test_refusals(words: list[str], rule: str, tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=rule):
+        run(*words, "--out", tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_are_no_pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = pools.shipped_path("ML-DSA-44").read_bytes()
+    path = tmp_path / "pool.parquet"
+    for size in (0, 3, 1000, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(LabError, match="is no whole Parquet file"):
+            run("44", "--pool", path, "--out", tmp_path / "out")
+    damaged = bytearray(whole)
+    damaged[20_000:20_200] = bytes(200)
+    path.write_bytes(damaged)
+    with pytest.raises(LabError, match=r"pool\.parquet"):
+        run("44", "--pool", path, "--out", tmp_path / "out")
+    with monkeypatch.context() as patch:
+        patch.setattr(poolfile, "VERSION", 9)
+        shipped = pools.shipped_pool("ML-DSA-44")
+        with poolfile.PoolWriter(path, shipped.set, "all", shipped.spec) as writer:
+            writer.write(shipped.take([0, 1, 2]))
+    with pytest.raises(LabError, match="has format version 9, this reader knows 1"):
+        run("44", "--pool", path, "--out", tmp_path / "out")
+    path.write_bytes(whole)
+    with pytest.raises(LabError, match="is of ML-DSA-44, not of ML-DSA-65"):
+        run("65", "--pool", path, "--out", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept")
+    with pytest.raises(LabError, match="cannot write it"):
+        run("44", "-n", 1, "--out", tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_long_selections_are_shown_in_part(tmp_path: Path) -> None:
+    text = run("44", "--ready", "p5", "-n", 100, "--formats", "json", "--out", tmp_path)
+    assert "and 70 more" in text and "100 inputs, 100 attempts" in text
+    assert load().backend
