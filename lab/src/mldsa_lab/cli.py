@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 
 from mldsa_lab import __version__
-from mldsa_lab.commands import audit, select, study, trace
+from mldsa_lab.commands import audit, estimate, select, study, trace
 from mldsa_lab.commands.shared import console as make_console
 from mldsa_lab.commands.shared import show_path, words
 from mldsa_lab.errors import LabError
@@ -271,6 +271,7 @@ def conform(
 
 app.command()(trace.trace)
 app.command()(select.select)
+app.command()(estimate.estimate)
 app.add_typer(study.app, name="study")
 app.command()(audit.audit)
 
