@@ -38,6 +38,7 @@ TESTS = (
     "trace_statistics",
     "batch",
     "batch_schedule",
+    "batch_trace",
 )
 
 

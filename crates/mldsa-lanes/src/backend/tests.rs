@@ -7,8 +7,9 @@ use super::Engine;
 use super::portable::Portable;
 use crate::kernels::keccak::{StateGroup, permute_one};
 use crate::kernels::poly::{Poly, Zero};
+use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::sampling_each::Target;
-use crate::kernels::small::{Offsets, SmallPoly};
+use crate::kernels::small::{Offsets, SmallPoly, Terms};
 use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
 
@@ -217,9 +218,13 @@ fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
             values.poly(-P::ETA, P::ETA)
         };
         let mut c = Poly([0; N]);
-        crate::kernels::sampling::in_ball::<P>(permute_one, &[round; 64], &mut c);
+        let mut reader = Shake256::new(permute_one).absorb(&[round; 64]).finish();
         let mut offsets = Offsets::zero();
-        offsets.set(&c);
+        let mut terms = Terms::new(&mut offsets);
+        in_ball_steps::<P>(&mut reader, &mut c, |i, j, sign| terms.step(i, j, sign));
+        let mut sorted = Offsets::zero();
+        sorted.set(&c);
+        assert_eq!(offsets.sorted::<P>(), sorted.sorted::<P>());
         let mut small = SmallPoly::zero();
         small.set(&s, P::ETA);
         let mut out = Poly([0; N]);

@@ -241,17 +241,34 @@ pub(crate) fn in_ball<P: ParameterSet>(permute: Permutation, c_tilde: &[u8], c: 
 
 /// The same from the output of H(`c_tilde`).
 pub(crate) fn in_ball_from<P: ParameterSet>(reader: &mut Shake256Reader, c: &mut Poly) {
+    in_ball_steps::<P>(reader, c, |_, _, _| {});
+}
+
+/// The same, telling `step` of each term in the order in which they come: the term at its second
+/// argument, if there is one, moves to the first, and the new one, negative or not, takes its place.
+pub(crate) fn in_ball_steps<P: ParameterSet>(
+    reader: &mut Shake256Reader,
+    c: &mut Poly,
+    mut step: impl FnMut(usize, usize, bool),
+) {
     c.0.fill(0);
     let mut signs = u64::from_le_bytes(reader.read());
+    // Eight bytes at a time; the last ones may be too many.
+    let (mut bytes, mut left) = (0, 0);
     for i in N - P::TAU..N {
         let j = loop {
-            let [j] = reader.read::<1>();
-            if usize::from(j) <= i {
-                break usize::from(j);
+            if left == 0 {
+                (bytes, left) = (u64::from_le_bytes(reader.read()), 8);
+            }
+            let j = (bytes & 255) as usize;
+            (bytes, left) = (bytes >> 8, left - 1);
+            if j <= i {
+                break j;
             }
         };
         c.0[i] = c.0[j];
         c.0[j] = 1 - 2 * (signs & 1) as i32;
+        step(i, j, signs & 1 == 1);
         signs >>= 1;
     }
 }

@@ -75,8 +75,42 @@ impl Zero for Offsets {
     }
 }
 
+/// [`Offsets`] in the making: follows SampleInBall's terms.
+pub(crate) struct Terms<'a> {
+    offsets: &'a mut Offsets,
+    /// Which term is at a place: its number, or `NONE`.
+    at: [u8; N],
+    count: u8,
+}
+
+/// The number of no term: there are at most 60. What it would mean is written and not read.
+const NONE: u8 = u8::MAX;
+
+impl<'a> Terms<'a> {
+    pub(crate) fn new(offsets: &'a mut Offsets) -> Self {
+        Terms {
+            offsets,
+            at: [NONE; N],
+            count: 0,
+        }
+    }
+
+    /// A step of [`super::sampling::in_ball_steps`].
+    #[inline(always)]
+    pub(crate) fn step(&mut self, i: usize, j: usize, negative: bool) {
+        let moved = self.at[j];
+        let offset = &mut self.offsets.0[usize::from(moved)];
+        *offset = offset.wrapping_sub((i - j) as u16);
+        self.at[i] = moved;
+        self.at[j] = self.count;
+        self.offsets.0[usize::from(self.count)] = (N - j + usize::from(negative) * N) as u16;
+        self.count += 1;
+    }
+}
+
 impl Offsets {
     /// `c` has coefficients −1, 0 and 1.
+    #[cfg(any(test, feature = "internals"))]
     pub(crate) fn set(&mut self, c: &Poly) {
         let mut count = 0;
         for (p, sign) in c.0.iter().enumerate() {
@@ -84,6 +118,14 @@ impl Offsets {
             self.0[count & (N - 1)] = (N - p + negative * N) as u16;
             count += (sign & 1) as usize;
         }
+    }
+
+    /// The terms' offsets in order.
+    #[cfg(test)]
+    pub(crate) fn sorted<P: ParameterSet>(&self) -> std::vec::Vec<u16> {
+        let mut offsets = self.0[..P::TAU].to_vec();
+        offsets.sort_unstable();
+        offsets
     }
 
     /// A coefficient of c·s by itself, exact.

@@ -110,14 +110,17 @@ impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
         Reader(Sponge::after_blocks(permute, word))
     }
 
-    pub(crate) fn squeeze(&mut self, out: &mut [u8]) {
-        for byte in out {
+    pub(crate) fn squeeze(&mut self, mut out: &mut [u8]) {
+        while !out.is_empty() {
             if self.0.position == RATE {
                 self.0.permute();
             }
-            let word = self.0.state[self.0.position / 8];
-            *byte = (word >> (8 * (self.0.position % 8))) as u8;
-            self.0.position += 1;
+            let word = self.0.state[self.0.position / 8] >> (8 * (self.0.position % 8));
+            let count = (8 - self.0.position % 8).min(out.len());
+            let (now, rest) = out.split_at_mut(count);
+            now.copy_from_slice(&word.to_le_bytes()[..count]);
+            self.0.position += count;
+            out = rest;
         }
     }
 

@@ -4,8 +4,8 @@ use crate::backend::Engine;
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Secret, Zero};
-use crate::kernels::sampling::in_ball_from;
-use crate::kernels::small::Offsets;
+use crate::kernels::sampling::in_ball_steps;
+use crate::kernels::small::{Offsets, Terms};
 use crate::kernels::sponge::{Shake256, Shake256Reader, h};
 use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
 use crate::scheme::encode::{self, SigningKeyParts};
@@ -185,8 +185,8 @@ pub(crate) struct Challenge<'a> {
 impl Challenge<'_> {
     /// Step 16 from the output of H(c_tilde).
     pub(crate) fn set<P: ParameterSet>(self, reader: &mut Shake256Reader) {
-        in_ball_from::<P>(reader, self.c);
-        self.offsets.set(self.c);
+        let mut terms = Terms::new(self.offsets);
+        in_ball_steps::<P>(reader, self.c, |i, j, negative| terms.step(i, j, negative));
     }
 }
 
