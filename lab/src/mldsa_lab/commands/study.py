@@ -15,7 +15,7 @@ app = typer.Typer(
     help="How good estimates from a few inputs are; instruction counts of implementations.",
 )
 
-_DRAWS, _INPUTS, _ROUNDS, _POOL = 40, 1500, 7, 100_000
+_DRAWS, _INPUTS, _ROUNDS, _POOL = 40, 1500, 9, 100_000
 _QUICK_DRAWS, _QUICK_INPUTS, _QUICK_ROUNDS = 12, 400, 3
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from typing import Any
 
@@ -209,7 +209,7 @@ def judge(work: Work) -> Judged:
     cells: list[Cell] = []
     seen = _level(ticks)
     for kind in kinds(unit, len(ticks)):
-        truths[kind] = truth(random, _typical(seen, kind)[..., :sample], model, PERCENTILES)
+        truths[kind] = _truth(random, ticks[:, :sample], seen[:, :sample], model, kind)
         for choice in work.choices:
             if choice is None or not len(choice.inputs):
                 continue
@@ -250,9 +250,17 @@ def _level(ticks: Array) -> Array:
     return ticks / np.exp(split_levels(ticks).level)[:, None]
 
 
-def _typical(seen: Array, kind: str) -> Array:
-    """What the truth is about: all single measurements, or the medians of the rounds."""
-    return np.median(seen, axis=0) if kind == MEDIAN else seen
+def _truth(
+    random: TraceTable, ticks: Array, seen: Array, model: RejectionModel, kind: str
+) -> Truth:
+    """The mean is that of what is measured: of single times, spikes included, or of the rounds'
+    medians. Percentiles are over inputs, in the typical round."""
+    noise = float(np.sqrt(np.mean(split_levels(ticks).noise ** 2))) if len(ticks) > 1 else 0.0
+    found = truth(random, np.median(seen, axis=0), model, PERCENTILES, noise)
+    if kind == ONCE and len(ticks) > 1:
+        of_singles = truth(random, seen.mean(axis=0), model, PERCENTILES)
+        return replace(found, mean=of_singles.mean)
+    return found
 
 
 def _errors(

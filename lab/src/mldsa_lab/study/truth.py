@@ -54,36 +54,44 @@ class Truth:
 
 
 def truth(
-    table: TraceTable, cost: Array, model: RejectionModel, percentiles: Sequence[float]
+    table: TraceTable,
+    cost: Array,
+    model: RejectionModel,
+    percentiles: Sequence[float],
+    noise: float = 0.0,
 ) -> Truth:
-    """From the ``cost`` (inputs,) of the inputs of these traces, or (rounds, inputs) where a cost
-    is that of an input in one round, each as likely as any other."""
-    rounds = np.atleast_2d(cost)
+    """From the ``cost`` (inputs,) of the inputs of these traces.
+
+    ``noise``: relative standard deviation of these costs that is the measurement's doing. The
+    percentiles are over inputs, so it is taken off what the trace does not explain.
+    """
     extra = covariates(table, model)
     matrix = np.column_stack([model_matrix(table.counts()), extra.values])
-    flat: Array = rounds.mean(axis=0)
     # Columns that do not vary here (no hint failure, say) get the coefficient 0, and those in
     # proportion to each other (masks by eight and pairs where l is 4) share theirs.
     scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
     inverse = np.linalg.pinv(matrix / scale, rcond=1e-9)
-    beta = (inverse @ flat) / scale
+    beta = (inverse @ cost) / scale
     fitted = matrix @ beta
-    size = len(flat)
-    residual = flat - fitted
+    size = len(cost)
+    residual = cost - fitted
     spread = math.sqrt(float(residual @ residual) / max(size - matrix.shape[1], 1))
 
     def error(point: Array) -> float:
         return spread * float(np.linalg.norm((point / scale) @ inverse))
 
     point = np.concatenate([mean_point(model), extra.expected])
-    plain, off = float(flat.mean()), _NORMAL * float(flat.std(ddof=1)) / math.sqrt(size)
+    plain, off = float(cost.mean()), _NORMAL * float(cost.std(ddof=1)) / math.sqrt(size)
     mean = Known(float(point @ beta), error(point), plain, plain - off, plain + off)
     everyone = _population(model)
-    centre = np.maximum(everyone.matrix @ beta, 0.1 * float(flat.min()))
+    centre = np.maximum(everyone.matrix @ beta, 0.1 * float(cost.min()))
     # What the trace leaves open varies with the root of the cost.
-    noise = np.sort(((rounds - fitted) / np.sqrt(np.maximum(fitted, 1e-3 * plain))).ravel())
-    drawn = np.random.default_rng(0).integers(0, len(noise), len(centre))
-    costs = centre + noise[drawn] * np.sqrt(centre)
+    left = residual / np.sqrt(np.maximum(fitted, 1e-3 * plain))
+    squares = float(np.mean(residual**2))
+    own = 1 - float(np.mean((noise * cost) ** 2)) / squares if squares else 0.0
+    left = np.sort(left) * math.sqrt(max(own, 0.0))
+    drawn = np.random.default_rng(0).integers(0, size, len(centre))
+    costs = centre + left[drawn] * np.sqrt(centre)
     order = np.argsort(costs)
     cumulated = np.cumsum(everyone.weight[order])
     quantiles = {}
@@ -94,7 +102,7 @@ def truth(
         low, high = np.searchsorted(costs[order], (0.98 * value, 1.02 * value))
         near = order[low : max(high, low + 1)]
         row = np.average(everyone.matrix[near], axis=0, weights=everyone.weight[near])
-        quantiles[percentile] = Known(value, error(row), *_sample_quantile(flat, share))
+        quantiles[percentile] = Known(value, error(row), *_sample_quantile(cost, share))
     return Truth(mean, quantiles, spread / mean.value)
 
 
