@@ -61,7 +61,11 @@ fn set<P: ParameterSet>(backend: Backend) -> bool {
 /// The operations in which a branch or an index depends on the value that `site` declassifies.
 fn needing(site: Site) -> &'static [Operation] {
     match site {
-        Site::Rho | Site::RefusedHalfBytes => &[Operation::Keygen, Operation::BatchKeygen],
+        Site::Rho | Site::RefusedHalfBytes => &[
+            Operation::Keygen,
+            Operation::BatchKeygen,
+            Operation::BatchKeygenExpanded,
+        ],
         Site::PublicKey => &[Operation::Import],
         Site::KeyImport => &[Operation::Import, Operation::ImportRefused],
         Site::Challenge

@@ -17,11 +17,12 @@ pub enum Operation {
     SignBounded,
     SignTraced,
     BatchKeygen,
+    BatchKeygenExpanded,
     BatchSign,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 9] = [
+    pub const ALL: [Operation; 10] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -30,6 +31,7 @@ impl Operation {
         Operation::SignBounded,
         Operation::SignTraced,
         Operation::BatchKeygen,
+        Operation::BatchKeygenExpanded,
         Operation::BatchSign,
     ];
 
@@ -43,6 +45,7 @@ impl Operation {
             Operation::SignBounded => "sign, too few attempts",
             Operation::SignTraced => "sign, traced",
             Operation::BatchKeygen => "key generation, batch",
+            Operation::BatchKeygenExpanded => "expanded keys, batch",
             Operation::BatchSign => "sign, batch",
         }
     }
@@ -88,18 +91,27 @@ impl Operation {
                 assert!(attempts == case.ends.len());
             }
             Operation::BatchKeygen => {
-                // More than lanes, so that a second group is begun.
-                let mut seeds: [[u8; 32]; 6] = core::array::from_fn(|i| [i as u8; 32]);
-                seeds[4] = case.xi;
-                ct::secret(seeds.as_flattened_mut());
-                let keys = batch::keygen::<P>(backend, &seeds);
+                let keys = batch::keygen::<P>(backend, &secret_seeds(case));
                 let mut sk = keys[4].expanded_bytes().as_ref().to_vec();
                 ct::publish(&mut sk);
                 assert!(sk == case.sk, "{}: a wrong key in a batch", P::NAME);
             }
+            Operation::BatchKeygenExpanded => {
+                let mut keys = Vec::new();
+                batch::keygen_expanded::<P>(backend, &secret_seeds(case), &mut keys);
+                signed(case, keys[4].sign_input(&case.input(), &secret_rnd()));
+            }
             Operation::BatchSign => signed_in_a_batch::<P>(backend, case),
         }
     }
+}
+
+/// More seeds than lanes, so that a second group is begun; the fifth is the case's.
+fn secret_seeds(case: &Case) -> [[u8; 32]; 6] {
+    let mut seeds: [[u8; 32]; 6] = core::array::from_fn(|i| [i as u8; 32]);
+    seeds[4] = case.xi;
+    ct::secret(seeds.as_flattened_mut());
+    seeds
 }
 
 /// A key generated from a secret ξ.
