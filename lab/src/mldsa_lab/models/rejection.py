@@ -25,7 +25,7 @@ _PROBABILITY_FLOOR = 1e-300
 # Share of attempts whose hint weight exceeds omega (or, hardly ever, whose ||c t0|| reaches
 # gamma2) given that z and r0 pass, with its standard error. It depends on t0, hence on the key,
 # and has no closed form: measured over random keys, one for each signature, by
-# `mldsa-lab trace -n 1000000 --seed fail_h`; for ML-DSA-65 with `-n 2000000 --seed "p_r again"` too.
+# `mldsa-lab trace -n 1000000 --seed fail_h`, for ML-DSA-65 also `-n 2000000 --seed "p_r again"`.
 _FAIL_H = {
     "ML-DSA-44": (0.01446, 0.00012),
     "ML-DSA-65": (0.00376, 0.00004),
