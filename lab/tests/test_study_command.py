@@ -50,7 +50,7 @@ def test_table_page_and_rows(done: tuple[Path, Result]) -> None:
         "Error of the mean, time, median of the rounds",
         "Error of the mean, instructions",
         "Error of percentiles from n = 3, instructions",
-        "Mean signing cost, designed inputs, regression, n = 3: off by",
+        "Mean signing cost from 3 designed inputs with regression: off by",
     ):
         assert part in re.sub(r"\s+", " ", text)
     rows = json.loads((folder / "out" / "estimators.json").read_text(encoding="utf-8"))
@@ -155,7 +155,7 @@ def test_some_methods_alone(done: tuple[Path, Result], tmp_path: Path) -> None:
     assert result.exit_code == 0, result.exception
     rows = json.loads((tmp_path / "estimators.json").read_text(encoding="utf-8"))
     assert {row["method"] for row in rows} == {"random", "greedy"}
-    assert "balanced" not in result.stdout and "greedy selection, averaged" in result.stdout
+    assert "balanced" not in result.stdout and "greedily selected inputs, averaged" in result.stdout
 
 
 def test_nothing_left_to_evaluate(done: tuple[Path, Result], tmp_path: Path) -> None:

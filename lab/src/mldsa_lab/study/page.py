@@ -16,7 +16,7 @@ from mldsa_lab.files import write_text
 from mldsa_lab.report import svg
 from mldsa_lab.report.format import choose_unit, clean, number
 from mldsa_lab.study import plots
-from mldsa_lab.study.evaluate import Judged, Study, target_name
+from mldsa_lab.study.evaluate import COUNT, Judged, Study, target_name
 from mldsa_lab.study.plan import MEAN, PARTS, PERCENTILES
 from mldsa_lab.study.summary import KINDS, Shown, group, per_cent, signed_per_cent
 
@@ -105,7 +105,7 @@ def headline(shown: Shown) -> str:
         cells = group(shown.pick(kind=kind, method=best.name, n=n, target=MEAN))
         if cells is not None:
             parts.append(f"{per_cent(cells.rmse)} ({KINDS[kind]})")
-    return f"Mean signing cost, {best.title}, n = {n}: off by {'; '.join(parts)}"
+    return f"Mean signing cost from {n} {best.title}: off by {'; '.join(parts)}"
 
 
 def sentences(shown: Shown) -> list[str]:
@@ -178,6 +178,7 @@ def _figures(shown: Shown, kind: str) -> list[Figure]:
     ]
     tails = [(f"error of {target_name(p)}", _panels(shown, kind, p, "rmse")) for p in PERCENTILES]
     name = f"study-{kind}"
+    linear = 1e-3 if kind == COUNT else 1e-2
     with svg.drawing():
         return [
             Figure(
@@ -192,9 +193,9 @@ def _figures(shown: Shown, kind: str) -> list[Figure]:
             Figure(
                 f"{kind}-spread",
                 f"Estimates of the mean from {_inputs(n)}",
-                "Bar: the middle half of the draws; line: the middle 90 %; dot: the median. The "
-                "axis is linear up to 0.1 %, logarithmic beyond.",
-                _picture(plots.spreads(_spreads(shown, kind, n), WIDTH), f"{name}-spread",
+                "Bar: the middle half of the draws; line: the middle 90 %; dot: the median. "
+                f"The axis is linear up to {plots.percent(linear)}, logarithmic beyond.",
+                _picture(plots.spreads(_spreads(shown, kind, n), WIDTH, linear), f"{name}-spread",
                          f"Distribution of the estimated mean, {KINDS[kind]}"),
             ),
             Figure(

@@ -33,9 +33,9 @@ class Method:
 
 
 RANDOM = Method("random", "random inputs, averaged", True)
-GREEDY = Method("greedy", "greedy selection, averaged", False)
-BALANCED = Method("balanced", "balanced selection, averaged", False)
-REGRESSION = Method("regression", "designed inputs, regression", True)
+GREEDY = Method("greedy", "greedily selected inputs, averaged", False)
+BALANCED = Method("balanced", "balanced inputs, averaged", False)
+REGRESSION = Method("regression", "designed inputs with regression", True)
 METHODS = (RANDOM, GREEDY, BALANCED, REGRESSION)
 """From the plainest to ours."""
 

@@ -117,10 +117,10 @@ class Spread:
     errors: tuple[float, ...]
 
 
-def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float) -> Figure:
+def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear: float) -> Figure:
     """Where the estimates lie: for each (title, spreads) a panel; of each spread the middle half
-    as a bar, the middle 90 % as a line, the median as a dot. The axis is linear up to 0.1 %, and
-    logarithmic beyond."""
+    as a bar, the middle 90 % as a line, the median as a dot. The axis is linear up to errors of
+    ``linear``, and logarithmic beyond."""
     most = max(len(rows) for _, rows in panels)
     labels = max(text_width(s.label) for _, rows in panels for s in rows) + 12
     row, gap = 15.0, 9.0
@@ -131,7 +131,7 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float) -> Fig
     right = max(text_width(s.method) for _, rows in panels for s in rows) + 12
     plot = (width - labels - right - _GAP * (len(panels) - 1)) / len(panels)
     reach = max(abs(e) for _, rows in panels for s in rows for e in s.errors)
-    end = _stretched(max(reach, 2e-3)) * 1.03
+    end = _stretched(max(reach, 2 * linear), linear) * 1.03
     for c, (title, rows) in enumerate(panels):
         left = labels + c * (plot + _GAP)
         axes = figure.add_axes((left / width, _BOTTOM / total, plot / width, height / total))
@@ -144,7 +144,7 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float) -> Fig
             if before is not None and spread.method != before:
                 y += gap
             before = spread.method
-            _spread(axes, spread, y)
+            _spread(axes, spread, y, linear)
             places.append((y, spread.label))
             ends.append((y, spread.method))
             y += row
@@ -152,7 +152,7 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float) -> Fig
         axes.tick_params(length=0)
         for tick in axes.get_yticklabels():
             tick.set_color(svg.INK)
-        _stretched_axis(axes, end, plot)
+        _stretched_axis(axes, end, plot, linear)
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
         axes.set_xlabel("estimate less truth, relative", labelpad=5)
@@ -167,46 +167,43 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float) -> Fig
     return figure
 
 
-def _spread(axes: Axes, spread: Spread, y: float) -> None:
+def _spread(axes: Axes, spread: Spread, y: float, linear: float) -> None:
     colour = svg.series(COLOURS[spread.method])
     low, first, middle, last, high = (
-        _stretched(v) for v in np.quantile(spread.errors, (0.05, 0.25, 0.5, 0.75, 0.95))
+        _stretched(v, linear) for v in np.quantile(spread.errors, (0.05, 0.25, 0.5, 0.75, 0.95))
     )
     axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
     axes.plot([first, last], [y, y], color=colour, linewidth=6, alpha=0.45, solid_capstyle="butt")
     axes.plot(
-        [middle], [y], "o", markersize=4.5, color=colour, markeredgecolor=svg.SURFACE,
-        markeredgewidth=0.6,
+        [middle], [y], "o", markersize=6.5, color=colour, markeredgecolor=svg.SURFACE,
+        markeredgewidth=0.8,
     )  # fmt: skip
 
 
-_LINEAR = 1e-3
-
-
-def _stretched(value: float) -> float:
-    """Where a relative error stands: linear up to `_LINEAR`, a decade as long beyond."""
-    size = abs(float(value)) / _LINEAR
+def _stretched(value: float, linear: float) -> float:
+    """Where a relative error stands: linear up to ``linear``, a decade as long beyond."""
+    size = abs(float(value)) / linear
     place = size if size <= 1 else 1 + math.log10(size)
     return math.copysign(place, value)
 
 
-def _stretched_axis(axes: Axes, end: float, length: float) -> None:
+def _stretched_axis(axes: Axes, end: float, length: float, linear: float) -> None:
     ticks = [0.0]
-    size = _LINEAR
-    while _stretched(size) <= end:
+    size = linear
+    while _stretched(size, linear) <= end:
         ticks += [size, -size]
         size *= 10
     kept: list[float] = []
-    for tick in sorted(ticks, key=lambda v: (-abs(v) if abs(v) > _LINEAR else abs(v), v)):
+    for tick in sorted(ticks, key=lambda v: (-abs(v) if abs(v) > linear else abs(v), v)):
         apart = all(
-            abs(_stretched(tick) - _stretched(o)) / (2 * end) * length
+            abs(_stretched(tick, linear) - _stretched(o, linear)) / (2 * end) * length
             >= (text_width(signed(tick)) + text_width(signed(o))) / 2 + 6
             for o in kept
         )
         if apart:
             kept.append(tick)
-    axes.xaxis.set_major_locator(FixedLocator([_stretched(t) for t in sorted(kept)]))
-    names = {_stretched(t): signed(t) for t in kept}
+    axes.xaxis.set_major_locator(FixedLocator([_stretched(t, linear) for t in sorted(kept)]))
+    names = {_stretched(t, linear): signed(t) for t in kept}
     axes.xaxis.set_major_formatter(
         FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])
     )

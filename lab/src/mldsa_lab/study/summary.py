@@ -117,9 +117,9 @@ def per_cent(value: float) -> str:
     """A relative size with two digits: 19 %, 2.6 %, 0.081 %."""
     size = 100 * abs(value)
     if size == 0:
-        return "0 %"
+        return "0\u00a0%"
     digits = max(0, 1 - math.floor(math.log10(size)))
-    return f"{size:.{min(digits, 5)}f} %"
+    return f"{size:.{min(digits, 5)}f}\u00a0%"
 
 
 def signed_per_cent(value: float, error: float) -> str:
@@ -127,4 +127,4 @@ def signed_per_cent(value: float, error: float) -> str:
     scale = 100 * max(error, 1e-7)
     digits = min(max(0, -math.floor(math.log10(scale))), 4)
     text = f"{100 * value:+.{digits}f}".replace("-", "−")
-    return f"{'0' if float(f'{100 * value:.{digits}f}') == 0 else text} %"
+    return f"{'0' if float(f'{100 * value:.{digits}f}') == 0 else text}\u00a0%"
