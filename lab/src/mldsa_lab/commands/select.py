@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mldsa_lab.run.screen import Screen
 
 _COUNT = 10
+_LARGEST = 1_000_000  # traces of a pool that are looked at: more make no better choice
 _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
 _OF_SPEC = ("message_bytes", "context_bytes", "per_key", "rnd")
@@ -164,7 +165,7 @@ def select(
             wish.cost_model.check_set(name)
         library = _library(screen)
         candidates = _pool(name, pool, of_inputs, library, screen)
-        with screen.phase("choice") as phase:
+        with screen.phase("choice", still=True) as phase:
             choice = choose(candidates.table, candidates.checks, wish)
             phase.summary = f"{len(choice.positions)} of {len(candidates):,} inputs"
         selection = build(candidates, wish, choice, library)
@@ -208,7 +209,7 @@ def _pool(
     from mldsa_lab.select.pools import SIZE, shipped_pool, shipped_spec, trace_pool
 
     if path is not None:
-        pool = read_pool(path)
+        pool = read_pool(path, limit=_LARGEST)
         if pool.set != set_name:
             raise LabError(f"pool {path}: is of {pool.set}, not of {set_name}")
         return pool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,14 +171,23 @@ def _filled(taken: Flags, attempts: Ints, first: Ints, n: int) -> Ints:
     members = np.split(left[np.argsort(alike.reshape(-1), kind="stable")], _ends(alike)[:-1])
     paths = taken[left[at]] / attempts[left[at]][:, None]
     used = np.zeros(len(members), dtype=np.int64)
-    stock = np.array([len(m) for m in members])
+    rarity = 0.5 ** np.minimum(times, 60)
+    # A path becomes less rare each time it is taken, never more so: a worth that was right once
+    # can only have fallen, so that only the first of the queue need be looked at again.
+    queue = [(-float(worth), kind) for kind, worth in enumerate(paths @ rarity)]
+    heapq.heapify(queue)
     while len(chosen) < n:
-        worth = paths @ 0.5 ** np.minimum(times, 60)
-        worth[used == stock] = -1.0
-        best = int(np.argmax(worth))
-        chosen.append(int(members[best][used[best]]))
-        used[best] += 1
+        _, kind = heapq.heappop(queue)
+        worth = float(paths[kind] @ rarity)
+        if queue and (-worth, kind) > queue[0]:
+            heapq.heappush(queue, (-worth, kind))
+            continue
+        chosen.append(int(members[kind][used[kind]]))
+        used[kind] += 1
         times = times + taken[chosen[-1]]
+        rarity = 0.5 ** np.minimum(times, 60)
+        if used[kind] < len(members[kind]):
+            heapq.heappush(queue, (-worth, kind))
     return np.array(chosen, dtype=np.int64)
 
 

@@ -125,7 +125,8 @@ def _first(
     program.near([(totals, aim.weights[0])], goals[0], own)
     found = program.solve(gap=_FIRST_GAP)
     if found is None:
-        raise LabError(f"choice of {n} inputs within {budget} attempts: the pool has none")
+        within = "" if budget is None else f" within {budget} attempts"
+        raise LabError(f"choice of {n} inputs{within}: the traces to choose from allow none")
     return found.whole(numbers)
 
 

@@ -5,7 +5,11 @@ Limits are numbers of nodes, never times, so that a result depends on the proble
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +31,27 @@ class Solution:
     def whole(self, variables: slice) -> NDArray[np.int64]:
         """The values of integer variables."""
         return np.rint(self.x[variables]).astype(np.int64)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what HiGHS prints: now and then a line of its own, whatever it is told."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(1)
+    except OSError:  # there is no standard output
+        yield
+        return
+    try:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+        yield
+    finally:
+        with suppress(OSError, TypeError, AttributeError):  # not on every system
+            ctypes.CDLL(None).fflush(None)
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 class Program:
@@ -89,13 +114,14 @@ class Program:
             (np.concatenate(data), np.concatenate(columns), ends),
             shape=(len(self._rows), self._size),
         )
-        found = milp(
-            np.concatenate(self._cost),
-            integrality=np.concatenate(self._whole),
-            bounds=Bounds(0, np.concatenate(self._upper)),
-            constraints=LinearConstraint(matrix, self._low, self._high),
-            options={"mip_rel_gap": gap, "node_limit": nodes},
-        )
+        with _quiet():
+            found = milp(
+                np.concatenate(self._cost),
+                integrality=np.concatenate(self._whole),
+                bounds=Bounds(0, np.concatenate(self._upper)),
+                constraints=LinearConstraint(matrix, self._low, self._high),
+                options={"mip_rel_gap": gap, "node_limit": nodes},
+            )
         if found.x is None:
             return None
         return Solution(found.x, float(found.fun), float(found.mip_dual_bound))
