@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.stats import kendalltau
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, spearmanr
 
 from mldsa_lab.measure.findings import CHANCE, SMALL, Data, Finding
+
+Array = NDArray[np.float64]
 
 # Relative scatter of costs that random traces make and timers hardly do; costs of which the
 # number of attempts explains less than this share do not follow it.
@@ -27,7 +30,7 @@ _COLD = 6.0
 def ignores_trace(data: Data) -> list[Finding]:
     """Costs of one fixed message, of random signatures, or of other inputs."""
     scatter = data.fit.typical.seen
-    explained, off = _line_in_attempts(data)
+    explained, off = _agreement(data)
     if scatter is not None and scatter > _RANDOM and data.fit.typical.df >= 3:
         if explained > _EXPLAINED:
             return []
@@ -70,25 +73,38 @@ def _unrelated(data: Data) -> Finding:
     if data.fit.typical.seen is None:
         text += "or rnd was drawn at random (hedged signing), "
     text += "or the ids are mixed up"
-    in_order, _ = _line_in_attempts(data, in_order=True)
-    if in_order > _IN_ORDER:
+    if _agree_in_order(data):
         text += " (put in order, costs and attempts agree, which speaks for the ids)"
     return Finding("wrong-inputs", "warning", text + ". The estimates do not hold.")
 
 
-def _line_in_attempts(data: Data, in_order: bool = False) -> tuple[float, float]:
-    """The share of the variance of all costs that a line in the number of attempts explains, and
-    the standard deviation that it leaves relative to their mean."""
-    attempts = np.broadcast_to(data.attempts, data.costs.shape)
-    present = ~np.isnan(data.costs)
-    x, y = attempts[present], data.costs[present]
-    if in_order:
-        x, y = np.sort(x), np.sort(y)
+def _agreement(data: Data) -> tuple[float, float]:
+    """The share of the variance of all costs that the number of attempts explains, and the
+    standard deviation that a line in it leaves, relative to their mean.
+
+    Of costs and of ranks, the smaller share: a single long trace can make a line by chance.
+    """
+    x, y = _pairs(data)
     size = float(np.std(y)) / float(y.mean())
     if len(set(x)) < 2 or size == 0:
         return 0.0, size
-    explained = float(np.corrcoef(x, y)[0, 1]) ** 2
-    return explained, size * math.sqrt(1 - min(explained, 1.0))
+    line = float(np.corrcoef(x, y)[0, 1]) ** 2
+    ranks = max(float(spearmanr(x, y).statistic), 0.0) ** 2
+    return min(line, ranks), size * math.sqrt(max(1 - line, 0.0))
+
+
+def _agree_in_order(data: Data) -> bool:
+    """Whether costs are a line in the attempts once both are put in order."""
+    x, y = _pairs(data)
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        return False
+    return float(np.corrcoef(np.sort(x), np.sort(y))[0, 1]) ** 2 > _IN_ORDER
+
+
+def _pairs(data: Data) -> tuple[Array, Array]:
+    """Attempts and cost of every measurement."""
+    present = ~np.isnan(data.costs)
+    return np.broadcast_to(data.attempts, data.costs.shape)[present], data.costs[present]
 
 
 def drift(data: Data) -> list[Finding]:

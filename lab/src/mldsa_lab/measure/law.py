@@ -139,14 +139,14 @@ def _convolved(
     turn: Complex = (-2j * math.pi * np.fft.rfftfreq(_BINS)).astype(np.complex128)
     blur = 0.5 * misfit / step**2 * (turn**2).real
     each = _transform(attempts.value / step, attempts.mass)
-    each *= np.exp(np.maximum(blur * float(attempts.mass @ attempts.value), -_NOTHING))
+    each *= np.exp(np.maximum(blur * max(float(attempts.mass @ attempts.value), 0.0), -_NOTHING))
     shift = _Shift(turn)
     total = np.zeros(len(turn), dtype=np.complex128)
     for n in number[::-1]:
         total *= each
         total += law[n] * shift.to(float(steps[n]) / step)
     total *= shift.to((attempts.first - origin) / step)
-    total *= np.exp(np.maximum(blur * attempts.first, -_NOTHING))
+    total *= np.exp(np.maximum(blur * max(attempts.first, 0.0), -_NOTHING))
     mass = np.asarray(np.fft.irfft(total, _BINS), dtype=np.float64)
     at = np.arange(_BINS, dtype=np.float64) * step + origin
     return np.asarray(at), np.maximum.accumulate(np.cumsum(mass))

@@ -1,0 +1,64 @@
+"""Selections of drawn traces, and synthetic measurements of them, for the tests of `measure`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.inputs.design import design
+from mldsa_lab.inputs.selection import SelectedInput, Selection
+from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.trace import Trace
+from mldsa_lab.measure.reader import Measurements
+from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.stats.simulate import draw_traces
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+UNIT = 41_234.0
+"""Cost of a usual attempt in the synthetic measurements."""
+
+
+@cache
+def pool(set_name: str, seed: int = 0, size: int = 600) -> tuple[Trace, ...]:
+    """Drawn traces."""
+    rng = np.random.default_rng([seed, size])
+    return tuple(draw_traces(RejectionModel.of(set_name), size, rng))
+
+
+@cache
+def designed(set_name: str, n: int, seed: int = 0) -> tuple[Trace, ...]:
+    """Traces chosen for the regression."""
+    drawn = pool(set_name, seed)
+    chosen = design(drawn, RejectionModel.of(set_name), n, seed=seed, restarts=1)
+    return tuple(drawn[i] for i in chosen)
+
+
+def selection(
+    set_name: str,
+    traces: Sequence[Trace],
+    goal: str = "regression",
+    percentile: float | None = None,
+) -> Selection:
+    """A selection of these traces, with ids from 1; its inputs are made up."""
+    inputs = tuple(
+        SelectedInput(
+            number,
+            SigningInput(number.to_bytes(32, "big"), b"message", b"", bytes(32)),
+            trace,
+            ("00" * 32,) * 3,
+        )
+        for number, trace in enumerate(traces, 1)
+    )
+    return Selection(set_name, goal, inputs, percentile)
+
+
+def measurements(
+    chosen: Selection, costs: NDArray[np.float64], unit: str = "cycles"
+) -> Measurements:
+    """Of ``costs`` (rounds, inputs)."""
+    return Measurements.of(
+        chosen, {number: costs[:, at].tolist() for at, number in enumerate(chosen.ids)}, unit
+    )

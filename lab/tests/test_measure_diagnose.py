@@ -1,0 +1,196 @@
+"""Every fault is found where it is, and none where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import measure_cases as cases
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from mldsa_lab.measure.coverage import Target, targets
+from mldsa_lab.measure.estimate import Estimation, estimate
+from mldsa_lab.models.rejection import RejectionModel
+
+Array = NDArray[np.float64]
+NAME = "ML-DSA-65"
+MODEL = RejectionModel.of(NAME)
+
+
+def noise(rounds: int, n: int, size: float, seed: int = 0) -> Array:
+    return np.exp(size * np.random.default_rng([seed, n]).standard_normal((rounds, n)))
+
+
+def measured(
+    costs: Callable[[tuple, int, int], Array] | Target,
+    n: int = 10,
+    *,
+    rounds: int = 1,
+    size: float = 0.0,
+    name: str = NAME,
+    seed: int = 0,
+) -> Estimation:
+    traces = cases.designed(name, n, seed)
+    chosen = cases.selection(name, traces)
+    exact = costs.of(traces, name) if isinstance(costs, Target) else costs(traces, n, rounds)
+    table = np.ones((rounds, 1)) * exact * cases.UNIT * noise(rounds, n, size, seed)
+    return estimate(chosen, cases.measurements(chosen, table))
+
+
+def codes(found: Estimation) -> list[str]:
+    return [f.code for f in found.warnings]
+
+
+KINDS = ((0.0, 1), (0.02, 1), (0.02, 6))
+
+
+@pytest.mark.parametrize(("size", "rounds"), KINDS)
+@pytest.mark.parametrize("n", [3, 10])
+def test_one_fixed_message(n: int, size: float, rounds: int) -> None:
+    found = measured(
+        lambda traces, n, rounds: np.full((rounds, n), 7.0), n, size=size, rounds=rounds
+    )
+    assert codes(found) == ["constant-trace"]
+    assert "one and the same signature" in found.warnings[0].text
+    # The cost of that signature, and no tail.
+    assert found.mean.value == pytest.approx(7 * cases.UNIT, rel=0.05)
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_hedged_signing_shows_in_repeats(n: int) -> None:
+    rng = np.random.default_rng(n)
+    draw = lambda traces, n, rounds: Target().draw(MODEL, n * rounds, rng).reshape(rounds, n)  # noqa: E731
+    found = measured(draw, n, rounds=6, size=0.01)
+    assert codes(found) == ["non-deterministic"]
+    assert "rnd" in found.warnings[0].text
+
+
+def test_hedged_signing_without_repeats_or_other_inputs_look_alike() -> None:
+    rng = np.random.default_rng(1)
+    once = measured(lambda traces, n, rounds: Target().draw(MODEL, n, rng)[None], 10)
+    assert codes(once) == ["wrong-inputs"]
+    assert "hedged" in once.warnings[0].text
+    same = measured(lambda traces, n, rounds: Target().draw(MODEL, n, rng)[None], 10, rounds=6)
+    assert codes(same) == ["wrong-inputs"]
+    assert "hedged" not in same.warnings[0].text
+
+
+@pytest.mark.parametrize(("size", "rounds"), KINDS)
+def test_ids_that_are_mixed_up(size: float, rounds: int) -> None:
+    shift = lambda traces, n, rounds: np.roll(Target().of(traces, NAME), 1)  # noqa: E731
+    found = measured(shift, size=size, rounds=rounds)
+    assert codes(found) == ["wrong-inputs"]
+    assert "speaks for the ids" in found.warnings[0].text
+
+
+@pytest.mark.parametrize(("size", "rounds"), [(0.0, 1), (0.01, 6)])
+def test_an_outlier_is_named_and_left_out(size: float, rounds: int) -> None:
+    wrong = np.ones(10)
+    wrong[3] = 1.15
+    found = measured(
+        lambda traces, n, rounds: Target().of(traces, NAME) * wrong, size=size, rounds=rounds
+    )
+    assert codes(found) == ["outlier"]
+    assert found.warnings[0].ids == (4,)
+    assert "input 4 (+1" in found.warnings[0].text
+    assert [r.id for r in found.residuals if r.outlier] == [4]
+    clean = found.without_outliers
+    assert clean is not None and len(clean.residuals) == 9
+    truth = Target().mean(MODEL) * cases.UNIT
+    assert abs(clean.mean.value - truth) < abs(found.mean.value - truth)
+    assert clean.mean.low is not None and clean.mean.high is not None
+    assert clean.mean.low <= truth <= clean.mean.high
+    # The cost model is that of the others.
+    assert found.cost_model().setup == clean.costs["first"].value
+
+
+def test_two_outliers() -> None:
+    wrong = np.ones(14)
+    wrong[[2, 9]] = 1.3, 0.8
+    found = measured(lambda traces, n, rounds: Target().of(traces, NAME) * wrong, 14, size=0.002)
+    assert codes(found) == ["outlier"]
+    assert sorted(found.warnings[0].ids) == [3, 10]
+
+
+@pytest.mark.parametrize(("size", "rounds"), KINDS)
+@pytest.mark.parametrize(("group", "text"), [(2, "in pairs"), (4, "in fours")])
+def test_attempts_in_groups(group: int, text: str, size: float, rounds: int) -> None:
+    target = Target(group=group)
+    found = measured(target, 14, size=size, rounds=rounds)
+    assert codes(found) == ["steps"]
+    assert text in found.warnings[0].text
+    truth = target.mean(MODEL) * cases.UNIT
+    assert found.mean.value == pytest.approx(truth, rel=0.02 if size else 0.001)
+
+
+@pytest.mark.parametrize(("size", "rounds"), KINDS)
+@pytest.mark.parametrize(
+    ("target", "code", "text"),
+    [
+        (Target(z=-0.3, setup=4), "negative-attempt", "rejected at z"),
+        (Target(z=0.3, r=1.6), "unlike-classes", "rejected at r0 costs more than 2 times"),
+        (Target(z=2.0, r=0.6), "unlike-classes", "rejected at z costs more than 2 times"),
+        (Target(bend=0.08), "curvature", "costs more than the one before"),
+        (Target(setup=20), "setup-large", "more than signing"),
+        (Target(setup=0.2), "setup-small", "subtracted"),
+    ],
+)
+def test_costs_that_no_signer_has(
+    target: Target, code: str, text: str, size: float, rounds: int
+) -> None:
+    found = measured(target, 14, size=size, rounds=rounds)
+    assert code in codes(found)
+    assert text in next(f.text for f in found.warnings if f.code == code)
+
+
+def test_abort_indexes_are_remarked_upon() -> None:
+    found = measured(targets(NAME)["stops at the first polynomial"], 12)
+    assert codes(found) == []
+    remark = next(f for f in found.findings if f.code == "abort-index")
+    assert "+0.05" in remark.text  # 0.25 / 5 of an attempt's cost
+    assert found.terms["first failing z"].value == pytest.approx(0.05 * cases.UNIT, rel=0.1)
+    plain = measured(Target(), 12)
+    assert "abort-index" not in [f.code for f in plain.findings]
+
+
+def test_drift_and_a_cold_start() -> None:
+    rounds = 12
+    up = np.linspace(1, 1.12, rounds)[:, None]
+    found = measured(lambda traces, n, _: Target().of(traces, NAME) * up, rounds=rounds, size=0.01)
+    assert codes(found) == ["drift"]
+    assert "drifted" in found.warnings[0].text
+    cold = np.where(np.arange(rounds) == 0, 1.3, 1.0)[:, None]
+    found = measured(
+        lambda traces, n, _: Target().of(traces, NAME) * cold, rounds=rounds, size=0.01
+    )
+    assert codes(found) == ["drift"]
+    assert "first round" in found.warnings[0].text
+
+
+def test_a_bad_fit_without_a_reason_is_still_said() -> None:
+    wild = np.exp(0.12 * np.random.default_rng(12).standard_normal(9))
+    found = measured(lambda traces, n, rounds: Target().of(traces, NAME) * wild, 9)
+    assert codes(found) == ["lack-of-fit"]
+
+
+@pytest.mark.parametrize(
+    ("name", "n"), [("ML-DSA-44", 10), ("ML-DSA-65", 10), ("ML-DSA-87", 10), ("ML-DSA-65", 3)]
+)
+def test_honest_signers_raise_no_alarm(name: str, n: int) -> None:
+    allowed = {"attempts in pairs": {"steps"}, "large constant part": {"setup-large"}}
+    for kind, target in targets(name).items():
+        for number, (size, rounds) in enumerate(KINDS[::2]):
+            found = measured(target, n, size=size, rounds=rounds, name=name, seed=number)
+            assert set(codes(found)) <= allowed.get(kind, set()), (kind, size, rounds)
+
+
+def test_remarks_say_what_the_figures_rest_on() -> None:
+    few = measured(Target(), 3)
+    assert {"few-inputs", "hint-assumed"} <= {f.code for f in few.findings}
+    assert few.warnings == ()
+    one = measured(Target(), 1)
+    assert "one-length" in {f.code for f in one.findings}
+    noisy = measured(Target(), 8, size=0.12, rounds=8)
+    assert "noise" in {f.code for f in noisy.findings}
+    assert codes(noisy) == []

@@ -1,0 +1,185 @@
+"""Files of measurements: what is read, and what each broken rule says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import measure_cases as cases
+import numpy as np
+import pytest
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.measure.reader import Measurements, read_measurements
+
+CHOSEN = cases.selection("ML-DSA-65", cases.pool("ML-DSA-65")[:3])
+
+
+def read(tmp_path: Path, text: str, name: str = "costs.csv") -> Measurements:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    return read_measurements(path, CHOSEN)
+
+
+def test_a_csv_file_is_read(tmp_path: Path) -> None:
+    found = read(tmp_path, "id,cost,unit\n2,1200,cycles\n1,700,cycles\n3,1.5e3,cycles\n")
+    assert found.ids == (1, 2, 3)
+    assert found.rounds == (0,)
+    assert found.costs.tolist() == [[700.0, 1200.0, 1500.0]]
+    assert found.unit == "cycles"
+    assert found.warnings == ()
+
+
+def test_comments_blank_lines_bom_spaces_and_other_line_ends_are_let_pass(tmp_path: Path) -> None:
+    text = '\ufeff# my board\r\n cost , id \r\n\r\n# first run\r\n12.25,1\r\n"13" , 2\r\n14,3\r\n'
+    found = read(tmp_path, text)
+    assert found.costs.tolist() == [[12.25, 13.0, 14.0]]
+    assert found.unit == ""
+    assert found.resolution == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("name", ["round", "repeat"])
+def test_rounds_make_a_table_with_gaps(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, f"id,cost,{name}\n1,10,7\n1,11,2\n2,20,2\n3,30,7\n")
+    assert found.rounds == (2, 7)
+    np.testing.assert_array_equal(found.costs, [[11, 20, np.nan], [10, np.nan, 30]])
+
+
+def test_costs_of_any_size_are_read(tmp_path: Path) -> None:
+    found = read(tmp_path, f"id,cost\n1,{10**30}\n2,0.000001\n3,{10**30 + 7}.5\n")
+    assert found.costs[0, 0] == 1e30
+    assert found.costs[0, 1] == 1e-6
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"id": 1, "cost": 5, "unit": "ns"}, {"id": 2, "cost": 6.5, "unit": "ns"}],
+        {"unit": "ns", "measurements": [{"id": 1, "cost": 5}, {"id": 2, "cost": 6.5}]},
+        {
+            "set": "ML-DSA-65",
+            "measurements": [
+                {"id": 1, "cost": 5, "unit": "ns", "round": 0},
+                {"id": 2, "cost": 6.5, "unit": "ns", "repeat": 0},
+            ],
+        },
+    ],
+)
+def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
+    found = read(tmp_path, json.dumps(value), "costs.json")
+    assert found.costs.tolist() == [[5.0, 6.5]]
+    assert found.unit == "ns"
+    assert found.ids == (1, 2)
+    assert "1 of the selection's 3 inputs have no measurement (ids 3)" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty; it must begin with the header id,cost"),
+        ("id,cost\n", "has no measurements"),
+        ("id;cost\n1;2\n", "line 1: the header has 'id;cost'"),
+        ("id,cost,weight\n", "line 1: the header has 'weight', the columns are id, cost, unit"),
+        ("id,id,cost\n", "line 1: the column 'id' stands twice"),
+        ("id,round,repeat,cost\n", "line 1: the column 'round' stands twice"),
+        ("id,unit\n1,ns\n", "line 1: the header has no column 'cost'"),
+        (
+            "id,cost\n# no\n1,5\n9,5\n",
+            "line 4: id 9 is not in the selection, whose ids are 1, 2, 3",
+        ),
+        ("id,cost\n1,\n", "line 2: the cost is missing"),
+        ("id,cost\n1\n", "line 2: has 1 fields, the header has 2"),
+        ("id,cost\n1,2,5\n", "line 2: has 3 fields, the header has 2 (a decimal comma?)"),
+        ('id,cost\n1,"2\n5"\n', "line 2: has 2 fields"),
+        ("id,cost\n1,-5\n", "line 2: cost -5 must be above 0"),
+        ("id,cost\n1,0\n", "line 2: cost 0 must be above 0"),
+        ("id,cost\n1,nan\n", "line 2: cost 'nan' must be a number above 0"),
+        ("id,cost\n1,inf\n", "line 2: cost 'inf' must be a number above 0"),
+        ("id,cost\n1,1e999\n", "line 2: the cost is infinite or too large"),
+        ("id,cost\n1,1e-999\n", "line 2: cost 0 must be above 0"),
+        ("id,cost\n1,12 ms\n", "line 2: cost '12 ms' must be a number"),
+        ("id,cost\n1,0x10\n", "line 2: cost '0x10' must be a number"),
+        ("id,cost\n1.0,5\n", "line 2: id '1.0' must be a whole number"),
+        ("id,cost\n-1,5\n", "line 2: id '-1' must be a whole number"),
+        ("id,cost,unit\n1,5,ns\n2,6,us\n", "line 3: unit 'us' after 'ns' at"),
+        ("id,cost,unit\n1,5,ns\n2,6,\n", "line 3: unit 'none' after 'ns' at"),
+        ("id,cost\n1,5\n1,6\n", "line 3: id 1 was measured at"),
+        ("id,cost\n1,5\n1,6\n", "repeats need a column 'round'"),
+        ("id,cost,round\n1,5,0\n1,6,0\n", "line 3: id 1 in round 0 was measured at"),
+        ("id,cost,round\n1,5,0\n1,6,\n", "line 3: round '' must be a whole number"),
+        ("id,cost,set\n1,5,ML-DSA-44\n", "line 2: is of ML-DSA-44, the selection of ML-DSA-65"),
+    ],
+)
+def test_a_broken_csv_names_line_and_rule(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(LabError) as caught:
+        read(tmp_path, text)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "costs.csv"))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "so it is not JSON"),
+        ("5", "must be a list of objects with id and cost"),
+        ("{}", "measurements is missing"),
+        ('{"measurements": [], "units": "ns"}', "the key 'units' is unknown"),
+        ("[]", "has no measurements"),
+        ("[5]", "entry 1: must be an object"),
+        ('[{"id": 1}]', "entry 1: cost is missing"),
+        ('[{"id": 1, "cost": 5}, {"id": 2, "cost": "5"}]', "entry 2: cost must be a number"),
+        ('[{"id": 1, "cost": true}]', "entry 1: cost must be a number"),
+        ('[{"id": 1, "cost": NaN}]', "NaN is no number that JSON knows"),
+        ('[{"id": 1, "cost": 1e999}]', "entry 1: the cost is infinite"),
+        ('[{"id": 1, "cost": -2}]', "entry 1: cost -2 must be above 0"),
+        ('[{"id": 1.0, "cost": 2}]', "entry 1: id must be a whole number"),
+        ('[{"id": true, "cost": 2}]', "entry 1: id must be a whole number"),
+        ('[{"id": 1, "cost": 2, "round": -1}]', "entry 1: round must be a whole number"),
+        ('[{"id": 1, "cost": 2, "unit": 5}]', "entry 1: unit must be a text"),
+        ('[{"id": 1, "cost": 2, "price": 5}]', "entry 1: the key 'price' is unknown"),
+        ('[{"id": 4, "cost": 2}]', "entry 1: id 4 is not in the selection"),
+        ('[{"id": 1, "cost": 2}, {"id": 1, "cost": 2}]', "entry 2: id 1 was measured at"),
+        ('[{"id": 1, "cost": 2, "round": 1}, {"id": 2, "cost": 2}]', "must have a round, or none"),
+        (
+            '{"unit": "ns", "measurements": [{"id": 1, "cost": 2, "unit": "us"}]}',
+            "entry 1: unit 'us' differs from the file's 'ns'",
+        ),
+        ('{"set": "ML-DSA-87", "measurements": []}', "is of ML-DSA-87, the selection of ML-DSA-65"),
+    ],
+)
+def test_a_broken_json_names_entry_and_rule(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(LabError) as caught:
+        read(tmp_path, text, "costs.json")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(tmp_path / "costs.json"))
+
+
+def test_a_huge_whole_number_in_json_is_an_error_not_a_crash(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="too large"):
+        read(tmp_path, '[{"id": 1, "cost": 1' + "0" * 400 + "}]", "costs.json")
+
+
+def test_the_ending_says_what_a_file_is(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"must end in \.csv or \.json"):
+        read(tmp_path, "id,cost\n1,5\n", "costs.txt")
+    with pytest.raises(LabError, match="cannot read it"):
+        read_measurements(tmp_path / "none.csv", CHOSEN)
+    (tmp_path / "latin.csv").write_bytes(b"id,cost\n1,5\xff\n")
+    with pytest.raises(LabError, match="is not UTF-8 text"):
+        read_measurements(tmp_path / "latin.csv", CHOSEN)
+
+
+def test_measurements_held_in_memory_keep_the_same_rules() -> None:
+    found = Measurements.of(CHOSEN, {3: 5, 1: 4.0}, "ns")
+    assert found.ids == (1, 3)
+    assert Measurements.of(CHOSEN, {1: [4, 5]}).rounds == (0, 1)
+    for costs, message in (
+        ({7: 1.0}, "id 7 is not in the selection"),
+        ({1: float("nan")}, "id 1: the cost is not a number"),
+        ({1: [2.0, 0.0]}, "id 1: cost 0 must be above 0"),
+        ({}, "has no measurements"),
+    ):
+        with pytest.raises(LabError) as caught:
+            Measurements.of(CHOSEN, costs)
+        assert message in str(caught.value)
