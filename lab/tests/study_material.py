@@ -112,6 +112,8 @@ for line in sys.stdin:
     if words[0] == "hello": print(announced, end="", flush=True)
     elif words[0] == "prepare": job = words[1]; reading = jobs[job] = []
     elif words[0] == "measure":
+        with Path(__file__).with_name("order.txt").open("a") as log:
+            print(*(number for number, _ in jobs[words[1]]), file=log)
         for number, message in jobs[words[1]]:
             ticks = 1000 + 10 * int(message[:2], 16)
             print("sample", number, ticks + 7, ticks, 1, digests[message])

@@ -41,7 +41,7 @@ CANDIDATES = 40_000
 MEMBERS = 8
 """Inputs of each class that selections want."""
 
-_WARMUP_NS = 20_000_000
+_WARMUP_NS = 100_000_000
 _JOB = 1
 _BLOCK = 4096
 
@@ -177,7 +177,9 @@ def collect_times(
     """Time all inputs in ``rounds`` rounds; one step of ``show`` is one variant in one set.
 
     A round visits every variant in every set, in rotated order and in fresh processes, and each
-    input once. The clock is the thread's own where the worker has one.
+    input once, in an order of its own: what a process does at its start or from time to time, such
+    as collecting garbage, so does not always meet the same inputs. The clock is the thread's own
+    where the worker has one.
     """
     described = machine.describe()
     found: list[list[list[NDArray[np.uint64]]]] = [[[] for _ in g.variants] for g in gatherings]
@@ -192,7 +194,7 @@ def collect_times(
             variant = gathering.variants[v]
             show(f"round {number + 1}: {variant.id} {gathering.spec.set}")
             station = fleet.station(variant.id)
-            found[g][v].append(_timed(station, variant, gathering.signed))
+            found[g][v].append(_timed(station, variant, gathering.signed, number))
             show(f"round {number + 1}: {variant.id} {gathering.spec.set}", step=1)
         paths = []
         for gathering, rows in zip(gatherings, found, strict=True):
@@ -204,23 +206,29 @@ def collect_times(
     return paths
 
 
-def _timed(station: Station, variant: protocol.Variant, signed: jobs.Signed) -> NDArray[np.uint64]:
-    """The time of each input, in a process of its own."""
+def _timed(
+    station: Station, variant: protocol.Variant, signed: jobs.Signed, number: int
+) -> NDArray[np.uint64]:
+    """The time of each input in round ``number``, in a process of its own."""
     station.stop()
     worker = station.worker()
     if station.announcement.unit != "ns":
         raise LabError(f"worker {station.name}: times in {station.announcement.unit}, not in ns")
-    worker.prepare(_JOB, variant.id, signed.set, "sign", signed.jobs(variant))
+    order = np.random.default_rng(number).permutation(len(signed))
+    given = signed.jobs(variant)
+    worker.prepare(_JOB, variant.id, signed.set, "sign", [given[i] for i in order])
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
     signed.check(variant, ((s.input, s.digest, s.failure) for s in samples))
     station.stop()
-    ticks = [s.wall if s.cpu is None else s.cpu for s in samples]
-    for number, tick in enumerate(ticks):
-        if not tick:
+    found = np.zeros(len(signed), dtype=np.uint64)
+    for sample in samples:
+        found[sample.input] = sample.wall if sample.cpu is None else sample.cpu
+        if not found[sample.input]:
             raise LabError(
-                f"{variant.id}, {signed.set}, input {number}: took no time, the clock is too coarse"
+                f"{variant.id}, {signed.set}, input {sample.input}: took no time, the clock is "
+                "too coarse"
             )
-    return np.array(ticks, dtype=np.uint64)
+    return found
 
 
 def collect_counts(
