@@ -342,7 +342,7 @@ def test_traces_that_are_alike_are_taken_no_more_often_than_there_are() -> None:
     assert 7 in design(table, MODEL, 2)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", ["ML-DSA-44", "ML-DSA-87"])
 def test_large_designs_are_nearly_as_good_as_ten_inputs_could_be(name: str) -> None:
     """The search for hundreds of inputs ends early; it still beats random inputs by far, and the
     standard error falls as the root of n."""
@@ -362,9 +362,9 @@ def test_large_designs_are_nearly_as_good_as_ten_inputs_could_be(name: str) -> N
 
 WISHES = [
     Wish("regression", 12, max_attempts=9, budget=60),
-    Wish("regression", 300),
+    Wish("regression", 150),
     Wish("mean", 12, max_attempts=9, budget=60),
-    Wish("mean", 300),
+    Wish("mean", 150),
     Wish("percentile", 12, 40, max_attempts=9, budget=60),
     Wish("percentile", 30, 97.5),
     Wish("coverage", 12, max_attempts=9, budget=60),
