@@ -175,14 +175,19 @@ def test_a_bad_fit_without_a_reason_is_still_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "n"), [("ML-DSA-44", 10), ("ML-DSA-65", 10), ("ML-DSA-87", 10), ("ML-DSA-65", 3)]
+    ("name", "n", "size", "rounds"),
+    [
+        ("ML-DSA-44", 10, 0.0, 1),
+        ("ML-DSA-65", 10, 0.02, 6),
+        ("ML-DSA-65", 3, 0.02, 1),
+        ("ML-DSA-87", 10, 0.02, 1),
+    ],
 )
-def test_honest_signers_raise_no_alarm(name: str, n: int) -> None:
+def test_honest_signers_raise_no_alarm(name: str, n: int, size: float, rounds: int) -> None:
     allowed = {"attempts in pairs": {"steps"}, "large constant part": {"setup-large"}}
     for kind, target in targets(name).items():
-        for number, (size, rounds) in enumerate(KINDS[::2]):
-            found = measured(target, n, size=size, rounds=rounds, name=name, seed=number)
-            assert set(codes(found)) <= allowed.get(kind, set()), (kind, size, rounds)
+        found = measured(target, n, size=size, rounds=rounds, name=name, seed=2)
+        assert set(codes(found)) <= allowed.get(kind, set()), kind
 
 
 def test_remarks_say_what_the_figures_rest_on() -> None:

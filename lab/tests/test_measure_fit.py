@@ -81,13 +81,14 @@ def test_one_two_or_three_inputs_give_an_honest_answer(name: str, n: int, widest
 @pytest.mark.parametrize("n", [3, 10])
 def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
     rng = np.random.default_rng([1, n])
+    designs = [cases.designed(NAME, n, seed) for seed in range(3)]
     found = [
-        coverage(target, MODEL, n, 0.02, 10, rng, designs=3, truth=30_000)
+        coverage(target, MODEL, designs, 0.02, 6, rng, truth=20_000)
         for target in targets(NAME).values()
     ]
     shares = np.mean([f.holds for f in found], axis=0)
-    # 70 replications: a share of 0.95 is 0.9 and more but for one seed in fifty.
-    assert (shares >= 0.9).all(), shares
+    # 42 replications: of intervals that hold in 95 %, fewer than 0.88 do for one seed in 60.
+    assert (shares >= 0.88).all(), shares
     # Not for being wide: about what 2 % of noise and n inputs leave.
     widths = np.median([f.half_width for f in found], axis=0)
     assert widths[0] < {3: 0.05, 10: 0.022}[n]

@@ -10,6 +10,7 @@ import argparse
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,12 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.design import design
 from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.inputs.trace import PASSED, Trace
+from mldsa_lab.inputs.trace import PASSED, Trace, parse_trace
 from mldsa_lab.measure.fit import fit_costs
 from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.sets import parameter_set
+from mldsa_lab.records import read_record
+from mldsa_lab.sets import PARAMETER_SETS, parameter_set
+from mldsa_lab.stats.cells import gather
 from mldsa_lab.stats.simulate import draw_attempts, draw_traces
 
 Array = NDArray[np.float64]
@@ -29,6 +32,7 @@ SHARES = (0.5, 0.99)
 """The percentiles that are judged."""
 _POOL = 600
 _TRUTH = 400_000
+_DESIGNS = 20
 # Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
 _BAND = 2.5
 
@@ -140,23 +144,32 @@ class Coverage:
     error: tuple[float, ...]
 
 
+Designs = Sequence[Sequence[Trace]]
+
+
+def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Designs:
+    """``count`` choices of ``n`` inputs for the regression, each from a pool of its own."""
+    rng = np.random.default_rng([seed, n])
+    chosen = []
+    for number in range(count):
+        pool = draw_traces(model, _POOL, rng)
+        chosen.append([pool[i] for i in design(pool, model, n, seed=number, restarts=1)])
+    return chosen
+
+
 def coverage(
     target: Target,
     model: RejectionModel,
-    n: int,
+    designs: Designs,
     noise: float,
     replications: int,
     rng: np.random.Generator,
     *,
-    rounds: int = 1,
-    designs: int = 10,
     confidence: float = 0.95,
     truth: int = _TRUTH,
 ) -> Coverage:
-    """Judge the intervals from ``n`` designed inputs, measured with relative ``noise``.
-
-    ``truth``: signatures that the true percentiles are taken from.
-    """
+    """Judge the intervals from ``designs`` in turn, each input measured once with relative
+    ``noise``. ``truth``: signatures that the true percentiles are taken from."""
     costs = target.draw(model, truth, rng)
     bands = []
     for share in SHARES:
@@ -167,15 +180,11 @@ def coverage(
         bands.append((low, middle, high))
     mean = target.mean(model)
     exact_values = np.array([mean, *(middle for _, middle, _ in bands)])
-    chosen = []
-    for seed in range(min(designs, replications)):
-        pool = draw_traces(model, _POOL, rng)
-        chosen.append([pool[i] for i in design(pool, model, n, seed=seed, restarts=1)])
     holds, widths, errors = [], [], []
     for number in range(replications):
-        traces = chosen[number % len(chosen)]
+        traces = designs[number % len(designs)]
         exact = target.of(traces, model.name)
-        measured = exact * np.exp(noise * rng.standard_normal((rounds, n)))
+        measured = exact[None, :] * np.exp(noise * rng.standard_normal((1, len(exact))))
         fit = fit_costs(traces, measured, model)
         found = [fit.mean(confidence), *fit.quantiles(SHARES, confidence)]
         sides = [(mean, mean), *((low, high) for low, _, high in bands)]
@@ -202,14 +211,13 @@ def report(
     yield "| n | noise | signer | mean | p50 | p99 |"
     yield "|---|---|---|---|---|---|"
     for n in sizes:
+        designs = draw_designs(model, n, _DESIGNS, seed)
         for noise in (0.0, 0.02):
             for name, target in targets(set_name).items():
                 rng = np.random.default_rng([seed, n, int(1000 * noise)])
                 # Without noise a design always gives the same.
-                times = replications if noise else min(replications, 20)
-                found = coverage(
-                    target, model, n, noise, times, rng, designs=min(times, 20), truth=truth
-                )
+                times = replications if noise else min(replications, _DESIGNS)
+                found = coverage(target, model, designs, noise, times, rng, truth=truth)
                 cells = " | ".join(
                     f"{hold:.0%} ({_percent(error)}, ±{_percent(width)})"
                     for hold, error, width in zip(
@@ -217,6 +225,50 @@ def report(
                     )
                 )
                 yield f"| {n} | {noise:.0%} | {name} | {cells} |"
+
+
+def report_record(path: Path, subsets: int, seed: int, sizes: Sequence[int]) -> Iterator[str]:
+    """The lines for a record: estimates from a few of its designed inputs, drawn at random, judged
+    by that from all of them."""
+    record = read_record(path)
+    inputs = {(i.set, i.id): i for i in record.inputs}
+    rng = np.random.default_rng(seed)
+    errors: dict[int, list[tuple[float, bool, float]]] = {n: [] for n in sizes}
+    cells = 0
+    for (_, set_name, operation), cell in gather(record, "cpu").items():
+        if operation != "sign" or set_name not in PARAMETER_SETS:
+            continue
+        chosen = [inputs[set_name, number] for number in cell.inputs]
+        if any(i.role != "design" or i.trace is None for i in chosen):
+            continue
+        cells += 1
+        model = RejectionModel.of(set_name)
+        traces = [parse_trace(i.trace or (), set_name) for i in chosen]
+        whole = fit_costs(traces, cell.table(), model)
+        truth = whole.mean(0.95).value
+        for n in sizes:
+            for _ in range(subsets):
+                some = rng.choice(len(traces), n, replace=False)
+                # Costs in the typical round: what differs is the choice of inputs.
+                found = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
+                mean = found.mean(0.95)
+                low, high = mean.low or 0.0, mean.high or 0.0
+                errors[n].append(
+                    (mean.value / truth - 1, low <= truth <= high, (high - low) / 2 / truth)
+                )
+    if not cells:
+        raise LabError(f"{path}: has no signing of designed inputs")
+    yield f"{path.name}, {cells} cells, {subsets} choices each, seed {seed}"
+    yield ""
+    yield "| inputs | median error | root mean square | holds | half-width |"
+    yield "|---|---|---|---|---|"
+    for n, found_errors in errors.items():
+        error, held, width = (np.array(column) for column in zip(*found_errors, strict=True))
+        yield (
+            f"| {n} | {_percent(float(np.median(np.abs(error))))} "
+            f"| {_percent(float(np.sqrt(np.mean(error**2))))} | {held.mean():.0%} "
+            f"| ±{_percent(float(np.median(width)))} |"
+        )
 
 
 def _percent(value: float) -> str:
@@ -233,12 +285,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3, 5, 10])
+    parser.add_argument("--record", type=Path, help="judge on a record's designed inputs instead")
     parser.add_argument("--truth", type=int, default=_TRUTH, help="signatures behind the truth")
     chosen = parser.parse_args(arguments)
     try:
-        for line in report(
-            chosen.set, chosen.replications, chosen.seed, chosen.sizes, chosen.truth
-        ):
+        if chosen.record is None:
+            lines = report(chosen.set, chosen.replications, chosen.seed, chosen.sizes, chosen.truth)
+        else:
+            lines = report_record(chosen.record, 20, chosen.seed, chosen.sizes)
+        for line in lines:
             print(line, flush=True)
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 # Noise of one measurement of which nothing is known: a simulator's is 0, a timer's some percents.
 _UNKNOWN = (
-    (0.0, 0.25), (0.003, 0.15), (0.01, 0.2), (0.02, 0.25), (0.04, 0.125), (0.1, 0.02),
+    (0.0, 0.2), (0.003, 0.13), (0.01, 0.2), (0.02, 0.26), (0.04, 0.17), (0.1, 0.035),
     (0.5, 0.005),
 )  # fmt: skip
 # Shares at which the law of a noise that few repeats show is represented.

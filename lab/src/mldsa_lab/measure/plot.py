@@ -105,7 +105,9 @@ def draw(estimation: Estimation) -> Figure:
     highest = max(max(r.cost for r in estimation.residuals), *(m.interval.value for m in marks))
     left = max(_EDGE + text_width(tick_text(highest)) + 8, 56.0)
     top = 14 + _LINE * len(head) + 20
-    right = _STRIP * len(marks) + 2 * _GAP + max(text_width(label) for label in labels) + _EDGE
+    # Renderers round a little wider.
+    longest = 1.04 * max(text_width(label) for label in labels)
+    right = _STRIP * len(marks) + 2 * _GAP + longest + _EDGE
     height = top + 290 + 44 + 120 + 74
     figure = Figure(figsize=(_WIDTH / 72, height / 72))
     width = (_WIDTH - left - right) / _WIDTH

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr
 
 from mldsa_lab.measure.terms import LINEAR, MEAN, SLOPE, Prior
@@ -92,20 +93,19 @@ class Posterior:
 def mixture_limits(
     weight: Array, centre: Array, deviation: Array, confidence: float
 ) -> tuple[float, float]:
-    """Central interval of a mixture of normal laws, by bisection."""
-    deviation = np.maximum(deviation, 1e-12 * np.abs(centre) + 1e-300)
-    found = []
-    for share in ((1 - confidence) / 2, (1 + confidence) / 2):
-        low = float((centre - 40 * deviation).min())
-        high = float((centre + 40 * deviation).max())
-        for _ in range(60):
-            middle = (low + high) / 2
-            if float(weight @ ndtr((middle - centre) / deviation)) < share:
-                low = middle
-            else:
-                high = middle
-        found.append((low + high) / 2)
-    return found[0], found[1]
+    """Central interval of a mixture of normal laws."""
+    scale = max(float(np.abs(centre).max()), 1e-300)
+    deviation = np.maximum(deviation, 1e-12 * scale)
+    ends = float((centre - 40 * deviation).min()), float((centre + 40 * deviation).max())
+
+    def beyond(value: float, share: float) -> float:
+        return float(weight @ ndtr((value - centre) / deviation)) - share
+
+    low, high = (
+        float(brentq(beyond, *ends, args=(share,), xtol=1e-13 * scale, rtol=1e-12))
+        for share in ((1 - confidence) / 2, (1 + confidence) / 2)
+    )
+    return low, high
 
 
 def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) -> Posterior:

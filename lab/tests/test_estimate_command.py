@@ -1,0 +1,195 @@
+"""`mldsa-lab estimate` as its users call it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import measure_cases as cases
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from mldsa_lab.cli import app
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.measure.coverage import Target
+from mldsa_lab.models.cost_model import CostModel
+from mldsa_lab.models.rejection import RejectionModel
+
+NAME = "ML-DSA-65"
+TARGET = Target()
+
+
+def write(
+    folder: Path, n: int = 8, *, goal: str = "regression", target: Target = TARGET, rounds: int = 1
+) -> tuple[Path, Path, Selection]:
+    """A selection and its measurements in files."""
+    percentile = 95.0 if goal == "percentile" else None
+    chosen = cases.selection(NAME, cases.designed(NAME, n), goal, percentile)
+    selection = folder / "selection.json"
+    selection.write_text(chosen.to_json(compact=True))
+    costs = target.of(chosen.traces(), NAME) * cases.UNIT
+    measurements = folder / "costs.csv"
+    with measurements.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("id", "cost", "unit", "round"))
+        rng = np.random.default_rng(1)
+        for turn in range(rounds):
+            for number, cost in zip(chosen.ids, costs, strict=True):
+                noise = np.exp(0.01 * rng.standard_normal()) if rounds > 1 else 1.0
+                rows.writerow((number, round(cost * noise), "cycles", turn))
+    return selection, measurements, chosen
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["estimate", *map(str, arguments)], env={"COLUMNS": "120"})
+
+
+def shown(result: Result) -> str:
+    assert result.exception is None, result.exception
+    return result.output
+
+
+def test_the_tables(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path, rounds=5)
+    text = shown(run(selection, measurements))
+    assert "ML-DSA-65  signing   cycles, 8 inputs, 5 rounds" in text
+    for line in ("mean ", "p50 ", "p99.9 ", "attempt rejected at r0", "signature accepted at once"):
+        assert line in text
+    assert "95 % interval" in text
+    assert "warning" not in text
+    assert "note: hint-assumed" in text
+
+
+def test_every_file(tmp_path: Path) -> None:
+    selection, measurements, chosen = write(tmp_path)
+    figures, plot, model = (tmp_path / name for name in ("f.json", "p.svg", "m.json"))
+    text = shown(
+        run(
+            selection, measurements, "--percentiles", "5,50, 99.99", "--confidence", "0.9",
+            "--json", figures, "--plot", plot, "--cost-model", model,
+        )
+    )  # fmt: skip
+    assert "90 % interval" in text
+    assert "p99.99" in text
+    assert str(plot) in text.replace("\n", "")
+    value = json.loads(figures.read_text())
+    assert list(value) == [
+        "format", "version", "set", "goal", "goal_percentile", "unit", "confidence", "inputs",
+        "rounds", "mean", "percentiles", "costs", "terms", "noise", "misfit", "average",
+        "residuals", "findings", "without_outliers",
+    ]  # fmt: skip
+    assert value["format"] == "mldsa-lab estimate"
+    assert value["version"] == 1
+    truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
+    assert value["mean"]["value"] == pytest.approx(truth, rel=2e-3)
+    assert value["mean"]["low"] <= truth <= value["mean"]["high"]
+    assert [p["percentile"] for p in value["percentiles"]] == [5, 50, 99.99]
+    assert set(value["costs"]) == {"first", "z", "r", "h", "final", "setup"}
+    assert [r["id"] for r in value["residuals"]] == list(chosen.ids)
+    assert set(value["residuals"][0]) == {
+        "id", "attempts", "z", "r", "h", "cost", "fitted", "relative", "outlier",
+    }  # fmt: skip
+    assert value["noise"] is None and value["without_outliers"] is None
+    assert plot.read_text().startswith("<?xml")
+    fitted = CostModel.read(model)
+    assert fitted.set == NAME
+    assert fitted.z == pytest.approx(TARGET.z * cases.UNIT, rel=0.01)
+
+
+def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path, target=Target(z=0, r=0, h=0))
+    figures = tmp_path / "f.json"
+    text = shown(run(selection, measurements, "--json", figures))
+    assert "warning: constant-trace" in text
+    findings = json.loads(figures.read_text())["findings"]
+    assert findings[0]["code"] == "constant-trace"
+    assert findings[0]["severity"] == "warning"
+
+
+def test_the_average_of_a_selection_made_for_it(tmp_path: Path) -> None:
+    for goal, part in (("mean", "from the mean above"), ("percentile", "chosen for p95")):
+        selection, measurements, _ = write(tmp_path, goal=goal)
+        assert part in shown(run(selection, measurements))
+
+
+def test_many_inputs_are_shown_by_the_largest_residuals(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path, 30)
+    assert "the 24 largest residuals of 30" in shown(run(selection, measurements))
+
+
+def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path, 3)
+    widths = []
+    for options in ((), ("--noise", "0"), ("--noise", "5")):
+        figures = tmp_path / "f.json"
+        shown(run(selection, measurements, "--json", figures, *options))
+        mean = json.loads(figures.read_text())["mean"]
+        widths.append(mean["high"] - mean["low"])
+    assert widths[1] < widths[0] < widths[2]
+
+
+def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path, 12, target=Target(z=-0.3, setup=4))
+    model = tmp_path / "m.json"
+    result = run(selection, measurements, "--cost-model", model)
+    assert isinstance(result.exception, LabError)
+    assert "an attempt rejected at z is -" in str(result.exception)
+    assert not model.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--percentiles", "100"), "must lie in (0, 100)"),
+        (("--percentiles", "half"), "must be a number"),
+        (("--percentiles", ","), "at least one"),
+        (("--plot", "plot.pdf"), "must end in .svg or .png"),
+        (("--json", "missing/f.json"), "is no folder that can be written to"),
+    ],
+)
+def test_bad_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
+) -> None:
+    selection, measurements, _ = write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    result = run(selection, measurements, *options)
+    assert isinstance(result.exception, LabError)
+    assert message in str(result.exception)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["costs.csv", "selection.json"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "has format version 2"),
+        ({"format": "other"}, "is no selection"),
+        ({"set": "ML-DSA-99"}, "must be one of ML-DSA-44"),
+        ({"set": "ML-DSA-44"}, "must be below 4"),
+    ],
+)
+def test_a_bad_selection(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    selection, measurements, _ = write(tmp_path)
+    selection.write_text(json.dumps(json.loads(selection.read_text()) | change))
+    result = run(selection, measurements)
+    assert isinstance(result.exception, LabError)
+    assert message in str(result.exception)
+    assert str(selection) in str(result.exception)
+
+
+def test_bad_measurements(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path)
+    measurements.write_text("id,cost\n1,5\n77,6\n")
+    result = run(selection, measurements)
+    assert isinstance(result.exception, LabError)
+    assert f"{measurements}, line 3: id 77 is not in the selection" in str(result.exception)
+
+
+def test_an_unmeasured_input_is_remarked_upon(tmp_path: Path) -> None:
+    selection, measurements, _ = write(tmp_path)
+    lines = measurements.read_text().splitlines()
+    measurements.write_text("\n".join(lines[:-2]) + "\n")
+    text = shown(run(selection, measurements))
+    assert "2 of the selection's 8 inputs have no measurement (ids 7, 8)" in text.replace("\n", "")
