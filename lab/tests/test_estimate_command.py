@@ -133,11 +133,11 @@ def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
 
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=Target(z=-0.3, setup=4))
-    model = tmp_path / "m.json"
-    result = run(selection, measurements, "--cost-model", model)
+    model, figures = tmp_path / "m.json", tmp_path / "f.json"
+    result = run(selection, measurements, "--cost-model", model, "--json", figures)
     assert isinstance(result.exception, LabError)
     assert "an attempt rejected at z is -" in str(result.exception)
-    assert not model.exists()
+    assert not model.exists() and not figures.exists()
 
 
 @pytest.mark.parametrize(

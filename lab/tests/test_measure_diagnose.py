@@ -152,6 +152,8 @@ def test_abort_indexes_are_remarked_upon() -> None:
     assert found.terms["first failing z"].value == pytest.approx(0.05 * cases.UNIT, rel=0.1)
     plain = measured(Target(), 12)
     assert "abort-index" not in [f.code for f in plain.findings]
+    many = measured(targets(NAME)["stops at the first polynomial"], 24)
+    assert "abort-index" in [f.code for f in many.findings]
 
 
 def test_drift_and_a_cold_start() -> None:

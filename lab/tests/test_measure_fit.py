@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import measure_cases as cases
 import numpy as np
 import pytest
@@ -267,7 +269,22 @@ def test_the_study_of_coverage_prints_a_table(capsys: pytest.CaptureFixture[str]
     main(["--set", "ML-DSA-44", "--replications", "1", "--sizes", "2", "--truth", "20000"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "ML-DSA-44, 1 replications, seed 1"
-    assert sum(line.startswith("| 2 |") for line in lines) == 14
+    assert sum(line.startswith("| 2 |") for line in lines) == 14 + 2
     with pytest.raises(SystemExit) as ended:
         main(["--set", "ML-DSA-99"])
     assert ended.value.code == 2
+
+
+def test_few_of_the_inputs_of_a_record_say_what_all_say(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    record = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
+    options = ["--set", "ML-DSA-44", "--replications", "2", "--sizes", "3", "6"]
+    main(["--record", str(record), *options])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "first.jsonl.xz, 14 cells, 2 choices each, seed 1"
+    assert float(lines[1].split()[-2]) < 0.2  # percent
+    rows = [line.strip("| ").split(" | ") for line in lines[-2:]]
+    for (n, median, _, held, _), most in zip(rows, (1.5, 0.5), strict=True):
+        assert float(median.removesuffix(" %")) < most, n
+        assert int(held.removesuffix("%")) >= 93, n

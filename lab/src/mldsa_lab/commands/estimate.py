@@ -74,6 +74,8 @@ def estimate(
     )
     screen = make_console()
     print_estimation(found, screen)
+    # Nothing is written where the costs make no model.
+    model = None if cost_model is None else found.cost_model().to_json()
     written = []
     if json_path is not None:
         write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
@@ -83,8 +85,8 @@ def estimate(
 
         write_plot(found, plot)
         written.append(("plot", plot))
-    if cost_model is not None:
-        write_text(cost_model, found.cost_model().to_json())
+    if cost_model is not None and model is not None:
+        write_text(cost_model, model)
         written.append(("cost model", cost_model))
     if written:
         screen.print()

@@ -24,6 +24,7 @@ from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 from mldsa_lab.stats.cells import gather
+from mldsa_lab.stats.estimate import estimate_signing
 from mldsa_lab.stats.simulate import draw_attempts, draw_traces
 
 Array = NDArray[np.float64]
@@ -204,39 +205,58 @@ def coverage(
 def report(
     set_name: str, replications: int, seed: int, sizes: Sequence[int], truth: int = _TRUTH
 ) -> Iterator[str]:
-    """The lines that the module prints: one for each number of inputs, noise and signer."""
+    """The lines that the module prints: one for each number of inputs, noise and signer; then one
+    for each number and noise, with the least share, the largest error and the median half-width
+    of all signers."""
     model = RejectionModel.of(set_name)
     yield f"{set_name}, {replications} replications, seed {seed}"
     yield ""
     yield "| n | noise | signer | mean | p50 | p99 |"
     yield "|---|---|---|---|---|---|"
+    together = []
     for n in sizes:
         designs = draw_designs(model, n, _DESIGNS, seed)
         for noise in (0.0, 0.02):
+            of_all = []
             for name, target in targets(set_name).items():
                 rng = np.random.default_rng([seed, n, int(1000 * noise)])
                 # Without noise a design always gives the same.
                 times = replications if noise else min(replications, _DESIGNS)
                 found = coverage(target, model, designs, noise, times, rng, truth=truth)
-                cells = " | ".join(
-                    f"{hold:.0%} ({_percent(error)}, ±{_percent(width)})"
-                    for hold, error, width in zip(
-                        found.holds, found.error, found.half_width, strict=True
-                    )
-                )
-                yield f"| {n} | {noise:.0%} | {name} | {cells} |"
+                of_all.append(found)
+                yield f"| {n} | {noise:.0%} | {name} | {_cells(found)} |"
+            worst = Coverage(
+                tuple(np.min([c.holds for c in of_all], axis=0).tolist()),
+                tuple(np.median([c.half_width for c in of_all], axis=0).tolist()),
+                tuple(np.max([c.error for c in of_all], axis=0).tolist()),
+            )
+            together.append(f"| {n} | {noise:.0%} | {_cells(worst)} |")
+    yield ""
+    yield "| n | noise | mean | p50 | p99 |"
+    yield "|---|---|---|---|---|"
+    yield from together
 
 
-def report_record(path: Path, subsets: int, seed: int, sizes: Sequence[int]) -> Iterator[str]:
+def _cells(found: Coverage) -> str:
+    """Share that holds, root mean square error and half-width, of the mean and of `SHARES`."""
+    return " | ".join(
+        f"{hold:.0%} ({_percent(error)}, ±{_percent(width)})"
+        for hold, error, width in zip(found.holds, found.error, found.half_width, strict=True)
+    )
+
+
+def report_record(
+    path: Path, choices: int, seed: int, sizes: Sequence[int], only: str | None = None
+) -> Iterator[str]:
     """The lines for a record: estimates from a few of its designed inputs, drawn at random, judged
-    by that from all of them."""
+    by that from all of them. ``only``: this parameter set."""
     record = read_record(path)
     inputs = {(i.set, i.id): i for i in record.inputs}
     rng = np.random.default_rng(seed)
     errors: dict[int, list[tuple[float, bool, float]]] = {n: [] for n in sizes}
-    cells = 0
+    cells, apart = 0, 0.0
     for (_, set_name, operation), cell in gather(record, "cpu").items():
-        if operation != "sign" or set_name not in PARAMETER_SETS:
+        if operation != "sign" or set_name not in PARAMETER_SETS or only not in (None, set_name):
             continue
         chosen = [inputs[set_name, number] for number in cell.inputs]
         if any(i.role != "design" or i.trace is None for i in chosen):
@@ -246,8 +266,10 @@ def report_record(path: Path, subsets: int, seed: int, sizes: Sequence[int]) -> 
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]
         whole = fit_costs(traces, cell.table(), model)
         truth = whole.mean(0.95).value
+        of_report = estimate_signing(cell, whole.counts, model).mean.value
+        apart = max(apart, abs(truth / of_report - 1))
         for n in sizes:
-            for _ in range(subsets):
+            for _ in range(choices):
                 some = rng.choice(len(traces), n, replace=False)
                 # Costs in the typical round: what differs is the choice of inputs.
                 found = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
@@ -258,7 +280,8 @@ def report_record(path: Path, subsets: int, seed: int, sizes: Sequence[int]) -> 
                 )
     if not cells:
         raise LabError(f"{path}: has no signing of designed inputs")
-    yield f"{path.name}, {cells} cells, {subsets} choices each, seed {seed}"
+    yield f"{path.name}, {cells} cells, {choices} choices each, seed {seed}"
+    yield f"means from all inputs differ from the report's by at most {_percent(apart)}"
     yield ""
     yield "| inputs | median error | root mean square | holds | half-width |"
     yield "|---|---|---|---|---|"
@@ -281,7 +304,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m mldsa_lab.measure.coverage",
         description="Judge the intervals of `estimate` on synthetic signers.",
     )
-    parser.add_argument("--set", default="ML-DSA-65", help="parameter set")
+    parser.add_argument(
+        "--set", help="parameter set, ML-DSA-65 if not given; of a record all if not given"
+    )
     parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3, 5, 10])
@@ -290,9 +315,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = parser.parse_args(arguments)
     try:
         if chosen.record is None:
-            lines = report(chosen.set, chosen.replications, chosen.seed, chosen.sizes, chosen.truth)
+            name = chosen.set or "ML-DSA-65"
+            lines = report(name, chosen.replications, chosen.seed, chosen.sizes, chosen.truth)
         else:
-            lines = report_record(chosen.record, 20, chosen.seed, chosen.sizes)
+            times = min(chosen.replications, _DESIGNS)
+            lines = report_record(chosen.record, times, chosen.seed, chosen.sizes, chosen.set)
         for line in lines:
             print(line, flush=True)
     except LabError as error:

@@ -99,7 +99,8 @@ class Fit:
         found = []
         for share in shares:
             value, row = law.quantile(share)
-            around = self.interval(row, confidence, abs(value - sharp.quantile(share)[0]))
+            apart = abs(value - sharp.quantile(share)[0])
+            around = self.interval(row, confidence, math.hypot(apart, law.step))
             assert around.low is not None and around.high is not None
             # The linear function that touches the quantile here, moved to it.
             low, high = around.low - around.value, around.high - around.value

@@ -37,7 +37,8 @@ class Law:
     """The cost of all signatures.
 
     ``coefficients``: (columns,). What no term explains has variance ``misfit``^2 times the cost
-    times the mean cost. ``share``: the largest whose quantile will be asked for.
+    times the mean cost. ``share``: the largest whose quantile will be asked for. ``step``: how
+    finely quantiles are known.
     """
 
     def __init__(
@@ -57,10 +58,12 @@ class Law:
         within = attempts.variance * float(model.expected_counts.sum()) + misfit**2 * mean**2
         if within <= (_NEGLIGIBLE * mean) ** 2 or mean <= 0:
             self._at, self._cumulated = self._cost, np.cumsum(self._mass)
+            self.step = 0.0
         else:
             self._at, self._cumulated = _convolved(
                 model, attempts, steps, max(misfit**2 * mean, 0.0)
             )
+            self.step = float(self._at[1] - self._at[0])
 
     def quantile(self, share: float) -> tuple[float, Array]:
         """The smallest cost that a share of signatures do not exceed, and its derivative with

@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 # Each scale with its prior weight. What they stand on, and how the intervals then do:
 # docs/measurements.md. The linear part: a usual signer, an unusual one, anything.
 _LINEAR_SCALES = ((1.0, 0.95), (3.0, 0.045), (30.0, 0.005))
-_INDEX_SCALES = ((0.03, 0.4), (0.3, 0.3), (1.0, 0.3))
+NO_INDEX = 0.03
+"""Scale of the terms of abort indexes that stands for none."""
+_INDEX_SCALES = ((NO_INDEX, 0.4), (0.3, 0.3), (1.0, 0.3))
 # Terms of the number of attempts: next to none; a little of each; or one alone in full.
 NO_STEPS, SOME_STEPS = "none", "all"
 _ATTEMPT_KINDS = ((NO_STEPS, 0.72), (SOME_STEPS, 0.1), ("pairs", 0.15), ("fours", 0.03))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from mldsa_lab.measure.findings import CHANCE, SURE, Data, Finding
-from mldsa_lab.measure.posterior import NO_STEPS
+from mldsa_lab.measure.posterior import NO_INDEX, NO_STEPS
 from mldsa_lab.measure.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
 from mldsa_lab.report.format import join_words
 
@@ -31,8 +31,8 @@ _OVER_BOUND = 1.15
 
 def _index_effects(data: Data) -> list[Finding]:
     posterior = data.fit.posterior
-    least = float(posterior.index.min())
-    if len(data.ids) < 5 or float(posterior.weight[posterior.index <= least].sum()) > 1 - _CERTAIN:
+    without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
+    if len(data.ids) < 5 or without > 1 - _CERTAIN:
         return []
     named = _named_terms(data, prior(data.fit.model).of_index)
     if not named:
