@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import measure_cases as cases
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.measure.coverage import Target, coverage, main, targets
@@ -288,3 +291,28 @@ def test_few_of_the_inputs_of_a_record_say_what_all_say(
     for (n, median, _, held, _), most in zip(rows, (1.5, 0.5), strict=True):
         assert float(median.removesuffix(" %")) < most, n
         assert int(held.removesuffix("%")) >= 93, n
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    traces=st.lists(st.integers(0, 599), min_size=1, max_size=9),
+    rounds=st.integers(1, 4),
+    power=st.integers(-90, 90),
+    spread=st.sampled_from([0.0, 0.01, 0.5, 4.0]),
+    seed=st.integers(0, 100),
+    noise=st.sampled_from([None, 0.0, 0.2]),
+)
+def test_whatever_is_measured_the_figures_are_numbers(
+    traces: list[int], rounds: int, power: int, spread: float, seed: int, noise: float | None
+) -> None:
+    chosen = cases.selection(NAME, [cases.pool(NAME)[i] for i in traces])
+    rng = np.random.default_rng(seed)
+    costs = 10.0**power * np.exp(spread * rng.standard_normal((rounds, len(traces))))
+    found = estimate(
+        chosen, cases.measurements(chosen, costs), percentiles=(0.01, 50, 99.999), noise=noise
+    )
+    text = json.dumps(found.as_json(), allow_nan=False)
+    assert json.loads(text)["inputs"] == len(traces)
+    for interval in (found.mean, *found.percentiles.values()):
+        assert interval.low is not None and interval.high is not None
+        assert 0 <= interval.low <= interval.value <= interval.high

@@ -11,6 +11,8 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.measure.reader import Measurements, read_measurements
+from mldsa_lab.measure.texts import of_cost, of_interval, tick
+from mldsa_lab.stats.estimate import Interval
 
 CHOSEN = cases.selection("ML-DSA-65", cases.pool("ML-DSA-65")[:3])
 
@@ -97,6 +99,7 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
         ("id,cost\n1,inf\n", "line 2: cost 'inf' must be a number above 0"),
         ("id,cost\n1,1e999\n", "line 2: the cost is infinite or too large"),
         ("id,cost\n1,1e-999\n", "line 2: cost 0 must be above 0"),
+        ("id,cost\n1,1e-150\n", "line 2: cost 1e-150 is out of the range 1e-100 to 1e+100"),
         ("id,cost\n1,12 ms\n", "line 2: cost '12 ms' must be a number"),
         ("id,cost\n1,0x10\n", "line 2: cost '0x10' must be a number"),
         ("id,cost\n1.0,5\n", "line 2: id '1.0' must be a whole number"),
@@ -183,3 +186,32 @@ def test_measurements_held_in_memory_keep_the_same_rules() -> None:
         with pytest.raises(LabError) as caught:
             Measurements.of(CHOSEN, costs)
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("interval", "value", "limits"),
+    [
+        (Interval(1455720.4, 1455122.0, 1456313.0), "1,455,720", "[1,455,122, 1,456,313]"),
+        (Interval(0.000123456, 0.000123, 0.000124), "0.0001235", "[0.0001230, 0.0001240]"),
+        (Interval(12.3456, 10.0, 15.0), "12.3", "[10.0, 15.0]"),
+        (Interval(12.0, 3.0, 55.0), "12", "[3, 55]"),
+        (Interval(7.0, 7.0, 7.0), "7.00000", "[7.00000, 7.00000]"),
+        (Interval(0.0, 0.0, 0.0), "0", "[0, 0]"),
+        (Interval(2e30, 1e30, 3e30), "2.00000e+30", "[1.00000e+30, 3.00000e+30]"),
+        (Interval(-0.5, -2.0, 1.0), "-0.5", "[-2.0, 1.0]"),
+    ],
+)
+def test_costs_are_written_with_the_digits_that_they_have(
+    interval: Interval, value: str, limits: str
+) -> None:
+    assert of_interval(interval) == (value, limits)
+
+
+def test_single_costs_and_ticks() -> None:
+    assert [of_cost(v) for v in (1234567.0, 12.5, 0.00123456, 3e-9, 4e20)] == [
+        "1,234,567", "12.5000", "0.00123456", "3.00000e-09", "4.00000e+20",
+    ]  # fmt: skip
+    assert of_cost(12.5, least=0.01) == "12.5000000"
+    assert [tick(v) for v in (0.0, 0.25, 1500.0, 250_000.0, 2e18, 1e-7)] == [
+        "0", "0.25", "1,500", "250,000", "2e+18", "1e-07",
+    ]  # fmt: skip

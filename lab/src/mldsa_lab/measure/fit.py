@@ -56,7 +56,8 @@ class Fit:
         attempts = self.model.fail_h_error / (1 - self.model.fail_h)
         extra = math.hypot(value * self.typical.level_error, value * attempts, error)
         low, high = self.posterior.limits(row, confidence, extra)
-        return Interval(value, low, high)
+        # The expectation of a lopsided mixture may lie beyond the middle of it.
+        return Interval(value, min(low, value), max(high, value))
 
     def mean(self, confidence: float) -> Interval:
         """Mean over all signatures."""
@@ -137,6 +138,7 @@ def fit_costs(
 
 
 def _positive(interval: Interval) -> Interval:
-    """With the lower limit at 0 where it is below."""
-    assert interval.low is not None
-    return Interval(interval.value, max(interval.low, 0.0), interval.high)
+    """With all three at 0 where they are below, as they are for costs that follow no trace."""
+    assert interval.low is not None and interval.high is not None
+    value, low, high = (max(v, 0.0) for v in (interval.value, interval.low, interval.high))
+    return Interval(value, low, high)

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_whole
 from mldsa_lab.measure.estimate import Estimation
+from mldsa_lab.measure.texts import of_interval, tick
 from mldsa_lab.report import scales
-from mldsa_lab.report.axes import LABEL_GAP, axis_length, tick_text
-from mldsa_lab.report.format import decimals_for, join_words, number
+from mldsa_lab.report.axes import LABEL_GAP, axis_length
+from mldsa_lab.report.format import join_words
 from mldsa_lab.report.plots import MIX_NAMES
 from mldsa_lab.report.scales import text_width
 from mldsa_lab.report.svg import FONT_PX
@@ -99,11 +100,11 @@ def draw(estimation: Estimation) -> Figure:
     shown = estimation.without_outliers or estimation
     marks = [_Mark("mean", shown.mean)]
     marks += [_Mark(f"p{p:g}", interval) for p, interval in shown.percentiles.items()]
-    labels = [f"{m.name}  {_figure(m.interval)}" for m in marks]
+    labels = [f"{m.name}  {of_interval(m.interval).value}" for m in marks]
     head = _head(estimation)
     # Room for the tick of the largest value that may be shown.
     highest = max(max(r.cost for r in estimation.residuals), *(m.interval.value for m in marks))
-    left = max(_EDGE + text_width(tick_text(highest)) + 8, 56.0)
+    left = max(_EDGE + text_width(tick(highest)) + 8, 56.0)
     top = 14 + _LINE * len(head) + 20
     # Renderers round a little wider.
     longest = 1.04 * max(text_width(label) for label in labels)
@@ -273,10 +274,6 @@ def _colour(counts: tuple[int, int, int]) -> str:
     return _MIX[2 if z + r == 0 else round(4 * r / (z + r))]
 
 
-def _figure(interval: Interval) -> str:
-    return number(interval.value, decimals_for(interval.value, interval.low, interval.high))
-
-
 def _whole_attempts(axes: Axes) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, steps=[1, 2, 5, 10]))
 
@@ -285,4 +282,4 @@ def _from_zero(axes: Axes, high: float) -> None:
     axes.set_ylim(0, high)
     ticks = scales.linear_ticks(high, axis_length(axes, True), lambda v: scales.LINE)
     axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: tick(v)))

@@ -29,6 +29,8 @@ _ROUND_TOO = "repeat"  # another name of the round
 _COST = re.compile(r"\+?(\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
 _WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _LISTED = 8
+# Squares of costs must be numbers too.
+_RANGE = (1e-100, 1e100)
 
 
 @dataclass(frozen=True)
@@ -299,6 +301,8 @@ def _checked(cost: float, here: str) -> float:
         raise LabError(f"{here}: the cost is infinite or too large a number")
     if cost <= 0:
         raise LabError(f"{here}: cost {cost:g} must be above 0")
+    if not _RANGE[0] <= cost <= _RANGE[1]:
+        raise LabError(f"{here}: cost {cost:g} is out of the range {_RANGE[0]:g} to {_RANGE[1]:g}")
     return cost
 
 

@@ -8,7 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab.measure.estimate import Estimation
-from mldsa_lab.report.format import MISSING, clean, estimate, number
+from mldsa_lab.measure.texts import of_cost, of_interval
+from mldsa_lab.report.format import MISSING, clean
 from mldsa_lab.stats.estimate import Interval
 
 _COSTS = (
@@ -76,15 +77,14 @@ def _row(
     cells = [name]
     for each in (interval, other):
         if each is not None:
-            shown = estimate(each.value, each.low, each.high)
-            cells += [shown.value, shown.interval]
+            cells += of_interval(each)
     table.add_row(*cells, style=style)
 
 
 def _average(found: Estimation, console: Console) -> None:
     """The plain average, which the selection was made for."""
     assert found.average is not None
-    value = number(found.average.value, 0 if found.average.value >= 1000 else 3)
+    value = of_cost(found.average.value)
     if found.goal == "mean":
         off = 100 * (found.average.value / found.mean.value - 1)
         text = f"plain average of the inputs: {value}, {off:+.2f} % from the mean above"
@@ -103,11 +103,11 @@ def _residuals(found: Estimation) -> Table:
     shown = found.residuals
     if len(shown) > _RESIDUALS:
         shown = tuple(sorted(shown, key=lambda r: -abs(r.relative or 0.0))[:_RESIDUALS])
-    decimals = 0 if min(r.cost for r in found.residuals) >= 1000 else 2
+    least = min(r.cost for r in found.residuals)
     for r in shown:
         table.add_row(
-            str(r.id), str(r.attempts), *(str(c) for c in r.counts), number(r.cost, decimals),
-            number(r.fitted, decimals),
+            str(r.id), str(r.attempts), *(str(c) for c in r.counts), of_cost(r.cost, least),
+            of_cost(r.fitted, least),
             MISSING if r.relative is None else f"{100 * r.relative:+.2f} %",
             style="red" if r.outlier else "",
         )  # fmt: skip
