@@ -138,3 +138,15 @@ def test_broken_values_and_files(tmp_path: Path) -> None:
         read_costs(path)
     with pytest.raises(LabError, match="cannot read it"):
         read_costs(tmp_path / "missing.parquet")
+
+
+def test_the_shipped_study_can_be_read() -> None:
+    folder = Path(__file__).parents[2] / "records" / "2026-11-22-estimators"
+    files = sorted(folder.glob("*.parquet"))
+    assert len(files) == 6
+    for path in files:
+        found = read_costs(path)
+        assert found.sample == 1500 < len(found)
+        assert len(found.series) >= 4 and len(found.rounds) == (9 if found.unit == "ns" else 1)
+        assert np.array_equal(found.index[:1500], np.arange(1500))
+    assert sum(path.stat().st_size for path in files) < 1_500_000
