@@ -14,6 +14,7 @@ mod batch_parallel;
 mod batch_schedule;
 #[cfg(feature = "alloc")]
 mod batch_trace;
+mod documents;
 mod oracle_agreement;
 mod past_bugs_sign;
 mod past_bugs_verify;
