@@ -19,5 +19,6 @@ mod oracle_agreement;
 mod past_bugs_sign;
 mod past_bugs_verify;
 mod rejection_paths;
+mod source;
 mod trace_statistics;
 mod wycheproof;

@@ -6,6 +6,7 @@
 
 use crate::common::forge::{self, Forger};
 use crate::common::{Stream, Subject, Traced, subjects_of};
+use crate::source;
 use mldsa_lanes::{Backend, Error, Input, mldsa44};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Poly};
@@ -16,35 +17,45 @@ const MU: [u8; 64] = [0x44; 64];
 
 /// Bug 6: division instructions on secrets, whose time depends on the operands. Seen from outside
 /// is only that the replacement is exact: signing over secrets at the ends of their range, where a
-/// reciprocal with too few bits fails first. The rest is read in the text: the kernels that
-/// compute with secrets divide in constant expressions only, and every one of these is listed here.
+/// reciprocal with too few bits fails first. The rest is read in the text of every kernel, backend and
+/// part of the scheme: what is divided has a name that stands for a constant, a size or a position.
 #[test]
 fn bug_06_no_division_on_secrets() {
     extreme_keys("division");
-    let constants = [
-        "(Q - 1) / 32",
-        "(Q - 1) / 2",
-        "(Q - 1) / (2 * P::GAMMA2)",
-        "255 / (2 * P::ETA as usize)",
-        "P::TAU / 2",
+    let public: BTreeSet<&str> = "
+        Q N P GAMMA2 ETA TAU L V COUNT BITS LAST HOP PAIR RATE RATE_256 SEED Self
+        rate position self len half at bit i row part lane byte word block group groups count entry
+        square min $from as u32 u64 i32 i64 usize"
+        .split_whitespace()
+        .collect();
+    let known = [
         // By the constant q, in `make_hint_any`, which a trace alone calls.
         "r.rem_euclid(Q)",
         "(r + ct0.0[i]).rem_euclid(Q)",
+        // Lengths, not what is in them.
+        "seed.len()",
+        "data.len()",
     ];
-    for name in ["pointwise", "rounding", "sampling", "small"] {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels");
-        let text = std::fs::read_to_string(format!("{folder}/{name}.rs")).unwrap();
-        // Unit tests stand at the end of a file and may divide.
-        let text = text.split("#[cfg(test)]").next().unwrap();
-        for (number, line) in text.lines().enumerate() {
-            let mut code = line.split("//").next().unwrap().to_owned();
-            for constant in constants {
-                code = code.replace(constant, "");
-            }
-            let divides = ["/", "%", "rem_euclid", "div_euclid"]
+    let rooms = ["kernels/", "backend/", "scheme/"];
+    let mut files = source::sources("crates/mldsa-lanes/src");
+    files.retain(|name, _| {
+        rooms.iter().any(|room| name.starts_with(room)) && !name.ends_with("tests.rs")
+    });
+    assert!(files.len() > 30, "{} files", files.len());
+    for (name, text) in &files {
+        for line in source::at_run_time(text).lines() {
+            let code = line.split("//").next().unwrap().to_owned();
+            let code = known
                 .iter()
-                .any(|way| code.contains(way));
-            assert!(!divides, "{name}.rs:{}: {line}", number + 1);
+                .fold(code, |code, known| code.replace(known, ""));
+            for divided in source::divisions(&code) {
+                let names = divided
+                    .split(|c: char| !(source::in_a_name(c) && !".:".contains(c)))
+                    .filter(|word| word.starts_with(|c: char| !c.is_ascii_digit()));
+                for word in names {
+                    assert!(public.contains(word), "{name}: `{word}` in {}", line.trim());
+                }
+            }
         }
     }
 }
