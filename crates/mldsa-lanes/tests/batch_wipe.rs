@@ -98,7 +98,7 @@ fn nothing_is_left<P: ParameterSet>(backend: Backend) {
                 _ => (&expanded).into(),
             },
             input: Input::Mu(&mus[i]),
-            rnd: [0; 32],
+            rnd: &[0; 32],
         })
         .collect();
     let searched = SEARCHED.load(SeqCst);

@@ -218,7 +218,7 @@ fn key_of<P: ParameterSet>(key: SigningKey<P>, form: Form) -> Key {
         secret: raw(key.expanded_bytes()),
         signer: match form {
             Form::Compact => Box::new(key),
-            Form::Expanded => Box::new(key.expand()),
+            Form::Expanded => key.expand(),
             Form::Batch => Box::new(batch::Signing(key.expand(), key)),
         },
     }
@@ -239,7 +239,7 @@ fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn 
     let key = VerifyingKey::<P>::from_bytes(pk)?.with_backend(subject.backend);
     Ok(match subject.form {
         Form::Compact => Box::new(key),
-        Form::Expanded => Box::new(key.expand()),
+        Form::Expanded => key.expand(),
         Form::Batch => Box::new(batch::Verifying(key.expand(), key)),
     })
 }
