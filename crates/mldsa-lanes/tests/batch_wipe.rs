@@ -1,6 +1,5 @@
 //! No block of the heap that a batch gives back holds a secret. One test alone, because it replaces
 //! the allocator.
-#![cfg(feature = "alloc")]
 
 #[path = "suite/common/backends.rs"]
 mod backends;
@@ -100,7 +99,7 @@ fn nothing_is_left<P: ParameterSet>(backend: Backend) {
                 _ => (&expanded).into(),
             },
             input: Input::Mu(&mus[i]),
-            rnd: [0; 32],
+            rnd: &[0; 32],
         })
         .collect();
     let searched = SEARCHED.load(SeqCst);

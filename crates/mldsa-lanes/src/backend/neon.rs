@@ -14,7 +14,7 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{ParameterSet, Q};
+use crate::params::{Parameters, Q};
 
 cpufeatures::new!(cpu_has_sha3, "sha3");
 

@@ -6,7 +6,7 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 
 /// The token that everybody has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -83,9 +83,12 @@ impl Feature {
 }
 
 impl Backend {
+    /// [`Backend::portable`] for constants.
+    pub(crate) const PORTABLE: Self = Backend(Kind::Portable(portable::Portable));
+
     /// Plain Rust, on every CPU.
-    pub fn portable() -> Self {
-        Backend(Kind::Portable(portable::Portable))
+    pub const fn portable() -> Self {
+        Self::PORTABLE
     }
 
     /// The backend of new keys: the one that the environment names (feature `std`, see

@@ -11,7 +11,7 @@ use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly, Terms};
 use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
+use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
 
 /// A stream of test values from SHAKE128.
 struct Values(Reader<168, 0x1f>);
@@ -133,7 +133,7 @@ fn arithmetic_agrees<E: Engine>(e: E) {
     }
 }
 
-fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn rounding_agrees<P: Parameters, E: Engine>(e: E) {
     let mut values = Values::new(P::NAME);
     for _ in 0..ROUNDS {
         let p = values.poly(-Q + 1, Q - 1);
@@ -209,7 +209,7 @@ fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
 }
 
 /// Sparse products against schoolbook multiplication, with secrets at the ends of their range.
-fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
+fn small_products_are_exact<P: Parameters, E: Engine>(e: E) {
     let mut values = Values::new(P::NAME);
     for round in 0..12u8 {
         let s = if round == 0 {
@@ -237,7 +237,7 @@ fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
 }
 
 /// One sum just below or at the bound, in each place, others where the product cannot decide.
-fn sums_near_a_bound<P: ParameterSet, E: Engine>(e: E, c: &Offsets, s: &SmallPoly, product: &Poly) {
+fn sums_near_a_bound<P: Parameters, E: Engine>(e: E, c: &Offsets, s: &SmallPoly, product: &Poly) {
     for bound in [P::GAMMA1 - P::BETA, P::GAMMA2 - P::BETA] {
         for place in 0..N {
             assert_eq!(c.coefficient::<P>(s, place), product.0[place]);
@@ -256,7 +256,7 @@ fn sums_near_a_bound<P: ParameterSet, E: Engine>(e: E, c: &Offsets, s: &SmallPol
     }
 }
 
-fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn sampling_agrees<P: Parameters, E: Engine>(e: E) {
     let nonces: [u16; 56] = core::array::from_fn(|i| (i * 37 + 1000) as u16);
     for seed in 0..4u8 {
         for count in (1..=17).chain([56]) {
@@ -385,7 +385,7 @@ fn shadows_agree<E: Engine>(e: E) {
 }
 
 /// Seeds of their own against one seed a call, on the portable backend.
-fn sampling_each_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn sampling_each_agrees<P: Parameters, E: Engine>(e: E) {
     fn targets<'a, const SEED: usize>(
         seeds: &'a [[u8; SEED]],
         out: &'a mut [Poly],

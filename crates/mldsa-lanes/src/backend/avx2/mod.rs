@@ -7,7 +7,7 @@ use crate::kernels::lanes::{Lanes, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{ParameterSet, Q};
+use crate::params::{Parameters, Q};
 
 // Every CPU with AVX2 has the others; asking for all makes the entry points sound by themselves.
 cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt", "bmi1", "bmi2");

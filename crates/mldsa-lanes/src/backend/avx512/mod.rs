@@ -12,7 +12,7 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 use lanes::I32x16;
 use unpack::Unpack;
 
