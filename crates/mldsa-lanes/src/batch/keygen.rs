@@ -157,6 +157,7 @@ fn group<P: Scheme, E: Engine>(
 ) {
     let slots = &mut room.slots[..seeds.len()];
     let set = [P::K as u8, P::L as u8];
+    // Algorithm 6, step 1.
     let strings = seeds.iter().map(|xi| [xi.as_slice(), &set]);
     hash_each(e, strings.zip(&mut *slots), |slot, reader| {
         reader.squeeze(&mut slot.rho);
@@ -165,6 +166,7 @@ fn group<P: Scheme, E: Engine>(
         reader.squeeze(slot.k.as_mut());
     });
 
+    // Algorithm 6, step 4.
     let mut targets = Vec::with_capacity(slots.len() * (P::L + P::K));
     targets.extend(slots.iter_mut().flat_map(secrets));
     e.bounded_each::<P>(&mut targets);
@@ -181,18 +183,23 @@ fn group<P: Scheme, E: Engine>(
     }
     let mut t1 = Poly::zero();
     let rhos: Vec<_> = rhos.iter().collect();
+    // Algorithm 6, step 3.
     room.rows.expand(e, &rhos, |number, row, a_row| {
         let (slot, key) = (&mut slots[number], &mut keys[number]);
         let (s2, t) = (&slot.s2.as_ref()[row], &mut slot.t0.as_mut()[row]);
+        // Algorithm 6, steps 5 and 6.
         keygen::row(e, a_row, slot.s1_hat.as_ref(), s2, t, &mut t1);
+        // Algorithm 6, step 8.
         encode::verifying_key_row(e, key.pk().as_mut(), row, &t1);
         key.row(row, a_row);
     });
 
+    // Algorithm 6, step 9.
     let mut trs = alloc::vec![[0; 64]; seeds.len()];
     let strings = keys.iter_mut().map(|key| [(*key.pk()).as_ref()]);
     hash_each(e, strings.zip(&mut trs), |tr, reader| reader.squeeze(tr));
     for ((key, slot), tr) in keys.iter_mut().zip(&*slots).zip(&trs) {
+        // Algorithm 6, steps 10 and 11.
         key.finish(e, slot, tr);
     }
 }

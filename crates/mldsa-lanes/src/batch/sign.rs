@@ -193,6 +193,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
             } else if slot.attempt + 1 == allowed {
                 outcome.refuse(job, Error::TooManyAttempts { allowed });
             } else {
+                // Algorithm 7, step 31.
                 slot.attempt += 1;
                 continue;
             }
@@ -227,19 +228,23 @@ fn attempts<P: Scheme, E: Engine>(
     let slots = &mut live;
     let mut targets = Vec::with_capacity(slots.len() * P::L);
     targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
+    // Algorithm 7, step 11.
     e.mask_each::<P>(&mut targets, bytes);
     for slot in &mut *slots {
+        // Algorithm 7, steps 12 and 13.
         slot.trial.commit(e, pool.get(slot.key), scratch);
     }
     let strings = slots.iter_mut().map(|slot| {
         let (w1, c_tilde) = slot.trial.committed();
         ([slot.mu.as_slice(), w1], c_tilde)
     });
+    // Algorithm 7, step 15.
     hash_each(e, strings, CTilde::set);
     let strings = slots.iter_mut().map(|slot| {
         let (c_tilde, challenge) = slot.trial.challenge();
         ([c_tilde], challenge)
     });
+    // Algorithm 7, step 16.
     hash_each(e, strings, |challenge, reader| challenge.set::<P>(reader));
 }
 
@@ -379,7 +384,9 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
                 }
             }
         });
+        // Algorithm 7, step 6.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
+        // Algorithm 7, step 7.
         let strings = pending.iter_mut().map(|pending| {
             let SignJob { key, rnd, .. } = &jobs[pending.job];
             let parts = [key.k(), *rnd, &pending.mu];

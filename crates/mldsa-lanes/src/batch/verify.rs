@@ -134,6 +134,7 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
         let strings = candidates
             .iter()
             .map(|c| ([c.mu.as_slice(), c.claim.w1()], c.job));
+        // Algorithm 8, steps 12 and 13.
         hash_each(e, strings, |job, reader| {
             if Claim::<P>::holds(reader, &self.jobs[job].signature.0) {
                 results[job] = Ok(());
@@ -167,6 +168,7 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
             }
             _ => Some(([run.key.pk.as_ref()], &mut run.tr)),
         });
+        // Algorithm 8, step 6.
         hash_each(e, strings, |tr, reader| reader.squeeze(tr));
         for run in &runs {
             for candidate in &mut candidates[run.candidates.clone()] {
@@ -191,6 +193,7 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
             }
             MuSource::Hash(m_prime) => Some((m_prime.after(tr), mu)),
         });
+        // Algorithm 8, step 7.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
     }
 
@@ -200,6 +203,7 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
             let signature = self.jobs[*job].signature.0.as_ref();
             ([encode::c_tilde_of::<P>(signature)], claim)
         });
+        // Algorithm 8, step 8.
         hash_each(e, strings, |claim, reader| claim.challenge(e, reader));
     }
 
@@ -264,12 +268,14 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
         let w = &mut self.w;
         let rows = self.rows.get_or_insert_with(Rows::new::<E>);
         let mut t1 = Poly::zero();
+        // Algorithm 8, step 5.
         rows.expand(e, &rhos, |number, row, a_row| {
             let Run {
                 key,
                 candidates: places,
                 ..
             } = &runs[number];
+            // Algorithm 8, step 1.
             t1_hat(e, key.pk.as_ref(), row, &mut t1);
             for candidate in &mut candidates[places.clone()] {
                 candidate.claim.row(e, row, (a_row, &t1), w);

@@ -44,6 +44,7 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
     sk: &mut P::SigningKeyBytes,
     pk: &mut P::VerifyingKeyBytes,
 ) {
+    // Algorithm 6, step 1.
     let mut reader = Shake256::new(e.permutation())
         .absorb(xi)
         .absorb(&[P::K as u8, P::L as u8])
@@ -52,7 +53,9 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
     reader.squeeze(space.rho_prime.as_mut());
     reader.squeeze(space.k.as_mut());
     let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
+    // Algorithm 6, step 4.
     sample::expand_s::<P, E>(e, &space.rho_prime, s1, s2);
+    // Algorithm 6, steps 10 and 11: sk is written as its parts come.
     let mut sk = SigningKeyWriter::of::<P>(sk.as_mut());
     sk.secrets::<P, E>(e, s1, s2);
     let tr = public_key(e, &rho, space, pk, |row, t0, _| sk.t0(e, row, t0));
@@ -73,6 +76,7 @@ fn public_key<P: Shapes, E: Engine>(
     pk[..32].copy_from_slice(rho);
     let s1_hat = space.s1_hat.as_mut();
     s1_hat.copy_from_slice(space.s1.as_ref());
+    // Algorithm 6, step 5: NTT(s1).
     for p in &mut *s1_hat {
         e.ntt(p);
     }
@@ -85,11 +89,14 @@ fn public_key<P: Shapes, E: Engine>(
             known: encode::verifying_key_rows(pk, row_number),
             complete: false,
         };
+        // Algorithm 6, step 3.
         let a_row = space.rows.next::<P, E>(e, rho, &mut shadow);
         row(e, a_row, s1_hat, s2, t, &mut t1);
+        // Algorithm 6, step 8.
         encode::verifying_key_row(e, pk, row_number, &t1);
         each(row_number, t, spare);
     }
+    // Algorithm 6, step 9.
     tr.finish(pk)
 }
 
@@ -102,10 +109,12 @@ pub(crate) fn row<E: Engine>(
     t: &mut Poly,
     t1: &mut Poly,
 ) {
+    // Algorithm 6, step 5.
     e.dot(a_row, s1_hat, t);
     e.inverse_ntt(t);
     // Any representative in (-q, q) serves; the bound asks nothing.
     e.add_center(t, s2, i32::MAX);
+    // Algorithm 6, step 6.
     e.power2round(t, t1);
     public_slice(Site::PublicKey, &mut t1.0);
 }

@@ -152,6 +152,7 @@ impl MaskStream {
         y: &mut [Poly],
     ) {
         let bytes = &mut self.bytes[..E::STATES];
+        // Algorithm 7, step 31: the next attempt goes on where this one ends.
         let masks = self.ahead.take(P::L, E::STATES, 1 << 16, |first, group| {
             let nonces: [u16; 8] = core::array::from_fn(|i| (first + i) as u16);
             e.mask::<P>(rho_second, &nonces[..E::STATES], bytes, group);

@@ -37,19 +37,23 @@ impl<P: Shapes> Material<P> {
     /// From skEncode's bytes, of the set's length.
     #[inline(never)]
     pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
+        // Algorithm 7, step 1.
         let parts = SigningKeyParts::of::<P>(sk);
         let mut p = Secret::<[Poly; 1]>::zero();
         let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
+        // Algorithm 7, steps 2 and 3: as bytes, which small products take.
         for (i, small) in places.enumerate() {
             parts.read_secret::<P, E>(e, i, &mut p[0]);
             small.set(&p[0], P::ETA);
         }
+        // Algorithm 7, step 4.
         for (row, p) in self.t0_hat.as_mut().iter_mut().enumerate() {
             parts.read_t0(e, row, p);
             e.ntt(p);
         }
         self.k.copy_from_slice(parts.k);
         self.tr = *parts.tr;
+        // Algorithm 7, step 5.
         sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
     }
 
@@ -141,8 +145,10 @@ impl<P: Shapes> Trial<P> {
         let rows = key.a_hat.as_ref().chunks_exact(P::L);
         let outputs = self.low.as_mut().iter_mut().zip(self.w1.as_mut());
         for (number, (row, (w, w1))) in rows.zip(outputs).enumerate() {
+            // Algorithm 7, step 12.
             e.dot(row, y_hat, w);
             e.inverse_ntt(w);
+            // Algorithm 7, step 13: LowBits(w) too.
             e.split::<P>(w, w1);
             encode::w1::<P, E>(e, number, w1, self.packed.as_mut());
         }
@@ -163,9 +169,11 @@ impl<P: Shapes> Trial<P> {
         scratch: &mut Scratch<P>,
     ) {
         self.commit(e, key, scratch);
+        // Algorithm 7, step 15.
         let (w1, c_tilde) = self.committed();
         let hash = Shake256::new(e.permutation()).absorb(mu).absorb(w1);
         c_tilde.set(&mut hash.finish());
+        // Algorithm 7, step 16.
         let (c_tilde, challenge) = self.challenge();
         let hash = Shake256::new(e.permutation()).absorb(c_tilde);
         challenge.set::<P>(&mut hash.finish());
@@ -189,6 +197,7 @@ impl<P: Shapes> Trial<P> {
     /// Step 33: sigEncode of an accepted attempt.
     pub(crate) fn signature<E: Engine>(&mut self, e: E) -> P::SignatureBytes {
         public_slice(Site::Hint, self.low.as_mut());
+        // Algorithm 7, step 33.
         encode::signature::<P, E>(
             e,
             &self.c_tilde[..P::C_TILDE_BYTES],
@@ -295,16 +304,22 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
         trial,
         scratch,
     } = space;
+    // Algorithm 7, step 6.
     let mu = order.input.mu(e.permutation(), &key.tr)?;
+    // Algorithm 7, step 7.
     let hash = Shake256::new(e.permutation());
     let hash = hash.absorb(key.k.as_ref()).absorb(order.rnd).absorb(&mu);
     hash.finish().squeeze(rho_second.as_mut());
+    // Algorithm 7, steps 8 and 9.
     masks.begin::<P>(0);
     let allowed = order.max_attempts.min(MAX_ATTEMPTS);
+    // Algorithm 7, step 10.
     for attempt in 0..allowed {
+        // Algorithm 7, step 11.
         masks.next::<P, E>(e, rho_second, trial.z.as_mut());
         trial.start(e, key, &mu, scratch);
         if check(attempt, trial, scratch) {
+            // Algorithm 7, step 34.
             return Ok(trial.signature(e));
         }
     }
@@ -322,32 +337,41 @@ pub(crate) fn check<P: Shapes, E: Engine>(
 ) -> bool {
     let product = &mut scratch.product[0];
     for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
+        // Algorithm 7, step 19.
         e.small_product::<P>(&trial.c_offsets, s2, product);
+        // Algorithm 7, steps 21 and 23.
         let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
             return false;
         }
     }
     for (s1, z) in key.s1.as_ref().iter().zip(trial.z.as_mut()) {
+        // Algorithm 7, step 18.
         e.small_product::<P>(&trial.c_offsets, s1, product);
+        // Algorithm 7, steps 20 and 23.
         let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
             return false;
         }
     }
+    // Algorithm 7, step 17.
     let c_hat = &mut trial.c[0];
     e.ntt(c_hat);
     let mut weight = 0;
     let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
     for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
+        // Algorithm 7, step 25.
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
+        // Algorithm 7, step 28: the norm.
         if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             return false;
         }
         // Both summands are below γ2, so the sum is centered as it is.
         e.add_center(low, product, i32::MAX);
+        // Algorithm 7, step 26.
         e.make_hint::<P>(low, w1);
+        // Algorithm 7, step 28: the number of ones.
         weight += low.0.iter().sum::<i32>();
         if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             return false;

@@ -29,6 +29,7 @@ impl<P: Shapes> Material<P> {
 
     /// From pkEncode's bytes, of the set's length (steps 1, 5 and 6).
     pub(crate) fn fill<E: Engine>(&mut self, e: E, pk: &[u8]) {
+        // Algorithm 8, step 1.
         for (row, p) in self.t1_hat.as_mut().iter_mut().enumerate() {
             t1_hat(e, pk, row, p);
         }
@@ -39,7 +40,9 @@ impl<P: Shapes> Material<P> {
             complete: true,
         };
         let a_hat = self.a_hat.as_mut();
+        // Algorithm 8, step 5.
         sample::expand_a::<P, E>(e, encode::rho_of(pk), a_hat, Some(&mut shadow));
+        // Algorithm 8, step 6.
         self.tr = tr.finish(pk);
     }
 
@@ -78,10 +81,12 @@ impl<P: Shapes> Claim<P> {
     #[must_use]
     pub(crate) fn decode<E: Engine>(&mut self, e: E, sig: &P::SignatureBytes) -> bool {
         let z = self.z.as_mut();
+        // Algorithm 8, steps 2 and 3.
         if !encode::read_signature::<P, E>(e, sig.as_ref(), z, self.hint.as_mut()) {
             return false;
         }
         for p in z {
+            // Algorithm 8, step 13: the norm.
             if e.exceeds(p, P::GAMMA1 - P::BETA) {
                 return false;
             }
@@ -92,6 +97,7 @@ impl<P: Shapes> Claim<P> {
 
     /// Step 8 from the output of H(c_tilde).
     pub(crate) fn challenge<E: Engine>(&mut self, e: E, reader: &mut Shake256Reader) {
+        // Algorithm 8, step 8.
         in_ball_from::<P>(reader, &mut self.c_hat);
         e.ntt(&mut self.c_hat);
     }
@@ -104,8 +110,10 @@ impl<P: Shapes> Claim<P> {
         (a_row, t1_hat): (&[Poly], &Poly),
         w: &mut Poly,
     ) {
+        // Algorithm 8, step 9.
         e.dot_minus(a_row, self.z.as_ref(), &self.c_hat, t1_hat, w);
         e.inverse_ntt(w);
+        // Algorithm 8, step 10.
         e.use_hint::<P>(w, &self.hint.as_ref()[number]);
         encode::w1::<P, E>(e, number, w, &mut self.w1);
     }
@@ -119,7 +127,9 @@ impl<P: Shapes> Claim<P> {
     pub(crate) fn holds(reader: &mut Shake256Reader, sig: &P::SignatureBytes) -> bool {
         let mut expected = [0; 64];
         let expected = &mut expected[..P::C_TILDE_BYTES];
+        // Algorithm 8, step 12.
         reader.squeeze(expected);
+        // Algorithm 8, step 13: c_tilde.
         *expected == *encode::c_tilde_of::<P>(sig.as_ref())
     }
 
@@ -157,6 +167,7 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     input: &Input<'_>,
     sig: &P::SignatureBytes,
 ) -> Result<(), Error> {
+    // Algorithm 8, step 7.
     let mu = input.mu(e.permutation(), &key.tr)?;
     let mut claim = Claim::<P>::ZERO;
     claim.read(e, sig)?;
@@ -187,10 +198,13 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
             known: pk,
             complete: true,
         };
+        // Algorithm 8, step 5.
         let a_row = rows.next::<P, E>(e, encode::rho_of(pk), &mut shadow);
+        // Algorithm 8, step 1.
         t1_hat(e, pk, number, &mut t1);
         claim.row(e, number, (a_row, &t1), &mut w);
     }
+    // Algorithm 8, steps 6 and 7.
     let mu = source.mu(e.permutation(), || tr.finish(pk));
     claim.judge(e, &mu, sig)
 }
