@@ -146,7 +146,9 @@ pub(super) fn run<P: Scheme, E: Engine>(
     let allowed = max_attempts.min(MAX_ATTEMPTS);
     if allowed == 0 {
         for job in order {
-            outcome.refuse(*job, Error::TooManyAttempts { allowed });
+            // A malformed input is told as it is told otherwise.
+            let malformed = jobs[*job].input.mu_source(e.permutation()).err();
+            outcome.refuse(*job, malformed.unwrap_or(Error::TooManyAttempts { allowed }));
         }
         return;
     }

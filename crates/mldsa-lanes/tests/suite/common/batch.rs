@@ -145,16 +145,25 @@ pub fn keys<P: ParameterSet>(stream: &mut Stream) -> Vec<Key<P>> {
 /// the expanded key.
 pub struct Signing<P: ParameterSet>(pub Box<ExpandedSigningKey<P>>, pub SigningKey<P>);
 
-impl<P: ParameterSet> Signer for Signing<P> {
-    fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-        let job = |key| SignJob {
+impl<P: ParameterSet> Signing<P> {
+    fn jobs<'a>(&'a self, input: &Input<'a>, rnd: &'a [u8; 32]) -> [SignJob<'a, P>; 2] {
+        [(&*self.0).into(), (&self.1).into()].map(|key| SignJob {
             key,
             input: *input,
             rnd,
-        };
-        let results = batch::sign(&[job((&self.0).into()), job((&self.1).into())]);
-        assert_eq!(results[0], results[1], "{}", P::NAME);
-        results[0].map(|signature| signature.as_ref().to_vec())
+        })
+    }
+}
+
+/// The one result of two jobs that are the same.
+fn both<P: ParameterSet>(results: &[Result<Signature<P>, Error>]) -> Result<Vec<u8>, Error> {
+    assert_eq!(results[0], results[1], "{}", P::NAME);
+    results[0].map(|signature| signature.as_ref().to_vec())
+}
+
+impl<P: ParameterSet> Signer for Signing<P> {
+    fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
+        both(&batch::sign(&self.jobs(input, rnd)))
     }
     fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
         let traced = self.0.traced(input, rnd);
@@ -165,7 +174,7 @@ impl<P: ParameterSet> Signer for Signing<P> {
         traced
     }
     fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error> {
-        self.0.bounded(input, rnd, max)
+        both(&batch::sign_bounded(&self.jobs(input, rnd), max))
     }
     fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
         Signer::sign(self, &Input::Pure { message, context }, &[0; 32])
