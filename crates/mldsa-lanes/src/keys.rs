@@ -79,9 +79,15 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self.pk
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         VerifyingKey { backend, ..self }
     }
 
@@ -152,6 +158,11 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
         }
     }
 
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
     fn fill(&mut self, key: &VerifyingKey<P>) {
         with_engine!(self.backend, e => self.material.fill(e, key.pk.as_ref()));
     }
@@ -218,8 +229,10 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::from_seed_on(Backend::detect(), xi)
     }
 
-    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps.
+    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
+    /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
+        let backend = backend.granted();
         let mut sk = Secret::zero();
         let pk = with_engine!(backend, e => keygen::keygen::<P, _>(e, xi, &mut sk));
         SigningKey {
@@ -250,11 +263,13 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::from_expanded_bytes_on(Backend::detect(), bytes)
     }
 
-    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps.
+    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps, unless
+    /// it was [disabled](Backend::disable).
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let backend = backend.granted();
         let sk = Secret(
             exact::<P::SigningKeyBytes>(bytes).ok_or(Error::SigningKeyLength {
                 expected: P::SIGNING_KEY_BYTES,
@@ -288,9 +303,15 @@ impl<P: ParameterSet> SigningKey<P> {
         }
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         SigningKey { backend, ..self }
     }
 
@@ -325,6 +346,11 @@ impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {
 }
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
     /// A key to be filled in its place.
     pub(crate) fn zero(backend: Backend) -> Self {
         ExpandedSigningKey {

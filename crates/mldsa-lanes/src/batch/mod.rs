@@ -184,8 +184,10 @@ fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result
     );
 }
 
-/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep.
+/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
+/// unless it was [disabled](Backend::disable).
 pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = unfilled(backend, seeds.len());
     keygen_into(backend, seeds, &mut keys);
     keys
@@ -203,6 +205,7 @@ pub fn keygen_expanded<P: ParameterSet>(
         // Secrets would be moved.
         *keys = Vec::with_capacity(seeds.len());
     }
+    let backend = backend.granted();
     keys.resize_with(seeds.len(), || ExpandedSigningKey::zero(backend));
     with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
     for key in keys {

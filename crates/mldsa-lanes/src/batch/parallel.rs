@@ -41,6 +41,7 @@ pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Erro
 
 /// As [`super::keygen`].
 pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
     let size = piece(seeds.len(), core::iter::once(backend));
     let pieces = seeds.par_chunks(size).zip(keys.par_chunks_mut(size));
