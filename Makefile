@@ -28,21 +28,21 @@ test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
 # The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without.
 ARM := aarch64-unknown-linux-gnu
-ARM_TESTS := --lib --test acvp --test wycheproof --test rejection_paths --test past_bugs_sign --test past_bugs_verify
+comma := ,
+ARM_TESTS := acvp:: wycheproof:: rejection_paths:: past_bugs_
 QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
+# arm CPU BACKENDS TESTS: the unit tests and these tests of the suite, on a CPU with just these backends.
+arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --lib && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --test suite -- $(3)
 
 test-arm: vectors
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
 	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) max" \
-	MLDSA_EXPECT_BACKENDS=portable,neon,neon-sha3 \
-	cargo test --locked --target $(ARM) -p mldsa-lanes $(ARM_TESTS)
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) cortex-a57" \
-	MLDSA_EXPECT_BACKENDS=portable,neon \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --lib --test acvp
+	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,$(ARM_TESTS))
+	$(call arm,cortex-a57,portable$(comma)neon,acvp::)
 
 # The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
 test-x86: vectors

@@ -1,6 +1,7 @@
 //! No block of the heap that a batch gives back holds a secret. One test alone, because it replaces
 //! the allocator.
 
+#[path = "suite/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

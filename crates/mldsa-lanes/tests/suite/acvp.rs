@@ -1,9 +1,7 @@
 //! NIST ACVP: 75 keyGen, 360 sigGen and 180 sigVer cases, on every backend. They include external
 //! μ, HashML-DSA with its twelve hashes, the internal interface and hedged signing with a given rnd.
 
-mod common;
-
-use common::{acvp, subjects};
+use crate::common::{acvp, subjects};
 
 #[test]
 fn key_generation() {

@@ -4,10 +4,8 @@
 //! Some are matters of structure that a test from outside can see in part only; their comments say
 //! which part, and what covers the rest.
 
-mod common;
-
-use common::forge::{self, Forger};
-use common::{Stream, Subject, Traced, subjects_of};
+use crate::common::forge::{self, Forger};
+use crate::common::{Stream, Subject, Traced, subjects_of};
 use mldsa_lanes::{Backend, Error, Input, mldsa44};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Poly};
@@ -64,7 +62,7 @@ fn extreme_keys(label: &str) {
                 constant(p.k, second),
             );
             let message = stream.pure(0);
-            let expected = common::oracle_signature(p, &sk, &message, &[0; 32]);
+            let expected = crate::common::oracle_signature(p, &sk, &message, &[0; 32]);
             for subject in subjects_of(p) {
                 let key = subject.import(&sk).unwrap();
                 assert_eq!(key.public, pk, "{}", subject.label());
@@ -130,7 +128,8 @@ fn bug_08_secrets_left_behind() {
     let printed = format!("{key:?} {:?}", key.expand());
     for secret in [&seed[..], &private[32..64], &private[128..160]] {
         assert!(
-            !printed.contains(&common::hex(secret)) && !printed.contains(&format!("{secret:?}"))
+            !printed.contains(&crate::common::hex(secret))
+                && !printed.contains(&format!("{secret:?}"))
         );
     }
     let (k, s1) = (&private[32..64], &private[128..224]);
@@ -197,7 +196,7 @@ fn bug_09_every_backend_is_tested() {
 /// features that its name promises were detected, and cannot be had by name otherwise.
 #[test]
 fn bug_10_backends_are_detected() {
-    let names: Vec<&str> = common::backends()
+    let names: Vec<&str> = crate::common::backends()
         .iter()
         .map(|backend| backend.name())
         .collect();

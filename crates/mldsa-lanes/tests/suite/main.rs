@@ -1,0 +1,18 @@
+//! The tests from outside, in one program: linked once. `batch_wipe` has an allocator of its own and
+//! `selection` asks for the process's choice of a backend, so those are programs of their own.
+
+mod common;
+
+mod accumulated;
+mod acvp;
+mod bad_input;
+mod batch;
+mod batch_parallel;
+mod batch_schedule;
+mod batch_trace;
+mod oracle_agreement;
+mod past_bugs_sign;
+mod past_bugs_verify;
+mod rejection_paths;
+mod trace_statistics;
+mod wycheproof;
