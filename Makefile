@@ -4,10 +4,9 @@
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
-ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup vectors mutants ct clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -21,7 +20,7 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
-test-rust: vectors ## the library, its C functions and the oracle, on every backend of this CPU
+test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
 	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
@@ -37,7 +36,7 @@ arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
 	cargo test --locked --target $(ARM) -p mldsa-lanes --lib && \
 	cargo test --locked --target $(ARM) -p mldsa-lanes --test suite -- $(3)
 
-test-arm: vectors
+test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
 	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
@@ -45,7 +44,7 @@ test-arm: vectors
 	$(call arm,cortex-a57,portable$(comma)neon,acvp::)
 
 # The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
-test-x86: vectors
+test-x86:
 	@if grep -qw avx512_vbmi2 /proc/cpuinfo; then echo "test-x86: nothing to emulate, this CPU has AVX-512"; \
 	else sh scripts/test_avx512.sh; fi
 
@@ -64,20 +63,14 @@ test-lab: setup ## the lab: types, style and tests
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 
 setup: ## the Python environment in .venv
 	@sh scripts/setup_venv.sh
 
-vectors: $(ACVP)
-
-$(ACVP): lab/requirements.lock scripts/extract_acvp.py
-	@sh scripts/setup_venv.sh
-	$(PYTHON) scripts/extract_acvp.py
-
-mutants: vectors ## one-token mutants of the library: every one must be caught
+mutants: setup ## one-token mutants of the library: every one must be caught
 	$(PYTHON) scripts/mutants.py
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)

@@ -1,8 +1,9 @@
 //! No block of the heap that a batch gives back holds a secret. One test alone, because it replaces
 //! the allocator.
+#![cfg(feature = "alloc")]
 
-#[path = "suite/common/mod.rs"]
-mod common;
+#[path = "suite/common/backends.rs"]
+mod backends;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Mutex;
@@ -123,7 +124,7 @@ fn nothing_is_left<P: ParameterSet>(backend: Backend) {
 
 #[test]
 fn no_secret_is_left_on_the_heap() {
-    for backend in common::backends() {
+    for backend in backends::backends() {
         nothing_is_left::<MlDsa44>(backend);
         nothing_is_left::<MlDsa65>(backend);
         nothing_is_left::<MlDsa87>(backend);

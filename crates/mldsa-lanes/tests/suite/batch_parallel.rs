@@ -1,6 +1,5 @@
 //! The batch functions on several threads. No other test of the suite uses rayon, because this one asks
 //! whether anybody has touched its global pool.
-#![cfg(feature = "rayon")]
 
 use crate::common::batch::{Case, keys, sign_alone};
 use crate::common::{Stream, backends};

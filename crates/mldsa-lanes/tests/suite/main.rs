@@ -6,9 +6,13 @@ mod common;
 mod accumulated;
 mod acvp;
 mod bad_input;
+#[cfg(feature = "alloc")]
 mod batch;
+#[cfg(feature = "rayon")]
 mod batch_parallel;
+#[cfg(feature = "alloc")]
 mod batch_schedule;
+#[cfg(feature = "alloc")]
 mod batch_trace;
 mod oracle_agreement;
 mod past_bugs_sign;
