@@ -18,7 +18,12 @@
 //! `no_std`; only the module `batch` (feature `alloc`) allocates. Signing an ML-DSA-87 message takes about 120 KiB of stack.
 
 #![no_std]
-#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+#![deny(
+    missing_docs,
+    unsafe_code,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks
+)]
 // Some kernels serve the module `batch` alone.
 #![cfg_attr(not(feature = "alloc"), allow(dead_code))]
 

@@ -200,7 +200,7 @@ fn shake128(kernels: &mut Kernels) {
         );
         #[cfg(target_arch = "x86_64")]
         shake128_4(k, &inputs, none);
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         {
             let call = move |out: &mut Strings| {
                 use libcrux_sha3::neon::x2::incremental as x2;

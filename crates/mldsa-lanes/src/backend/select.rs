@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon;
 use super::{Engine, portable, with_engine};
 #[cfg(target_arch = "x86_64")]
@@ -28,9 +28,9 @@ pub(crate) enum Kind {
     Avx512(avx512::Avx512),
     #[cfg(target_arch = "x86_64")]
     Avx512Vbmi(avx512::Avx512Vbmi),
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon(neon::Neon),
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     NeonSha3(neon::NeonSha3),
 }
 
@@ -141,9 +141,9 @@ impl Backend {
             Kind::Avx512(_) => "avx512",
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512Vbmi(_) => "avx512-vbmi",
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::Neon(_) => "neon",
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::NeonSha3(_) => "neon-sha3",
         }
     }
@@ -165,12 +165,15 @@ impl Backend {
             avx512::Avx512::detect().map(Kind::Avx512),
             avx512::Avx512Vbmi::detect().map(Kind::Avx512Vbmi),
         ];
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         let fast = [
             neon::Neon::detect().map(Kind::Neon),
             neon::NeonSha3::detect().map(Kind::NeonSha3),
         ];
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+        #[cfg(not(any(
+            target_arch = "x86_64",
+            all(target_arch = "aarch64", target_endian = "little")
+        )))]
         let fast = [];
         core::iter::once(Self::portable()).chain(fast.into_iter().flatten().map(Backend))
     }
@@ -185,9 +188,9 @@ impl Backend {
             Kind::Avx512(_) => 3,
             #[cfg(target_arch = "x86_64")]
             Kind::Avx512Vbmi(_) => 4,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::Neon(_) => 2,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::NeonSha3(_) => 3,
         }
     }
@@ -205,9 +208,9 @@ impl Backend {
             4 => avx512::Avx512Vbmi::detect()
                 .map(Kind::Avx512Vbmi)
                 .map(Backend),
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             2 => neon::Neon::detect().map(Kind::Neon).map(Backend),
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             3 => neon::NeonSha3::detect().map(Kind::NeonSha3).map(Backend),
             _ => None,
         }
@@ -225,9 +228,9 @@ impl Backend {
             Kind::Avx512Vbmi(_) => {
                 Feature::Avx2.bit() | Feature::Avx512.bit() | Feature::Vbmi.bit()
             }
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::Neon(_) => Feature::Neon.bit(),
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             Kind::NeonSha3(_) => Feature::Neon.bit() | Feature::Sha3.bit(),
         }
     }

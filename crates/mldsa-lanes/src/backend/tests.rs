@@ -475,13 +475,13 @@ fn avx512_vbmi_kernels() {
     all_if_present("avx512-vbmi", super::avx512::Avx512Vbmi::detect());
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[test]
 fn neon_kernels() {
     all_if_present("neon", super::neon::Neon::detect());
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[test]
 fn neon_sha3_kernels() {
     all_if_present("neon-sha3", super::neon::NeonSha3::detect());
