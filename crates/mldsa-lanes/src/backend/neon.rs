@@ -70,11 +70,11 @@ macro_rules! neon {
 
 /// The permutations of two states held in `$words`.
 macro_rules! permute_entry {
-    ($engine:ty, $words:ident, $feature:literal) => {
+    ($engine:ty, $words:ident, $feature:meta) => {
         impl Permute<2> for $engine {
             #[inline]
             fn permute(self, states: &mut States<2>) {
-                #[target_feature(enable = $feature)]
+                #[$feature]
                 fn entry(states: &mut [[u64; 2]; 25]) {
                     let mut words = [$words(vdupq_n_u64(0)); 25];
                     for (word, row) in words.iter_mut().zip(&*states) {
@@ -93,15 +93,15 @@ macro_rules! permute_entry {
         }
     };
 }
-permute_entry!(Neon, U64x2, "neon");
-permute_entry!(NeonSha3, U64x2Sha3, "neon,sha3");
+permute_entry!(Neon, U64x2, target_feature(enable = "neon"));
+permute_entry!(NeonSha3, U64x2Sha3, target_feature(enable = "neon,sha3"));
 
 /// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
 #[derive(Clone, Copy)]
 pub(crate) struct I32x4(int32x4_t);
 
 /// For each mask of four lanes, the bytes of the lanes in it, in order.
-static KEPT_FIRST: [[u8; 16]; 16] = {
+const KEPT_FIRST: &[[u8; 16]; 16] = &{
     let mut table = [[0; 16]; 16];
     let mut mask = 0;
     while mask < 16 {

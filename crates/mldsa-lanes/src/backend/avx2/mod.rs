@@ -64,7 +64,7 @@ mod packing;
 pub(crate) struct I32x8(pub(super) __m256i);
 
 /// For each mask, the indices of its set bits from the lowest on, one a byte.
-static KEPT_FIRST: [u64; 256] = {
+const KEPT_FIRST: &[u64; 256] = &{
     let mut table = [0; 256];
     let mut mask = 0;
     while mask < 256 {

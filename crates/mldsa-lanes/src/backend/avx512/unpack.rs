@@ -138,7 +138,7 @@ unsafe fn vector<T>(table: &'static Table<T>) -> __m512i {
 }
 
 /// For lane 2j + h, byte 4h of quad word j from bit 8j + 4h on; the other bytes do not matter.
-static HALVES: Table<[i8; 64]> = {
+const HALVES: Table<[i8; 64]> = {
     let mut places = [0; 64];
     let mut lane = 0;
     while lane < 16 {
@@ -149,7 +149,7 @@ static HALVES: Table<[i8; 64]> = {
 };
 
 /// Half-byte `lane` of eight in a double word.
-static SHIFTS_OF_HALVES: Table<[i32; 16]> = {
+const SHIFTS_OF_HALVES: Table<[i32; 16]> = {
     let mut shifts = [0; 16];
     let mut lane = 0;
     while lane < 16 {
