@@ -23,25 +23,22 @@ const MU: [u8; 64] = [0x44; 64];
 #[test]
 fn bug_06_no_division_on_secrets() {
     extreme_keys("division");
-    let constants = [
-        "(Q - 1) / 32",
-        "(Q - 1) / 2",
-        "(Q - 1) / (2 * P::GAMMA2)",
-        "255 / (2 * P::ETA as usize)",
-        "P::TAU / 2",
-        // By the constant q, in `make_hint_any`, which a trace alone calls.
-        "r.rem_euclid(Q)",
-        "(r + ct0.0[i]).rem_euclid(Q)",
-    ];
-    for name in ["pointwise", "rounding", "sampling", "small"] {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels");
-        let text = std::fs::read_to_string(format!("{folder}/{name}.rs")).unwrap();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/kernels");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
         // Unit tests stand at the end of a file and may divide.
-        let text = text.split("#[cfg(test)]").next().unwrap();
+        let text = text.split("#[cfg(test)]\nmod tests").next().unwrap();
+        let public = PUBLIC_DIVIDENDS.iter().find(|(file, _)| *file == name);
+        let public = public.map_or(&[][..], |(_, divisions)| divisions);
+        for division in public {
+            assert!(text.contains(division), "{name}.rs: no {division}");
+        }
         for (number, line) in text.lines().enumerate() {
             let mut code = line.split("//").next().unwrap().to_owned();
-            for constant in constants {
-                code = code.replace(constant, "");
+            for division in public {
+                code = code.replace(division, "");
             }
             let divides = ["/", "%", "rem_euclid", "div_euclid"]
                 .iter()
@@ -50,6 +47,81 @@ fn bug_06_no_division_on_secrets() {
         }
     }
 }
+
+/// The divisions in the kernels' files: constants, lengths and places.
+const PUBLIC_DIVIDENDS: [(&str, &[&str]); 9] = [
+    (
+        "keccak",
+        &[
+            "round / 2",
+            "round % 2",
+            "$from % 5",
+            "seed.len() / 8",
+            "rate / 8",
+        ],
+    ),
+    (
+        "lanes",
+        &[
+            "group * BITS / 8",
+            "[at / 2]",
+            "(at % 2)",
+            "bit / 8",
+            "(bit % 8)",
+        ],
+    ),
+    (
+        "ntt",
+        &[
+            "result * square % Q as i64",
+            "square * square % Q as i64",
+            "x % Q as i64",
+            "Q as i64 / 2",
+            "(1 << 32) % Q",
+            "R * R % Q",
+            "N / ",
+            "entry / count",
+            "entry % count",
+            "V::COUNT / ",
+            "PAIR / HOP",
+            "PAIR % HOP",
+            "len / 2",
+            "128 / len",
+            "256 / len",
+            "len /= 4",
+        ],
+    ),
+    (
+        "packing",
+        &["LAST * 25 / 8", "LAST / 8", "(N - LAST) / 8", "N / 8"],
+    ),
+    (
+        "rounding",
+        &["(Q - 1) / 32", "(Q - 1) / 2)", "(Q - 1) / (2 * P::GAMMA2)"],
+    ),
+    ("sampling_each", &["SEED / 8", "rate / 8"]),
+    ("small", &["255 / (2 * P::ETA as usize)", "P::TAU / 2"]),
+    (
+        "sponge",
+        &[
+            "(RATE - self.position).min(data.len()) / 8",
+            "self.position / 8",
+            "self.position % 8",
+            "RATE / 8",
+            "self.0.position / 8",
+            "self.0.position % 8",
+        ],
+    ),
+    (
+        "sponges",
+        &[
+            "(RATE_256 - position).min(part.len()) / 8",
+            "position / 8",
+            "position % 8",
+            "RATE_256 / 8",
+        ],
+    ),
+];
 
 /// Keys whose secrets are all at an end of their range, read as bytes, sign as the oracle does.
 fn extreme_keys(label: &str) {
