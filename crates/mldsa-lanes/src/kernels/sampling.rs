@@ -132,8 +132,10 @@ pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: u
     let mut bytes = [[0u8; RATE_256]; COUNT];
     for nonces in nonces.chunks(COUNT) {
         // The lanes past the last nonce have no place.
-        let mut places: [Option<&mut Poly>; COUNT] =
-            core::array::from_fn(|lane| nonces.get(lane).and_then(|_| out.next()));
+        let mut places: [Option<&mut Poly>; COUNT] = [const { None }; COUNT];
+        for place in &mut places[..nonces.len()] {
+            *place = out.next();
+        }
         let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
         let mut filled = [0; COUNT];
         while filled[..nonces.len()].iter().any(|n| *n < N) {
