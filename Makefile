@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup vectors mutants ct clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup vectors mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -82,6 +82,12 @@ mutants: vectors ## one-token mutants of the library: every one must be caught
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
 	@sh scripts/ct.sh
+
+STACK := cargo test --locked -p mldsa-lanes --test memory stack_is_as_stated
+
+stack: ## measure the stack of every operation anew: rewrites docs/stack.md
+	MLDSA_WRITE_STACK=1 $(STACK) --release
+	MLDSA_WRITE_STACK=1 $(STACK) --config profile.test.opt-level=0
 
 clean: ## remove what the commands made, records in out/ excepted
 	rm -rf target .venv

@@ -134,7 +134,12 @@ impl Needles {
         let seeds = oracle::h(&[&given.xi, &sizes], 128);
         let (rho, rest) = seeds.split_at(32);
         let (rho_prime, k) = rest.split_at(64);
-        needles.add_sponge("state of H(xi)", absorbed(&[&given.xi, &sizes[..]].concat()), 1, 24);
+        needles.add_sponge(
+            "state of H(xi)",
+            absorbed(&[&given.xi, &sizes[..]].concat()),
+            1,
+            24,
+        );
         for nonce in 0..p.k + p.l {
             let block = [rho_prime, &(nonce as u16).to_le_bytes()].concat();
             needles.add_sponge("state of ExpandS", absorbed(&block), 3, 3);
@@ -150,10 +155,7 @@ impl Needles {
         let (s1, s2) = given.sk[start..][..eta_bytes * (p.k + p.l)].split_at(eta_bytes * p.l);
         needles.add_bytes("s1 packed", s1);
         needles.add_bytes("s2 packed", s2);
-        for (kind, hat, s) in [
-            ("s1", "NTT(s1)", &parts.s1),
-            ("s2", "NTT(s2)", &parts.s2),
-        ] {
+        for (kind, hat, s) in [("s1", "NTT(s1)", &parts.s1), ("s2", "NTT(s2)", &parts.s2)] {
             for poly in s {
                 needles.add_small(kind, poly);
                 needles.add_coefficients(hat, &oracle::ntt(poly));
@@ -170,7 +172,9 @@ impl Needles {
         needles.add_bytes("rnd", &given.rnd);
         // Public: ρ is the first output of H(ξ).
         for window in rho.windows(8) {
-            needles.bytes.remove(&u64::from_le_bytes(window.try_into().unwrap()));
+            needles
+                .bytes
+                .remove(&u64::from_le_bytes(window.try_into().unwrap()));
         }
         needles
     }
@@ -220,7 +224,8 @@ impl Needles {
 
     fn add_bytes(&mut self, kind: Kind, secret: &[u8]) {
         for window in secret.windows(8) {
-            self.bytes.insert(u64::from_le_bytes(window.try_into().unwrap()), kind);
+            self.bytes
+                .insert(u64::from_le_bytes(window.try_into().unwrap()), kind);
         }
     }
 
@@ -239,7 +244,8 @@ impl Needles {
     fn add_coefficients(&mut self, kind: Kind, poly: &Poly) {
         let mut rolling = Rolling::NEW;
         let windows = poly.iter().filter_map(|x| rolling.push(residue(*x), 32, 4));
-        self.coefficients.extend(windows.map(|window| (window, kind)));
+        self.coefficients
+            .extend(windows.map(|window| (window, kind)));
     }
 
     /// s and −s.
@@ -250,7 +256,8 @@ impl Needles {
             let windows: Vec<u128> = values
                 .filter_map(|x| rolling.push(x, 4, self.window))
                 .collect();
-            self.small.extend(windows.into_iter().map(|window| (window, kind)));
+            self.small
+                .extend(windows.into_iter().map(|window| (window, kind)));
         }
     }
 
@@ -258,7 +265,10 @@ impl Needles {
     pub fn search(&self, memory: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         let mut found = |kind: Option<&Kind>, end: usize, bytes: usize| {
-            hits.extend(kind.map(|kind| Hit { kind, at: end - bytes }));
+            hits.extend(kind.map(|kind| Hit {
+                kind,
+                at: end - bytes,
+            }));
         };
         for (at, window) in memory.windows(8).enumerate() {
             let key = u64::from_le_bytes(window.try_into().unwrap());
@@ -269,7 +279,11 @@ impl Needles {
         for (at, byte) in memory.iter().enumerate() {
             if i64::from(*byte) <= 2 * self.eta {
                 let key = small.push(u128::from(*byte), 4, self.window);
-                found(key.and_then(|key| self.small.get(&key)), at + 1, self.window);
+                found(
+                    key.and_then(|key| self.small.get(&key)),
+                    at + 1,
+                    self.window,
+                );
             } else {
                 small = Rolling::NEW;
             }
@@ -285,7 +299,11 @@ impl Needles {
             let centered = oracle::mod_pm(x, Q);
             if centered.abs() <= self.eta {
                 let key = small.push((centered + self.eta) as u128, 4, self.window);
-                found(key.and_then(|key| self.small.get(&key)), end, 4 * self.window);
+                found(
+                    key.and_then(|key| self.small.get(&key)),
+                    end,
+                    4 * self.window,
+                );
             } else {
                 small = Rolling::NEW;
             }

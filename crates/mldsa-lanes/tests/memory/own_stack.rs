@@ -79,9 +79,10 @@ extern "C" fn start(argument: *mut c_void) -> *mut c_void {
     // SAFETY: `run` passes a `Start` that outlives the thread.
     let start = unsafe { &*argument.cast::<Start<'_>>() };
     let mark = 0u8;
-    start
-        .entry
-        .store(std::ptr::from_ref(std::hint::black_box(&mark)).addr(), SeqCst);
+    start.entry.store(
+        std::ptr::from_ref(std::hint::black_box(&mark)).addr(),
+        SeqCst,
+    );
     RUNNING.set(true);
     (start.work)(&start.pause);
     RUNNING.set(false);

@@ -50,10 +50,16 @@ static ALLOCATOR: Keeping = Keeping;
 /// Calls `look` with every block that was freed, and frees it.
 fn freed_blocks(mut look: impl FnMut(&[u8])) {
     let count = FREED.swap(0, SeqCst);
-    assert!(count <= MOST, "{count} blocks were freed, {MOST} can be kept");
+    assert!(
+        count <= MOST,
+        "{count} blocks were freed, {MOST} can be kept"
+    );
     for i in 0..count {
         let (address, layout) = BLOCKS.lock().unwrap()[i];
-        let (block, layout) = (std::ptr::with_exposed_provenance_mut::<u8>(address), layout.unwrap());
+        let (block, layout) = (
+            std::ptr::with_exposed_provenance_mut::<u8>(address),
+            layout.unwrap(),
+        );
         // SAFETY: `dealloc` was asked to free the block and did not; every byte was written.
         unsafe {
             look(std::slice::from_raw_parts(block, layout.size()));
@@ -143,7 +149,9 @@ fn leave_on_stack(secret: &[u8]) {
 
 /// Bytes of 32-bit coefficients.
 fn words(poly: &[i64]) -> Vec<u8> {
-    poly.iter().flat_map(|x| (*x as i32).to_le_bytes()).collect()
+    poly.iter()
+        .flat_map(|x| (*x as i32).to_le_bytes())
+        .collect()
 }
 
 /// The forms of secrets, and what each is to be found as.
@@ -158,9 +166,8 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
     let eta_bytes = if p.eta == 2 { 96 } else { 128 };
     let (s1, s2) = (&parts.s1[1], &parts.s2[p.k - 1]);
     let byte_form = |sign: i64| s1.iter().map(|x| (p.eta + sign * x) as u8).collect();
-    let centered = |poly: &[i64]| -> Vec<i64> {
-        poly.iter().map(|x| oracle::mod_pm(*x, oracle::Q)).collect()
-    };
+    let centered =
+        |poly: &[i64]| -> Vec<i64> { poly.iter().map(|x| oracle::mod_pm(*x, oracle::Q)).collect() };
     let mut forms = vec![
         ("xi", given.xi.to_vec()),
         ("xi", given.xi[13..21].to_vec()),
@@ -173,7 +180,10 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
         ("s1", byte_form(1)),
         ("s1", byte_form(-1)),
         ("s1 packed", given.sk[128..][..eta_bytes].to_vec()),
-        ("s2 packed", given.sk[128 + eta_bytes * (p.l + 1)..][..20].to_vec()),
+        (
+            "s2 packed",
+            given.sk[128 + eta_bytes * (p.l + 1)..][..20].to_vec(),
+        ),
         ("NTT(s1)", words(&oracle::ntt(s1))),
         ("NTT(s1)", words(&centered(&oracle::ntt(s1)))),
         ("NTT(s2)", words(&oracle::ntt(s2))[64..80].to_vec()),
@@ -183,11 +193,23 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
     ];
     // Packed y is the output of ExpandMask, which is words of states.
     let block = [&rho_second[..], &7u16.to_le_bytes()].concat();
-    forms.push(("state of ExpandMask", oracle::h(&[&block], 640)[..64].to_vec()));
+    forms.push((
+        "state of ExpandMask",
+        oracle::h(&[&block], 640)[..64].to_vec(),
+    ));
     for (kind, block) in [
-        ("state of H(xi)", [&given.xi[..], &[p.k as u8, p.l as u8]].concat()),
-        ("state of ExpandS", [rho_prime, &2u16.to_le_bytes()].concat()),
-        ("state of H(K)", [&parts.key[..], &given.rnd, &given.mus[0]].concat()),
+        (
+            "state of H(xi)",
+            [&given.xi[..], &[p.k as u8, p.l as u8]].concat(),
+        ),
+        (
+            "state of ExpandS",
+            [rho_prime, &2u16.to_le_bytes()].concat(),
+        ),
+        (
+            "state of H(K)",
+            [&parts.key[..], &given.rnd, &given.mus[0]].concat(),
+        ),
         ("state of ExpandMask", block),
     ] {
         let mut state = absorbed(&block);
@@ -220,7 +242,9 @@ fn planted_secrets_are_found() {
         (other.xi, other.rnd) = (given.rnd, given.xi);
         other.mus = [other.mus[1], [1; 64]];
         other.sk = oracle::keygen(p, &other.xi).1;
-        for ((kind, secret), (_, stranger)) in planted(p, &given).into_iter().zip(planted(p, &other)) {
+        for ((kind, secret), (_, stranger)) in
+            planted(p, &given).into_iter().zip(planted(p, &other))
+        {
             let mut found = |place: &str, work: &Work<'_>| {
                 let left = left_by(&mut stack, &needles, work);
                 assert!(
