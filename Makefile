@@ -4,10 +4,9 @@
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
-ACVP := target/vectors/acvp-mldsa.json
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup vectors mutants ct stack clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -21,31 +20,31 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
-test-rust: vectors ## the library, its C functions and the oracle, on every backend of this CPU
+test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
 	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
 # The NEON backends under user-mode emulation: once with the SHA3 extension, once on a CPU without.
 ARM := aarch64-unknown-linux-gnu
-ARM_TESTS := --lib --test acvp --test wycheproof --test rejection_paths --test past_bugs_sign --test past_bugs_verify
+comma := ,
+ARM_TESTS := acvp:: wycheproof:: rejection_paths:: past_bugs_
 QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
+# arm CPU BACKENDS TESTS: the unit tests and these tests of the suite, on a CPU with just these backends.
+arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --lib && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --test suite -- $(3)
 
-test-arm: vectors
+test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
 	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) max" \
-	MLDSA_EXPECT_BACKENDS=portable,neon,neon-sha3 \
-	cargo test --locked --target $(ARM) -p mldsa-lanes $(ARM_TESTS)
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) cortex-a57" \
-	MLDSA_EXPECT_BACKENDS=portable,neon \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --lib --test acvp
+	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,$(ARM_TESTS))
+	$(call arm,cortex-a57,portable$(comma)neon,acvp::)
 
 # The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
-test-x86: vectors
+test-x86:
 	@if grep -qw avx512_vbmi2 /proc/cpuinfo; then echo "test-x86: nothing to emulate, this CPU has AVX-512"; \
 	else sh scripts/test_avx512.sh; fi
 
@@ -64,20 +63,14 @@ test-lab: setup ## the lab: types, style and tests
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 
 setup: ## the Python environment in .venv
 	@sh scripts/setup_venv.sh
 
-vectors: $(ACVP)
-
-$(ACVP): lab/requirements.lock scripts/extract_acvp.py
-	@sh scripts/setup_venv.sh
-	$(PYTHON) scripts/extract_acvp.py
-
-mutants: vectors ## one-token mutants of the library: every one must be caught
+mutants: setup ## one-token mutants of the library: every one must be caught
 	$(PYTHON) scripts/mutants.py
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)

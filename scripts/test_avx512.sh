@@ -46,18 +46,17 @@ fi
 musl=x86_64-unknown-linux-musl
 rustup target add $musl
 CARGO_PROFILE_TEST_DEBUG=0 CARGO_PROFILE_TEST_STRIP=symbols \
-  cargo test --locked --no-run --target $musl -p mldsa-lanes --lib --test selection --test acvp --test wycheproof \
-  --test rejection_paths --test past_bugs_sign --test past_bugs_verify 2>&1 | tee "$work/build.txt"
+  cargo test --locked --no-run --target $musl -p mldsa-lanes --lib --test selection --test suite 2>&1 | tee "$work/build.txt"
 
-few_vectors=verification
-few_answers=key_generation
+few_vectors=wycheproof::verification
+few_answers=acvp::key_generation
 few_rejections=acvp_rejection_cases
 few_verified='bug_02 bug_03 sets_do_not_mix'
 few_signed='bug_07 bug_09'
 if [ "${1:-}" = all ]; then
-  few_vectors='' few_answers='' few_rejections='' few_verified=''
+  few_vectors=wycheproof:: few_answers=acvp:: few_rejections=rejection_paths:: few_verified=past_bugs_verify::
   # It reads the library's text, which is not on the disk.
-  few_signed='--skip bug_06'
+  few_signed='past_bugs_sign:: --skip bug_06'
 fi
 
 # machine NAME MODEL BACKEND PRESENT: a disk that tests BACKEND, and its run. PRESENT: what is there.
@@ -70,25 +69,24 @@ machine() {
   sed -n 's/.*Executable .*(\(.*\))$/\1/p' "$work/build.txt" | while read -r file; do
     cp "$file" "$root/tests/$(basename "$file" | sed 's/-[0-9a-f]*$//')"
   done
-  cp target/vectors/acvp-mldsa.json "$root/"
   cat > "$root/init" <<INIT
 #!/bin/busybox sh
 /bin/busybox mkdir -p /proc /dev
 /bin/busybox mount -t proc proc /proc
 /bin/busybox mount -t devtmpfs dev /dev
 export MLDSA_EXPECT_BACKENDS=$present MLDSA_ONLY_BACKENDS=$backend
-export MLDSA_ACVP=/acvp-mldsa.json RUST_TEST_THREADS=1 RUST_BACKTRACE=0
+export RUST_TEST_THREADS=1 RUST_BACKTRACE=0
 try() {
   echo "@ \$*"
   /tests/"\$@" && echo "@ passed"
 }
 try mldsa_lanes $(echo "$backend" | tr - _)_kernels
 try selection
-try wycheproof $few_vectors
-try rejection_paths $few_rejections
-try past_bugs_verify $few_verified
-try past_bugs_sign $few_signed
-try acvp $few_answers
+try suite $few_vectors
+try suite $few_rejections
+try suite $few_verified
+try suite $few_signed
+try suite $few_answers
 echo "@ end"
 # Until the serial line has sent everything.
 /bin/busybox sleep 5

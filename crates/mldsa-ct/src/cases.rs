@@ -4,7 +4,7 @@
 use mldsa_lanes::{Backend, Check, Input, ParameterSet, SigningKey};
 use mldsa_oracle::{PreHash, message_representative};
 
-#[path = "../../mldsa-lanes/tests/common/kats.rs"]
+#[path = "../../mldsa-lanes/tests/suite/common/kats.rs"]
 #[allow(dead_code)]
 mod kats;
 

@@ -1,9 +1,9 @@
 //! What operations leave in memory, and how much stack they take. A binary of its own, because it
 //! replaces the allocator and runs operations on stacks of its own.
-#![cfg(unix)]
+#![cfg(all(unix, feature = "alloc"))]
 
-#[path = "../common/mod.rs"]
-mod common;
+#[path = "../suite/common/backends.rs"]
+mod backends;
 mod needles;
 mod operations;
 mod own_stack;
@@ -21,7 +21,7 @@ fn every_operation(mut each: impl FnMut(&'static oracle::Params, &Given, Backend
     ) {
         let p = oracle::by_name(P::NAME).unwrap();
         let given = Given::new(p);
-        for backend in common::backends() {
+        for backend in backends::backends() {
             for operation in Keys::<P>::new(backend, &given).operations() {
                 each(p, &given, backend, &operation);
             }

@@ -1,6 +1,5 @@
 //! Every operation of the library as a caller makes it, for any set and backend.
 
-use crate::common::Stream;
 use crate::own_stack::{Pause, Work};
 use mldsa_lanes::batch::{self, SignJob, VerifyJob};
 use mldsa_lanes::{
@@ -35,27 +34,29 @@ pub const SIGNED: [(usize, bool); 3] = [(0, false), (0, true), (1, false)];
 
 impl Given {
     pub fn new(p: &oracle::Params) -> Box<Self> {
-        let mut stream = Stream::new(&format!("memory, {}", p.name));
-        let xi = stream.array();
+        // Told apart by a number; 64 bytes each.
+        let random = |number: u8| oracle::h(&[b"memory", p.name.as_bytes(), &[number]], 64);
+        let xi = random(0)[..32].try_into().unwrap();
         let (pk, sk) = oracle::keygen(p, &xi);
         let tr = oracle::sk_decode(p, &sk).tr;
-        loop {
-            let message = stream.bytes(100);
+        let signed = (1..255).map(|number| {
+            let message = random(number);
             let m_prime = oracle::pure_m_prime(&message, b"c").expect("a short context");
             let mu = oracle::message_representative(&tr, &m_prime);
             let (_, trace) = oracle::sign_mu(p, &sk, &mu, &[0; 32]);
-            if (2..=5).contains(&trace.len()) {
-                return Box::new(Given {
-                    xi,
-                    rnd: stream.array(),
-                    message,
-                    mus: [mu, stream.array()],
-                    pk,
-                    sk,
-                    attempts: trace.len() as u32,
-                });
-            }
-        }
+            (message, mu, trace.len() as u32)
+        });
+        let suits = |(_, _, attempts): &(_, _, u32)| (2..=5).contains(attempts);
+        let (message, mu, attempts) = { signed }.find(suits).expect("one message in two");
+        Box::new(Given {
+            xi,
+            rnd: random(255)[..32].try_into().unwrap(),
+            message,
+            mus: [mu, oracle::h(&[&mu], 64).try_into().unwrap()],
+            pk,
+            sk,
+            attempts,
+        })
     }
 
     pub fn rnd(&self, given: bool) -> &[u8; 32] {

@@ -8,9 +8,7 @@
 //! Seeds are fixed: the figures of one build never change. Every bound is four standard
 //! deviations.
 
-mod common;
-
-use common::{Message, Stream, expanded_subjects_of};
+use crate::common::{Message, Stream, expanded_subjects_of};
 use mldsa_oracle::{Attempt, ML_DSA_44, ML_DSA_65, ML_DSA_87, Params, Q};
 
 /// Attempts looked at per parameter set and backend.
@@ -59,7 +57,7 @@ fn count(attempts: &[Attempt], condition: impl Fn(&Attempt) -> bool) -> usize {
 
 /// The first `ATTEMPTS` attempts of a stream of signatures, and how many signatures they make up.
 /// Attempts are independent of each other, so where signatures end does not matter.
-fn collect(subject: &common::Subject) -> (Vec<Attempt>, usize) {
+fn collect(subject: &crate::common::Subject) -> (Vec<Attempt>, usize) {
     let mut stream = Stream::new(&format!("trace statistics, {}", subject.p.name));
     let mut attempts = Vec::new();
     let mut key = subject.key(&stream.array());

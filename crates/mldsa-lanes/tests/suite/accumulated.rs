@@ -7,9 +7,7 @@
 //! 60,000,000 are asserted wherever the run passes them; every run is compared with `fips204`, an
 //! implementation that shares no code with ours.
 
-mod common;
-
-use common::{Form, hex, subjects_of};
+use crate::common::{Form, hex, subjects_of};
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use fips204::{ml_dsa_44, ml_dsa_65, ml_dsa_87};
 use mldsa_lanes::Input;

@@ -5,10 +5,8 @@
 //! Wycheproof) has five keys and messages that do, and they are used here. For 65 and 87 the check
 //! cannot fail, see `ct0_cannot_fail_for_65_and_87`.
 
-mod common;
-
-use common::kats::{Kat, MANY_REJECTIONS, REJECTION_PATHS};
-use common::{Message, Stream, Traced, hex, oracle_signature, subjects_of};
+use crate::common::kats::{Kat, MANY_REJECTIONS, REJECTION_PATHS};
+use crate::common::{Message, Stream, Traced, hex, oracle_signature, subjects_of};
 use mldsa_lanes::Error;
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, PreHash};
@@ -30,14 +28,14 @@ fn rejected_by(attempt: &oracle::Attempt) -> u8 {
 /// Signs a known answer on all subjects, checks keys, signature and trace, and gives the trace.
 fn check_kat(kat: &Kat) -> Vec<oracle::Attempt> {
     let p = oracle::by_name(kat.set).unwrap();
-    let seed: [u8; 32] = common::unhex(kat.seed).try_into().unwrap();
+    let seed: [u8; 32] = mldsa_acvp::unhex(kat.seed).try_into().unwrap();
     let (pk, sk) = oracle::keygen(p, &seed);
     let keys = PreHash::Sha2_256.digest(&[&pk[..], &sk].concat());
     assert_eq!(hex(&keys), kat.keys);
     let tr = oracle::h(&[&pk], 64);
     let message = Message::Mu(oracle::message_representative(
         &tr,
-        &common::unhex(kat.message),
+        &mldsa_acvp::unhex(kat.message),
     ));
     let expected = oracle_signature(p, &sk, &message, &[0; 32]);
     assert_eq!(

@@ -1,11 +1,8 @@
-//! The batch functions on several threads. One test alone, because it asks whether anybody has
-//! touched rayon's global pool.
-#![cfg(feature = "rayon")]
+//! The batch functions on several threads. No other test of the suite uses rayon, because this one asks
+//! whether anybody has touched its global pool.
 
-mod common;
-
-use common::batch::{Case, keys, sign_alone};
-use common::{Stream, backends};
+use crate::common::batch::{Case, keys, sign_alone};
+use crate::common::{Stream, backends};
 use mldsa_lanes::batch::{self, VerifyJob, parallel};
 use mldsa_lanes::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
 use rayon::{ThreadPool, ThreadPoolBuilder};

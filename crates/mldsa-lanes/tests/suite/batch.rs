@@ -1,9 +1,7 @@
 //! The batch functions against the single ones: bit for bit, position by position.
 
-mod common;
-
-use common::batch::{Case, keys, sign_alone, verify_alone};
-use common::{Stream, backends};
+use crate::common::batch::{Case, keys, sign_alone, verify_alone};
+use crate::common::{Stream, backends};
 use mldsa_lanes::batch::{self, VerifyJob};
 use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 

@@ -1,9 +1,7 @@
 //! Keys, signatures, traces and verdicts equal to those of the literal transcription of FIPS 204,
 //! for random input on every backend, with compact and with expanded keys.
 
-mod common;
-
-use common::{Message, Stream, Traced, oracle_signature, subjects_of};
+use crate::common::{Message, Stream, Traced, oracle_signature, subjects_of};
 use mldsa_lanes::MuHasher;
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
@@ -269,7 +267,7 @@ fn altered_signatures() {
 /// the generator's failure on.
 #[test]
 fn hedged_signing_of_every_input() {
-    use common::TestRng;
+    use crate::common::TestRng;
     use mldsa_lanes::{Error, Input, PreHash, mldsa44::SigningKey};
 
     let key = SigningKey::from_seed(&[3; 32]);

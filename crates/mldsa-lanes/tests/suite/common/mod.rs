@@ -1,12 +1,13 @@
 //! What the test files share. Every test runs on every *subject*: each parameter set on each
 //! backend this machine has, with compact and with expanded keys.
-#![allow(dead_code)] // each test file uses its own part
 
-pub mod acvp;
+mod backends;
+#[cfg(feature = "alloc")]
 pub mod batch;
 pub mod forge;
 pub mod kats;
 
+pub use backends::backends;
 use mldsa_lanes::{
     Attempt, Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
     MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
@@ -15,46 +16,13 @@ use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 
-/// The backends of this machine. Fails if `MLDSA_EXPECT_BACKENDS` (names separated by commas)
-/// names one that is missing, so that no machine skips a backend unnoticed. `MLDSA_ONLY_BACKENDS`
-/// leaves the others out, for emulators in which each costs minutes.
-pub fn backends() -> Vec<Backend> {
-    let found: Vec<Backend> = Backend::available().collect();
-    let names: Vec<&str> = found.iter().map(|backend| backend.name()).collect();
-    let expected = std::env::var("MLDSA_EXPECT_BACKENDS").unwrap_or_default();
-    for name in expected
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-    {
-        assert!(
-            names.contains(&name),
-            "backend {name} is expected; this machine has {names:?}"
-        );
-    }
-    assert!(
-        names.contains(&"portable"),
-        "the portable backend is missing from {names:?}"
-    );
-    let only = std::env::var("MLDSA_ONLY_BACKENDS").unwrap_or_default();
-    let wanted = |backend: &Backend| only.split(',').any(|name| name == backend.name());
-    let tested: Vec<Backend> = found
-        .into_iter()
-        .filter(|b| only.is_empty() || wanted(b))
-        .collect();
-    assert!(
-        !tested.is_empty(),
-        "MLDSA_ONLY_BACKENDS={only} leaves none of {names:?}"
-    );
-    tested
-}
-
 /// How the library is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Form {
     Compact,
     Expanded,
     /// In a batch, side by side with a compact and with an expanded key.
+    #[cfg(feature = "alloc")]
     Batch,
 }
 
@@ -69,9 +37,19 @@ pub struct Subject {
 /// All subjects of one parameter set.
 pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
     let forms = |backend: Backend| {
+        let forms = [
+            Form::Compact,
+            Form::Expanded,
+            #[cfg(feature = "alloc")]
+            Form::Batch,
+        ];
         // With one Keccak state a batch has one job at a time.
-        let batch = (backend.name() != "portable").then_some(Form::Batch);
-        let forms = [Form::Compact, Form::Expanded].into_iter().chain(batch);
+        let tested = if backend.name() == "portable" {
+            2
+        } else {
+            forms.len()
+        };
+        let forms = forms.into_iter().take(tested);
         forms.map(move |form| Subject { p, backend, form })
     };
     backends().into_iter().flat_map(forms).collect()
@@ -219,6 +197,7 @@ fn key_of<P: ParameterSet>(key: SigningKey<P>, form: Form) -> Key {
         signer: match form {
             Form::Compact => Box::new(key),
             Form::Expanded => Box::new(key.expand()),
+            #[cfg(feature = "alloc")]
             Form::Batch => Box::new(batch::Signing(key.expand(), key)),
         },
     }
@@ -240,6 +219,7 @@ fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn 
     Ok(match subject.form {
         Form::Compact => Box::new(key),
         Form::Expanded => Box::new(key.expand()),
+        #[cfg(feature = "alloc")]
         Form::Batch => Box::new(batch::Verifying(key.expand(), key)),
     })
 }
@@ -454,16 +434,4 @@ impl rand_core::TryCryptoRng for TestRng {}
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Bytes of a hexadecimal string of either case.
-pub fn unhex(text: &str) -> Vec<u8> {
-    assert!(
-        text.len().is_multiple_of(2),
-        "an odd number of hexadecimal digits"
-    );
-    (0..text.len())
-        .step_by(2)
-        .map(|i| u8::from_str_radix(&text[i..i + 2], 16).unwrap())
-        .collect()
 }

@@ -1,10 +1,9 @@
 //! Batches of traces against `sign_traced`: attempt by attempt, position by position.
 
-mod common;
-
-use common::batch::{Case, Key, keys};
-use common::kats::{Kat, REJECTION_PATHS};
-use common::{Stream, backends, unhex};
+use crate::common::batch::{Case, Key, keys};
+use crate::common::kats::{Kat, REJECTION_PATHS};
+use crate::common::{Stream, backends};
+use mldsa_acvp::unhex;
 use mldsa_lanes::batch::{self, SignJob, SignWith};
 use mldsa_lanes::{
     Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet,

@@ -1,10 +1,8 @@
 //! Batches that are hard on the scheduler: traces of all lengths in every order, keys that change at
 //! every job, copies of one job. The single call says what must come out.
 
-mod common;
-
-use common::batch::{Key, keys};
-use common::{Stream, backends};
+use crate::common::batch::{Key, keys};
+use crate::common::{Stream, backends};
 use mldsa_lanes::batch::{self, SignJob};
 use mldsa_lanes::{Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
 

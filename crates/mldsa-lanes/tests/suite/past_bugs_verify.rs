@@ -1,10 +1,8 @@
 //! Mistakes that real implementations of ML-DSA or Dilithium have made: those that a verifier or a
 //! parser makes. `past_bugs_sign.rs` has the others; the numbers run through both files.
 
-mod common;
-
-use common::forge::{self, Forger};
-use common::{Stream, subjects, subjects_of};
+use crate::common::forge::{self, Forger};
+use crate::common::{Stream, subjects, subjects_of};
 use mldsa_lanes::{Error, Input, MuHasher, SigningKey, VerifyingKey, mldsa44, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
@@ -209,7 +207,7 @@ fn bug_11_digest_lengths() {
         let verifier = subject.verifier(&key.public).unwrap();
         for hash in PreHash::ALL {
             let digest = hash.digest(b"message");
-            let ours = common::prehash(hash);
+            let ours = crate::common::prehash(hash);
             let input = |digest| Input::Digest {
                 hash: ours,
                 digest,

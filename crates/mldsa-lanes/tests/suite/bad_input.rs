@@ -1,9 +1,7 @@
 //! Input of every shape: an error or a verdict, never a panic, and the verdict is the oracle's.
 
-mod common;
-
-use common::forge::{self, Forger};
-use common::{Stream, TestRng, subjects, subjects_of};
+use crate::common::forge::{self, Forger};
+use crate::common::{Stream, TestRng, subjects, subjects_of};
 use mldsa_lanes::{Error, Input, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, Poly};

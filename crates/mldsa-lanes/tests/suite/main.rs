@@ -1,0 +1,24 @@
+//! The tests from outside, in one program: linked once. `memory` has an allocator of its own and
+//! `selection` asks for the process's choice of a backend, so those are programs of their own.
+
+mod common;
+
+mod accumulated;
+mod acvp;
+mod bad_input;
+#[cfg(feature = "alloc")]
+mod batch;
+#[cfg(feature = "rayon")]
+mod batch_parallel;
+#[cfg(feature = "alloc")]
+mod batch_schedule;
+#[cfg(feature = "alloc")]
+mod batch_trace;
+mod documents;
+mod oracle_agreement;
+mod past_bugs_sign;
+mod past_bugs_verify;
+mod rejection_paths;
+mod source;
+mod trace_statistics;
+mod wycheproof;

@@ -1,0 +1,5 @@
+//! The oracle's tests, in one program.
+
+mod acvp;
+mod transcription;
+mod wycheproof;
