@@ -132,6 +132,9 @@ impl Session {
         writeln!(out, "language Rust")?;
         writeln!(out, "compiler {}", build_info::COMPILER)?;
         writeln!(out, "flags {}", build_info::FLAGS)?;
+        if let Some(build) = build_info::BUILD {
+            writeln!(out, "build {build}")?;
+        }
         writeln!(out, "unit ns")?;
         writeln!(out, "clock {WALL_CLOCK}")?;
         writeln!(out, "cpu_clock {CPU_CLOCK}")?;

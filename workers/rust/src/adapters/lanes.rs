@@ -42,7 +42,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
     Variant {
         implementation: "mldsa-lanes",
         version: build_info::MLDSA_LANES,
-        backend: backend.name(),
+        backend: build_info::backend_name(backend.name(), build_info::rust_allowed),
         key,
         family: Family::MlDsa,
         operations,
