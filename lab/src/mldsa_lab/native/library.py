@@ -182,7 +182,7 @@ def library_path(root: Path) -> Path:
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
     the last lines if that fails. ``on_line`` gets what cargo prints."""
-    # Tuned, without flags for the CPU: nothing is measured by it, and traces are wanted by the million.
+    # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.
     command = ["cargo", "build", "--profile", "tuned", "--locked", "-p", "mldsa-trace"]
     environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "trace")}
     try:

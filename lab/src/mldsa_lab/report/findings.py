@@ -201,13 +201,11 @@ def _tuned(tables: list[Table], operation: str) -> list[str]:
         ]
         if changes:
             (low, most), (high, least) = min(changes), max(changes)
-            span = f"{low:.2f} ({most})"
-            parts.append(f"{span if low == high else f'{span} to {high:.2f} ({least})'} times")
+            parts.append(f"{low:.2f} ({most}) to {high:.2f} ({least}) times in {table.set}")
     if not parts:
         return []
     noun = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}[operation]
-    costs = join_words(f"{p} in {t.set}" for p, t in zip(parts, tables, strict=False))
-    return [f"In the tuned build {noun} costs what it does in the default one, {costs}."]
+    return [f"Tuned builds change the cost of {noun}: {join_words(parts)}."]
 
 
 def _kind(row: Row) -> tuple[str, str, str]:
