@@ -1,6 +1,7 @@
 #!/bin/sh
-# make bench-kernels: builds bench/kernels as the lab builds its Rust worker (workers/registry.toml) and
-# in the same folder, so that the peers are compiled once, and runs it with the arguments given.
+# make bench-kernels: builds bench/kernels as the lab builds its Rust worker by default
+# (workers/registry.toml) and in the same folder, so that the peers are compiled once, and runs it with
+# the arguments given.
 # "test" as the only argument runs its tests instead.
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -15,8 +16,8 @@ ask() { .venv/bin/python -c "from mldsa_lab.run.registry import $1; print($1())"
 LIBCLANG_PATH=$(ask libclang_folder)
 BINDGEN_EXTRA_CLANG_ARGS="-isystem $(ask compiler_include)"
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target/workers}
-RUSTFLAGS="-C target-cpu=native"
-CFLAGS="-O3 -march=native"
+RUSTFLAGS=
+CFLAGS=
 export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS CARGO_TARGET_DIR RUSTFLAGS CFLAGS
 
 if [ "$*" = test ]; then

@@ -39,9 +39,9 @@ for site in $(grep -rhoE 'Site::[A-Z][a-z][A-Za-z0-9]*' crates/mldsa-lanes/src |
 done
 
 target=${CARGO_TARGET_DIR:-target}/ct
-program=$target/release/mldsa-ct
-RUSTFLAGS="${RUSTFLAGS:-} --cfg mldsa_ct" CARGO_PROFILE_RELEASE_DEBUG=line-tables-only \
-  cargo build --locked --release --quiet --package mldsa-ct --target-dir "$target"
+program=$target/tuned/mldsa-ct
+RUSTFLAGS="${RUSTFLAGS:-} --cfg mldsa_ct" CARGO_PROFILE_TUNED_DEBUG=line-tables-only \
+  cargo build --locked --profile tuned --quiet --package mldsa-ct --target-dir "$target"
 
 # Blocks of 25 instructions instead of 60: longer ones of vpabsd, a long expression to Valgrind, use
 # up the room of its compiler. The expensive checks follow carries and comparisons bit by bit.

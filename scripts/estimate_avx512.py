@@ -1,8 +1,8 @@
 """Static estimates of the AVX-512 kernels beside the AVX2 ones, for machines without AVX-512:
 counts of instructions, and the cycles that llvm-mca expects. No figure here is a measurement.
 
-    cargo rustc --release --locked -p mldsa-lanes --lib -- --emit asm -C debuginfo=0
-    python3 scripts/estimate_avx512.py target/release/deps/mldsa_lanes-*.s llvm-mca-22
+    cargo rustc --profile tuned --locked -p mldsa-lanes --lib -- --emit asm -C debuginfo=0
+    python3 scripts/estimate_avx512.py target/tuned/deps/mldsa_lanes-*.s llvm-mca-22
 
 The second argument is the llvm-mca to ask (Debian: the package llvm-22). c++filt is needed too.
 """

@@ -90,18 +90,22 @@ def build_rust() -> None:
 def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:
     """A registry of the broken workers, one entry for each mode, and the tree's Rust worker."""
     rust = rust_entry()
-    env = ", ".join(f"{name} = {json.dumps(value)}" for name, value in rust.env.items())
-    broken = ["cargo", "build", "--release", "--locked", "-p", "mldsa-worker-broken"]
-    tables = [("rust", list(rust.build), list(rust.run))]
+    assert rust.chosen is not None
+    profile = rust.chosen.profile
+    env = {**rust.env, **rust.chosen.env}
+    listed = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
+    broken = [*rust.build[:-1], "mldsa-worker-broken"]
+    tables = [("rust", rust.build, rust.run)]
     tables += [
-        (f"broken-{mode}", broken, ["{target}/release/mldsa-worker-broken", mode]) for mode in modes
+        (f"broken-{mode}", broken, ["{target}/{profile}/mldsa-worker-broken", mode])
+        for mode in modes
     ]
     text = ""
     for name, build_command, run in tables:
         text += (
             f'[[worker]]\nname = "{name}"\nlanguage = "Rust"\nfolder = "workers/rust"\n'
             f"build = {json.dumps(build_command)}\nrun = {json.dumps(run)}\n"
-            f"env = {{ {env} }}\ndefault = true\n"
-        )
+            f"env = {{ {listed} }}\ndefault = true\n"
+        ).replace("{profile}", profile)
     path.write_text(text, encoding="utf-8")
     return path

@@ -14,6 +14,7 @@ from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.records import (
     MANY_KEYS,
     ONE_KEY,
+    SCHEMA,
     Check,
     End,
     Fault,
@@ -49,10 +50,12 @@ class Signer:
     noise: float = 0.004
     note: str = ""
     family: str = "ml-dsa"
+    tuned: bool = False
 
     @property
     def id(self) -> str:
-        return f"{self.implementation}:{self.backend}:{self.key}"
+        mark = ":tuned" if self.tuned else ""
+        return f"{self.implementation}:{self.backend}:{self.key}{mark}"
 
 
 def _three(*costs: tuple[float, float, float]) -> dict[str, tuple[float, float, float]]:
@@ -94,6 +97,25 @@ CLASSICAL = (
     Signer("aws-lc-rsa", "native", "compact", "rust",
            {"RSA-2048-PSS": (9e7, 420e3, 20e3)}, family="classical"),
 )  # fmt: skip
+
+
+TUNED = 0.8
+"""Cost of a signer in its tuned build, over that in the default one."""
+
+
+def in_both_builds(signers: tuple[Signer, ...] = SIGNERS + CLASSICAL) -> tuple[Signer, ...]:
+    """The signers, and those of the Rust worker in its tuned build too, where AVX2 is not kept."""
+    tuned = (
+        replace(
+            s,
+            tuned=True,
+            backend="avx2+native" if s.backend == "avx2" else s.backend,
+            cost={name: tuple(TUNED * c for c in cost) for name, cost in s.cost.items()},  # type: ignore[misc]
+        )
+        for s in signers
+        if s.worker == "rust"
+    )
+    return (*signers, *tuned)
 
 
 @dataclass(frozen=True)
@@ -169,14 +191,14 @@ def rows(shape: Shape) -> list[Row]:
         "compilers": {"rustc": "rustc 1.95.0", "cc": "gcc 12.2.0", "go": "go1.26.1"},
     }  # fmt: skip
     out: list[Row] = [
-        Run(1, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", f"{shape.seed:064x}",
+        Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", f"{shape.seed:064x}",
             {"sets": list(shape.sets), "operations": list(shape.operations), "quick": True,
              "rounds": shape.rounds, "note": hostile}, machine)
     ]  # fmt: skip
-    for name in ("rust", "go"):
-        mine = [s for s in shape.signers if s.worker == name]
+    for name, tuned in (("rust", False), ("rust", True), ("go", False)):
+        mine = [s for s in shape.signers if (s.worker, s.tuned) == (name, tuned)]
         if mine:
-            out.append(_worker(name, mine, shape))
+            out.append(_worker(name, tuned, mine, shape))
     out.append(Skipped("java", "java is not installed: install a JDK of version 25" + hostile))
     for set_name in shape.sets:
         out += _inputs(set_name, shape, rng)
@@ -207,11 +229,12 @@ def rows(shape: Shape) -> list[Row]:
     return out
 
 
-def _worker(name: str, signers: list[Signer], shape: Shape) -> Worker:
+def _worker(name: str, tuned: bool, signers: list[Signer], shape: Shape) -> Worker:
     language, compiler, flags = {
-        "rust": ("Rust", "rustc 1.95.0", "-C target-cpu=native; C: -O3 -march=native"),
-        "go": ("Go", "go1.26.1", "GOAMD64=v3"),
-    }[name]
+        ("rust", False): ("Rust", "rustc 1.95.0", "profile release; RUSTFLAGS none"),
+        ("rust", True): ("Rust", "rustc 1.95.0", "profile tuned; RUSTFLAGS -C target-cpu=native"),
+        ("go", False): ("Go", "go1.26.1", "GOAMD64=v3"),
+    }[name, tuned]
     single = [
         Variant(
             id=s.id, implementation=s.implementation, version="0.1.0", backend=s.backend,
@@ -228,8 +251,10 @@ def _worker(name: str, signers: list[Signer], shape: Shape) -> Worker:
             for runs in in_runs(s, shape)
         ),
     )
-    return Worker(name, language, compiler, flags + shape.hostile, "ns", "CLOCK_MONOTONIC",
-                  "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None, variants)  # fmt: skip
+    build = None if name == "go" else "tuned" if tuned else "default"
+    return Worker(f"{name}:tuned" if tuned else name, language, compiler, flags + shape.hostile,
+                  "ns", "CLOCK_MONOTONIC", "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None,
+                  variants, build)  # fmt: skip
 
 
 def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[InputRow]:

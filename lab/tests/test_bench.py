@@ -72,6 +72,12 @@ def test_the_record_is_complete(ran: Ran) -> None:
     assert not any(v.startswith("mldsa-oracle") for v in chosen)
     assert record.run.options["sets"] == ["ML-DSA-44", "Ed25519"]
     assert len(record.run.seed) == 64
+    # As a dependent of the libraries gets them, unless asked otherwise.
+    (worker,) = record.workers
+    assert (worker.worker, worker.build, record.run.options["build"]) == (
+        "rust", "default", "default"
+    )  # fmt: skip
+    assert worker.flags == "profile release (as Cargo has it); RUSTFLAGS none; CFLAGS none"
 
 
 def test_inputs_have_the_traces_and_roles_they_should(ran: Ran) -> None:
@@ -224,7 +230,7 @@ def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
     lines = data.splitlines(keepends=True)
     bad = {
         "foreign.jsonl": ('{"a": 1}\n', "line 1"),
-        "newer.jsonl": (data.replace('"schema":2', '"schema":3', 1), "schema version 3"),
+        "newer.jsonl": (data.replace('"schema":3', '"schema":4', 1), "schema version 4"),
         "edited.jsonl": ("".join([*lines[:5], "{oops\n", *lines[5:]]), "line 6"),
         "empty.jsonl": ("", "it is empty"),
     }
@@ -311,6 +317,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         (["--workers", "rust", "--implementations", "nope"], "unknown implementation 'nope'"),
         (["--workers", "rust", "--reference", "nope"], "unknown reference 'nope'"),
         (["--clock", "sun"], "'sun'"),
+        (["--build", "fast"], "'fast' is not one of 'default', 'tuned', 'both'"),
         (["--rounds", "0"], "--rounds"),
         (["--message-bytes", "-1"], "--message-bytes"),
         (["--confidence", "1"], "--confidence"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import (
+    SCHEMA,
     Check,
     End,
     Fault,
@@ -30,7 +31,7 @@ from mldsa_lab.records import (
     to_json,
 )
 
-RUN = Run(1, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", "00ff", {"rounds": 2}, {})
+RUN = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", "00ff", {"rounds": 2}, {})
 VARIANT = Variant(
     id="a:b:compact",
     implementation="a",
@@ -153,7 +154,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "value", "rule"),
     [
-        (1, to_json(RUN) | {"schema": 3}, "schema version 3 is unknown"),
+        (1, to_json(RUN) | {"schema": 4}, "schema version 4 is unknown"),
         (1, to_json(RUN) | {"schema": "1"}, "'schema' must be a whole number"),
         (1, to_json(WORKER), "the first line must be of type 'run'"),
         (1, {"hello": 1}, "'type' is missing"),

@@ -52,6 +52,35 @@ def test_templates_are_filled(tmp_path: Path) -> None:
     assert entry.default and entry.needs[0].minimum == "4.8"
 
 
+def test_builds_differ_in_profile_and_environment(tmp_path: Path) -> None:
+    text = ENTRY.replace("{target}/one", "{target}/{profile}/one") + (
+        'builds.tuned = { profile = "fast", env = { CFLAGS = "-O3 -march=native" } }\n'
+        'builds.default = { profile = "plain", env = { NAME = "{profile}" } }\n'
+    )
+    (entry,) = read_registry(write(tmp_path, text))
+    root, target = Path("/r"), Path("/t")
+    assert [build.name for build in entry.builds] == ["default", "tuned"]
+    assert entry.label == "one" and entry.with_build("default") == entry
+    assert entry.run_command(root, target) == ["/t/plain/one"]
+    assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r", "NAME": "plain"}
+    tuned = entry.with_build("tuned")
+    assert tuned.label == "one:tuned"
+    assert tuned.build_command(root, target)[2] == "/t/fast/one"
+    assert tuned.environment(root, target) == {"CFLAGS": "-O3 -march=native"}
+    (single,) = read_registry(write(tmp_path, ENTRY))
+    assert single.with_build("tuned") == single and single.label == "one"
+
+
+def test_the_default_build_of_the_rust_worker_is_a_dependents() -> None:
+    """No flags, whatever the user's environment holds, and a profile that nobody has changed."""
+    entries = {entry.name: entry for entry in read_registry(ROOT / "workers" / "registry.toml")}
+    rust = entries["rust"]
+    env = rust.environment(ROOT, Path("/t"))
+    assert env["RUSTFLAGS"] == env["CFLAGS"] == ""
+    assert rust.build_command(ROOT, Path("/t"))[2:4] == ["--profile", "release"]
+    assert "[profile.release" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
+
+
 def test_a_worker_outside_the_tree(tmp_path: Path) -> None:
     text = ENTRY.replace("workers/one", "/elsewhere").replace('{target}/one"]', '{folder}/one"]')
     (entry,) = read_registry(write(tmp_path, text))
@@ -85,6 +114,25 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
         ('tool = "cc", ', "", "worker `one`, need 1, key `tool`: is missing"),
         ('minimum = "4.8"', 'minimum = "new"', "need 1, key `minimum`: must be numbers"),
         ('version = ["cc", "--version"], ', "", "need 1, key `version`: is missing"),
+        ("default = true", "builds = 3", "key `builds`: must be a table of tables"),
+        ("default = true", "builds = {}", "key `builds`: must have the build `default`"),
+        ("default = true", "builds.default = {}", "build `default`, key `profile`: is missing"),
+        (
+            "default = true",
+            'builds.default = { profile = "x" }\nbuilds.fast = { profile = "y" }',
+            "key `builds`: unknown build `fast`: known are default, tuned",
+        ),
+        (
+            "default = true",
+            'builds.default = { profile = "x", env = { A = "{b}" } }',
+            "build `default`, key `env.A`: unknown place `{b}`",
+        ),
+        (
+            "default = true",
+            'builds.default = { profile = "x", flags = "" }',
+            "build `default`, key `flags`: is not known",
+        ),
+        ('"{target}/one"]', '"{target}/{profile}/one"]', "key `builds`: is missing: {profile}"),
         ("[[worker]]", "[[wroker]]", "unknown key `wroker`"),
         ("[[worker]]", "[worker]", r"holds no \[\[worker\]\] entry"),
         ('name = "one"', "name = ", "not a readable TOML file"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 from study_material import c_worker, gathering, need_tools, signed
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run import machine
 from mldsa_lab.run.build import Place
 from mldsa_lab.run.registry import WorkerEntry
 from mldsa_lab.study import callgrind
-from mldsa_lab.study.callgrind import Counter, command, countable, names, need_valgrind, take_counts
+from mldsa_lab.study.callgrind import Counter, command, names, need_valgrind, take_counts
 from mldsa_lab.study.collect import collect_counts
 from mldsa_lab.study.costs import read_costs
 from mldsa_lab.study.jobs import Signed
@@ -85,24 +83,6 @@ def test_a_missing_valgrind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(LabError, match="valgrind is not installed: install it"):
         need_valgrind()
-
-
-def test_a_worker_for_this_cpu_with_avx512_is_built_for_avx2(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    env = {"RUSTFLAGS": "-C target-cpu=native", "CFLAGS": "-O3 -march=native", "X": "native"}
-    entry = WorkerEntry("rust", "Rust", ".", (), ("w",), env)
-    place = Place(Path("/tree"), Path("/tree/target/workers"))
-    monkeypatch.setattr(machine, "describe", lambda: {"features": ["avx2"]})
-    assert countable(entry, place) == (entry, place)
-    monkeypatch.setattr(machine, "describe", lambda: {"features": ["avx2", "avx512f"]})
-    made, where = countable(entry, place)
-    assert made.env == {
-        "RUSTFLAGS": "-C target-cpu=x86-64-v3", "CFLAGS": "-O3 -march=x86-64-v3", "X": "native"
-    }  # fmt: skip
-    assert where == Place(Path("/tree"), Path("/tree/target/workers-avx2"))
-    plain = replace(entry, env={})
-    assert countable(plain, place) == (plain, place)
 
 
 def test_a_function_has_to_be_known() -> None:

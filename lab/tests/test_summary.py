@@ -12,6 +12,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.design import design
 from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.records import (
+    SCHEMA,
     Check,
     End,
     Gate,
@@ -77,7 +78,7 @@ def make_record(
     second = Worker(
         "go", "Go", "go 1.26", "", "ns", "monotonic", None, (variant("hedged", rnd="none"),)
     )
-    run = Run(1, "mldsa-lab 0.1.0", "2026-11-21T20:00:00Z", "quick", "00" * 32, {}, {})
+    run = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T20:00:00Z", "quick", "00" * 32, {}, {})
     record = Record(run, workers=[first, second])
     rows: list[Row] = [
         InputRow(SET, i, "design", bytes(32), b"m", b"", tuple(str(a) for a in trace))
@@ -129,7 +130,7 @@ def row_of(summary: Summary, name: str, operation: str):  # type: ignore[no-unty
 
 def test_rows_have_exactly_the_documented_keys(summary: Summary) -> None:
     assert " ".join(KEYS) == (
-        "implementation version language backend key mode batch_size threads set operation "
+        "implementation version language backend build key mode batch_size threads set operation "
         "deterministic unit samples mean mean_low mean_high p50 p95 p99 p999 "
         "ratio ratio_low ratio_high clock per_second per_second_low per_second_high "
         "scaling scaling_low scaling_high"

@@ -66,7 +66,7 @@ def test_hello_announces(tmp_path: Path) -> None:
         announcement = worker.hello()
         assert announcement.worker == "fake"
         assert announcement.cpu_clock is None
-        assert announcement.flags == ""
+        assert announcement.flags == "" and announcement.build is None
         (variant,) = announcement.variants
         assert variant.id == "fake:python:compact"
         assert variant.operations == ("keygen", "sign", "verify", "trace")
@@ -225,6 +225,7 @@ def test_measure_of_too_few_samples(tmp_path: Path) -> None:
     [
         ("protocol 1", "protocol 2", "protocol must be 1"),
         ("unit ns", "unit hours", "unit must be one of"),
+        ("unit ns", "unit ns\nbuild fast", "build must be one of default, tuned"),
         ("clock time", "clok time", "unknown key in `clok"),
         ("language Python\n", "", "key `language` is missing"),
         ("version 1\n", "", "key `version` is missing"),

@@ -112,6 +112,14 @@ def bench(
     workers: Annotated[
         list[str] | None, typer.Option(help="Workers of the registry.", metavar="NAMES")
     ] = None,
+    build_: Annotated[
+        Literal["default", "tuned", "both"],
+        typer.Option(
+            "--build",
+            help="default: as a project that merely depends on the libraries gets them; tuned: "
+            "link-time optimisation and flags for this CPU; both: side by side.",
+        ),
+    ] = "default",
     batch: Annotated[
         bool,
         typer.Option("--batch", help=f"Measure batches too, of {_listed(BATCH_SIZES)} operations."),
@@ -174,6 +182,7 @@ def bench(
         registry=registry,
         batch_sizes=_batch_sizes(batch, batch_sizes),
         thread_counts=_thread_counts(threads, thread_counts),
+        build=build_,
     )
     outcome = run_bench(options, Screen(console))
     folder = outcome.record.parent

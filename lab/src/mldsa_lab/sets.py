@@ -21,6 +21,8 @@ CONTEXT_BYTES_MAX = 255
 
 OPERATIONS = ("keygen", "sign", "verify")
 """The operations that are timed, in the order they are shown."""
+DEFAULT_BUILD, TUNED_BUILD = BUILDS = ("default", "tuned")
+"""How a worker may be built: as a project that merely depends on a library gets it, or tuned."""
 
 
 @dataclass(frozen=True, slots=True)

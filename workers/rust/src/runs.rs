@@ -7,9 +7,8 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
-use crate::adapter::{Output, Prepared};
+use crate::job::{Output, Prepared, caught};
 use crate::protocol::Runs;
-use crate::session::caught;
 use crate::timing::{self, Start, Ticks};
 
 /// The largest run that may be asked for, in operations.

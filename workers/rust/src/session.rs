@@ -1,14 +1,13 @@
 //! Carries out requests: keeps the prepared jobs and writes the replies.
 
-use std::any::Any;
 use std::collections::HashMap;
 use std::io::{self, BufRead, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant};
 use crate::build_info;
+use crate::job::caught;
 use crate::protocol::{
     Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION, format_hex,
     one_line,
@@ -133,6 +132,9 @@ impl Session {
         writeln!(out, "language Rust")?;
         writeln!(out, "compiler {}", build_info::COMPILER)?;
         writeln!(out, "flags {}", build_info::FLAGS)?;
+        if let Some(build) = build_info::BUILD {
+            writeln!(out, "build {build}")?;
+        }
         writeln!(out, "unit ns")?;
         writeln!(out, "clock {WALL_CLOCK}")?;
         writeln!(out, "cpu_clock {CPU_CLOCK}")?;
@@ -409,18 +411,4 @@ fn warm_up(inputs: &mut [(u64, Prepared)], ticks: u64) {
 
 fn digest(output: &Output) -> [u8; 32] {
     Sha256::digest(output.digested()).into()
-}
-
-/// A panicking implementation fails on its input; the worker lives on.
-pub fn caught<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work))
-        .unwrap_or_else(|payload| Err(format!("panicked: {}", panic_text(payload.as_ref()))))
-}
-
-fn panic_text(payload: &(dyn Any + Send)) -> &str {
-    payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied())
-        .unwrap_or("without text")
 }

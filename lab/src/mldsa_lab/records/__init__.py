@@ -24,6 +24,7 @@ from mldsa_lab.records.rows import (
     Skipped,
     Variant,
     Worker,
+    base_id,
 )
 from mldsa_lab.records.writer import RecordWriter, to_json
 
@@ -47,6 +48,7 @@ __all__ = [
     "Skipped",
     "Variant",
     "Worker",
+    "base_id",
     "read_record",
     "to_json",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 from mldsa_lab.errors import LabError
 from mldsa_lab.records.rows import (
     ROLES,
+    SCHEMA,
     SCHEMAS,
     Check,
     End,
@@ -27,17 +28,18 @@ from mldsa_lab.records.rows import (
     Variant,
     Worker,
 )
-from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, OPERATIONS
+from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, OPERATIONS
 
 
 class _Line:
     """One JSON object being taken apart; every refusal names the field and the rule."""
 
-    def __init__(self, value: Any, where: str) -> None:
+    def __init__(self, value: Any, where: str, schema: int = SCHEMA) -> None:
         if not isinstance(value, dict):
             raise LabError(f"{where}: must be a JSON object")
         self.rest: dict[str, Any] = dict(value)
         self.where = where
+        self.schema = schema
 
     def take(self, name: str, rule: str, accept: Callable[[Any], bool]) -> Any:
         if name not in self.rest:
@@ -147,7 +149,7 @@ def _check(line: _Line) -> Check:
 def _run(line: _Line) -> Run:
     schema = line.take("schema", "a whole number", _whole)
     if schema not in SCHEMAS:
-        known = " and ".join(map(str, SCHEMAS))
+        known = f"{', '.join(map(str, SCHEMAS[:-1]))} and {SCHEMAS[-1]}"
         raise LabError(
             f"{line.where}: schema version {schema} is unknown: this mldsa-lab reads {known}"
         )
@@ -171,6 +173,7 @@ def _worker(line: _Line) -> Worker:
         unit=line.one_of("unit", ("ns", "cycles", "instructions")),
         clock=line.text("clock"),
         cpu_clock=line.maybe_text("cpu_clock"),
+        build=line.one_of("build", BUILDS, none=True) if line.schema > 2 else None,
         variants=tuple(_variant(item) for item in line.items("variants")),
     )
 
@@ -317,7 +320,7 @@ def read_record(path: Path) -> Record:
                 record.warnings.append(f"{where}: cut off by an interruption, left out")
                 break
             raise LabError(f"{where}: must be one JSON object: {error}") from None
-        line = _Line(value, where)
+        line = _Line(value, where, record.run.schema if record else SCHEMA)
         kind = line.take("type", "a text", lambda v: isinstance(v, str))
         if (record is None) != (kind == "run"):
             rule = "the first line must be of type 'run'" if record is None else "a second run line"

@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
 
-SCHEMA = 2
+SCHEMA = 3
 """The schema version this module writes."""
-SCHEMAS = (1, 2)
-"""The schema versions that are read; 2 adds the roles of inputs that runs take."""
+SCHEMAS = (1, 2, 3)
+"""The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
 """What an input is for: see `InputRow`."""
@@ -71,13 +72,34 @@ class Variant:
 
     @property
     def base(self) -> str:
-        """The id that the worker announced: `implementation:backend:key`."""
-        return ":".join(self.id.split(":")[:3])
+        """The id of its single calls."""
+        return base_id(self.id)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it may be asked for by: its id, that of its single calls, what its worker announced
+        (`implementation:backend:key`, the same in every build), and its implementation."""
+        return (self.id, self.base, ":".join(self.id.split(":")[:3]), self.implementation)
+
+    @property
+    def tuned(self) -> bool:
+        """Whether it is of a tuned build."""
+        return self.id.split(":")[3:4] == [TUNED_BUILD]
+
+
+def base_id(variant: str) -> str:
+    """The id of a variant's single calls: `implementation:backend:key`, and `:tuned` if it is."""
+    parts = variant.split(":")
+    return ":".join(parts[: 4 if parts[3:4] == [TUNED_BUILD] else 3])
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """A worker that took part; ticks of its samples are in `unit`."""
+    """A worker that took part; ticks of its samples are in `unit`.
+
+    `build` is "default" or "tuned"; None where the worker has but one, or the record is older
+    than builds.
+    """
 
     TYPE: ClassVar[str] = "worker"
     worker: str
@@ -88,6 +110,7 @@ class Worker:
     clock: str
     cpu_clock: str | None
     variants: tuple[Variant, ...]
+    build: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +249,16 @@ class Record:
             if any(variant.id == variant_id for variant in worker.variants):
                 return worker
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+
+    def again(self, worker: Worker) -> bool:
+        """Whether this is the tuned build of a worker that took part in its default build too.
+
+        Where one figure stands for an implementation, it is then the default build's.
+        """
+        other = worker.worker.removesuffix(f":{TUNED_BUILD}")
+        return worker.build == TUNED_BUILD and any(
+            w.worker == other and w.build == DEFAULT_BUILD for w in self.workers
+        )
 
     def input(self, set_name: str, input_id: int) -> InputRow:
         """The input with this id; ids are unique in a set. LabError if the record has none."""

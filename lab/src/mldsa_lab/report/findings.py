@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from mldsa_lab.report import runs
 from mldsa_lab.report.format import join_words
 from mldsa_lab.report.view import Line, Table, View
+from mldsa_lab.stats.summary import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,11 @@ class Best:
 
 
 def best_of(table: Table, key: str = "compact") -> Best | None:
-    """The fastest single-operation variant with this key form; None if there is none."""
-    lines = [n for n in table.lines if n.row.key == key and n.row.mode == "single"]
+    """The fastest single-operation variant with this key form; None if there is none. Where both
+    builds were measured, of the default ones: those are what a user of the library gets."""
+    lines = [
+        n for n in table.lines if n.row.key == key and n.row.mode == "single" and not n.row.again
+    ]
     if not lines:
         return None
     first = lines[0]
@@ -78,6 +82,7 @@ def find(view: View) -> Findings:
         *_level(bests),
         *_expanded(tables, operation),
         *_spread(tables, operation),
+        *_tuned(tables, operation),
     ]
     sentences += runs.sentences(view)
     return Findings(_headline(bests, operation), tuple(sentences))
@@ -171,7 +176,7 @@ def _expanded(tables: list[Table], operation: str) -> list[str]:
 def _spread(tables: list[Table], operation: str) -> list[str]:
     factors = []
     for table in tables:
-        lines = [n for n in table.lines if n.row.key == "compact"]
+        lines = [n for n in table.lines if n.row.key == "compact" and not n.row.again]
         if len(lines) > 2 and lines[0].row.mean:
             factors.append((lines[-1].row.mean or 0.0) / lines[0].row.mean)
     if not factors:
@@ -181,6 +186,32 @@ def _spread(tables: list[Table], operation: str) -> list[str]:
     return [
         f"From the fastest to the slowest, starting from a compact key, it is a factor of {span}."
     ]
+
+
+def _tuned(tables: list[Table], operation: str) -> list[str]:
+    """What the tuned build changes, where both were measured: by the ratios, which are paired."""
+    parts = []
+    for table in tables:
+        of_default = {_kind(n.row): n for n in table.lines if not n.row.again}
+        changes = [
+            (n.row.ratio / other.row.ratio, other.label)
+            for n in table.lines
+            if n.row.again and (other := of_default.get(_kind(n.row))) is not None
+            if n.row.ratio and other.row.ratio
+        ]
+        if changes:
+            (low, most), (high, least) = min(changes), max(changes)
+            parts.append(f"{low:.2f} ({most}) to {high:.2f} ({least}) times in {table.set}")
+    if not parts:
+        return []
+    noun = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}[operation]
+    return [f"Tuned builds change the cost of {noun}: {join_words(parts)}."]
+
+
+def _kind(row: Row) -> tuple[str, str, str]:
+    """What a variant has in common in both builds; flags for the CPU may change its backend's
+    name."""
+    return row.implementation, row.backend.removesuffix("+native"), row.key
 
 
 def _absent(view: View) -> list[str]:

@@ -21,7 +21,7 @@ from mldsa_lab.report.findings import Findings, find
 from mldsa_lab.report.format import aligned, clean
 from mldsa_lab.report.run_paths import batch_paths, rate_paths, scaling_paths
 from mldsa_lab.report.runs import Batches, Beside, Threads, batches, threads, versus
-from mldsa_lab.report.view import Table, View, assign_colours, build, classical_rows
+from mldsa_lab.report.view import Table, View, assign_colours, build, classical_rows, scheme_name
 from mldsa_lab.stats.summary import Summary
 
 WIDE, NARROW = 1150, 360
@@ -103,7 +103,8 @@ def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
         agreement=agreement(compared),
         headline=_headline(chapters, several), css=Markup(_asset("page.css")),
         script=Markup(script), script_hash=_sha256(script), sections=sections, aligned=aligned,
-        classical_rows=classical_rows, mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
+        classical_rows=classical_rows, scheme_name=scheme_name, mix_names=plots.MIX_NAMES,
+        total_series=svg.SERIES_COUNT,
     )  # fmt: skip
 
 

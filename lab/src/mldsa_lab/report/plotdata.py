@@ -55,10 +55,11 @@ def fitted(view: View, table: Table) -> list[tuple[Line, Fit]]:
 def chosen(pairs: Sequence[tuple[Line, Fit]]) -> list[tuple[Line, Fit]]:
     """For the distribution plot, where a curve for every variant would be a thicket: of each
     implementation the fastest variant with a compact key, and that with an expanded one if there
-    is no other or if it saves enough."""
+    is no other or if it saves enough; of the default build where both were measured."""
     kept: list[tuple[Line, Fit]] = []
     for name in dict.fromkeys(line.row.implementation for line, _ in pairs):
-        mine = [p for p in pairs if p[0].row.implementation == name]
+        every = [p for p in pairs if p[0].row.implementation == name]
+        mine = [p for p in every if not p[0].row.again] or every
         compact = next((p for p in mine if p[0].row.key == "compact"), None)
         expanded = next((p for p in mine if p[0].row.key != "compact"), None)
         if compact is not None:

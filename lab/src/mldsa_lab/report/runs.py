@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from mldsa_lab.records import Variant
+from mldsa_lab.records import Variant, base_id
 from mldsa_lab.report.format import MISSING, Estimate, Unit, choose_unit, estimate
 from mldsa_lab.report.view import SHOWN_OPERATIONS, View, is_run
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
@@ -216,7 +216,7 @@ def versus(view: View) -> Beside:
             estimate(c.ratio.value, c.ratio.low, c.ratio.high) if c else None
             for c in (found[key].get(scheme) for scheme in schemes)
         )
-        base = ":".join(row.variant.split(":")[:3])
+        base = base_id(row.variant)
         label = view.labels.get(base, base)
         made.append(Versus(key[0], key[1], label, how, f"{cost.value} {unit.name}", ratios))
     labels = [view.labels.get(against, against) for _, against in schemes]
@@ -232,10 +232,12 @@ def sentences(view: View) -> list[str]:
     """What batches and threads found, in sentences; none where they were not measured."""
     made = []
     for table in batches(view):
-        best = next((s for s in table.series if table.ratio_size in s.rows), None)
+        size = table.ratio_size
+        measured = (s for s in table.series if size in s.rows and not s.rows[size].again)
+        best = next(measured, None)
         if best is None or table.operation not in ("sign", "verify"):
             continue
-        row = best.rows[table.ratio_size]
+        row = best.rows[size]
         noun = {"sign": "signature", "verify": "verification"}[table.operation]
         text = (
             f"In batches of {table.ratio_size:,} with {best.keys} a {noun} of {table.set} costs "

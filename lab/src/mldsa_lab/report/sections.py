@@ -12,6 +12,7 @@ from mldsa_lab.records import Check, Record
 from mldsa_lab.report.findings import best_of
 from mldsa_lab.report.format import join_words
 from mldsa_lab.report.view import SHOWN_OPERATIONS, Table, View
+from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.stats.summary import Row
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
@@ -150,7 +151,7 @@ def _shown(value: object) -> str:
 
 _FLAGS = (
     "sets", "operations", "implementations", "workers", "rounds", "message_bytes", "reference",
-    "clock", "confidence", "timeout", "batch_sizes", "thread_counts",
+    "clock", "confidence", "timeout", "batch_sizes", "thread_counts", "build",
 )  # fmt: skip
 
 
@@ -165,6 +166,8 @@ def command(record: Record) -> str:
             value = ",".join(map(str, value))
         if value not in (None, ""):
             words += ["--" + name.replace("_", "-"), str(value)]
+    if record.run.schema < 3:
+        words += ["--build", TUNED_BUILD]  # there was no other
     return shlex.join([*words, "--seed", record.run.seed])
 
 

@@ -21,6 +21,7 @@ from mldsa_lab.report.view import (
     View,
     build,
     classical_rows,
+    scheme_name,
 )
 from mldsa_lab.stats.summary import Summary
 
@@ -63,7 +64,8 @@ def print_table(summary: Summary, record: Record, console: Console) -> None:
 
 def _rich_table(table: Table, view: View, width: int) -> RichTable:
     title = Text.assemble(
-        (f"{table.set}  {table.operation}", "bold"), (f"   {table.unit.name}, best first", "dim")
+        (f"{table.set}  {table.operation}", "bold"),
+        (f"   {table.unit.name}, best first{_built(view)}", "dim"),
     )
     columns = _columns(table, view, wide=width >= WIDE)
     if width >= WIDE and total(columns) > width:
@@ -85,6 +87,7 @@ def _columns(table: Table, view: View, *, wide: bool) -> list[Column]:
         Column("implementation", [n.row.implementation for n in lines]),
         Column("backend", [n.row.backend for n in lines]),
         Column("key", [n.row.key for n in lines]),
+        *([Column("build", [n.row.build or "" for n in lines])] if len(view.builds) > 1 else []),
         Column("mean", points(n.mean.value for n in lines), right=True),
         Column(_interval_title(view, wide), [_interval(n.mean, wide) for n in lines]),
     ]
@@ -107,7 +110,7 @@ def _classical(view: View, width: int) -> RichTable:
     rows, wide = classical_rows(view), width >= WIDE
     columns = [
         Column("scheme", [scheme for scheme, _, _ in rows]),
-        Column("implementation", [line.row.implementation for _, line, _ in rows]),
+        Column("implementation", [scheme_name(line) for _, line, _ in rows]),
         Column("backend", [line.row.backend for _, line, _ in rows]),
     ]
     for operation in SHOWN_OPERATIONS:
@@ -120,6 +123,10 @@ def _classical(view: View, width: int) -> RichTable:
             ]
     title = Text.assemble(("Classical schemes", "bold"), ("   for comparison", "dim"))
     return draw(title, columns, width)
+
+
+def _built(view: View) -> str:
+    return f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
 
 
 def _interval_title(view: View, wide: bool) -> str:

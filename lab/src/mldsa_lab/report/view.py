@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from mldsa_lab.records import Gate, Record, Variant
 from mldsa_lab.report.format import Estimate, Unit, choose_unit, estimate, join_words, plain
-from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS
+from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
 from mldsa_lab.stats.summary import Row, Summary
 
 SHOWN_OPERATIONS = ("sign", "verify", "keygen")
@@ -116,6 +116,12 @@ class View:
         return tuple(s for s in CLASSICAL_SETS if s in present)
 
     @property
+    def builds(self) -> tuple[str, ...]:
+        """The builds that were measured; none in a record that names none."""
+        found = {r.build for r in self.summary.rows}
+        return tuple(build for build in BUILDS if build in found)
+
+    @property
     def marks(self) -> dict[str, str]:
         """The marks in use and what they say."""
         used = "".join(line.marks for table in self.tables for line in table.lines)
@@ -175,6 +181,11 @@ def classical_rows(view: View) -> list[tuple[str, Line, dict[str, tuple[Estimate
     return rows
 
 
+def scheme_name(line: Line) -> str:
+    """A classical scheme's implementation, told from its default build where that stands beside."""
+    return f"{line.row.implementation} {TUNED_BUILD}" if line.row.again else line.row.implementation
+
+
 def assign_colours(records: Iterable[Record]) -> dict[str, int]:
     """A colour number per implementation: the same for the usual ones in every report."""
     names = {v.implementation for r in records for w in r.workers for v in w.variants}
@@ -185,8 +196,8 @@ def assign_colours(records: Iterable[Record]) -> dict[str, int]:
 
 def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
     """The shortest label that tells each variant (by id) from the others: `aws-lc`,
-    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key). A variant measured in runs has the
-    label of its single calls with the runs behind it."""
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the default
+    build). A variant measured in runs has the label of its single calls with the runs behind it."""
     every = list(variants)
     bases = {v.base: replace(v, id=v.base) for v in every} | {v.id: v for v in every if not v.runs}
     labels = _base_labels(list(bases.values()))
@@ -211,10 +222,12 @@ def _base_labels(listed: Sequence[Variant]) -> dict[str, str]:
             if v.implementation == variant.implementation and v.family == variant.family
         ]
         parts = [variant.implementation]
-        if len({v.backend for v in peers}) > 1:
+        if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
             parts.append(variant.backend)
         if variant.key != "compact":
             parts.append("exp.")
+        if variant.tuned and not all(v.tuned for v in peers):
+            parts.append(TUNED_BUILD)
         labels[variant.id] = " ".join(parts)
     for variant in listed:
         same = [

@@ -143,7 +143,9 @@ def _launch(
     skipped: list[Skipped] = []
     chosen = _chosen_entries(options, own)
     for entry in chosen:
-        _start(entry, options, place, fleet, screen, skipped)
+        builds = {e.label: e for e in map(entry.with_build, options.builds)}
+        for made in builds.values():
+            _start(made, options, place, fleet, screen, skipped)
     if not fleet.stations:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
@@ -169,18 +171,19 @@ def _start(
     limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
     try:
         with screen.phase("build") as phase:
-            phase.show(f"{entry.name}: {' '.join(entry.build)}")
+            phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
             build(entry, place, phase.show)
-            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
+            which = f"{entry.chosen.name} build" if entry.chosen else "its one build"
+            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
         fleet.add(Station(entry, place, limits))
     except BuildError as error:
-        screen.trouble("build", f"worker {entry.name}: {error}")
+        screen.trouble("build", f"worker {entry.label}: {error}")
         screen.lines(error.lines)
         last = f": {error.lines[-1]}" if error.lines else ""
-        skipped.append(Skipped(entry.name, f"{error}{last}"))
+        skipped.append(Skipped(entry.label, f"{error}{last}"))
     except LabError as error:
         screen.trouble("start", str(error))
-        skipped.append(Skipped(entry.name, str(error)))
+        skipped.append(Skipped(entry.label, str(error)))
 
 
 class _Session:

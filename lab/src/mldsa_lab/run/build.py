@@ -1,7 +1,8 @@
 """Building workers by the commands of the registry.
 
-`python -m mldsa_lab.run.build [--test] WORKER...` does so by hand: it builds the workers named, or
-runs their own tests in the same environment, so that nothing is compiled twice.
+`python -m mldsa_lab.run.build [--test] WORKER...` does so by hand: it builds the workers named
+(`rust`, or `rust:tuned` for another build than the default one), or runs their own tests in the
+same environment, so that nothing is compiled twice.
 """
 
 from __future__ import annotations
@@ -127,7 +128,9 @@ def main(arguments: list[str]) -> int:
     action = test if "--test" in arguments else build
     try:
         place = Place.of(find_root())
-        entries = {e.name: e for e in read_registry(place.root / "workers" / "registry.toml")}
+        read = read_registry(place.root / "workers" / "registry.toml")
+        every = [e.with_build(b.name) for e in read for b in e.builds] + read
+        entries = {e.label: e for e in every}
         unknown = [name for name in names if name not in entries]
         if unknown or not names:
             rule = f"unknown worker {unknown[0]!r}" if unknown else "no worker is named"

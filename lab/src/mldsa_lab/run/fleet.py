@@ -12,7 +12,7 @@ from mldsa_lab.records import Worker as WorkerRow
 from mldsa_lab.run import protocol
 from mldsa_lab.run.build import Place
 from mldsa_lab.run.protocol import JobInput, Output
-from mldsa_lab.run.registry import WorkerEntry
+from mldsa_lab.run.registry import WorkerEntry, build_mark
 from mldsa_lab.run.shapes import Shape
 from mldsa_lab.run.worker import Limits, Worker, WorkerFault
 
@@ -22,7 +22,7 @@ class Station:
 
     def __init__(self, entry: WorkerEntry, place: Place, limits: Limits) -> None:
         self.entry = entry
-        self.name = entry.name
+        self.name = entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
         self._argv = entry.run_command(place.root, place.target)
@@ -31,7 +31,8 @@ class Station:
         self._worker: Worker | None = None
         self._job = 0
         self._announced: protocol.Announcement | None = None
-        self._shaped: dict[str, tuple[Variant, str, Shape]] = {}
+        self._announced_id: dict[str, str] = {}
+        self._shaped: dict[str, tuple[Variant, Shape]] = {}
 
     @property
     def announcement(self) -> protocol.Announcement:
@@ -51,6 +52,17 @@ class Station:
         except BaseException:
             worker.kill()
             raise
+        asked = self.entry.chosen
+        if asked is not None and announced.build != asked.name:
+            worker.kill()
+            raise WorkerFault(
+                self.name,
+                "hello",
+                f"the registry's build {asked.name!r} announces "
+                f"{f'build {announced.build!r}' if announced.build else 'no build'}, with the "
+                f"flags {announced.flags or 'none'}: something else decides how it is built, "
+                "perhaps the environment",
+            )
         if self._announced is not None and announced != self._announced:
             worker.kill()
             raise WorkerFault(
@@ -74,15 +86,25 @@ class Station:
             self._worker.kill()
             self._worker = None
 
+    def variants(self) -> list[tuple[Variant, protocol.Variant]]:
+        """Its variants as they are measured by single calls, with what was announced of each.
+
+        In a run their ids tell the build, so that two builds of a worker can take part."""
+        mark = build_mark(self.announcement.build)
+        found = [(_row(v, v.id + mark), v) for v in self.announcement.variants]
+        self._announced_id |= {row.id: v.id for row, v in found}
+        return found
+
     def shape(self, variant: Variant, shape: Shape) -> Variant:
         """Take in a variant measured in this shape, which then has an id and a line of its own."""
         made = shape.of(variant)
-        self._shaped[made.id] = (made, variant.id, shape)
+        self._announced_id[made.id] = self._announced_id[variant.id]
+        self._shaped[made.id] = (made, shape)
         return made
 
     def shape_of(self, variant: str) -> Shape | None:
         """The shape in which this variant is measured; None for single calls."""
-        return self._shaped[variant][2] if variant in self._shaped else None
+        return self._shaped[variant][1] if variant in self._shaped else None
 
     def prepare(
         self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
@@ -90,7 +112,7 @@ class Station:
         """Hand over a job and return its number."""
         worker = self.worker()
         self._job += 1
-        announced = self._shaped[variant][1] if variant in self._shaped else variant
+        announced = self._announced_id.get(variant, variant)
         worker.prepare(self._job, announced, set_name, operation, inputs)
         return self._job
 
@@ -125,17 +147,18 @@ class Station:
             unit=a.unit,
             clock=a.clock,
             cpu_clock=a.cpu_clock,
+            build=a.build,
             variants=(
-                *(_row(v) for v in a.variants),
-                *(made for made, _, _ in self._shaped.values()),
+                *(row for row, _ in self.variants()),
+                *(made for made, _ in self._shaped.values()),
             ),
         )
 
 
-def _row(v: protocol.Variant) -> Variant:
-    """The variant as it is measured by single calls."""
+def _row(v: protocol.Variant, name: str) -> Variant:
+    """The variant as it is measured by single calls, under the id that it has in the run."""
     return Variant(
-        id=v.id,
+        id=name,
         implementation=v.implementation,
         version=v.version,
         backend=v.backend,
@@ -164,8 +187,8 @@ class Fleet:
         WorkerFault if it cannot be started; LabError if it announces another worker's variant.
         In a run it goes by its registry's name, so that one program can be entered twice.
         """
-        announced = station.announcement
-        for variant in announced.variants:
+        found = station.variants()
+        for variant, _ in found:
             if variant.id in self.variants:
                 station.kill()
                 other = self._station_of[variant.id].name
@@ -173,9 +196,9 @@ class Fleet:
                     f"worker {station.name}: variant {variant.id} is worker {other}'s already"
                 )
         self.stations.append(station)
-        for variant in announced.variants:
-            self.variants[variant.id] = _row(variant)
-            self.announced[variant.id] = variant
+        for variant, announced in found:
+            self.variants[variant.id] = variant
+            self.announced[variant.id] = announced
             self._station_of[variant.id] = station
 
     def station(self, variant_id: str) -> Station:

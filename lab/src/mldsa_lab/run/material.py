@@ -189,10 +189,10 @@ def tracers(fleet: Fleet, set_name: str) -> list[Variant]:
     """Variants to trace a pool with: the tracer's, the fastest first, then the reference."""
 
     def rank(variant: Variant) -> tuple[bool, int]:
-        known = variant.backend in _FASTEST_LAST
+        backend = variant.backend.removesuffix("+native")
         return (
             variant.implementation == TRACER,
-            _FASTEST_LAST.index(variant.backend) if known else -1,
+            _FASTEST_LAST.index(backend) if backend in _FASTEST_LAST else -1,
         )
 
     able = [v for v in fleet.variants.values() if "trace" in v.operations and set_name in v.sets]

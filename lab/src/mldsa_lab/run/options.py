@@ -15,7 +15,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
 from mldsa_lab.run.material import REFERENCE, Sizes
 from mldsa_lab.run.shapes import BATCH_SIZE_MAX
-from mldsa_lab.sets import OPERATIONS
+from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,11 @@ class Profile:
 
 
 DEFAULT_REFERENCE = "mldsa-native"
-"""Ratios are to it unless an option says otherwise; a run without it has none."""
+"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
+are measured, a name without one means the default build."""
+
+BOTH_BUILDS = "both"
+"""The option for measuring the default and the tuned build in the same rounds."""
 
 _EACH_THREAD_COUNT = 8
 QUICK = Profile("quick", 35.0, 5, 50)
@@ -59,6 +63,12 @@ class Options:
     registry: Path | None = None
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
+    build: str = DEFAULT_BUILD
+
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """The builds to measure of each worker that has several."""
+        return BUILDS if self.build == BOTH_BUILDS else (self.build,)
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
@@ -75,6 +85,7 @@ class Options:
             "message_bytes": self.sizes.message_bytes,
             "batch_sizes": list(self.batch_sizes),
             "thread_counts": list(self.thread_counts),
+            "build": self.build,
             "reference": self.reference,
             "clock": self.clock,
             "confidence": self.confidence,
@@ -149,7 +160,8 @@ def select(
 ) -> list[Variant]:
     """The variants to measure, those of an implementation together.
 
-    A pattern is an implementation, a variant id, or either with the wildcards * ? []. Without
+    A pattern is an implementation, a variant id, or either with the wildcards * ? []. One that
+    names no build means those of every build that is measured. Without
     patterns all are taken, and classical ones only if a set of theirs is asked for. The
     correctness reference is taken only by its name. LabError for a pattern that fits none.
     """
@@ -160,7 +172,7 @@ def select(
         found = [
             v
             for v in variants
-            if (fnmatchcase(v.implementation, pattern) or fnmatchcase(v.id, pattern))
+            if any(fnmatchcase(name, pattern) for name in v.names)
             and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
         ]
         if not found:
@@ -180,7 +192,6 @@ def select(
 
 def known_reference(reference: str, variants: Sequence[Variant]) -> None:
     """LabError unless the reference for ratios is an implementation or variant of this run."""
-    names = [v.implementation for v in variants] + [v.id for v in variants]
-    if reference not in names:
+    if not any(reference in v.names for v in variants):
         known = ", ".join(dict.fromkeys(v.implementation for v in variants))
         raise LabError(f"unknown reference {reference!r}: this run measures {known}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.sets import CLASSICAL_SETS, PARAMETER_SETS
+from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, PARAMETER_SETS
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
@@ -72,6 +72,7 @@ class Announcement:
     clock: str
     cpu_clock: str | None
     variants: tuple[Variant, ...]
+    build: str | None = None  # one of BUILDS, where it says so
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +217,10 @@ def format_prepare(
 
 # --- hello --------------------------------------------------------------------------------------
 
-_WORKER_KEYS = ("worker", "protocol", "language", "compiler", "flags", "unit", "clock", "cpu_clock")
-_WORKER_OPTIONAL = {"flags": "", "cpu_clock": "none"}
+_WORKER_KEYS = (
+    "worker", "protocol", "language", "compiler", "flags", "build", "unit", "clock", "cpu_clock",
+)  # fmt: skip
+_WORKER_OPTIONAL = {"flags": "", "build": "", "cpu_clock": "none"}
 _VARIANT_REQUIRED = (
     "implementation",
     "version",
@@ -264,6 +267,8 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         )
     _one_of(head["unit"], UNITS, "hello: unit")
     _name(head["worker"], "hello: worker")
+    if head["build"]:
+        _one_of(head["build"], BUILDS, "hello: build")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
     parsed = tuple(_variant(identity, values) for identity, values in variants)
@@ -281,6 +286,7 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
         clock=head["clock"],
         cpu_clock=None if head["cpu_clock"] in ("none", "") else head["cpu_clock"],
         variants=parsed,
+        build=head["build"] or None,
     )
 
 

@@ -10,14 +10,15 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_PLACES = ("root", "target", "folder", "libclang", "cc_include")
+_PLACES = ("root", "target", "folder", "profile", "libclang", "cc_include")
 _VERSION = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)+)")
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
@@ -35,8 +36,18 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True)
+class Build:
+    """A way to build a worker: what `{profile}` stands for, and what it adds to `env`."""
+
+    name: str
+    profile: str
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerEntry:
-    """One `[[worker]]`. The commands and values of `env` are templates until they are filled."""
+    """One `[[worker]]` in one of its builds. The commands and values of `env` are templates until
+    they are filled."""
 
     name: str
     language: str
@@ -47,6 +58,18 @@ class WorkerEntry:
     needs: tuple[Need, ...] = ()
     default: bool = False  # part of a run in which no workers are named
     test: tuple[str, ...] = ()  # the worker's own tests, run as its build is
+    builds: tuple[Build, ...] = ()  # none where there is but one
+    chosen: Build | None = None  # one of them: the default one as the registry is read
+
+    @property
+    def label(self) -> str:
+        """Its name in a run, where two builds of it may take part: `rust`, `rust:tuned`."""
+        return self.name + build_mark(self.chosen.name if self.chosen else None)
+
+    def with_build(self, name: str) -> Self:
+        """The same in another build; itself where it has but one."""
+        found = next((build for build in self.builds if build.name == name), self.chosen)
+        return replace(self, chosen=found)
 
     def build_command(self, root: Path, target: Path) -> list[str]:
         """The build command, to be run in `root` with `environment` added to the environment."""
@@ -62,7 +85,8 @@ class WorkerEntry:
 
     def environment(self, root: Path, target: Path) -> dict[str, str]:
         """What building adds to the environment."""
-        return {name: self._fill(value, root, target) for name, value in self.env.items()}
+        env = {**self.env, **(self.chosen.env if self.chosen else {})}
+        return {name: self._fill(value, root, target) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
@@ -76,10 +100,18 @@ class WorkerEntry:
                     return str(libclang_folder())
                 case "cc_include":
                     return compiler_include()
+                case "profile":
+                    return self.chosen.profile if self.chosen else ""
                 case _:
                     return {"root": str(root), "target": str(target), "folder": self.folder}[name]
 
         return _PLACEHOLDER.sub(lambda match: place(match[1]), template)
+
+
+def build_mark(build: str | None) -> str:
+    """What a build adds to the name of a worker and to the ids of its variants: the default one,
+    and the only one of a worker that has one, add nothing."""
+    return "" if build in (None, DEFAULT_BUILD) else f":{build}"
 
 
 def libclang_folder() -> Path:
@@ -230,11 +262,10 @@ def _entry(table: _Table) -> WorkerEntry:
     run = _templates(table, "run", table.texts("run"))
     if not run:
         raise table.fault("run", "must name a program")
-    env = table.values.pop("env", {})
-    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-        raise table.fault("env", "must be a table of texts")
-    for variable, value in env.items():
-        _templates(table, f"env.{variable}", (value,))
+    env = _environment(table)
+    builds = _builds(table)
+    if not builds and any("{profile}" in part for part in (*build, *test, *run, *env.values())):
+        raise table.fault("builds", "is missing: {profile} stands for that of a build")
     default = table.values.pop("default", False)
     if not isinstance(default, bool):
         raise table.fault("default", "must be true or false")
@@ -246,7 +277,39 @@ def _entry(table: _Table) -> WorkerEntry:
         for number, need in enumerate(needs, 1)
     )
     table.finish()
-    return WorkerEntry(name, language, folder, build, run, env, parsed, default, test)
+    chosen = next((b for b in builds if b.name == DEFAULT_BUILD), None)
+    return WorkerEntry(
+        name, language, folder, build, run, env, parsed, default, test, builds, chosen
+    )
+
+
+def _environment(table: _Table) -> dict[str, str]:
+    env = table.values.pop("env", {})
+    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
+        raise table.fault("env", "must be a table of texts")
+    for variable, value in env.items():
+        _templates(table, f"env.{variable}", (value,))
+    return env
+
+
+def _builds(table: _Table) -> tuple[Build, ...]:
+    """The builds in the order of `BUILDS`; none where the entry names none."""
+    given = table.values.pop("builds", None)
+    if given is None:
+        return ()
+    if not isinstance(given, dict) or not all(isinstance(build, dict) for build in given.values()):
+        raise table.fault("builds", "must be a table of tables")
+    if DEFAULT_BUILD not in given:
+        raise table.fault("builds", f"must have the build `{DEFAULT_BUILD}`")
+    for name in given:
+        if name not in BUILDS:
+            raise table.fault("builds", f"unknown build `{name}`: known are {', '.join(BUILDS)}")
+    made = []
+    for name in (name for name in BUILDS if name in given):
+        part = _Table(table.path, f"{table.label}, build `{name}`", given[name])
+        made.append(Build(name, part.text("profile"), _environment(part)))
+        part.finish()
+    return tuple(made)
 
 
 def _need(table: _Table) -> Need:

@@ -35,11 +35,13 @@ class CellAgreement:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All cells that both runs have, and the ids of cells that only one has."""
+    """All cells that both runs have, the ids of cells that only one has, and the builds by which
+    a cell's runs differ, in words; the older records name none."""
 
     cells: list[CellAgreement]
     only_a: list[tuple[str, str, str]]
     only_b: list[tuple[str, str, str]]
+    builds: tuple[tuple[str, str], ...] = ()
 
     def share_overlapping(self, operation: str, of_ratios: bool = False) -> tuple[int, int]:
         """Cells of an operation whose intervals overlap, and cells that have intervals."""
@@ -87,6 +89,10 @@ class Agreement:
                 "|---|---|---|---|---|---|---|---|---|",
             ]
             lines += [_line(cell) for cell in self.cells]
+        lines += [
+            f"\nNot the same code: the first run's build is {one}, the second's {two}."
+            for one, two in self.builds
+        ]
         for name, missing in (("first", self.only_a), ("second", self.only_b)):
             if missing:
                 lines += ["", f"Only in the {name} run: {', '.join(' '.join(m) for m in missing)}."]
@@ -105,10 +111,13 @@ def agreement(a: Summary, b: Summary) -> Agreement:
     common = [key for key in first if key in second]
     if not common:
         raise LabError("agreement: the runs have no cell (variant, set, operation) in common")
+    named = [(first[key].build or "unknown", second[key].build or "unknown") for key in common]
+    differing = dict.fromkeys(pair for pair in named if pair[0] != pair[1])
     return Agreement(
         [_compare(key, first[key], second[key]) for key in common],
         [key for key in first if key not in second],
         [key for key in second if key not in first],
+        tuple(differing),
     )
 
 

@@ -31,10 +31,12 @@ def compare_classical(
     confidence: float,
 ) -> list[Comparison]:
     """The cheapest ML-DSA variant of each kind (compact or expanded key, single calls or batches),
-    by set and operation, over every classical scheme's single calls."""
+    by set and operation, over every classical scheme's single calls; of ``variants`` alone."""
     cheapest: dict[tuple[str, str, str, str], Key] = {}
     schemes: list[Key] = []
     for key, estimate in estimates.items():
+        if key[0] not in variants:
+            continue
         v, set_name, operation = variants[key[0]][0], key[1], key[2]
         if v.threads > 1 or (v.runs and v.mode == "single"):
             continue

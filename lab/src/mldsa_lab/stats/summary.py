@@ -24,6 +24,7 @@ KEYS = (
     "version",
     "language",
     "backend",
+    "build",
     "key",
     "mode",
     "batch_size",
@@ -61,14 +62,16 @@ class Row:
     ``ratio`` is this mean over that of the reference in the same set and operation, on as many
     threads. ``clock`` is the clock the samples are from. Where threads were measured,
     ``per_second`` is the number of operations in a second of wall time, all threads together, and
-    ``scaling`` that over the same with one thread. ``variant``, the variant's id, and ``notes``,
-    what a reader must know, are not among the documented keys.
+    ``scaling`` that over the same with one thread. Not among the documented keys are ``variant``,
+    the variant's id, ``again``, whether its default build was measured beside it, and ``notes``,
+    what a reader must know.
     """
 
     implementation: str
     version: str
     language: str
     backend: str
+    build: str | None
     key: str
     mode: str
     batch_size: int
@@ -96,6 +99,7 @@ class Row:
     scaling_low: float | None = None
     scaling_high: float | None = None
     variant: str = ""
+    again: bool = False
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
@@ -146,7 +150,8 @@ def summarise(
 ) -> Summary:
     """The table of a record, interrupted ones included.
 
-    ``reference``: an implementation's name (its compact key is taken) or a variant's id.
+    ``reference``: an implementation's name (its compact key is taken) or a variant's id, either of
+    the default build where both were measured and the id does not say `tuned`.
     ``clock``: "cpu" for the thread's own time where a worker gives it, or "wall". Variants that
     the gate refused for a set have no rows there. LabError for an unknown clock, a confidence
     outside (0, 1), or a trace in the record that is malformed.
@@ -179,9 +184,9 @@ def summarise(
         against = references.get((*key[1:], variant.threads))
         rows.append(
             _row(
+                record,
                 variant,
-                worker.language,
-                worker.unit,
+                worker,
                 key,
                 cell,
                 estimates.get(key),
@@ -196,32 +201,35 @@ def summarise(
         for key, estimate in estimates.items()
         if estimate.line is not None
     }
-    compared = compare_classical(estimates, variants, confidence)
+    once = {v: found for v, found in variants.items() if not record.again(found[1])}
+    compared = compare_classical(estimates, once, confidence)
     return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared))
 
 
 def _references(
     record: Record, reference: str, estimates: dict[Key, Estimate]
 ) -> dict[tuple[str, str, int], str]:
-    """The variant to compare with, by set, operation and threads: single calls before runs."""
+    """The variant to compare with, by set, operation and threads: single calls before runs, and
+    the default build before the tuned one."""
     named = [
-        variant
+        (variant, record.again(worker))
         for worker in record.workers
         for variant in worker.variants
-        if reference in (variant.id, variant.base, variant.implementation)
+        if reference in variant.names
     ]
     # Stable: among equals the first announced.
     named.sort(
-        key=lambda v: (
-            v.id != reference,
-            v.base != reference,
-            v.key != "compact",
-            v.mode != "single",
-            v.batch_size,
+        key=lambda found: (
+            found[0].id != reference,
+            found[0].base != reference,
+            found[1],
+            found[0].key != "compact",
+            found[0].mode != "single",
+            found[0].batch_size,
         )
     )
     found: dict[tuple[str, str, int], str] = {}
-    for variant in named:
+    for variant, _ in named:
         for identifier, set_name, operation in estimates:
             if identifier == variant.id:
                 found.setdefault((set_name, operation, variant.threads), identifier)
@@ -245,9 +253,9 @@ def _ratio(
 
 
 def _row(
+    record: Record,
     variant: Variant,
-    language: str,
-    unit: str,
+    worker: Worker,
     key: Key,
     cell: Cell,
     estimate: Estimate | None,
@@ -262,8 +270,9 @@ def _row(
     return Row(
         implementation=variant.implementation,
         version=variant.version,
-        language=language,
+        language=worker.language,
         backend=variant.backend,
+        build=worker.build,
         key=variant.key,
         mode=variant.mode,
         batch_size=variant.batch_size,
@@ -271,7 +280,7 @@ def _row(
         set=key[1],
         operation=key[2],
         deterministic=variant.deterministic,
-        unit=unit,
+        unit=worker.unit,
         samples=len(cell.ticks),
         mean=mean.value if mean else None,
         mean_low=mean.low if mean else None,
@@ -291,6 +300,7 @@ def _row(
         scaling_low=scaling.low if scaling else None,
         scaling_high=scaling.high if scaling else None,
         variant=variant.id,
+        again=record.again(worker),
         notes=estimate.notes if estimate else (failure or "no estimate",),
     )
 

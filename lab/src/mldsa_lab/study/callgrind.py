@@ -15,7 +15,6 @@ import hashlib
 import re
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import TracebackType
@@ -117,24 +116,6 @@ def _total(text: str, function: str) -> int:
     if not re.fullmatch(r"[0-9]+", total, re.ASCII):
         raise LabError(f"Callgrind wrote no total after {function}: {total!r}")
     return int(total)
-
-
-def countable(entry: WorkerEntry, place: Place) -> tuple[WorkerEntry, Place]:
-    """The worker as it can run under Valgrind, and where it is built so.
-
-    That is the worker itself, unless it is built for this very CPU and the CPU has AVX-512, which
-    Valgrind does not run: then a build for AVX2 in a folder of its own.
-    """
-    features = machine.describe()["features"]
-    if not any(name.startswith("avx512") for name in features):
-        return entry, place
-    env = {
-        name: value.replace("=native", "=x86-64-v3") if "=native" in value else value
-        for name, value in entry.env.items()
-    }
-    if env == dict(entry.env):
-        return entry, place
-    return replace(entry, env=env), Place(place.root, place.target.parent / "workers-avx2")
 
 
 class Counter:

@@ -15,7 +15,7 @@ from mldsa_lab.run.registry import WorkerEntry, read_registry
 from mldsa_lab.run.screen import Screen
 from mldsa_lab.run.worker import Limits
 from mldsa_lab.study import collect
-from mldsa_lab.study.callgrind import FUNCTIONS, Counter, countable
+from mldsa_lab.study.callgrind import FUNCTIONS, Counter
 from mldsa_lab.study.jobs import one_each
 from mldsa_lab.study.plan import Plan
 
@@ -106,10 +106,9 @@ def _counts(
 def open_counter(
     entry: WorkerEntry, place: Place, screen: Screen, function: str | None = None
 ) -> Counter:
-    """A worker under Callgrind, built first as it has to be for that; LabError if it cannot."""
-    made, where = countable(entry, place)
-    counter = Counter(made, where, function)
-    _build(made, where, screen)
+    """A worker under Callgrind, built first; LabError if it cannot."""
+    counter = Counter(entry, place, function)
+    _build(entry, place, screen)
     return counter
 
 

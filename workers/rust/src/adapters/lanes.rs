@@ -4,11 +4,13 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
+    Backend, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
 };
 
-use super::lanes_batch::{Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier};
+use super::lanes_batch::{
+    Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier, pure,
+};
 use crate::adapter::{
     Family, Inputs, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets,
     refused, shared, verdict,
@@ -40,7 +42,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
     Variant {
         implementation: "mldsa-lanes",
         version: build_info::MLDSA_LANES,
-        backend: backend.name(),
+        backend: build_info::backend_name(backend.name(), build_info::rust_allowed),
         key,
         family: Family::MlDsa,
         operations,
@@ -199,8 +201,4 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
             Operation::Trace | Operation::ZViolation => return None,
         })
     }
-}
-
-pub(super) fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
-    Input::Pure { message, context }
 }

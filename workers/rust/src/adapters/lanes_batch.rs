@@ -6,11 +6,10 @@ use std::rc::Rc;
 
 use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, Signature, SigningKey,
-    VerifyingKey,
+    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Signature,
+    SigningKey, VerifyingKey,
 };
 
-use super::lanes::pure;
 use crate::adapter::{Output, describe};
 use crate::runs::{Answer, Group};
 
@@ -161,4 +160,8 @@ impl<P: ParameterSet> Group for Generation<P> {
         };
         items.iter().map(&mut next).collect()
     }
+}
+
+pub(super) fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
+    Input::Pure { message, context }
 }

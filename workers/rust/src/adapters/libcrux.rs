@@ -77,7 +77,7 @@ pub fn variants() -> Vec<Variant> {
         use simd256::{Simd256With44, Simd256With65, Simd256With87};
         variants.push(Variant {
             schemes: ml_dsa_sets(Simd256With44, Simd256With65, Simd256With87),
-            backend: "simd256",
+            backend: build_info::backend_name("simd256", build_info::rust_allowed),
             ..common()
         });
     }

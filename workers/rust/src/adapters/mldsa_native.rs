@@ -41,7 +41,7 @@ fn backend() -> &'static str {
         && is_x86_feature_detected!("bmi2")
         && is_x86_feature_detected!("popcnt")
     {
-        return "avx2";
+        return build_info::backend_name("avx2", build_info::c_allowed);
     }
     if cfg!(target_arch = "aarch64") {
         "aarch64"

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use crate::common::{Announced, Client, Input, bytes};
+use mldsa_worker_rust::build_info::backend_name;
 use mldsa_worker_rust::protocol::parse_hex;
 use sha2::{Digest, Sha256};
 
@@ -52,7 +53,7 @@ fn the_announcement_describes_every_variant() {
         "{}",
         head["compiler"]
     );
-    assert!(head["flags"].contains("opt-level"), "{}", head["flags"]);
+    assert!(head["flags"].starts_with("profile "), "{}", head["flags"]);
     let mut ids = HashSet::new();
     for variant in &variants {
         let id = &variant["variant"];
@@ -92,6 +93,65 @@ fn the_announcement_describes_every_variant() {
     }
     worker.send("quit\n");
     assert!(worker.finish().success());
+}
+
+#[test]
+fn the_build_is_what_it_is_called() {
+    let mut worker = Client::start(WORKER, &[]);
+    let (head, variants) = worker.hello();
+    let build = head.get("build").map(String::as_str);
+    let beyond_baseline = cfg!(any(target_feature = "avx2", target_feature = "sha3"));
+    if head["flags"] == "profile release (as Cargo has it); RUSTFLAGS none; CFLAGS none" {
+        assert_eq!(build, Some("default"));
+        assert!(!beyond_baseline);
+    } else {
+        assert_ne!(build, Some("default"), "{}", head["flags"]);
+    }
+    assert_eq!(
+        build == Some("tuned"),
+        head["flags"].starts_with("profile tuned (")
+    );
+    // No variant has the name of instructions beyond which the compiler was free to go.
+    let free = cfg!(target_feature = "avx512vl");
+    for variant in &variants {
+        let id = &variant["variant"];
+        let plain = matches!(variant["backend"].as_str(), "avx2" | "simd256");
+        assert!(!(free && plain), "{id} of {}", head["flags"]);
+        assert!(
+            beyond_baseline || !variant["backend"].contains('+'),
+            "{id} of {}",
+            head["flags"]
+        );
+    }
+}
+
+#[test]
+fn a_backend_keeps_its_name_if_the_compiler_was_held_to_it() {
+    let names = [
+        "portable",
+        "avx2",
+        "simd256",
+        "avx512",
+        "avx512-vbmi",
+        "neon",
+        "neon-sha3",
+    ];
+    let called = |allowed: &[&str]| names.map(|n| backend_name(n, |f| allowed.contains(&f)));
+    assert_eq!(called(&[]), names);
+    assert_eq!(called(&["avx2"]), names);
+    let called = called(&["avx512vl", "avx512vbmi", "sha3"]);
+    assert_eq!(
+        called,
+        [
+            "portable",
+            "avx2+native",
+            "simd256+native",
+            "avx512+native",
+            "avx512-vbmi",
+            "neon+native",
+            "neon-sha3"
+        ]
+    );
 }
 
 #[test]

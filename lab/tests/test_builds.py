@@ -1,0 +1,301 @@
+"""Workers in two builds: options, ids and labels, references, tables, findings, and agreement."""
+
+from __future__ import annotations
+
+import io
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fake_worker import HELLO
+from report_records import ML_DSA, SIGNERS, TUNED, Shape, build, in_both_builds
+from rich.console import Console
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Record, Variant, base_id, read_record
+from mldsa_lab.report.findings import find
+from mldsa_lab.report.page import render
+from mldsa_lab.report.sections import command
+from mldsa_lab.report.table import print_table
+from mldsa_lab.report.view import View
+from mldsa_lab.report.view import build as build_view
+from mldsa_lab.run.build import Place
+from mldsa_lab.run.fleet import Fleet, Station
+from mldsa_lab.run.material import tracers
+from mldsa_lab.run.options import known_reference, select
+from mldsa_lab.run.protocol import JobInput
+from mldsa_lab.run.registry import Build, WorkerEntry
+from mldsa_lab.run.shapes import Shape as Runs
+from mldsa_lab.run.worker import Limits, WorkerFault
+from mldsa_lab.stats.agree import agreement
+from mldsa_lab.stats.summary import Row, Summary, summarise
+
+SET = "ML-DSA-65"
+BUILDS = (Build("default", "plain"), Build("tuned", "quick"))
+
+
+def worker(folder: Path, build: str | None, *, asked: str = "default", backend: str = "avx2"):  # type: ignore[no-untyped-def]
+    """A worker of two builds that announces `build` and answers with the variant asked of it."""
+    line = f"build {build}\n" if build else ""
+    hello = HELLO.replace("unit ns", f"{line}unit ns").replace("python", backend)
+    path = folder / f"{asked}.py"
+    path.write_text(
+        "import sys\n"
+        "jobs = {}\n"
+        "for text in sys.stdin:\n"
+        "    key, _, value = text.rstrip().partition(' ')\n"
+        f"    if key == 'hello': print({hello!r}, end='')\n"
+        "    elif key == 'prepare': job = value\n"
+        "    elif key == 'variant': jobs[job] = value\n"
+        "    elif key == 'end': print('ready', job)\n"
+        "    elif key == 'answer': print('output 0', jobs[value].encode().hex()); "
+        "print('done', value)\n"
+        "    elif key == 'forget': print('done', value)\n"
+        "    elif key == 'quit': break\n"
+        "    sys.stdout.flush()\n",
+        encoding="utf-8",
+    )
+    entry = WorkerEntry("fake", "Python", ".", (), (sys.executable, str(path)), builds=BUILDS)
+    return Station(entry.with_build(asked), Place(folder, folder), Limits(hello=20))
+
+
+def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
+    with Fleet() as fleet:
+        fleet.add(worker(tmp_path, "default"))
+        fleet.add(worker(tmp_path, "tuned", asked="tuned"))
+        assert [s.name for s in fleet.stations] == ["fake", "fake:tuned"]
+        ids = ["fake:avx2:compact", "fake:avx2:compact:tuned"]
+        assert list(fleet.variants) == ids
+        for name in ids:
+            station = fleet.station(name)
+            outputs = station.answer(name, "ML-DSA-44", "sign", [JobInput(0)])
+            assert outputs[0].value == b"fake:avx2:compact"  # the name that its worker knows
+            in_runs = fleet.shape(fleet.variants[name], Runs("loop", 100))
+            assert in_runs.id == f"{name}:loop-100" and in_runs.base == name
+            assert fleet.station(in_runs.id) is station
+            answer = station.answer(in_runs.id, "ML-DSA-44", "sign", [JobInput(0)])
+            assert answer == outputs
+        rows = [station.row() for station in fleet.stations]
+    assert [(r.worker, r.build) for r in rows] == [("fake", "default"), ("fake:tuned", "tuned")]
+    assert [v.id for v in rows[1].variants] == [ids[1], f"{ids[1]}:loop-100"]
+
+
+@pytest.mark.parametrize(
+    ("build", "asked", "said"),
+    [
+        ("tuned", "default", "the registry's build 'default' announces build 'tuned'"),
+        ("default", "tuned", "the registry's build 'tuned' announces build 'default'"),
+        (None, "default", "the registry's build 'default' announces no build"),
+    ],
+)
+def test_a_worker_built_otherwise_than_asked_is_a_fault(
+    tmp_path: Path, build: str | None, asked: str, said: str
+) -> None:
+    with Fleet() as fleet, pytest.raises(WorkerFault, match=said):
+        fleet.add(worker(tmp_path, build, asked=asked))
+
+
+def test_the_fastest_backend_traces_whatever_its_name_has_behind_it(tmp_path: Path) -> None:
+    with Fleet() as fleet:
+        fleet.add(worker(tmp_path, "default", backend="portable"))
+        fleet.add(worker(tmp_path, "tuned", asked="tuned", backend="avx2+native"))
+        fleet.variants = {
+            name: replace(v, implementation="mldsa-lanes", operations=(*v.operations, "trace"))
+            for name, v in fleet.variants.items()
+        }
+        assert [v.backend for v in tracers(fleet, "ML-DSA-44")] == ["avx2+native", "portable"]
+
+
+def test_ids_tell_build_and_runs() -> None:
+    for runs in ("", ":batch-8", ":loop-100:threads-2"):
+        assert base_id(f"a:b:compact{runs}") == "a:b:compact"
+        assert base_id(f"a:b:compact:tuned{runs}") == "a:b:compact:tuned"
+
+
+# --- a record of both builds --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    sets = (*ML_DSA, "Ed25519")
+    shape = Shape(sets=sets, signers=in_both_builds(), rounds=6, batch_sizes=(8, 1000))
+    return build(tmp_path_factory.mktemp("builds") / "run.jsonl", shape)
+
+
+@pytest.fixture(scope="module")
+def summary(record: Record) -> Summary:
+    return summarise(record)
+
+
+@pytest.fixture(scope="module")
+def view(record: Record, summary: Summary) -> View:
+    return build_view(record, summary)
+
+
+def row(summary: Summary, variant: str, operation: str = "sign") -> Row:
+    (found,) = [
+        r for r in summary.rows if (r.variant, r.set, r.operation) == (variant, SET, operation)
+    ]
+    return found
+
+
+def variants(record: Record) -> list[Variant]:
+    return [v for w in record.workers for v in w.variants if not v.runs]
+
+
+def test_rows_name_their_build(summary: Summary) -> None:
+    assert row(summary, "aws-lc:native:compact").as_dict()["build"] == "default"
+    assert row(summary, "aws-lc:native:compact:tuned").as_dict()["build"] == "tuned"
+    assert row(summary, "circl:go:compact").as_dict()["build"] is None
+
+
+def test_ratios_are_to_the_default_build_unless_the_other_is_named(record: Record) -> None:
+    default, tuned = "mldsa-native:native:compact", "mldsa-native:native:compact:tuned"
+    for reference in ("mldsa-native", default):
+        found = summarise(record, reference=reference)
+        assert row(found, default).ratio == 1.0
+        assert row(found, tuned).ratio == pytest.approx(TUNED, rel=0.02)
+    found = summarise(record, reference=tuned)
+    assert row(found, tuned).ratio == 1.0
+    assert row(found, default).ratio == pytest.approx(1 / TUNED, rel=0.02)
+
+
+def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> None:
+    signers = tuple(s for s in in_both_builds() if s.tuned or s.worker == "go")
+    record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=signers, rounds=3))
+    for reference in ("mldsa-native", "mldsa-native:native:compact"):
+        known_reference(reference, variants(record))
+        found = summarise(record, reference=reference)
+        assert row(found, "mldsa-native:native:compact:tuned").ratio == 1.0
+    view = build_view(record, found)
+    assert view.builds == ("tuned",)
+    # Nothing to tell apart in the labels, and nothing is passed over.
+    assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
+    assert "mldsa-lanes avx2+native signs fastest" in find(view).headline
+    assert "tuned build" in printed(record, 140)
+    with pytest.raises(LabError, match="unknown reference"):
+        known_reference("mldsa-native:native:expanded", variants(record))
+
+
+def test_patterns_without_a_build_mean_every_build(record: Record) -> None:
+    def chosen(pattern: str) -> list[str]:
+        return [v.id for v in select(variants(record), [pattern], [SET])]
+
+    both = ["aws-lc:native:compact", "aws-lc:native:compact:tuned"]
+    assert chosen("aws-lc") == both and chosen("aws-lc:native:compact") == both
+    assert chosen("aws-lc:native:compact:tuned") == both[1:]
+    assert len(chosen("*:tuned")) == len([s for s in SIGNERS if s.worker == "rust"])
+    assert chosen("mldsa-lanes:avx2*") == [
+        "mldsa-lanes:avx2:compact",
+        "mldsa-lanes:avx2+native:compact:tuned",
+    ]
+
+
+def test_labels_tell_builds_apart(view: View) -> None:
+    assert view.labels["aws-lc:native:compact"] == "aws-lc"
+    assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc tuned"
+    assert view.labels["mldsa-lanes:avx2+native:compact:tuned"] == "mldsa-lanes avx2+native tuned"
+    assert view.labels["mldsa-native:native:compact:tuned:loop-100"] == (
+        "mldsa-native tuned loop 100"
+    )
+    ml_dsa = [view.labels[v.id] for v in variants(view.record) if v.family == "ml-dsa"]
+    assert len(set(ml_dsa)) == len(ml_dsa)
+
+
+def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -> None:
+    found = find(view)
+    # Every tuned build is a fifth faster than all of this.
+    assert "signs fastest" in found.headline and "tuned" not in found.headline
+    *rest, last = (s for s in found.sentences if "batches" not in s)
+    assert all("tuned" not in sentence for sentence in rest)
+    assert last.startswith("Tuned builds change the cost of signing: 0.")
+    assert all(name in last for name in ML_DSA)
+    batches = [s for s in found.sentences if "batches" in s]
+    assert batches and all("tuned" not in sentence for sentence in batches)
+    against = {c.against for c in view.summary.classical}
+    assert against and not any(name.endswith(":tuned") for name in against)
+    assert not any(c.variant.endswith("tuned") for c in view.summary.classical)
+
+
+def printed(record: Record, width: int) -> str:
+    out = io.StringIO()
+    print_table(summarise(record), record, Console(file=out, width=width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [100, 160])
+def test_the_terminal_has_a_column_of_builds(record: Record, width: int) -> None:
+    lines = printed(record, width).splitlines()
+    assert max(map(len, lines)) <= width
+    start = next(i for i, line in enumerate(lines) if line.split()[:2] == [SET, "sign"])
+    assert "build" in lines[start + 1].split()
+    rows = [line.split() for line in lines[start + 3 : start + 3 + len(in_both_builds()) - 3]]
+    (native,) = [r for r in rows if "avx2+native" in r]
+    assert "tuned" in native
+    assert not any("tuned" in r for r in rows if "avx2" in r or "circl" in r)
+
+
+def test_the_page_names_builds(record: Record, summary: Summary) -> None:
+    page = render([(record, summary)])
+    assert "default and tuned builds" in page and ">Build</th>" in page
+    assert page.count("<td>avx2+native</td><td>compact</td>") == len(ML_DSA)
+    assert "RUSTFLAGS -C target-cpu=native" in page
+
+
+def test_a_record_of_one_build_has_no_column(tmp_path: Path) -> None:
+    record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), rounds=3))
+    text = printed(record, 140)
+    assert "best first; default build" in text and "build" not in text.split("best first")[1][20:]
+    assert "default build" in render([(record, summarise(record))])
+
+
+def test_the_command_names_the_build(record: Record) -> None:
+    run = replace(record.run, options={**record.run.options, "build": "both"})
+    assert "--build both" in command(replace(record, run=run))
+    old = replace(record.run, schema=2)
+    assert "--build tuned" in command(replace(record, run=old))
+
+
+# --- records without builds ---------------------------------------------------------------------
+
+
+def test_records_from_before_builds_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    build(path, Shape(sets=(SET,), rounds=3))
+    lines = path.read_text().splitlines()
+    old = [
+        line.replace('"schema":3', '"schema":2', 1)
+        .replace(',"build":"default"', "")
+        .replace(',"build":null', "")
+        for line in lines
+    ]
+    before = tmp_path / "old.jsonl"
+    before.write_text("\n".join(old) + "\n")
+    record = read_record(before)
+    assert {w.build for w in record.workers} == {None}
+    view = build_view(record, summarise(record))
+    assert view.builds == () and "build" not in find(view).headline
+    # A field of the new schema in an old record, and one that a new record lacks.
+    mixed = [lines[0].replace('"schema":3', '"schema":2', 1), *lines[1:]]
+    before.write_text("\n".join(mixed) + "\n")
+    with pytest.raises(LabError, match="unknown field 'build'"):
+        read_record(before)
+    before.write_text("\n".join([lines[0], *old[1:]]) + "\n")
+    with pytest.raises(LabError, match="'build' is missing"):
+        read_record(before)
+    before.write_text("\n".join(lines).replace('"build":"default"', '"build":"fast"') + "\n")
+    with pytest.raises(LabError, match="'build' must be one of default, tuned or null"):
+        read_record(before)
+
+
+def test_agreement_says_where_builds_differ(record: Record, summary: Summary) -> None:
+    assert "Not the same code" not in agreement(summary, summary).text()
+    unknown = replace(summary, rows=[replace(r, build=None) for r in summary.rows])
+    text = agreement(unknown, summary).text(every_cell=False)
+    assert "the first run's build is unknown, the second's default." in text
+    assert "the first run's build is unknown, the second's tuned." in text
+    default = replace(summary, rows=[r for r in summary.rows if r.build == "default"])
+    tuned = replace(summary, rows=[r for r in summary.rows if r.build == "tuned"])
+    with pytest.raises(LabError, match="no cell"):
+        agreement(default, tuned)
