@@ -9,8 +9,7 @@
 
 use std::boxed::Box;
 
-use crate::Backend;
-use crate::backend::{Engine, with_engine};
+use crate::backend::{Backend, Engine, with_engine};
 use crate::kernels::keccak::{RATE_128, States, seeded};
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;

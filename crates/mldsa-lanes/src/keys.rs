@@ -85,9 +85,15 @@ impl<P: Scheme> VerifyingKey<P> {
         &self.pk
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         VerifyingKey { backend, ..self }
     }
 
@@ -155,6 +161,11 @@ impl<P: Scheme> ExpandedVerifyingKey<P> {
         backend: Backend::PORTABLE,
     };
 
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
     fn fill(&mut self, key: &VerifyingKey<P>) {
         self.backend = key.backend;
         P::expand_verifying(key.backend, &key.pk, &mut self.material);
@@ -220,8 +231,10 @@ impl<P: Scheme> SigningKey<P> {
         Self::from_seed_on(Backend::detect(), xi)
     }
 
-    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps.
+    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
+    /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
+        let backend = backend.granted();
         let mut key = Self::empty(backend);
         P::keygen(backend, xi, &mut key.sk, &mut key.pk);
         key.seed.insert(Secret::zero()).copy_from_slice(xi);
@@ -248,12 +261,13 @@ impl<P: Scheme> SigningKey<P> {
         Self::from_expanded_bytes_on(Backend::detect(), bytes)
     }
 
-    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps.
+    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps, unless
+    /// it was [disabled](Backend::disable).
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let mut result = Ok(Self::empty(backend));
+        let mut result = Ok(Self::empty(backend.granted()));
         if let Ok(key) = &mut result
             && let Err(error) = key.read(bytes)
         {
@@ -290,9 +304,15 @@ impl<P: Scheme> SigningKey<P> {
         }
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         SigningKey { backend, ..self }
     }
 
@@ -351,6 +371,11 @@ impl<P: Scheme> ExpandedSigningKey<P> {
         material: sign::Material::ZERO,
         backend: Backend::PORTABLE,
     };
+
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
 
     fn fill(&mut self, key: &SigningKey<P>) {
         self.backend = key.backend;

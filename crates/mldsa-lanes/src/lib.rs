@@ -19,7 +19,12 @@
 //! with a compact key makes for itself. docs/stack.md has the stack that each operation takes.
 
 #![no_std]
-#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
+#![deny(
+    missing_docs,
+    unsafe_code,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks
+)]
 // Some kernels serve batches, traces or a single parameter set alone.
 #![cfg_attr(
     not(all(

@@ -12,7 +12,7 @@ mod avx512;
 mod environment;
 #[cfg(mldsa_ct)]
 pub(crate) mod memcheck;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod portable;
 mod select;
@@ -220,9 +220,9 @@ macro_rules! with_engine {
             crate::backend::Kind::Avx512($engine) => $body,
             #[cfg(target_arch = "x86_64")]
             crate::backend::Kind::Avx512Vbmi($engine) => $body,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             crate::backend::Kind::Neon($engine) => $body,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             crate::backend::Kind::NeonSha3($engine) => $body,
         }
     };

@@ -238,8 +238,10 @@ fn verify_into<P: Batch>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Er
     );
 }
 
-/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep.
+/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
+/// unless it was [disabled](Backend::disable).
 pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = unfilled(backend, seeds.len());
     keygen_into(backend, seeds, &mut keys);
     keys
@@ -257,6 +259,7 @@ pub fn keygen_expanded<P: Batch>(
         // Secrets would be moved.
         *keys = Vec::with_capacity(seeds.len());
     }
+    let backend = backend.granted();
     keys.resize_with(seeds.len(), || ExpandedSigningKey::EMPTY);
     P::keygen_expanded_jobs(backend, seeds, keys);
     for key in keys {

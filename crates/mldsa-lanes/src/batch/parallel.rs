@@ -68,6 +68,7 @@ pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
 
 /// As [`super::keygen`].
 pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
     let size = piece(seeds.len(), core::iter::once(backend));
     let pieces = seeds.par_chunks(size).zip(keys.par_chunks_mut(size));

@@ -132,8 +132,10 @@ pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: u
     let mut bytes = [[0u8; RATE_256]; COUNT];
     for nonces in nonces.chunks(COUNT) {
         // The lanes past the last nonce have no place.
-        let mut places: [Option<&mut Poly>; COUNT] =
-            core::array::from_fn(|lane| nonces.get(lane).and_then(|_| out.next()));
+        let mut places: [Option<&mut Poly>; COUNT] = [const { None }; COUNT];
+        for place in &mut places[..nonces.len()] {
+            *place = out.next();
+        }
         let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
         let mut filled = [0; COUNT];
         while filled[..nonces.len()].iter().any(|n| *n < N) {
@@ -235,7 +237,7 @@ pub(super) fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Po
 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
-#[cfg(any(test, feature = "internals"))]
+#[cfg(feature = "internals")]
 pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
     use super::sponge::Shake256;
     in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);
