@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct clean
+.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -81,6 +81,12 @@ mutants: setup ## one-token mutants of the library: every one must be caught
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
 	@sh scripts/ct.sh
+
+STACK := cargo test --locked -p mldsa-lanes --test memory stack_is_as_stated
+
+stack: ## measure the stack of every operation anew: rewrites docs/stack.md
+	MLDSA_WRITE_STACK=1 $(STACK) --release
+	MLDSA_WRITE_STACK=1 $(STACK) --config profile.test.opt-level=0
 
 clean: ## remove what the commands made, records in out/ excepted
 	rm -rf target .venv

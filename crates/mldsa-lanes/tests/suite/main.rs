@@ -1,4 +1,4 @@
-//! The tests from outside, in one program: linked once. `batch_wipe` has an allocator of its own and
+//! The tests from outside, in one program: linked once. `memory` has an allocator of its own and
 //! `selection` asks for the process's choice of a backend, so those are programs of their own.
 
 mod common;

@@ -1,0 +1,243 @@
+//! Every operation of the library as a caller makes it, for any set and backend.
+
+use crate::own_stack::{Pause, Work};
+use mldsa_lanes::batch::{self, SignJob, VerifyJob};
+use mldsa_lanes::{
+    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Place,
+    Signature, SigningKey, VerifyingKey, Workspace,
+};
+use mldsa_oracle as oracle;
+use std::sync::Mutex;
+use std::convert::Infallible;
+
+/// A name and the call.
+pub type Operation<'a> = (&'static str, Box<Work<'a>>);
+
+/// Jobs of a batch: more than a group of eight.
+const JOBS: usize = 10;
+
+/// What the operations on one parameter set take. Each key, message and `rnd` stays on the heap,
+/// outside the stacks that are searched.
+pub struct Given {
+    pub xi: [u8; 32],
+    pub rnd: [u8; 32],
+    pub message: Vec<u8>,
+    /// μ of `message` with context `b"c"`, and another.
+    pub mus: [[u8; 64]; 2],
+    pub pk: Vec<u8>,
+    pub sk: Vec<u8>,
+    /// Attempts that the first signature takes: 2 to 5, so at least one is rejected.
+    pub attempts: u32,
+}
+
+/// The signatures that the operations make: μ's number, and whether `rnd` is that of [`Given`].
+pub const SIGNED: [(usize, bool); 3] = [(0, false), (0, true), (1, false)];
+
+impl Given {
+    pub fn new(p: &oracle::Params) -> Box<Self> {
+        // Told apart by a number; 64 bytes each.
+        let random = |number: u8| oracle::h(&[b"memory", p.name.as_bytes(), &[number]], 64);
+        let xi = random(0)[..32].try_into().unwrap();
+        let (pk, sk) = oracle::keygen(p, &xi);
+        let tr = oracle::sk_decode(p, &sk).tr;
+        let signed = (1..255).map(|number| {
+            let message = random(number);
+            let m_prime = oracle::pure_m_prime(&message, b"c").expect("a short context");
+            let mu = oracle::message_representative(&tr, &m_prime);
+            let (_, trace) = oracle::sign_mu(p, &sk, &mu, &[0; 32]);
+            (message, mu, trace.len() as u32)
+        });
+        let suits = |(_, _, attempts): &(_, _, u32)| (2..=5).contains(attempts);
+        let (message, mu, attempts) = { signed }.find(suits).expect("one message in two");
+        Box::new(Given {
+            xi,
+            rnd: random(255)[..32].try_into().unwrap(),
+            message,
+            mus: [mu, oracle::h(&[&mu], 64).try_into().unwrap()],
+            pk,
+            sk,
+            attempts,
+        })
+    }
+
+    pub fn rnd(&self, given: bool) -> &[u8; 32] {
+        if given { &self.rnd } else { &[0; 32] }
+    }
+}
+
+/// A generator that hands out the same 32 bytes.
+struct Same<'a>(&'a [u8; 32]);
+
+impl rand_core::TryRng for Same<'_> {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("the library asks for bytes")
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("the library asks for bytes")
+    }
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        out.copy_from_slice(self.0);
+        Ok(())
+    }
+}
+impl rand_core::TryCryptoRng for Same<'_> {}
+
+/// The keys of [`Given`] on one backend, and what else the operations borrow.
+pub struct Keys<'g, P: ParameterSet> {
+    given: &'g Given,
+    backend: Backend,
+    key: Box<SigningKey<P>>,
+    expanded: Box<ExpandedSigningKey<P>>,
+    public: Box<VerifyingKey<P>>,
+    expanded_public: Box<ExpandedVerifyingKey<P>>,
+    signature: Box<Signature<P>>,
+    /// Refused as private keys: s1, t0 or tr is wrong.
+    refused: [Vec<u8>; 3],
+    seeds: Vec<[u8; 32]>,
+    place: Box<Mutex<Place<ExpandedSigningKey<P>>>>,
+    public_place: Box<Mutex<Place<ExpandedVerifyingKey<P>>>>,
+    workspace: Box<Mutex<Workspace<P>>>,
+}
+
+impl<'g, P: ParameterSet> Keys<'g, P> {
+    pub fn new(backend: Backend, given: &'g Given) -> Box<Self> {
+        let key = Box::new(SigningKey::<P>::from_seed_on(backend, &given.xi));
+        assert_eq!(key.expanded_bytes().as_ref(), given.sk);
+        let public = Box::new(key.verifying_key());
+        let altered = |at: usize, mask: u8| {
+            let mut sk = given.sk.clone();
+            sk[at] |= mask;
+            sk
+        };
+        Box::new(Keys {
+            given,
+            backend,
+            expanded: key.expand(),
+            expanded_public: public.expand(),
+            signature: Box::new(key.sign_deterministic(&given.message, b"c").unwrap()),
+            // The last string of s1 or s2, the last of t0, and tr.
+            refused: [
+                altered(P::SIGNING_KEY_BYTES - 416 * P::K - 1, 0xff),
+                {
+                    let mut sk = given.sk.clone();
+                    *sk.last_mut().unwrap() ^= 1;
+                    sk
+                },
+                {
+                    let mut sk = given.sk.clone();
+                    sk[64] ^= 1;
+                    sk
+                },
+            ],
+            seeds: vec![given.xi; JOBS],
+            place: Box::new(Mutex::new(Place::<ExpandedSigningKey<P>>::new())),
+            public_place: Box::new(Mutex::new(Place::<ExpandedVerifyingKey<P>>::new())),
+            workspace: Box::new(Mutex::new(Workspace::new())),
+            key,
+            public,
+        })
+    }
+
+    fn input(&self) -> Input<'_> {
+        Input::Mu(&self.given.mus[0])
+    }
+
+    /// Jobs that go through all of [`SIGNED`].
+    fn jobs(&self, expanded: impl Fn(usize) -> bool) -> Vec<SignJob<'_, P>> {
+        let job = |i: usize| {
+            let (mu, rnd) = SIGNED[i % SIGNED.len()];
+            SignJob {
+                key: match expanded(i) {
+                    true => (&*self.expanded).into(),
+                    false => (&*self.key).into(),
+                },
+                input: Input::Mu(&self.given.mus[mu]),
+                rnd: self.given.rnd(rnd),
+            }
+        };
+        (0..JOBS).map(job).collect()
+    }
+
+    /// All operations. A new one is a line here: its name is the row of docs/stack.md.
+    #[rustfmt::skip]
+    pub fn operations(&self) -> Vec<Operation<'_>> {
+        let mut all: Vec<Operation<'_>> = Vec::new();
+        macro_rules! operation {
+            ($name:literal, $call:expr) => {
+                all.push(($name, Box::new(move |pause: &Pause| {
+                    let result = $call;
+                    pause.with(&result);
+                })));
+            };
+        }
+        let Given { xi, rnd, message, sk, pk, attempts, .. } = self.given;
+        let backend = self.backend;
+        if backend == Backend::detect() {
+            operation!("generate", SigningKey::<P>::generate(&mut Same(xi)));
+        }
+        operation!("from_seed", SigningKey::<P>::from_seed_on(backend, xi));
+        operation!("from_expanded_bytes", SigningKey::<P>::from_expanded_bytes_on(backend, sk));
+        operation!("from_expanded_bytes, length refused", SigningKey::<P>::from_expanded_bytes_on(backend, &sk[1..]));
+        operation!("from_expanded_bytes, s1 refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[0]));
+        operation!("from_expanded_bytes, t0 refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[1]));
+        operation!("from_expanded_bytes, tr refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[2]));
+        operation!("clone", (*self.key).clone());
+        operation!("expand", self.key.expand());
+        let key = &self.key;
+        operation!("sign", key.sign(message, b"c", &mut Same(rnd)));
+        operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
+        operation!("sign_input", key.sign_input(&self.input(), rnd));
+        operation!("sign_bounded, limit reached", key.sign_bounded(&self.input(), &[0; 32], attempts - 1));
+        operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
+        let expanded = &self.expanded;
+        operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd)));
+        operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
+        operation!("sign_input, expanded key", expanded.sign_input(&self.input(), rnd));
+        operation!("sign_bounded, expanded key, limit reached", expanded.sign_bounded(&self.input(), &[0; 32], attempts - 1));
+        operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
+        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), rnd, 821));
+        operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
+        operation!("Place::fill and wipe", {
+            let mut place = self.place.lock().unwrap();
+            place.fill(key);
+            place.wipe();
+        });
+        operation!("verifying_key", key.verifying_key());
+        operation!("VerifyingKey::from_bytes", VerifyingKey::<P>::from_bytes(pk));
+        operation!("VerifyingKey::expand", self.public.expand());
+        operation!("Place::fill, public key", {
+            self.public_place.lock().unwrap().fill(&self.public);
+        });
+        operation!("verify", self.public.verify_input(&self.input(), &self.signature));
+        operation!("verify, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
+        let jobs = self.jobs(|_| false);
+        operation!("batch::sign", batch::sign(&jobs));
+        let jobs = self.jobs(|_| true);
+        operation!("batch::sign, expanded key", batch::sign(&jobs));
+        let jobs = self.jobs(|i| i % 2 == 0);
+        operation!("batch::sign, both kinds of key", batch::sign(&jobs));
+        let jobs = self.jobs(|_| false);
+        let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| (job.key, job.input)).collect();
+        operation!("batch::sign_hedged", batch::sign_hedged(&messages, &mut Same(rnd)));
+        let jobs = self.jobs(|i| i % 2 == 0);
+        operation!("batch::sign_bounded, limit reached", batch::sign_bounded(&jobs, attempts - 1));
+        let jobs = self.jobs(|_| false);
+        operation!("batch::sign, one job", batch::sign(&jobs[1..2]));
+        let jobs = self.jobs(|_| true);
+        operation!("batch::trace", batch::trace(&jobs, Checks::All, |_, _| ()));
+        let verify_job = |key| VerifyJob { key, input: self.input(), signature: &*self.signature };
+        let jobs = vec![verify_job((&*self.public).into()); JOBS];
+        operation!("batch::verify", batch::verify(&jobs));
+        let jobs = vec![verify_job((&*self.expanded_public).into()); JOBS];
+        operation!("batch::verify, expanded key", batch::verify(&jobs));
+        let seeds = &self.seeds;
+        operation!("batch::keygen", batch::keygen::<P>(backend, seeds));
+        operation!("batch::keygen_expanded", {
+            let mut keys = Vec::<ExpandedSigningKey<P>>::new();
+            batch::keygen_expanded(backend, seeds, &mut keys);
+            keys
+        });
+        all
+    }
+}
