@@ -114,9 +114,9 @@ class Run:
         """Whether it compiles, and what Cargo said."""
         return cargo("--no-run", "--test", self.program)
 
-    def passes(self, limit: float | None) -> bool:
-        """Whether the tests pass within so many seconds."""
-        return cargo("--test", self.program, "--", *self.arguments, limit=limit)[0]
+    def test(self, limit: float) -> tuple[bool, str]:
+        """Whether the tests pass within so many seconds, and what they said."""
+        return cargo("--test", self.program, "--", *self.arguments, limit=limit)
 
 
 def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
@@ -168,8 +168,9 @@ def check_unchanged(firsts: set[str]) -> float:
         if not built:
             raise MutantError(f"the tree as it is does not compile\n{said}")
         started = time.monotonic()
-        if not run.passes(MOST_LIMIT):
-            raise MutantError(f"{run.program} fails without any mutant, or does not end")
+        passed, said = run.test(MOST_LIMIT)
+        if not passed:
+            raise MutantError(f"{run.program} fails without any mutant, or does not end\n{said}")
         longest = max(longest, time.monotonic() - started)
     return longest
 
@@ -180,7 +181,7 @@ def caught_by(mutant: Mutant, limit: float) -> str | None:
         built, said = run.build()
         if not built:
             raise MutantError(f"{mutant.name}: does not compile\n{said}")
-        if not run.passes(limit):
+        if not run.test(limit)[0]:
             return mutant.first if number == 0 else run.program
     return None
 
