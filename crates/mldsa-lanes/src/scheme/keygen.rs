@@ -80,6 +80,7 @@ fn public_key<P: Shapes, E: Engine>(
     for p in &mut *s1_hat {
         e.ntt(p);
     }
+    space.rows.begin();
     let mut tr = ShadowHash::new(e.permutation());
     let [t, spare] = &mut *space.t0;
     let mut t1 = Poly::zero();

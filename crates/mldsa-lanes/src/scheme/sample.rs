@@ -61,6 +61,12 @@ impl Ahead {
         next: 0,
     };
 
+    /// Leaves what is left over and goes on at number `next`.
+    fn begin(&mut self, next: usize) {
+        self.ready = 0..0;
+        self.next = next;
+    }
+
     /// The next `count` polynomials. `sample` fills a group, of `group` polynomials or what is left
     /// up to `end`, given the number of its first.
     #[inline(always)]
@@ -96,6 +102,11 @@ pub(crate) struct Rows(Ahead);
 
 impl Rows {
     pub(crate) const ZERO: Self = Rows(Ahead::EMPTY);
+
+    /// To the first row, of another matrix.
+    pub(crate) fn begin(&mut self) {
+        self.0.begin(0);
+    }
 
     /// The l polynomials of the next row. `shadow` as in [`expand_a`].
     pub(crate) fn next<P: Parameters, E: Engine>(
@@ -140,8 +151,7 @@ impl Wipe for MaskStream {
 impl MaskStream {
     /// The stream from attempt number `attempt` on.
     pub(crate) fn begin<P: Parameters>(&mut self, attempt: u32) {
-        self.ahead.ready = 0..0;
-        self.ahead.next = usize::from(first_nonce::<P>(attempt));
+        self.ahead.begin(usize::from(first_nonce::<P>(attempt)));
     }
 
     /// The y of the next attempt. Coefficients in (-γ1, γ1].

@@ -144,13 +144,15 @@ fn bug_08_secrets_left_behind() {
         );
     }
     let (k, s1) = (&private[32..64], &private[128..224]);
-    left_by(key.clone(), &[&seed, k, s1]);
+    left_by(Box::new(key.clone()), &[&seed, k, s1]);
     left_by(key.expand(), &[k]);
 }
 
 /// Drops a value in its place and asserts that none of the secrets, which it held, is still there.
-fn left_by<T>(value: T, secrets: &[&[u8]]) {
-    let mut place = Box::new(std::mem::ManuallyDrop::new(value));
+fn left_by<T>(value: Box<T>, secrets: &[&[u8]]) {
+    let value = Box::into_raw(value).cast::<std::mem::ManuallyDrop<T>>();
+    // SAFETY: from `Box::into_raw`; `ManuallyDrop<T>` is `T` in memory.
+    let mut place = unsafe { Box::from_raw(value) };
     let bytes = (&raw const *place).cast::<u8>();
     // Byte by byte and volatile: the compiler must not reason about a dropped value.
     let read = || -> Vec<u8> {
