@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct stack clean
+.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -60,6 +60,12 @@ test-go: ## the Go worker, where Go is installed
 
 test-lab: setup ## the lab: types, style and tests
 	cd lab && ../$(PYTHON) -m ruff check . && ../$(PYTHON) -m mypy && ../$(PYTHON) -m pytest
+
+check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
+	python3 scripts/dependent.py check
+
+compare-dependent: ## a dependent's times in Cargo's own profile beside the workspace's
+	python3 scripts/dependent.py compare 40
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check

@@ -16,19 +16,19 @@ from pathlib import Path
 
 CPUS = ["icelake-server", "sapphirerapids", "znver4"]
 AVX2 = "backend::avx2::"
-AVX512 = "backend::avx512::Avx512 "
+AVX512 = "backend::avx512::token::Avx512>"
 # A name, the end of the symbol, and for each backend how often each innermost loop runs, in
 # the order of the text. Code outside loops counts where there is no loop; elsewhere it is entry and
 # exit.
 Trips = list[int] | str
-KERNELS: list[tuple[str, str, Trips | None, Trips]] = [
+KERNELS: list[tuple[str, str, Trips | None, Trips | None]] = [
     ("Keccak-f[1600], ×4 / ×8", "permute::entry", [12], [12]),
-    ("Keccak, one state (both alike)", "permutation::entry", [12], [12]),
+    ("Keccak, one state (both alike)", "permutation::entry", [12], None),
     ("Keccak ×8 beside one state", "permute_beside::entry", None, [12]),
-    ("NTT", "Engine>::ntt::entry", [8, 4], []),
-    ("inverse NTT", "Engine>::inverse_ntt::entry", [4, 8], []),
-    ("pointwise product", "Engine>::product::entry", [32], [16]),
-    ("row of 7 products", "Engine>::dot::entry", "largest 32", "largest 16"),
+    ("NTT", ">::ntt::entry", [8, 4], []),
+    ("inverse NTT", ">::inverse_ntt::entry", [4, 8], []),
+    ("pointwise product", ">::product::entry", [32], [16]),
+    ("row of 7 products", ">::dot::entry", "largest 32", "largest 16"),
 ]
 
 

@@ -15,6 +15,9 @@ use case::Kernels;
 use options::{Options, Wish};
 
 fn main() -> ExitCode {
+    if let Err(error) = mldsa_lanes::Backend::use_environment() {
+        return refuse(&error.to_string());
+    }
     match options::parse(std::env::args_os().skip(1)) {
         Ok(Wish::Help) => {
             println!("{}", options::HELP);

@@ -129,7 +129,7 @@ fn import<P: ParameterSet>(backend: Backend, sk: &[u8]) -> Result<SigningKey<P>,
     SigningKey::from_expanded_bytes_on(backend, &sk)
 }
 
-fn expanded<P: ParameterSet>(backend: Backend, case: &Case) -> ExpandedSigningKey<P> {
+fn expanded<P: ParameterSet>(backend: Backend, case: &Case) -> Box<ExpandedSigningKey<P>> {
     import::<P>(backend, &case.sk)
         .expect("a valid key")
         .expand()
@@ -146,6 +146,7 @@ fn secret_rnd() -> [u8; 32] {
 fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
     let compact = import::<P>(backend, &case.sk).expect("a valid key");
     let expanded = compact.expand();
+    let rnd = secret_rnd();
     let jobs: Vec<_> = (0..7u8)
         .map(|i| SignJob {
             key: if i < 3 {
@@ -160,7 +161,7 @@ fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
                     context: b"",
                 },
             },
-            rnd: secret_rnd(),
+            rnd: &rnd,
         })
         .collect();
     for (i, result) in batch::sign(&jobs).into_iter().enumerate() {

@@ -9,8 +9,7 @@
 
 use std::boxed::Box;
 
-use crate::Backend;
-use crate::backend::{Engine, with_engine};
+use crate::backend::{Backend, Engine, with_engine};
 use crate::kernels::keccak::{RATE_128, States, seeded};
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
@@ -19,7 +18,7 @@ use crate::kernels::sampling::{MaskBytes, Permute, in_ball};
 use crate::kernels::small::Offsets;
 pub use crate::kernels::small::SmallPoly;
 use crate::kernels::sponge::h;
-use crate::params::{D, N, ParameterSet};
+use crate::params::{D, N, Parameters};
 
 pub fn poly(coefficients: [i32; N]) -> Poly {
     Poly(coefficients)
@@ -67,13 +66,13 @@ impl Challenge {
     }
 }
 
-pub fn small_poly<P: ParameterSet>(s: &Poly) -> SmallPoly {
+pub fn small_poly<P: Parameters>(s: &Poly) -> SmallPoly {
     let mut small = SmallPoly::zero();
     small.set(s, P::ETA);
     small
 }
 
-pub fn small_product<P: ParameterSet>(
+pub fn small_product<P: Parameters>(
     backend: Backend,
     c: &Challenge,
     s: &SmallPoly,
@@ -83,11 +82,11 @@ pub fn small_product<P: ParameterSet>(
 }
 
 /// SampleInBall; `c_tilde` has λ/4 bytes.
-pub fn challenge<P: ParameterSet>(backend: Backend, c_tilde: &[u8], c: &mut Poly) {
+pub fn challenge<P: Parameters>(backend: Backend, c_tilde: &[u8], c: &mut Poly) {
     in_ball::<P>(backend.permutation(), c_tilde, c);
 }
 
-pub fn split<P: ParameterSet>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
+pub fn split<P: Parameters>(backend: Backend, w: &mut Poly, w1: &mut Poly) {
     with_engine!(backend, e => e.split::<P>(w, w1));
 }
 
@@ -103,23 +102,23 @@ pub fn exceeds(backend: Backend, a: &Poly, bound: i32) -> bool {
     with_engine!(backend, e => e.exceeds(a, bound))
 }
 
-pub fn make_hint<P: ParameterSet>(backend: Backend, low: &mut Poly, w1: &Poly) {
+pub fn make_hint<P: Parameters>(backend: Backend, low: &mut Poly, w1: &Poly) {
     with_engine!(backend, e => e.make_hint::<P>(low, w1));
 }
 
-pub fn use_hint<P: ParameterSet>(backend: Backend, w: &mut Poly, hint: &Poly) {
+pub fn use_hint<P: Parameters>(backend: Backend, w: &mut Poly, hint: &Poly) {
     with_engine!(backend, e => e.use_hint::<P>(w, hint));
 }
 
-pub fn pack_w1<P: ParameterSet>(backend: Backend, w1: &Poly, out: &mut [u8]) {
+pub fn pack_w1<P: Parameters>(backend: Backend, w1: &Poly, out: &mut [u8]) {
     with_engine!(backend, e => e.pack(P::W1_BITS, w1, Map::Same, out));
 }
 
-pub fn pack_z<P: ParameterSet>(backend: Backend, z: &Poly, out: &mut [u8]) {
+pub fn pack_z<P: Parameters>(backend: Backend, z: &Poly, out: &mut [u8]) {
     with_engine!(backend, e => e.pack(P::Z_BITS, z, Map::Below(P::GAMMA1), out));
 }
 
-pub fn unpack_z<P: ParameterSet>(backend: Backend, from: &[u8], z: &mut Poly) {
+pub fn unpack_z<P: Parameters>(backend: Backend, from: &[u8], z: &mut Poly) {
     with_engine!(backend, e => e.unpack(P::Z_BITS, from, Map::Below(P::GAMMA1), z));
 }
 
@@ -144,7 +143,7 @@ pub fn uniform(backend: Backend, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly
 }
 
 /// A polynomial for each nonce.
-pub fn bounded<P: ParameterSet>(
+pub fn bounded<P: Parameters>(
     backend: Backend,
     rho_prime: &[u8; 64],
     nonces: &[u16],
@@ -165,7 +164,7 @@ impl MaskSpace {
 }
 
 /// A polynomial for each nonce.
-pub fn mask<P: ParameterSet>(
+pub fn mask<P: Parameters>(
     backend: Backend,
     rho_second: &[u8; 64],
     nonces: &[u16],

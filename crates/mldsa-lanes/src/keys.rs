@@ -1,33 +1,40 @@
 //! Keys and signatures.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 
 use rand_core::TryCryptoRng;
 
-use crate::backend::{Backend, with_engine};
+use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::poly::{Secret, Zero};
-use crate::kernels::sponge::h;
-use crate::params::{MAX_ATTEMPTS, ParameterSet};
-use crate::scheme::encode::SigningKeyParts;
-use crate::scheme::message::Input;
-use crate::scheme::{keygen, sign, verify};
-use crate::trace::{Attempt, Observer, Silent, Tracing};
+use crate::kernels::poly::{Secret, Wipe, Zero};
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::entry::Scheme;
+use crate::scheme::message::{Input, MuHasher, PreHash};
+use crate::scheme::sign::Order;
+use crate::scheme::{encode, sign, verify};
+#[cfg(feature = "trace")]
+use crate::trace::Attempt;
 
 /// A signature as FIPS 204's `sigEncode` writes it: 2,420, 3,309 or 4,627 bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Signature<P: ParameterSet>(pub(crate) P::SignatureBytes);
+pub struct Signature<P: Scheme>(pub(crate) P::SignatureBytes);
 
-impl<P: ParameterSet> Signature<P> {
+impl<P: Scheme> Signature<P> {
     /// Any string of the right length; [`VerifyingKey::verify`] judges its content.
     ///
     /// # Errors
     /// [`Error::SignatureLength`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        exact(bytes).map(Signature).ok_or(Error::SignatureLength {
-            expected: P::SIGNATURE_BYTES,
-            actual: bytes.len(),
-        })
+        let mut signature: Self = Signature(P::SignatureBytes::zero());
+        if !copy_exactly(bytes, signature.0.as_mut()) {
+            return Err(Error::SignatureLength {
+                expected: P::SIGNATURE_BYTES,
+                actual: bytes.len(),
+            });
+        }
+        Ok(signature)
     }
 
     /// The bytes.
@@ -36,13 +43,13 @@ impl<P: ParameterSet> Signature<P> {
     }
 }
 
-impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
+impl<P: Scheme> AsRef<[u8]> for Signature<P> {
     fn as_ref(&self) -> &[u8] {
         self.0.as_ref()
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for Signature<P> {
+impl<P: Scheme> fmt::Debug for Signature<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signature<{}>", P::NAME)
     }
@@ -51,27 +58,26 @@ impl<P: ParameterSet> fmt::Debug for Signature<P> {
 /// A public key as FIPS 204's `pkEncode` writes it: 1,312, 1,952 or 2,592 bytes. Each
 /// verification expands Â and computes tr anew; [`VerifyingKey::expand`] does so once.
 #[derive(Clone)]
-pub struct VerifyingKey<P: ParameterSet> {
+pub struct VerifyingKey<P: Scheme> {
     pub(crate) pk: P::VerifyingKeyBytes,
     pub(crate) backend: Backend,
 }
 
-impl<P: ParameterSet> VerifyingKey<P> {
+impl<P: Scheme> VerifyingKey<P> {
     /// Every string of the right length is a public key.
     ///
     /// # Errors
     /// [`Error::VerifyingKeyLength`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        match exact(bytes) {
-            Some(pk) => Ok(VerifyingKey {
-                pk,
-                backend: Backend::detect(),
-            }),
-            None => Err(Error::VerifyingKeyLength {
+        let mut pk = P::VerifyingKeyBytes::zero();
+        if !copy_exactly(bytes, pk.as_mut()) {
+            return Err(Error::VerifyingKeyLength {
                 expected: P::VERIFYING_KEY_BYTES,
                 actual: bytes.len(),
-            }),
+            });
         }
+        let backend = Backend::detect();
+        Ok(VerifyingKey { pk, backend })
     }
 
     /// The bytes.
@@ -79,22 +85,29 @@ impl<P: ParameterSet> VerifyingKey<P> {
         &self.pk
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         VerifyingKey { backend, ..self }
     }
 
-    /// tr = H(pk), 64 bytes: what [`MuHasher`](crate::MuHasher) starts from.
+    /// tr = H(pk), 64 bytes.
     pub fn tr(&self) -> [u8; 64] {
-        h(self.backend.permutation(), &[self.pk.as_ref()])
+        verify::tr(self.backend, self.pk.as_ref())
     }
 
-    /// Caches Â, NTT(t1·2^d) and tr.
-    pub fn expand(&self) -> ExpandedVerifyingKey<P> {
-        let mut key = ExpandedVerifyingKey::zero(self.backend);
-        key.fill(self);
-        key
+    /// Caches Â, NTT(t1·2^d) and tr. Who has no heap uses a [`Place`].
+    #[cfg(feature = "alloc")]
+    pub fn expand(&self) -> Box<ExpandedVerifyingKey<P>> {
+        let mut place = Box::new(ExpandedVerifyingKey::EMPTY);
+        place.fill(self);
+        place
     }
 
     /// ML-DSA.Verify (Algorithm 3).
@@ -115,45 +128,47 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// # Errors
     /// As [`VerifyingKey::verify`], and [`Error::DigestLength`].
     pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        // Not `expand`, which moves its result: 20 to 64 KiB.
-        let mut key = ExpandedVerifyingKey::zero(self.backend);
-        key.fill(self);
-        key.verify_input(input, signature)
+        P::verify_compact(self.backend, &self.pk, input, &signature.0)
     }
 }
 
-impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
+impl<P: Scheme> PartialEq for VerifyingKey<P> {
     fn eq(&self, other: &Self) -> bool {
         self.pk == other.pk
     }
 }
-impl<P: ParameterSet> Eq for VerifyingKey<P> {}
+impl<P: Scheme> Eq for VerifyingKey<P> {}
 
-impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
+impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VerifyingKey<{}>", P::NAME)
     }
 }
 
 /// A public key with Â, NTT(t1·2^d) and tr cached: about 20, 36 and 64 KiB
-/// (1 KiB for each of the k·l + k polynomials). Made only by [`VerifyingKey::expand`], never read
-/// from bytes.
+/// (1 KiB for each of the k·l + k polynomials). Made only from a [`VerifyingKey`], never read from
+/// bytes.
 #[derive(Clone)]
-pub struct ExpandedVerifyingKey<P: ParameterSet> {
+pub struct ExpandedVerifyingKey<P: Scheme> {
     pub(crate) material: verify::Material<P>,
     pub(crate) backend: Backend,
 }
 
-impl<P: ParameterSet> ExpandedVerifyingKey<P> {
-    fn zero(backend: Backend) -> Self {
-        ExpandedVerifyingKey {
-            material: verify::Material::zero(),
-            backend,
-        }
+impl<P: Scheme> ExpandedVerifyingKey<P> {
+    /// To be filled where it stays.
+    const EMPTY: Self = ExpandedVerifyingKey {
+        material: verify::Material::ZERO,
+        backend: Backend::PORTABLE,
+    };
+
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     fn fill(&mut self, key: &VerifyingKey<P>) {
-        with_engine!(self.backend, e => self.material.fill(e, key.pk.as_ref()));
+        self.backend = key.backend;
+        P::expand_verifying(key.backend, &key.pk, &mut self.material);
     }
 
     /// tr = H(pk), 64 bytes.
@@ -179,12 +194,11 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// # Errors
     /// As [`VerifyingKey::verify_input`].
     pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
-        let mu = input.mu(self.backend.permutation(), &self.material.tr)?;
-        with_engine!(self.backend, e => verify::verify(e, &self.material, &mu, &signature.0))
+        P::verify(self.backend, &self.material, input, &signature.0)
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for ExpandedVerifyingKey<P> {
+impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExpandedVerifyingKey<{}>", P::NAME)
     }
@@ -194,17 +208,16 @@ impl<P: ParameterSet> fmt::Debug for ExpandedVerifyingKey<P> {
 /// key. Each signature expands Â and transforms the secrets anew; [`SigningKey::expand`] does so
 /// once. Wiped when dropped.
 #[derive(Clone)]
-pub struct SigningKey<P: ParameterSet> {
+pub struct SigningKey<P: Scheme> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) pk: P::VerifyingKeyBytes,
     pub(crate) seed: Option<Secret<[u8; 32]>>,
     pub(crate) backend: Backend,
 }
 
-impl<P: ParameterSet> SigningKey<P> {
-    /// A key to be filled in its place.
-    #[cfg(feature = "alloc")]
-    pub(crate) fn zero(backend: Backend) -> Self {
+impl<P: Scheme> SigningKey<P> {
+    /// A key to be filled in its place: a secret that is moved leaves a copy behind, unwiped.
+    pub(crate) fn empty(backend: Backend) -> Self {
         SigningKey {
             sk: Secret::zero(),
             pk: P::VerifyingKeyBytes::zero(),
@@ -218,16 +231,14 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::from_seed_on(Backend::detect(), xi)
     }
 
-    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps.
+    /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
+    /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
-        let mut sk = Secret::zero();
-        let pk = with_engine!(backend, e => keygen::keygen::<P, _>(e, xi, &mut sk));
-        SigningKey {
-            sk,
-            pk,
-            seed: Some(Secret(*xi)),
-            backend,
-        }
+        let backend = backend.granted();
+        let mut key = Self::empty(backend);
+        P::keygen(backend, xi, &mut key.sk, &mut key.pk);
+        key.seed.insert(Secret::zero()).copy_from_slice(xi);
+        key
     }
 
     /// ML-DSA.KeyGen (Algorithm 1).
@@ -250,24 +261,29 @@ impl<P: ParameterSet> SigningKey<P> {
         Self::from_expanded_bytes_on(Backend::detect(), bytes)
     }
 
-    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps.
+    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps, unless
+    /// it was [disabled](Backend::disable).
     ///
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let sk = Secret(
-            exact::<P::SigningKeyBytes>(bytes).ok_or(Error::SigningKeyLength {
+        let mut result = Ok(Self::empty(backend.granted()));
+        if let Ok(key) = &mut result
+            && let Err(error) = key.read(bytes)
+        {
+            result = Err(error);
+        }
+        result
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        if !copy_exactly(bytes, self.sk.as_mut()) {
+            return Err(Error::SigningKeyLength {
                 expected: P::SIGNING_KEY_BYTES,
                 actual: bytes.len(),
-            })?,
-        );
-        let pk = with_engine!(backend, e => keygen::recover::<P, _>(e, &SigningKeyParts::of::<P>(sk.as_ref())))?;
-        Ok(SigningKey {
-            sk,
-            pk,
-            seed: None,
-            backend,
-        })
+            });
+        }
+        P::recover(self.backend, &self.sk, &mut self.pk)
     }
 
     /// The key as `skEncode` writes it (Algorithm 24). Whoever can, stores the seed instead.
@@ -288,88 +304,218 @@ impl<P: ParameterSet> SigningKey<P> {
         }
     }
 
-    /// The same key on another backend.
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
         SigningKey { backend, ..self }
     }
 
-    /// Caches Â, NTT(t0) and the rotations of s1 and s2. The result is moved to the caller; what the
-    /// compiler may leave on the stack by moving it is not wiped. Signing itself moves no secrets.
-    pub fn expand(&self) -> ExpandedSigningKey<P> {
-        let mut key = ExpandedSigningKey::zero(self.backend);
-        key.fill(self);
-        key
+    /// Caches Â, NTT(t0) and the rotations of s1 and s2. Who has no heap uses a [`Place`].
+    #[cfg(feature = "alloc")]
+    pub fn expand(&self) -> Box<ExpandedSigningKey<P>> {
+        let mut place = Box::new(ExpandedSigningKey::EMPTY);
+        place.fill(self);
+        place
+    }
+
+    /// tr = H(pk), 64 bytes.
+    pub fn tr(&self) -> [u8; 64] {
+        *encode::SigningKeyParts::tr_of(self.sk.as_ref())
+    }
+
+    fn run(
+        &self,
+        input: &Input<'_>,
+        rnd: &[u8; 32],
+        max_attempts: u32,
+    ) -> Result<Signature<P>, Error> {
+        let order = Order {
+            backend: self.backend,
+            input,
+            rnd,
+            max_attempts,
+        };
+        P::sign_compact(order, &self.sk).map(Signature)
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
+impl<P: Scheme> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey<{}>", P::NAME)
     }
 }
 
 /// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 26, 44 and 75 KiB
-/// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k). Made only by
-/// [`SigningKey::expand`], never read from bytes. Wiped when dropped.
-#[derive(Clone)]
-pub struct ExpandedSigningKey<P: ParameterSet> {
+/// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k). Made only from a
+/// [`SigningKey`], where it stays, never read from bytes. Wiped when dropped.
+pub struct ExpandedSigningKey<P: Scheme> {
     pub(crate) material: sign::Material<P>,
     pub(crate) backend: Backend,
 }
 
-impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {
+impl<P: Scheme> fmt::Debug for ExpandedSigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExpandedSigningKey<{}>", P::NAME)
     }
 }
 
-impl<P: ParameterSet> ExpandedSigningKey<P> {
-    /// A key to be filled in its place.
-    pub(crate) fn zero(backend: Backend) -> Self {
-        ExpandedSigningKey {
-            material: sign::Material::zero(),
-            backend,
-        }
+impl<P: Scheme> ExpandedSigningKey<P> {
+    /// To be filled where it stays: a secret that is moved leaves a copy behind, unwiped.
+    pub(crate) const EMPTY: Self = ExpandedSigningKey {
+        material: sign::Material::ZERO,
+        backend: Backend::PORTABLE,
+    };
+
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
     }
 
     fn fill(&mut self, key: &SigningKey<P>) {
-        with_engine!(self.backend, e => self.material.fill(e, key.sk.as_ref()));
+        self.backend = key.backend;
+        P::expand_signing(key.backend, &key.sk, &mut self.material);
     }
 
-    fn run<O: Observer>(
+    /// tr = H(pk), 64 bytes.
+    pub fn tr(&self) -> [u8; 64] {
+        self.material.tr
+    }
+
+    fn order<'a>(&self, input: &'a Input<'a>, rnd: &'a [u8; 32], max_attempts: u32) -> Order<'a> {
+        Order {
+            backend: self.backend,
+            input,
+            rnd,
+            max_attempts,
+        }
+    }
+
+    fn run(
         &self,
         input: &Input<'_>,
         rnd: &[u8; 32],
         max_attempts: u32,
-        mut observer: O,
     ) -> Result<Signature<P>, Error> {
-        let mu = input.mu(self.backend.permutation(), &self.material.tr)?;
-        with_engine!(self.backend, e =>
-            sign::sign(e, &self.material, &mu, rnd, max_attempts, &mut observer))
-        .map(Signature)
+        P::sign(self.order(input, rnd, max_attempts), &self.material).map(Signature)
     }
-}
 
-impl<P: ParameterSet> SigningKey<P> {
-    fn run<O: Observer>(
+    /// [`sign_bounded`](Self::sign_bounded) in a workspace, which takes some 50 KiB off the stack.
+    ///
+    /// # Errors
+    /// As `sign_bounded`.
+    pub fn sign_in(
         &self,
+        workspace: &mut Workspace<P>,
         input: &Input<'_>,
         rnd: &[u8; 32],
         max_attempts: u32,
-        observer: O,
     ) -> Result<Signature<P>, Error> {
-        // Not `expand`, whose result is moved: the place left behind would not be wiped.
-        let mut key = ExpandedSigningKey::zero(self.backend);
-        key.fill(self);
-        key.run(input, rnd, max_attempts, observer)
+        let order = self.order(input, rnd, max_attempts);
+        let result = P::sign_in(order, &self.material, &mut workspace.0);
+        workspace.0.wipe();
+        result.map(Signature)
     }
 }
+
+/// What signing computes with beside the key, for callers with a small stack or no heap: 38, 45 and
+/// 53 KiB. Any number of signatures may use it one after another; it is wiped after each.
+///
+/// ```
+/// use mldsa_lanes::mldsa65::{ExpandedSigningKey, SigningKey};
+/// use mldsa_lanes::{Input, MAX_ATTEMPTS, Place, Workspace};
+///
+/// // In a `static` behind the program's own lock, or wherever there is room for both.
+/// let mut place = Place::<ExpandedSigningKey>::new();
+/// let mut workspace = Workspace::new();
+///
+/// let key = place.fill(&SigningKey::from_seed(&[7; 32]));
+/// let input = Input::Pure { message: b"message", context: b"" };
+/// let signature = key.sign_in(&mut workspace, &input, &[0; 32], MAX_ATTEMPTS)?;
+/// # assert_eq!(signature, key.sign_deterministic(b"message", b"")?);
+/// # Ok::<(), mldsa_lanes::Error>(())
+/// ```
+pub struct Workspace<P: Scheme>(sign::Space<P>);
+
+impl<P: Scheme> Workspace<P> {
+    /// All zeros, so that a `static` of it takes no room in the program's file.
+    #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
+    pub const fn new() -> Self {
+        Workspace(sign::Space::ZERO)
+    }
+}
+
+/// Room in which an expanded key is made and stays, for programs without a heap: in a `static`, or
+/// on a stack that is large enough. The sizes are those of [`ExpandedSigningKey`] and
+/// [`ExpandedVerifyingKey`].
+pub struct Place<K>(K);
+
+macro_rules! place {
+    ($compact:ident -> $expanded:ident) => {
+        impl<P: Scheme> Place<$expanded<P>> {
+            /// All zeros, so that a `static` of it takes no room in the program's file.
+            #[expect(clippy::new_without_default)] // A default would be made on the stack and moved.
+            pub const fn new() -> Self {
+                Place($expanded::EMPTY)
+            }
+
+            /// Expands `key`, over the one that was here.
+            pub fn fill(&mut self, key: &$compact<P>) -> &$expanded<P> {
+                self.0.fill(key);
+                &self.0
+            }
+        }
+    };
+}
+place!(SigningKey -> ExpandedSigningKey);
+place!(VerifyingKey -> ExpandedVerifyingKey);
+
+impl<P: Scheme> Place<ExpandedSigningKey<P>> {
+    /// Wipes the key that is here, for a place that is never dropped.
+    pub fn wipe(&mut self) {
+        self.0.material.wipe();
+    }
+}
+
+macro_rules! mu_hashers {
+    ($key:ident) => {
+        impl<P: Scheme> $key<P> {
+            /// Computes μ of a message that arrives in pieces, on this key's backend.
+            ///
+            /// # Errors
+            /// [`Error::ContextTooLong`] for more than 255 bytes.
+            pub fn mu_hasher(&self, context: &[u8]) -> Result<MuHasher, Error> {
+                MuHasher::begin(self.backend, &self.tr(), None, context)
+            }
+
+            /// The same for HashML-DSA: the message is hashed with `hash` first.
+            ///
+            /// # Errors
+            /// [`Error::ContextTooLong`] for more than 255 bytes.
+            pub fn prehash_mu_hasher(
+                &self,
+                hash: PreHash,
+                context: &[u8],
+            ) -> Result<MuHasher, Error> {
+                MuHasher::begin(self.backend, &self.tr(), Some(hash), context)
+            }
+        }
+    };
+}
+mu_hashers!(SigningKey);
+mu_hashers!(ExpandedSigningKey);
+mu_hashers!(VerifyingKey);
+mu_hashers!(ExpandedVerifyingKey);
 
 /// The ways to sign, the same for compact and expanded keys.
 macro_rules! signing_methods {
     ($key:ident) => {
-        impl<P: ParameterSet> $key<P> {
+        impl<P: Scheme> $key<P> {
             /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `rng`.
             ///
             /// # Errors
@@ -420,7 +566,7 @@ macro_rules! signing_methods {
                 input: &Input<'_>,
                 rnd: &[u8; 32],
             ) -> Result<Signature<P>, Error> {
-                self.run(input, rnd, MAX_ATTEMPTS, Silent)
+                self.run(input, rnd, MAX_ATTEMPTS)
             }
 
             /// [`sign_input`](Self::sign_input) with at most `max_attempts` attempts, which
@@ -434,22 +580,7 @@ macro_rules! signing_methods {
                 rnd: &[u8; 32],
                 max_attempts: u32,
             ) -> Result<Signature<P>, Error> {
-                self.run(input, rnd, max_attempts, Silent)
-            }
-
-            /// [`sign_input`](Self::sign_input), telling `on_attempt` of every attempt in order.
-            /// Carries out all checks of each attempt, so it is slower, and its time says more
-            /// about rejected attempts than a signature does: for tests and measurements.
-            ///
-            /// # Errors
-            /// As `sign_input`.
-            pub fn sign_traced<F: FnMut(Attempt)>(
-                &self,
-                input: &Input<'_>,
-                rnd: &[u8; 32],
-                on_attempt: F,
-            ) -> Result<Signature<P>, Error> {
-                self.run(input, rnd, MAX_ATTEMPTS, Tracing(on_attempt))
+                self.run(input, rnd, max_attempts)
             }
         }
     };
@@ -457,11 +588,48 @@ macro_rules! signing_methods {
 signing_methods!(SigningKey);
 signing_methods!(ExpandedSigningKey);
 
-/// `bytes` as an array of exactly its length.
-fn exact<B: Zero + AsMut<[u8]>>(bytes: &[u8]) -> Option<B> {
-    let mut out = B::zero();
-    (out.as_mut().len() == bytes.len()).then(|| {
-        out.as_mut().copy_from_slice(bytes);
-        out
-    })
+/// Each attempt's failing checks, for tests and measurements.
+#[cfg(feature = "trace")]
+impl<P: Scheme> ExpandedSigningKey<P> {
+    /// [`sign_input`](Self::sign_input), telling `on_attempt` of every attempt in order.
+    /// Carries out all checks of each attempt, so it is slower, and its time says more
+    /// about rejected attempts than a signature does: for tests and measurements.
+    ///
+    /// # Errors
+    /// As `sign_input`.
+    pub fn sign_traced(
+        &self,
+        input: &Input<'_>,
+        rnd: &[u8; 32],
+        mut on_attempt: impl FnMut(Attempt),
+    ) -> Result<Signature<P>, Error> {
+        let order = self.order(input, rnd, MAX_ATTEMPTS);
+        P::sign_traced(order, &self.material, &mut on_attempt).map(Signature)
+    }
+}
+
+#[cfg(feature = "trace")]
+impl<P: Scheme> SigningKey<P> {
+    /// As [`ExpandedSigningKey::sign_traced`].
+    ///
+    /// # Errors
+    /// As [`sign_input`](Self::sign_input).
+    pub fn sign_traced(
+        &self,
+        input: &Input<'_>,
+        rnd: &[u8; 32],
+        on_attempt: impl FnMut(Attempt),
+    ) -> Result<Signature<P>, Error> {
+        self.expand().sign_traced(input, rnd, on_attempt)
+    }
+}
+
+/// Fills `out` if it has the length of `bytes`.
+#[must_use]
+fn copy_exactly(bytes: &[u8], out: &mut [u8]) -> bool {
+    let fits = out.len() == bytes.len();
+    if fits {
+        out.copy_from_slice(bytes);
+    }
+    fits
 }

@@ -15,12 +15,27 @@
 //! # Ok::<(), mldsa_lanes::Error>(())
 //! ```
 //!
-//! `no_std`; only the module `batch` (feature `alloc`) allocates. Signing an ML-DSA-87 message takes about 120 KiB of stack.
+//! `no_std`. With the feature `alloc` expanded keys lie on the heap, those too that a signature
+//! with a compact key makes for itself. docs/stack.md has the stack that each operation takes.
 
 #![no_std]
-#![deny(missing_docs, unsafe_op_in_unsafe_fn)]
-// Some kernels serve the module `batch` alone.
-#![cfg_attr(not(feature = "alloc"), allow(dead_code))]
+#![deny(
+    missing_docs,
+    unsafe_code,
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks
+)]
+// Some kernels serve batches, traces or a single parameter set alone.
+#![cfg_attr(
+    not(all(
+        feature = "alloc",
+        feature = "trace",
+        feature = "ml-dsa-44",
+        feature = "ml-dsa-65",
+        feature = "ml-dsa-87"
+    )),
+    allow(dead_code, unused_imports, unused_macros)
+)]
 
 #[cfg(any(test, feature = "std"))]
 extern crate std;
@@ -41,6 +56,7 @@ mod kernels;
 mod keys;
 mod params;
 mod scheme;
+#[cfg(feature = "trace")]
 mod trace;
 
 #[cfg(feature = "std")]
@@ -49,18 +65,38 @@ pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
 pub use error::Error;
-pub use keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
-pub use params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
+pub use keys::{
+    ExpandedSigningKey, ExpandedVerifyingKey, Place, Signature, SigningKey, VerifyingKey, Workspace,
+};
+pub use params::{MAX_ATTEMPTS, Parameters};
+#[cfg(feature = "ml-dsa-44")]
+pub use params::MlDsa44;
+#[cfg(feature = "ml-dsa-65")]
+pub use params::MlDsa65;
+#[cfg(feature = "ml-dsa-87")]
+pub use params::MlDsa87;
 pub use scheme::message::{Input, MuHasher, PreHash};
+#[cfg(feature = "trace")]
+pub use trace::{Attempt, Check, Checks};
+
+/// One of the three parameter sets of FIPS 204, for generic code. Sealed.
 #[cfg(feature = "alloc")]
-pub use trace::Checks;
-pub use trace::{Attempt, Check};
+pub trait ParameterSet: batch::entry::Batch {}
+#[cfg(feature = "alloc")]
+impl<P: batch::entry::Batch> ParameterSet for P {}
+
+/// One of the three parameter sets of FIPS 204, for generic code. Sealed.
+#[cfg(not(feature = "alloc"))]
+pub trait ParameterSet: scheme::entry::Scheme {}
+#[cfg(not(feature = "alloc"))]
+impl<P: scheme::entry::Scheme> ParameterSet for P {}
 
 macro_rules! set_module {
-    ($module:ident, $set:ident, $name:literal) => {
+    ($feature:literal, $module:ident, $set:ident, $name:literal) => {
         #[doc = concat!($name, ": the types of this parameter set.")]
+        #[cfg(feature = $feature)]
         pub mod $module {
-            use crate::params::ParameterSet;
+            use crate::params::Parameters;
 
             /// The parameter set.
             pub type Set = crate::$set;
@@ -83,6 +119,6 @@ macro_rules! set_module {
         }
     };
 }
-set_module!(mldsa44, MlDsa44, "ML-DSA-44");
-set_module!(mldsa65, MlDsa65, "ML-DSA-65");
-set_module!(mldsa87, MlDsa87, "ML-DSA-87");
+set_module!("ml-dsa-44", mldsa44, MlDsa44, "ML-DSA-44");
+set_module!("ml-dsa-65", mldsa65, MlDsa65, "ML-DSA-65");
+set_module!("ml-dsa-87", mldsa87, MlDsa87, "ML-DSA-87");

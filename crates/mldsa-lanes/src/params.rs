@@ -2,10 +2,6 @@
 
 use core::fmt::Debug;
 
-pub(crate) use crate::kernels::poly::PolyMatrix;
-use crate::kernels::poly::{Poly, PolyVec, Wipe, Zero};
-use crate::kernels::small::{SmallPoly, SmallVec};
-
 /// The modulus q = 2^23 − 2^13 + 1.
 pub const Q: i32 = 8_380_417;
 /// Coefficients of a polynomial.
@@ -23,16 +19,8 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Byte arrays of exact size.
-#[doc(hidden)]
-pub trait Bytes:
-    AsRef<[u8]> + AsMut<[u8]> + Copy + Debug + Eq + Zero + Wipe + Send + Sync + 'static
-{
-}
-impl<const LEN: usize> Bytes for [u8; LEN] {}
-
-/// One of the three parameter sets of FIPS 204. Sealed.
-pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
+/// The constants of a parameter set. Sealed: there are three.
+pub trait Parameters: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'static {
     /// `ML-DSA-44`, `ML-DSA-65` or `ML-DSA-87`.
     const NAME: &'static str;
     /// Rows of Â; length of t, s2.
@@ -70,34 +58,19 @@ pub trait ParameterSet: sealed::Sealed + Copy + Debug + Eq + Send + Sync + 'stat
     /// Length of `sigEncode`'s output in bytes.
     const SIGNATURE_BYTES: usize =
         Self::C_TILDE_BYTES + 32 * Self::L * Self::Z_BITS + Self::OMEGA + Self::K;
-
-    #[doc(hidden)]
-    type VecL: PolyVec;
-    #[doc(hidden)]
-    type VecK: PolyVec;
-    #[doc(hidden)]
-    type SmallL: SmallVec;
-    #[doc(hidden)]
-    type SmallK: SmallVec;
-    #[doc(hidden)]
-    type Matrix: PolyMatrix;
-    /// The private key as `skEncode` writes it.
-    type SigningKeyBytes: Bytes;
-    /// The public key as `pkEncode` writes it.
-    type VerifyingKeyBytes: Bytes;
-    /// The signature as `sigEncode` writes it.
-    type SignatureBytes: Bytes;
 }
 
-macro_rules! parameter_set {
-    ($(#[$doc:meta])* $set:ident $name:literal: k $k:literal, l $l:literal, eta $eta:literal, tau $tau:literal,
-     lambda $lambda:literal, gamma1 $gamma1:expr, gamma2 $gamma2:expr, omega $omega:literal,
-     sk $sk:literal, pk $pk:literal, sig $sig:literal) => {
+macro_rules! parameters {
+    ($(#[$doc:meta])* $feature:literal $set:ident $name:literal: k $k:literal, l $l:literal, eta $eta:literal,
+     tau $tau:literal, lambda $lambda:literal, gamma1 $gamma1:expr, gamma2 $gamma2:expr, omega $omega:literal) => {
         $(#[$doc])*
+        #[cfg(feature = $feature)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $set;
+        #[cfg(feature = $feature)]
         impl sealed::Sealed for $set {}
-        impl ParameterSet for $set {
+        #[cfg(feature = $feature)]
+        impl Parameters for $set {
             const NAME: &'static str = $name;
             const K: usize = $k;
             const L: usize = $l;
@@ -107,33 +80,22 @@ macro_rules! parameter_set {
             const GAMMA1: i32 = $gamma1;
             const GAMMA2: i32 = $gamma2;
             const OMEGA: usize = $omega;
-            type VecL = [Poly; $l];
-            type VecK = [Poly; $k];
-            type SmallL = [SmallPoly; $l];
-            type SmallK = [SmallPoly; $k];
-            type Matrix = [[Poly; $l]; $k];
-            type SigningKeyBytes = [u8; $sk];
-            type VerifyingKeyBytes = [u8; $pk];
-            type SignatureBytes = [u8; $sig];
         }
-        const _: () = assert!($set::SIGNING_KEY_BYTES == $sk);
-        const _: () = assert!($set::VERIFYING_KEY_BYTES == $pk);
-        const _: () = assert!($set::SIGNATURE_BYTES == $sig);
     };
 }
 
-parameter_set! {
+parameters! {
     /// ML-DSA-44, NIST security category 2.
-    MlDsa44 "ML-DSA-44": k 4, l 4, eta 2, tau 39, lambda 128,
-    gamma1 1 << 17, gamma2 (Q - 1) / 88, omega 80, sk 2560, pk 1312, sig 2420
+    "ml-dsa-44" MlDsa44 "ML-DSA-44": k 4, l 4, eta 2, tau 39, lambda 128,
+    gamma1 1 << 17, gamma2 (Q - 1) / 88, omega 80
 }
-parameter_set! {
+parameters! {
     /// ML-DSA-65, NIST security category 3.
-    MlDsa65 "ML-DSA-65": k 6, l 5, eta 4, tau 49, lambda 192,
-    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 55, sk 4032, pk 1952, sig 3309
+    "ml-dsa-65" MlDsa65 "ML-DSA-65": k 6, l 5, eta 4, tau 49, lambda 192,
+    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 55
 }
-parameter_set! {
+parameters! {
     /// ML-DSA-87, NIST security category 5.
-    MlDsa87 "ML-DSA-87": k 8, l 7, eta 2, tau 60, lambda 256,
-    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 75, sk 4896, pk 2592, sig 4627
+    "ml-dsa-87" MlDsa87 "ML-DSA-87": k 8, l 7, eta 2, tau 60, lambda 256,
+    gamma1 1 << 19, gamma2 (Q - 1) / 32, omega 75
 }

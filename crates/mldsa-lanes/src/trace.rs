@@ -14,7 +14,6 @@ pub enum Check {
 }
 
 /// Which checks a trace of many signatures ([`batch::trace`](crate::batch::trace)) carries out.
-#[cfg(feature = "alloc")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
     /// Those of Algorithm 7 in its order: z and r0 in every attempt, c·t0 and the hints only where
@@ -63,29 +62,5 @@ impl Attempt {
     /// Whether `check` fails.
     pub fn fails(&self, check: Check) -> bool {
         self.failed & 1 << check as u8 != 0
-    }
-}
-
-/// Sees attempts, or compiles to nothing.
-pub(crate) trait Observer {
-    const TRACING: bool;
-    fn attempt(&mut self, attempt: Attempt);
-}
-
-/// No trace: signing may stop an attempt at its first failing polynomial.
-pub(crate) struct Silent;
-
-impl Observer for Silent {
-    const TRACING: bool = false;
-    fn attempt(&mut self, _: Attempt) {}
-}
-
-/// Hands each attempt to a closure.
-pub(crate) struct Tracing<F>(pub(crate) F);
-
-impl<F: FnMut(Attempt)> Observer for Tracing<F> {
-    const TRACING: bool = true;
-    fn attempt(&mut self, attempt: Attempt) {
-        (self.0)(attempt);
     }
 }

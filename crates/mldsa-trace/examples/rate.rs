@@ -140,7 +140,7 @@ fn sign<P: ParameterSet>(count: usize, keys: usize) -> usize {
                     message,
                     context: b"",
                 },
-                rnd: [0; 32],
+                rnd: &[0; 32],
             })
             .collect();
         black_box(batch::sign(&jobs));

@@ -5,8 +5,7 @@
  *
  * Every function may be called from several threads at once; each call uses one thread and gives
  * its memory back, which does not grow with the number of jobs. The backend (AVX2 ...) is the
- * library's own choice for this CPU, or the one that the environment variable
- * MLDSA_LANES_BACKEND names when the process first asks.
+ * library's own choice for this CPU.
  *
  * Pointers. A pointer may be NULL, or anything else, where it points to 0 elements. Otherwise it
  * points to as many elements as stated, aligned as its type asks; what is written overlaps nothing

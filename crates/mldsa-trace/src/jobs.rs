@@ -38,8 +38,8 @@ impl<'a> Jobs<'a> {
         }
     }
 
-    pub(crate) fn rnd(&self, job: usize) -> [u8; 32] {
-        self.rnd.map_or([0; 32], |rnd| rnd[job])
+    pub(crate) fn rnd(&self, job: usize) -> &'a [u8; 32] {
+        self.rnd.map_or(&[0; 32], |rnd| &rnd[job])
     }
 
     /// No end passes the last one, which is a length.

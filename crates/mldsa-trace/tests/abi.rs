@@ -27,6 +27,8 @@ fn byte(i: usize) -> u8 {
 impl Jobs {
     /// Messages of 0 to 600 bytes and contexts of 0 to 255.
     fn new(keys: usize, key_of: Vec<u32>, with_rnd: bool) -> Self {
+        // Before the first call: `on_every_backend` names one.
+        Backend::use_environment().unwrap();
         let mut ends = Vec::new();
         let mut end = 0;
         for job in 0..key_of.len() {
@@ -206,6 +208,7 @@ fn on_every_backend() {
 
 #[test]
 fn name_of_the_backend_and_version() {
+    Backend::use_environment().unwrap();
     assert_eq!(mldsa_trace_abi(), 1);
     // SAFETY: the header promises a static string that ends with NUL.
     let name = unsafe { CStr::from_ptr(mldsa_trace_backend()) };

@@ -200,7 +200,7 @@ fn shake128(kernels: &mut Kernels) {
         );
         #[cfg(target_arch = "x86_64")]
         shake128_4(k, &inputs, none);
-        #[cfg(target_arch = "aarch64")]
+        #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
         {
             let call = move |out: &mut Strings| {
                 use libcrux_sha3::neon::x2::incremental as x2;
@@ -244,43 +244,4 @@ fn shake128_4(k: &mut Filled, inputs: &[[u8; 34]; COUNT], none: Strings) {
         x4::shake128_absorb_final(&mut state, &a[..34], &b[..34], &c[..34], &d[..34]);
         x4::shake128_squeeze_first_five_blocks(&mut state, w, x, y, z);
     });
-}
-
-/// The round constants of Keccak-f\[1600\] and the byte rotations that AVX2 code shuffles by, which
-/// the peers' assembly takes as arguments.
-#[cfg(target_arch = "x86_64")]
-pub use tables::{RHO_8, RHO_56, ROUND_CONSTANTS};
-
-#[cfg(target_arch = "x86_64")]
-mod tables {
-    /// By the LFSR of FIPS 202, Algorithm 5.
-    pub static ROUND_CONSTANTS: [u64; 24] = {
-        let mut constants = [0; 24];
-        let (mut bits, mut i) = (1u16, 0);
-        while i < 7 * 24 {
-            constants[i / 7] |= ((bits & 1) as u64) << ((1 << (i % 7)) - 1);
-            bits <<= 1;
-            bits ^= (bits >> 8) * 0x171;
-            i += 1;
-        }
-        constants
-    };
-
-    #[repr(align(32))]
-    pub struct Places(pub [u8; 32]);
-
-    /// The places that rotate each word left by so many bytes.
-    const fn rotation(bytes: usize) -> Places {
-        let mut places = [0; 32];
-        let mut i = 0;
-        while i < 32 {
-            // vpshufb counts within 16 bytes.
-            places[i] = (i % 16 / 8 * 8 + (i % 8 + 8 - bytes) % 8) as u8;
-            i += 1;
-        }
-        Places(places)
-    }
-
-    pub static RHO_8: Places = rotation(1);
-    pub static RHO_56: Places = rotation(7);
 }

@@ -5,7 +5,7 @@
 //! happen before and after, never in a timed call.
 
 mod arithmetic;
-pub mod hashing;
+mod hashing;
 mod packing;
 mod rounding;
 mod sampling;

@@ -4,10 +4,9 @@ use mldsa_lanes::internals::Poly;
 // Linked for its C library alone.
 use aws_lc_sys as _;
 
-use super::import::{States, pointer, start};
+use super::import::{Avx2, SLACK, States, pointer, start};
+use super::keccak::{RHO_8, RHO_56, ROUND_CONSTANTS};
 use super::pqclean::constants;
-use super::{Avx2, SLACK};
-use crate::families::hashing::{RHO_8, RHO_56, ROUND_CONSTANTS};
 
 import! {
     /// The order of a transform that `ntt` gives and `inverse_ntt` takes.

@@ -44,7 +44,7 @@ macro_rules! import {
     };
     (@in_place $name:ident $symbol:literal [$($doc:tt)*]) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, p: &mut Poly) {
+        pub fn $name(_: $crate::peers::import::Avx2, p: &mut Poly) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(p: *mut i32);
@@ -56,7 +56,7 @@ macro_rules! import {
     };
     (@onto $name:ident $symbol:literal [$($doc:tt)*]) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, out: &mut Poly, a: &Poly) {
+        pub fn $name(_: $crate::peers::import::Avx2, out: &mut Poly, a: &Poly) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(out: *mut i32, a: *const i32);
@@ -67,7 +67,7 @@ macro_rules! import {
     };
     (@both $name:ident $symbol:literal [$($doc:tt)*]) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, a: &mut Poly, b: &mut Poly) {
+        pub fn $name(_: $crate::peers::import::Avx2, a: &mut Poly, b: &mut Poly) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(a: *mut i32, b: *mut i32);
@@ -78,7 +78,7 @@ macro_rules! import {
     };
     (@of_two $name:ident $symbol:literal [$($doc:tt)*]) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, out: &mut Poly, a: &Poly, b: &Poly) {
+        pub fn $name(_: $crate::peers::import::Avx2, out: &mut Poly, a: &Poly, b: &Poly) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(out: *mut i32, a: *const i32, b: *const i32);
@@ -90,7 +90,7 @@ macro_rules! import {
     };
     (@row $name:ident $symbol:literal [$($doc:tt)*] $len:literal) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, out: &mut Poly, row: &[Poly], v: &[Poly]) {
+        pub fn $name(_: $crate::peers::import::Avx2, out: &mut Poly, row: &[Poly], v: &[Poly]) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(out: *mut i32, row: *const i32, v: *const i32);
@@ -102,7 +102,7 @@ macro_rules! import {
     };
     (@norm $name:ident $symbol:literal [$($doc:tt)*]) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, p: &Poly, bound: i32) -> bool {
+        pub fn $name(_: $crate::peers::import::Avx2, p: &Poly, bound: i32) -> bool {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(p: *const i32, bound: i32) -> i32;
@@ -113,31 +113,31 @@ macro_rules! import {
     };
     (@pack $name:ident $symbol:literal [$($doc:tt)*] $len:literal) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, out: &mut [u8], p: &Poly) {
+        pub fn $name(_: $crate::peers::import::Avx2, out: &mut [u8], p: &Poly) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(out: *mut u8, p: *const i32);
             }
-            assert!(out.len() >= $len + $crate::peers::SLACK);
+            assert!(out.len() >= $len + $crate::peers::import::SLACK);
             // SAFETY: as for `in_place`; `out` has room for the string and what is written behind.
             unsafe { c(out.as_mut_ptr(), start(std::slice::from_ref(p))) }
         }
     };
     (@unpack $name:ident $symbol:literal [$($doc:tt)*] $len:literal) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, p: &mut Poly, from: &[u8]) {
+        pub fn $name(_: $crate::peers::import::Avx2, p: &mut Poly, from: &[u8]) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(p: *mut i32, from: *const u8);
             }
-            assert!(from.len() >= $len + $crate::peers::SLACK);
+            assert!(from.len() >= $len + $crate::peers::import::SLACK);
             // SAFETY: as for `in_place`; `from` has the string and what is read behind.
             unsafe { c(pointer(p), from.as_ptr()) }
         }
     };
     (@sample4 $name:ident $symbol:literal [$($doc:tt)*] $len:literal) => {
         $($doc)*
-        pub fn $name(_: $crate::peers::Avx2, seed: &[u8; $len], nonces: [u16; 4], out: &mut [Poly; 4]) {
+        pub fn $name(_: $crate::peers::import::Avx2, seed: &[u8; $len], nonces: [u16; 4], out: &mut [Poly; 4]) {
             unsafe extern "C" {
                 #[link_name = $symbol]
                 fn c(a: *mut i32, b: *mut i32, c: *mut i32, d: *mut i32, seed: *const u8, i: u16, j: u16, k: u16, l: u16);

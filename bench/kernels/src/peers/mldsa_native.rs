@@ -4,10 +4,9 @@ use mldsa_lanes::internals::Poly;
 // Linked for its C library alone.
 use mldsa_native_rs as _;
 
-use super::Avx2;
-use super::import::{States, pointer, start};
+use super::import::{Avx2, States, pointer, start};
+use super::keccak::{RHO_8, RHO_56, ROUND_CONSTANTS};
 use super::pqclean::constants;
-use crate::families::hashing::{RHO_8, RHO_56, ROUND_CONSTANTS};
 
 import! {
     /// The order of a transform that `ntt` gives and `inverse_ntt` takes.

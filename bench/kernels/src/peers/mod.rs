@@ -7,6 +7,8 @@ mod import;
 #[cfg(target_arch = "x86_64")]
 pub mod aws_lc;
 #[cfg(target_arch = "x86_64")]
+mod keccak;
+#[cfg(target_arch = "x86_64")]
 pub mod mldsa_native;
 #[cfg(target_arch = "x86_64")]
 mod order;

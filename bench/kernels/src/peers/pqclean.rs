@@ -4,9 +4,8 @@ use mldsa_lanes::internals::Poly;
 // Linked for its C library alone.
 use pqcrypto_mldsa as _;
 
-use super::import::{States, pointer, start};
-use super::{Avx2, SLACK};
-use crate::families::hashing::ROUND_CONSTANTS;
+use super::import::{Avx2, SLACK, States, pointer, start};
+use super::keccak::ROUND_CONSTANTS;
 
 import! {
     /// |p| < q in FIPS 204's order, to `nttunpack`'s order.

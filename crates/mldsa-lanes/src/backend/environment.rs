@@ -1,25 +1,43 @@
-//! The environment's word in the choice of a backend. It can take features away and choose among
-//! the backends that were detected, never add one.
+//! The environment's word in the choice of a backend, where the program asks for it. It can take
+//! features away and choose among the backends that were detected, never add one.
 
 use core::fmt;
-use std::borrow::ToOwned;
-use std::io::Write;
 use std::string::String;
 use std::vec::Vec;
 
-use super::select::{Backend, Feature, NAMED};
+use super::select::{Backend, Feature};
 
 /// Names the backend of new keys.
 const BACKEND: &str = "MLDSA_LANES_BACKEND";
 /// Names the features to do without.
 const DISABLE: &str = "MLDSA_LANES_DISABLE";
 
-/// A word in `MLDSA_LANES_BACKEND` or `MLDSA_LANES_DISABLE` that cannot be followed.
+/// A word in `MLDSA_LANES_BACKEND` or `MLDSA_LANES_DISABLE` that cannot be followed. Its text is one
+/// short line of ASCII, whatever the variable holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentError {
     variable: &'static str,
     word: String,
     allowed: Vec<&'static str>,
+}
+
+impl EnvironmentError {
+    /// As many characters of the word are told.
+    const SHOWN: usize = 40;
+
+    fn new(variable: &'static str, word: &str, allowed: Vec<&'static str>) -> Self {
+        let mut told = word.chars();
+        let shown = told.by_ref().take(Self::SHOWN);
+        let mut word: String = shown.flat_map(char::escape_default).collect();
+        if told.next().is_some() {
+            word.push_str("...");
+        }
+        EnvironmentError {
+            variable,
+            word,
+            allowed,
+        }
+    }
 }
 
 impl fmt::Display for EnvironmentError {
@@ -36,143 +54,114 @@ impl fmt::Display for EnvironmentError {
 
 impl std::error::Error for EnvironmentError {}
 
-/// What the two variables say.
-pub(super) struct Wishes {
-    taken: u32,
-    named: Option<Backend>,
-    errors: Vec<EnvironmentError>,
-}
-
-impl Wishes {
-    pub(super) fn read() -> Self {
-        let of = |name| {
-            let value = std::env::var_os(name).unwrap_or_default();
-            value.to_string_lossy().into_owned()
+/// The features to take away, as bits, and the backend to choose.
+fn parse(backend: &str, disable: &str) -> Result<(u32, Option<Backend>), EnvironmentError> {
+    let mut features = 0;
+    for word in disable.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+        let Some(feature) = Feature::by_name(word) else {
+            let allowed = Feature::ALL.map(Feature::name).to_vec();
+            return Err(EnvironmentError::new(DISABLE, word, allowed));
         };
-        Self::parse(&of(BACKEND), &of(DISABLE))
+        features |= feature.bit();
     }
-
-    fn parse(backend: &str, disable: &str) -> Self {
-        let (mut taken, mut errors) = (0, Vec::new());
-        let mut refuse = |variable, word: &str, allowed| {
-            errors.push(EnvironmentError {
-                variable,
-                word: word.to_owned(),
-                allowed,
-            });
-        };
-        for word in disable.split(',').map(str::trim).filter(|w| !w.is_empty()) {
-            match Feature::by_name(word) {
-                Some(feature) => taken |= feature.bit(),
-                None => refuse(DISABLE, word, Feature::ALL.map(Feature::name).to_vec()),
-            }
-        }
-        let left = || Backend::present().filter(|backend| backend.left(taken));
-        let word = backend.trim();
-        let named = left().find(|backend| backend.name() == word);
-        if named.is_none() && !word.is_empty() {
-            refuse(BACKEND, word, left().map(Backend::name).collect());
-        }
-        Wishes {
-            taken,
-            named,
-            errors,
-        }
+    let word = backend.trim();
+    let left = || Backend::available_without(features);
+    let named = left().find(|backend| backend.name() == word);
+    if named.is_none() && !word.is_empty() {
+        let allowed = left().map(Backend::name).collect();
+        return Err(EnvironmentError::new(BACKEND, word, allowed));
     }
-
-    pub(super) fn bits(&self) -> u32 {
-        self.taken | self.named.map_or(0, |backend| backend.code() << NAMED)
-    }
-
-    /// Says on standard error what cannot be followed. A closed standard error is no reason to fail.
-    pub(super) fn complain(&self) {
-        for error in &self.errors {
-            let _ = writeln!(std::io::stderr(), "mldsa-lanes: {error}; ignored");
-        }
-    }
+    Ok((features, named))
 }
 
 impl Backend {
-    /// What the environment says now: the backend that `MLDSA_LANES_BACKEND` names, or `None` if it
-    /// names none. For programs that want to stop at a mistyped variable; [`Backend::detect`]
-    /// follows the variables by itself, as they are when it or [`Backend::available`] is first
-    /// called.
+    /// Lets the environment choose, from now on and in the whole process, and returns the backend
+    /// that it names, if it names one. The library never reads the environment by itself: this is for
+    /// programs whose users may choose, best called before the first key is made.
     ///
-    /// - `MLDSA_LANES_BACKEND`: the name of one backend that this CPU can run.
-    /// - `MLDSA_LANES_DISABLE`: names of [`Feature`]s separated by commas: as
+    /// - `MLDSA_LANES_BACKEND`: the name of the backend that [`Backend::detect`] is to return, one
+    ///   that this CPU can run.
+    /// - `MLDSA_LANES_DISABLE`: names of [`Feature`]s separated by commas, each as if given to
     ///   [`Backend::disable`].
     ///
-    /// An empty variable is as good as none. Neither can make a backend run on a CPU that lacks its
-    /// instructions. Without the feature `std` nothing is read.
+    /// An empty variable is as good as none.
+    ///
+    /// ```
+    /// if let Err(error) = mldsa_lanes::Backend::use_environment() {
+    ///     eprintln!("{error}");
+    ///     std::process::exit(2);
+    /// }
+    /// ```
     ///
     /// # Errors
     /// [`EnvironmentError`], for the first word that names no feature, no backend, or a backend
-    /// that this CPU lacks or that `MLDSA_LANES_DISABLE` takes away.
-    pub fn from_environment() -> Result<Option<Self>, EnvironmentError> {
-        let wishes = Wishes::read();
-        match wishes.errors.into_iter().next() {
-            Some(error) => Err(error),
-            None => Ok(wishes.named),
-        }
+    /// that this CPU lacks or that was taken away. Then nothing of either variable is followed.
+    pub fn use_environment() -> Result<Option<Self>, EnvironmentError> {
+        let [backend, disable] = [BACKEND, DISABLE].map(std::env::var_os);
+        let (features, named) = parse(
+            &backend.unwrap_or_default().to_string_lossy(),
+            &disable.unwrap_or_default().to_string_lossy(),
+        )?;
+        Self::follow(features, named);
+        Ok(named)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::format;
     use std::string::ToString;
 
-    fn texts(backend: &str, disable: &str) -> Vec<String> {
-        let wishes = Wishes::parse(backend, disable);
-        wishes.errors.iter().map(ToString::to_string).collect()
+    fn refusal(backend: &str, disable: &str) -> String {
+        parse(backend, disable).unwrap_err().to_string()
     }
 
     #[test]
-    fn every_present_backend_can_be_named_and_nothing_else() {
-        for backend in Backend::present() {
-            let wishes = Wishes::parse(backend.name(), "");
-            assert_eq!(wishes.named, Some(backend));
-            assert_eq!(wishes.bits(), backend.code() << NAMED);
-            assert!(wishes.errors.is_empty());
+    fn every_available_backend_can_be_named_and_nothing_else() {
+        for backend in Backend::available() {
+            assert_eq!(parse(backend.name(), ""), Ok((0, Some(backend))));
         }
-        for name in ["avx1024", "Portable", "avx2,portable", "\u{fffd}"] {
-            let [text] = &texts(name, "")[..] else {
-                panic!("{name}")
-            };
-            assert!(text.starts_with("MLDSA_LANES_BACKEND: no backend `"));
-            assert!(text.contains(name) && text.contains("portable"));
-            assert_eq!(Wishes::parse(name, "").bits(), 0);
+        for name in ["avx1024", "Portable", "avx2,portable"] {
+            let text = refusal(name, "");
+            let start = format!("MLDSA_LANES_BACKEND: no backend `{name}` here, only portable");
+            assert!(text.starts_with(&start), "{text}");
         }
     }
 
     #[test]
-    fn features_are_taken_away_one_by_one_and_unknown_ones_named() {
-        let wishes = Wishes::parse("", " avx2 ,,sha3,");
-        assert_eq!(wishes.bits(), Feature::Avx2.bit() | Feature::Sha3.bit());
-        assert!(wishes.errors.is_empty());
-        let wishes = Wishes::parse("", "avx512,typo,vbmi");
-        assert_eq!(wishes.bits(), Feature::Avx512.bit() | Feature::Vbmi.bit());
+    fn features_are_taken_away_one_by_one_and_one_unknown_refuses_all() {
+        let features = Feature::Avx2.bit() | Feature::Sha3.bit();
+        assert_eq!(parse("", " avx2 ,,sha3,"), Ok((features, None)));
         assert_eq!(
-            texts("", "avx512,typo,vbmi"),
-            ["MLDSA_LANES_DISABLE: no feature `typo`, only avx2, avx512, vbmi, neon, sha3"]
+            refusal("portable", "avx512,typo,vbmi"),
+            "MLDSA_LANES_DISABLE: no feature `typo`, only avx2, avx512, vbmi, neon, sha3"
         );
     }
 
     #[test]
     fn a_backend_whose_feature_is_taken_away_cannot_be_named() {
         let all = Feature::ALL.map(Feature::name).join(",");
-        for backend in Backend::present().skip(1) {
+        for backend in Backend::available().skip(1) {
             let name = backend.name();
             assert_eq!(
-                texts(name, &all),
-                [std::format!(
-                    "MLDSA_LANES_BACKEND: no backend `{name}` here, only portable"
-                )]
+                refusal(name, &all),
+                format!("MLDSA_LANES_BACKEND: no backend `{name}` here, only portable")
             );
         }
-        assert_eq!(
-            Wishes::parse("portable", &all).named,
-            Some(Backend::portable())
-        );
+        let named = parse("portable", &all).map(|(_, named)| named);
+        assert_eq!(named, Ok(Some(Backend::portable())));
+    }
+
+    #[test]
+    fn a_word_is_told_escaped_and_in_part() {
+        let text = refusal("", "a\n\u{1b}[2J\u{202e}\u{fffd}");
+        let word = r"a\n\u{1b}[2J\u{202e}\u{fffd}";
+        assert!(text.contains(&format!("`{word}`,")), "{text}");
+        let (just, over) = ("x".repeat(40), "x".repeat(41));
+        assert!(refusal(&just, "").contains(&format!("`{just}` here")));
+        assert!(refusal(&over, "").contains(&format!("`{just}...` here")));
+        // Ten bytes a character are the most that escaping makes of one.
+        assert!(refusal(&"\u{10ffff}".repeat(100_000), "").len() < 600);
     }
 }

@@ -12,7 +12,7 @@ mod avx512;
 mod environment;
 #[cfg(mldsa_ct)]
 pub(crate) mod memcheck;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 mod neon;
 mod portable;
 mod select;
@@ -33,7 +33,7 @@ use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Shadow;
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
 pub(crate) trait Engine: Copy {
@@ -54,14 +54,14 @@ pub(crate) trait Engine: Copy {
         shadow: Option<&mut Shadow<'_>>,
     );
     /// [`crate::kernels::sampling::bounded`].
-    fn bounded<P: ParameterSet>(
+    fn bounded<P: Parameters>(
         self,
         rho_prime: &[u8; 64],
         nonces: &[u16],
         out: &mut dyn Iterator<Item = &mut Poly>,
     );
     /// [`crate::kernels::sampling::mask`].
-    fn mask<P: ParameterSet>(
+    fn mask<P: Parameters>(
         self,
         rho_second: &[u8; 64],
         nonces: &[u16],
@@ -71,9 +71,9 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::sampling_each::uniform`].
     fn uniform_each(self, targets: &mut [Target<'_, 32>]);
     /// [`crate::kernels::sampling_each::bounded`].
-    fn bounded_each<P: ParameterSet>(self, targets: &mut [Target<'_, 64>]);
+    fn bounded_each<P: Parameters>(self, targets: &mut [Target<'_, 64>]);
     /// [`crate::kernels::sampling_each::mask`].
-    fn mask_each<P: ParameterSet>(self, targets: &mut [Target<'_, 64>], bytes: &mut [MaskBytes]);
+    fn mask_each<P: Parameters>(self, targets: &mut [Target<'_, 64>], bytes: &mut [MaskBytes]);
     /// [`crate::kernels::ntt::forward`].
     fn ntt(self, p: &mut Poly);
     /// [`crate::kernels::ntt::inverse`].
@@ -85,12 +85,12 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::pointwise::product`].
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
     /// [`crate::kernels::small::product`].
-    fn small_product<P: ParameterSet>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
+    fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
     /// [`crate::kernels::near::sum_exceeds`], adding.
-    fn sum_exceeds<P: ParameterSet>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32)
+    fn sum_exceeds<P: Parameters>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32)
     -> bool;
     /// [`crate::kernels::near::sum_exceeds`], subtracting.
-    fn difference_exceeds<P: ParameterSet>(
+    fn difference_exceeds<P: Parameters>(
         self,
         a: &Poly,
         c: &Offsets,
@@ -102,7 +102,7 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::packing::unpack`].
     fn unpack(self, bits: usize, from: &[u8], map: Map, p: &mut Poly);
     /// [`crate::kernels::rounding::split`].
-    fn split<P: ParameterSet>(self, w: &mut Poly, w1: &mut Poly);
+    fn split<P: Parameters>(self, w: &mut Poly, w1: &mut Poly);
     /// [`crate::kernels::rounding::power2round`].
     fn power2round(self, t: &mut Poly, t1: &mut Poly);
     /// [`crate::kernels::rounding::combine`], adding.
@@ -114,11 +114,11 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::rounding::exceeds`].
     fn exceeds(self, a: &Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::make_hint`].
-    fn make_hint<P: ParameterSet>(self, low: &mut Poly, w1: &Poly);
+    fn make_hint<P: Parameters>(self, low: &mut Poly, w1: &Poly);
     /// [`crate::kernels::rounding::make_hint_any`].
-    fn make_hint_any<P: ParameterSet>(self, low: &mut Poly, ct0: &Poly, w1: &Poly);
+    fn make_hint_any<P: Parameters>(self, low: &mut Poly, ct0: &Poly, w1: &Poly);
     /// [`crate::kernels::rounding::use_hint`].
-    fn use_hint<P: ParameterSet>(self, w: &mut Poly, hint: &Poly);
+    fn use_hint<P: Parameters>(self, w: &mut Poly, hint: &Poly);
 }
 
 /// One method of an engine: a safe wrapper of an entry point that carries the CPU features, so
@@ -156,15 +156,15 @@ macro_rules! engine_from_kernels {
             }
             method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut crate::kernels::sponge::Shadow<'_>>) -> ()
                 = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
-            method! { [$feature] fn bounded [<P: ParameterSet>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
+            method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
-            method! { [$feature] fn mask [<P: ParameterSet>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
+            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
                 = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out) }
             method! { [$feature] fn uniform_each [] [] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 32>]) -> ()
                 = crate::kernels::sampling_each::uniform::<$lanes, _, $count>(e.lane_token(), e, targets) }
-            method! { [$feature] fn bounded_each [<P: ParameterSet>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()
+            method! { [$feature] fn bounded_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()
                 = crate::kernels::sampling_each::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
-            method! { [$feature] fn mask_each [<P: ParameterSet>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>], bytes: &mut [sampling::MaskBytes]) -> ()
+            method! { [$feature] fn mask_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>], bytes: &mut [sampling::MaskBytes]) -> ()
                 = crate::kernels::sampling_each::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes) }
             method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
@@ -176,17 +176,17 @@ macro_rules! engine_from_kernels {
                 = pointwise::dot_minus::<$lanes>(e.lane_token(), row, v, c, t, out) }
             method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> ()
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
-            method! { [$feature] fn small_product [<P: ParameterSet>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
+            method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
-            method! { [$feature] fn sum_exceeds [<P: ParameterSet>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+            method! { [$feature] fn sum_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
                 = crate::kernels::near::sum_exceeds::<$lanes, P, false>(e.lane_token(), a, c, s, bound) }
-            method! { [$feature] fn difference_exceeds [<P: ParameterSet>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+            method! { [$feature] fn difference_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
                 = crate::kernels::near::sum_exceeds::<$lanes, P, true>(e.lane_token(), a, c, s, bound) }
             method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> ()
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
             method! { [$feature] fn unpack [] [] (e: $engine, bits: usize, from: &[u8], map: crate::kernels::packing::Map, p: &mut Poly) -> ()
                 = crate::kernels::packing::unpack_width::<$lanes>(e.lane_token(), bits, from, map, p) }
-            method! { [$feature] fn split [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
+            method! { [$feature] fn split [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
                 = rounding::split::<$lanes, P>(e.lane_token(), w, w1) }
             method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> ()
                 = rounding::power2round::<$lanes>(e.lane_token(), t, t1) }
@@ -198,11 +198,11 @@ macro_rules! engine_from_kernels {
                 = rounding::center::<$lanes>(e.lane_token(), a, bound) }
             method! { [$feature] fn exceeds [] [] (e: $engine, a: &Poly, bound: i32) -> bool
                 = rounding::exceeds::<$lanes>(e.lane_token(), a, bound) }
-            method! { [$feature] fn make_hint [<P: ParameterSet>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> ()
+            method! { [$feature] fn make_hint [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> ()
                 = rounding::make_hint::<$lanes, P>(e.lane_token(), low, w1) }
-            method! { [$feature] fn make_hint_any [<P: ParameterSet>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> ()
+            method! { [$feature] fn make_hint_any [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> ()
                 = rounding::make_hint_any::<$lanes, P>(e.lane_token(), low, ct0, w1) }
-            method! { [$feature] fn use_hint [<P: ParameterSet>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> ()
+            method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> ()
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
         }
     };
@@ -220,9 +220,9 @@ macro_rules! with_engine {
             crate::backend::Kind::Avx512($engine) => $body,
             #[cfg(target_arch = "x86_64")]
             crate::backend::Kind::Avx512Vbmi($engine) => $body,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             crate::backend::Kind::Neon($engine) => $body,
-            #[cfg(target_arch = "aarch64")]
+            #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             crate::backend::Kind::NeonSha3($engine) => $body,
         }
     };

@@ -14,37 +14,45 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{ParameterSet, Q};
+use crate::params::{Parameters, Q};
 
-cpufeatures::new!(cpu_has_sha3, "sha3");
+/// A module of its own, so that nothing else can make the tokens.
+mod token {
+    // Each feature that the entry points have, implied ones too (a test compares).
+    cpufeatures::new!(cpu_has_sha3, "sha2", "sha3");
 
-/// Proof of NEON, which this target has by definition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Neon(());
+    /// Proof of NEON, which this target has by definition.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Neon(());
 
-/// Proof that this CPU has NEON and the SHA3 extension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct NeonSha3(());
+    /// Proof that this CPU has NEON and the SHA3 extension.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct NeonSha3(Neon);
 
-impl Neon {
-    pub(crate) fn detect() -> Option<Self> {
-        cfg!(target_feature = "neon").then_some(Neon(()))
+    impl Neon {
+        pub(crate) fn detect() -> Option<Self> {
+            cfg!(target_feature = "neon").then_some(Neon(()))
+        }
     }
 
+    impl NeonSha3 {
+        pub(crate) fn detect() -> Option<Self> {
+            let found = cpu_has_sha3::get();
+            Neon::detect().filter(|_| found).map(NeonSha3)
+        }
+
+        #[inline(always)]
+        pub(super) fn lane_token(self) -> Neon {
+            self.0
+        }
+    }
+}
+pub(crate) use token::{Neon, NeonSha3};
+
+impl Neon {
     #[inline(always)]
     fn lane_token(self) -> Self {
         self
-    }
-}
-
-impl NeonSha3 {
-    pub(crate) fn detect() -> Option<Self> {
-        (cfg!(target_feature = "neon") && cpu_has_sha3::get()).then_some(NeonSha3(()))
-    }
-
-    #[inline(always)]
-    fn lane_token(self) -> Neon {
-        Neon(())
     }
 }
 
@@ -62,15 +70,22 @@ macro_rules! neon {
 
 /// The permutations of two states held in `$words`.
 macro_rules! permute_entry {
-    ($engine:ty, $words:ident, $feature:literal) => {
+    ($engine:ty, $words:ident, $feature:meta) => {
         impl Permute<2> for $engine {
             #[inline]
             fn permute(self, states: &mut States<2>) {
-                #[target_feature(enable = $feature)]
+                #[$feature]
                 fn entry(states: &mut [[u64; 2]; 25]) {
-                    let mut words = load_states(states).map($words);
+                    let mut words = [$words(vdupq_n_u64(0)); 25];
+                    for (word, row) in words.iter_mut().zip(&*states) {
+                        // SAFETY: `row` is 16 readable bytes.
+                        *word = $words(unsafe { vld1q_u64(row.as_ptr()) });
+                    }
                     permute(&mut words);
-                    store_states(words.map(|word| word.0), states);
+                    for (word, row) in words.iter().zip(states) {
+                        // SAFETY: `row` is 16 writable bytes.
+                        unsafe { vst1q_u64(row.as_mut_ptr(), word.0) };
+                    }
                 }
                 // SAFETY: `self` proves the feature.
                 unsafe { entry(&mut states.0) }
@@ -78,31 +93,15 @@ macro_rules! permute_entry {
         }
     };
 }
-permute_entry!(Neon, U64x2, "neon");
-permute_entry!(NeonSha3, U64x2Sha3, "neon,sha3");
-
-#[inline]
-#[target_feature(enable = "neon")]
-fn load_states(states: &[[u64; 2]; 25]) -> [uint64x2_t; 25] {
-    // SAFETY: each row is 16 readable bytes.
-    core::array::from_fn(|i| unsafe { vld1q_u64(states[i].as_ptr()) })
-}
-
-#[inline]
-#[target_feature(enable = "neon")]
-fn store_states(words: [uint64x2_t; 25], states: &mut [[u64; 2]; 25]) {
-    for (word, row) in words.into_iter().zip(states) {
-        // SAFETY: `row` is 16 writable bytes.
-        unsafe { vst1q_u64(row.as_mut_ptr(), word) };
-    }
-}
+permute_entry!(Neon, U64x2, target_feature(enable = "neon"));
+permute_entry!(NeonSha3, U64x2Sha3, target_feature(enable = "neon,sha3"));
 
 /// Four coefficients. Made only from a [`Neon`] token or from other values of this type.
 #[derive(Clone, Copy)]
 pub(crate) struct I32x4(int32x4_t);
 
 /// For each mask of four lanes, the bytes of the lanes in it, in order.
-static KEPT_FIRST: [[u8; 16]; 16] = {
+const KEPT_FIRST: &[[u8; 16]; 16] = &{
     let mut table = [[0; 16]; 16];
     let mut mask = 0;
     while mask < 16 {

@@ -6,7 +6,7 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 
 /// The token that everybody has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,9 @@ impl Portable {
 
 impl Permute<1> for Portable {
     fn permute(self, states: &mut States<1>) {
-        let mut words = states.0.map(|[word]| word);
-        permute(&mut words);
-        states.0 = words.map(|word| [word]);
+        for state in states.0.as_flattened_mut().as_chunks_mut::<25>().0 {
+            permute(state);
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Which backend a key uses: what the CPU has, less what was taken away.
 
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 use super::neon;
 use super::{Engine, portable, with_engine};
 #[cfg(target_arch = "x86_64")]
@@ -13,25 +11,86 @@ use crate::kernels::keccak::Permutation;
 /// others are for tests and measurements.
 ///
 /// `portable` is on every CPU; `avx2`, `avx512` (F and BW) and `avx512-vbmi` (with VBMI and
-/// VBMI2) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension)
-/// on 64-bit Arm. The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or
-/// by the environment ([`Backend::from_environment`]).
+/// VBMI2) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension) on 64-bit Arm, little-endian.
+/// The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or, where the
+/// program asks for it, by the environment (`Backend::use_environment`, feature `std`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend(Kind);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Portable(portable::Portable),
+/// Writes what differs from backend to backend from one table, slowest first: the name, the token
+/// and the features that can be taken away. Neither a code nor a name proves a CPU feature, so what
+/// is found by one asks for the token anew, which costs one read.
+macro_rules! backends {
+    ($(#[$only:meta] $kind:ident($token:ty) $name:literal needs $($feature:ident)+;)*) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Kind {
+            Portable(portable::Portable),
+            $(#[$only] $kind($token),)*
+        }
+
+        /// Numbers from 1 to 15 for the state word; which is whose does not matter outside it.
+        #[repr(u32)]
+        enum Code {
+            Portable = 1,
+            $(#[$only] $kind,)*
+        }
+
+        impl Backend {
+            /// `portable`; `avx2`, `avx512` or `avx512-vbmi`; `neon` or `neon-sha3`.
+            pub fn name(self) -> &'static str {
+                match self.0 {
+                    Kind::Portable(_) => "portable",
+                    $(#[$only] Kind::$kind(_) => $name,)*
+                }
+            }
+
+            /// What the CPU can run, slowest first.
+            fn present() -> impl Iterator<Item = Self> {
+                let kinds = [
+                    Some(Kind::Portable(portable::Portable)),
+                    $(#[$only] <$token>::detect().map(Kind::$kind),)*
+                ];
+                kinds.into_iter().flatten().map(Backend)
+            }
+
+            fn code(self) -> u32 {
+                match self.0 {
+                    Kind::Portable(_) => Code::Portable as u32,
+                    $(#[$only] Kind::$kind(_) => Code::$kind as u32,)*
+                }
+            }
+
+            fn of_code(code: u32) -> Option<Self> {
+                let kind = match code {
+                    code if code == Code::Portable as u32 => Some(Kind::Portable(portable::Portable)),
+                    $(#[$only] code if code == Code::$kind as u32 => <$token>::detect().map(Kind::$kind),)*
+                    _ => None,
+                };
+                kind.map(Backend)
+            }
+
+            /// The bits of the features that the backend needs.
+            fn needs(self) -> u32 {
+                match self.0 {
+                    Kind::Portable(_) => 0,
+                    $(#[$only] Kind::$kind(_) => 0 $(| Feature::$feature.bit())+,)*
+                }
+            }
+        }
+    };
+}
+
+backends! {
     #[cfg(target_arch = "x86_64")]
-    Avx2(avx2::Avx2),
+    Avx2(avx2::Avx2) "avx2" needs Avx2;
     #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Avx512),
+    Avx512(avx512::Avx512) "avx512" needs Avx2 Avx512;
     #[cfg(target_arch = "x86_64")]
-    Avx512Vbmi(avx512::Avx512Vbmi),
-    #[cfg(target_arch = "aarch64")]
-    Neon(neon::Neon),
-    #[cfg(target_arch = "aarch64")]
-    NeonSha3(neon::NeonSha3),
+    Avx512Vbmi(avx512::Avx512Vbmi) "avx512-vbmi" needs Avx2 Avx512 Vbmi;
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    Neon(neon::Neon) "neon" needs Neon;
+    #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
+    NeonSha3(neon::NeonSha3) "neon-sha3" needs Neon Sha3;
 }
 
 /// A CPU feature, or a group of them, that backends can be denied. Every name is known on every
@@ -83,39 +142,36 @@ impl Feature {
 }
 
 impl Backend {
+    /// [`Backend::portable`] for constants.
+    pub(crate) const PORTABLE: Self = Backend(Kind::Portable(portable::Portable));
+
     /// Plain Rust, on every CPU.
-    pub fn portable() -> Self {
-        Backend(Kind::Portable(portable::Portable))
+    pub const fn portable() -> Self {
+        Self::PORTABLE
     }
 
-    /// The backend of new keys: the one that the environment names (feature `std`, see
-    /// [`Backend::from_environment`]), else the fastest of [`Backend::available`].
+    /// The backend of new keys: the fastest of [`Backend::available`], or the one that the
+    /// environment names if the program asked it (`Backend::use_environment`).
     ///
-    /// The first call asks the CPU and the environment; later ones read one variable in memory. A
-    /// word in the environment that names nothing, or nothing that this CPU can run, changes
-    /// nothing, and the first call says so in one line on standard error.
+    /// The first call asks the CPU; later ones read one variable in memory.
     pub fn detect() -> Self {
-        let mut state = settled();
-        loop {
-            if let Some(chosen) = Self::of_code(state >> CHOSEN & CODE) {
-                return chosen;
-            }
-            let named = Self::of_code(state >> NAMED & CODE).filter(|named| named.left(state));
-            let chosen = named
-                .or_else(|| Self::present().filter(|backend| backend.left(state)).last())
-                .unwrap_or(Self::portable());
-            match STATE.compare_exchange(state, state | chosen.code() << CHOSEN, Relaxed, Relaxed) {
-                Ok(_) => return chosen,
-                Err(newer) => state = newer,
-            }
-        }
+        Self::of_code(state::get() >> CHOSEN & CODE).unwrap_or_else(|| {
+            let mut chosen = Self::portable();
+            state::update(|state| {
+                let named = Self::of_code(state >> NAMED & CODE).filter(|named| named.left(state));
+                chosen = named
+                    .or_else(|| Self::present().filter(|backend| backend.left(state)).last())
+                    .unwrap_or(Self::portable());
+                state & !(CODE << CHOSEN) | chosen.code() << CHOSEN
+            });
+            chosen
+        })
     }
 
     /// The backends that this CPU can run and that nobody took away, slowest first. `portable` is
     /// always the first.
     pub fn available() -> impl Iterator<Item = Self> {
-        let state = settled();
-        Self::present().filter(move |backend| backend.left(state))
+        Self::left_of(state::get())
     }
 
     /// The backend of that name, if it is [available](Backend::available).
@@ -124,27 +180,30 @@ impl Backend {
     }
 
     /// From now on, in the whole process, acts as if the CPU lacked `feature`: no backend that needs
-    /// it is detected, listed or found by name. Keys that exist keep theirs. It cannot be undone.
+    /// it is detected, listed or found by name, and a key that is made with a `Backend` saved from
+    /// before gets [`Backend::detect`]'s instead. Keys that exist keep theirs, and so does what is
+    /// derived from them. It cannot be undone.
     pub fn disable(feature: Feature) {
-        settled();
-        let update = |state| Some((state | feature.bit()) & !(CODE << CHOSEN));
-        let _ = STATE.fetch_update(Relaxed, Relaxed, update);
+        Self::choose_anew(|state| state | feature.bit());
     }
 
-    /// `portable`; `avx2`, `avx512` or `avx512-vbmi`; `neon` or `neon-sha3`.
-    pub fn name(self) -> &'static str {
-        match self.0 {
-            Kind::Portable(_) => "portable",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2(_) => "avx2",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512(_) => "avx512",
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512Vbmi(_) => "avx512-vbmi",
-            #[cfg(target_arch = "aarch64")]
-            Kind::Neon(_) => "neon",
-            #[cfg(target_arch = "aarch64")]
-            Kind::NeonSha3(_) => "neon-sha3",
+    /// Takes `features` away (their [bits](Feature::bit)) and makes `named` the choice, in one step.
+    #[cfg(feature = "std")]
+    pub(super) fn follow(features: u32, named: Option<Self>) {
+        let named = named.map_or(0, Self::code) << NAMED;
+        Self::choose_anew(|state| (state | features) & !(CODE << NAMED) | named);
+    }
+
+    fn choose_anew(change: impl Fn(u32) -> u32) {
+        state::update(|state| change(state) & !(CODE << CHOSEN));
+    }
+
+    /// The backend that a key made now gets if its maker asks for this one.
+    pub(crate) fn granted(self) -> Self {
+        if self.left(state::get()) {
+            self
+        } else {
+            Self::detect()
         }
     }
 
@@ -157,118 +216,61 @@ impl Backend {
         self.0
     }
 
-    /// What the CPU can run, slowest first.
-    pub(super) fn present() -> impl Iterator<Item = Self> {
-        #[cfg(target_arch = "x86_64")]
-        let fast = [
-            avx2::Avx2::detect().map(Kind::Avx2),
-            avx512::Avx512::detect().map(Kind::Avx512),
-            avx512::Avx512Vbmi::detect().map(Kind::Avx512Vbmi),
-        ];
-        #[cfg(target_arch = "aarch64")]
-        let fast = [
-            neon::Neon::detect().map(Kind::Neon),
-            neon::NeonSha3::detect().map(Kind::NeonSha3),
-        ];
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let fast = [];
-        core::iter::once(Self::portable()).chain(fast.into_iter().flatten().map(Backend))
+    /// What is left if `features` are taken away too.
+    #[cfg(feature = "std")]
+    pub(super) fn available_without(features: u32) -> impl Iterator<Item = Self> {
+        Self::left_of(state::get() | features)
     }
 
-    /// A number from 1 to 15 for the state word; which one does not matter outside it.
-    pub(super) fn code(self) -> u32 {
-        match self.0 {
-            Kind::Portable(_) => 1,
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2(_) => 2,
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512(_) => 3,
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512Vbmi(_) => 4,
-            #[cfg(target_arch = "aarch64")]
-            Kind::Neon(_) => 2,
-            #[cfg(target_arch = "aarch64")]
-            Kind::NeonSha3(_) => 3,
-        }
-    }
-
-    /// The backend of that number. It asks for the token anew, which costs one read: a number is no
-    /// proof of CPU features.
-    fn of_code(code: u32) -> Option<Self> {
-        match code {
-            1 => Some(Self::portable()),
-            #[cfg(target_arch = "x86_64")]
-            2 => avx2::Avx2::detect().map(Kind::Avx2).map(Backend),
-            #[cfg(target_arch = "x86_64")]
-            3 => avx512::Avx512::detect().map(Kind::Avx512).map(Backend),
-            #[cfg(target_arch = "x86_64")]
-            4 => avx512::Avx512Vbmi::detect()
-                .map(Kind::Avx512Vbmi)
-                .map(Backend),
-            #[cfg(target_arch = "aarch64")]
-            2 => neon::Neon::detect().map(Kind::Neon).map(Backend),
-            #[cfg(target_arch = "aarch64")]
-            3 => neon::NeonSha3::detect().map(Kind::NeonSha3).map(Backend),
-            _ => None,
-        }
-    }
-
-    /// The bits of the features that the backend needs.
-    fn needs(self) -> u32 {
-        match self.0 {
-            Kind::Portable(_) => 0,
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx2(_) => Feature::Avx2.bit(),
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512(_) => Feature::Avx2.bit() | Feature::Avx512.bit(),
-            #[cfg(target_arch = "x86_64")]
-            Kind::Avx512Vbmi(_) => {
-                Feature::Avx2.bit() | Feature::Avx512.bit() | Feature::Vbmi.bit()
-            }
-            #[cfg(target_arch = "aarch64")]
-            Kind::Neon(_) => Feature::Neon.bit(),
-            #[cfg(target_arch = "aarch64")]
-            Kind::NeonSha3(_) => Feature::Neon.bit() | Feature::Sha3.bit(),
-        }
+    fn left_of(state: u32) -> impl Iterator<Item = Self> {
+        Self::present().filter(move |backend| backend.left(state))
     }
 
     /// Whether no feature that the backend needs was taken away.
-    pub(super) fn left(self, state: u32) -> bool {
+    fn left(self, state: u32) -> bool {
         self.needs() & state == 0
     }
 }
 
-/// The process's choices in one word, so that no thread sees half of a change: a bit for each
-/// feature taken away, then these. Relaxed order is enough, as nothing else is published with it.
-static STATE: AtomicU32 = AtomicU32::new(0);
-/// Set once the environment has been read.
-const SETTLED: u32 = 1 << 31;
 /// Where the code of the backend that the environment names begins; 0: none.
-pub(super) const NAMED: u32 = 16;
+const NAMED: u32 = 16;
 /// Where the code of the backend in use begins; 0: not chosen yet.
 const CHOSEN: u32 = 20;
 /// A code's bits.
 const CODE: u32 = 15;
 
-/// The state, after the environment has had its say.
-fn settled() -> u32 {
-    let state = STATE.load(Relaxed);
-    if state & SETTLED != 0 {
-        return state;
+/// The process's choices in one word, so that no thread sees half of a change: a bit for each
+/// feature taken away, then the two codes. Relaxed order is enough, as nothing else is published
+/// with it.
+#[cfg(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+))]
+mod state {
+    use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    static STATE: AtomicU32 = AtomicU32::new(0);
+
+    pub(super) fn get() -> u32 {
+        STATE.load(Relaxed)
     }
-    #[cfg(feature = "std")]
-    let wishes = super::environment::Wishes::read();
-    #[cfg(feature = "std")]
-    let bits = wishes.bits();
-    #[cfg(not(feature = "std"))]
-    let bits = 0;
-    match STATE.compare_exchange(state, state | bits | SETTLED, Relaxed, Relaxed) {
-        Ok(_) => {
-            #[cfg(feature = "std")]
-            wishes.complain();
-            state | bits | SETTLED
-        }
-        // Another thread read the environment first; nothing else writes before that.
-        Err(newer) => newer,
+
+    pub(super) fn update(mut change: impl FnMut(u32) -> u32) {
+        let _ = STATE.fetch_update(Relaxed, Relaxed, |state| Some(change(state)));
+    }
+}
+
+/// With one backend there is nothing to remember, and some of these CPUs cannot compare and swap.
+#[cfg(not(any(
+    target_arch = "x86_64",
+    all(target_arch = "aarch64", target_endian = "little")
+)))]
+mod state {
+    pub(super) fn get() -> u32 {
+        0
+    }
+
+    pub(super) fn update(mut change: impl FnMut(u32) -> u32) {
+        change(0);
     }
 }

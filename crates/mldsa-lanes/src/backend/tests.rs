@@ -1,6 +1,8 @@
 //! Every backend's kernels against the portable ones, at the edges of their ranges and at random,
 //! and the portable ones against schoolbook arithmetic.
 
+use std::collections::BTreeSet;
+use std::string::String;
 use std::vec::Vec;
 
 use super::Engine;
@@ -11,7 +13,7 @@ use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly, Terms};
 use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, ParameterSet, Q};
+use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
 
 /// A stream of test values from SHAKE128.
 struct Values(Reader<168, 0x1f>);
@@ -133,7 +135,7 @@ fn arithmetic_agrees<E: Engine>(e: E) {
     }
 }
 
-fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn rounding_agrees<P: Parameters, E: Engine>(e: E) {
     let mut values = Values::new(P::NAME);
     for _ in 0..ROUNDS {
         let p = values.poly(-Q + 1, Q - 1);
@@ -209,7 +211,7 @@ fn rounding_agrees<P: ParameterSet, E: Engine>(e: E) {
 }
 
 /// Sparse products against schoolbook multiplication, with secrets at the ends of their range.
-fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
+fn small_products_are_exact<P: Parameters, E: Engine>(e: E) {
     let mut values = Values::new(P::NAME);
     for round in 0..12u8 {
         let s = if round == 0 {
@@ -237,7 +239,7 @@ fn small_products_are_exact<P: ParameterSet, E: Engine>(e: E) {
 }
 
 /// One sum just below or at the bound, in each place, others where the product cannot decide.
-fn sums_near_a_bound<P: ParameterSet, E: Engine>(e: E, c: &Offsets, s: &SmallPoly, product: &Poly) {
+fn sums_near_a_bound<P: Parameters, E: Engine>(e: E, c: &Offsets, s: &SmallPoly, product: &Poly) {
     for bound in [P::GAMMA1 - P::BETA, P::GAMMA2 - P::BETA] {
         for place in 0..N {
             assert_eq!(c.coefficient::<P>(s, place), product.0[place]);
@@ -256,7 +258,7 @@ fn sums_near_a_bound<P: ParameterSet, E: Engine>(e: E, c: &Offsets, s: &SmallPol
     }
 }
 
-fn sampling_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn sampling_agrees<P: Parameters, E: Engine>(e: E) {
     let nonces: [u16; 56] = core::array::from_fn(|i| (i * 37 + 1000) as u16);
     for seed in 0..4u8 {
         for count in (1..=17).chain([56]) {
@@ -385,7 +387,7 @@ fn shadows_agree<E: Engine>(e: E) {
 }
 
 /// Seeds of their own against one seed a call, on the portable backend.
-fn sampling_each_agrees<P: ParameterSet, E: Engine>(e: E) {
+fn sampling_each_agrees<P: Parameters, E: Engine>(e: E) {
     fn targets<'a, const SEED: usize>(
         seeds: &'a [[u8; SEED]],
         out: &'a mut [Poly],
@@ -475,16 +477,110 @@ fn avx512_vbmi_kernels() {
     all_if_present("avx512-vbmi", super::avx512::Avx512Vbmi::detect());
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[test]
 fn neon_kernels() {
     all_if_present("neon", super::neon::Neon::detect());
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[test]
 fn neon_sha3_kernels() {
     all_if_present("neon-sha3", super::neon::NeonSha3::detect());
+}
+
+/// The CPU features that rustc compiles with where `enabled` are asked for.
+fn features(target: &str, enabled: &str) -> BTreeSet<String> {
+    let asked = enabled
+        .split(',')
+        .map(|feature| std::format!("+{feature},"));
+    let asked = asked.filter(|feature| feature != "+,").collect::<String>();
+    let told = std::process::Command::new("rustc")
+        .args(["--print", "cfg", "--target", target, "-C"])
+        .arg(std::format!(
+            "target-feature={}",
+            asked.trim_end_matches(',')
+        ))
+        .output()
+        .expect("rustc runs");
+    assert!(told.status.success(), "{target}, {enabled}");
+    let told = String::from_utf8(told.stdout).expect("UTF-8");
+    let names = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("target_feature="));
+    names.map(|name| name.trim_matches('"').into()).collect()
+}
+
+/// A file, or all files of a folder, of the backends.
+fn source(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/backend");
+    let path = path.join(name);
+    if path.is_file() {
+        return std::fs::read_to_string(path).unwrap();
+    }
+    let files = std::fs::read_dir(path).unwrap();
+    files
+        .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect()
+}
+
+/// The features in a list of `cpufeatures`.
+fn detected(text: &str, list: &str) -> BTreeSet<String> {
+    let mut lists = text.split("cpufeatures::new!(");
+    let all = lists.find(|part| part.trim_start().starts_with(list));
+    let all = all.expect(list).split(");").next().unwrap();
+    all.split('"')
+        .skip(1)
+        .step_by(2)
+        .map(String::from)
+        .collect()
+}
+
+/// A function with CPU features runs where its token is: so every feature that it is compiled
+/// with, implied ones too, must be one that the token's `detect` has found.
+#[test]
+#[cfg_attr(miri, ignore = "runs rustc")]
+fn tokens_prove_all_features_of_their_entry_points() {
+    let (text256, text512, text_arm) = (source("avx2"), source("avx512"), source("neon.rs"));
+    let avx2 = detected(&text256, "cpu_has_avx2");
+    let mut avx512 = &avx2 | &detected(&text512, "cpu_has_avx512");
+    let f16c = "cpu_has_avx512::get() && (cfg!(target_feature = \"f16c\") || cpu_has_f16c());";
+    avx512.extend(text512.contains(f16c).then(|| "f16c".into()));
+    let vbmi = &avx512 | &detected(&text512, "cpu_has_vbmi");
+    let sha3 = detected(&text_arm, "cpu_has_sha3");
+    for (target, text, proved, engine, engine_proved, attributes) in [
+        ("x86_64-unknown-linux-gnu", text256, &avx2, "Avx2", &avx2, 4),
+        (
+            "x86_64-unknown-linux-gnu",
+            text512,
+            &avx512,
+            "Avx512Vbmi",
+            &vbmi,
+            5,
+        ),
+        (
+            "aarch64-unknown-linux-gnu",
+            text_arm,
+            &BTreeSet::new(),
+            "NeonSha3",
+            &sha3,
+            4,
+        ),
+    ] {
+        let mut seen = 0;
+        for (at, start) in text.match_indices("enable = \"") {
+            let enabled = text[at + start.len()..].split('"').next().unwrap();
+            // The macro that the attribute is an argument of, if it is one, names its engine first.
+            let (_, inside) = text[..at].rsplit_once("!(").unwrap_or_default();
+            let of_engine = !inside.contains(';') && inside.split(',').next() == Some(engine);
+            let proved = if of_engine { engine_proved } else { proved };
+            let compiled = &features(target, enabled) - &features(target, "");
+            let missing: Vec<_> = compiled.difference(proved).collect();
+            assert!(missing.is_empty(), "{enabled}: {missing:?} not detected");
+            seen += 1;
+        }
+        assert!(seen >= attributes, "{target}: {seen} attributes found");
+    }
 }
 
 /// FIPS 202 sample values: the empty message, and lengths around the rate.

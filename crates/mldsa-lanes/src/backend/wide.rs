@@ -7,7 +7,7 @@ use crate::kernels::poly::Poly;
 use crate::kernels::sampling::Permute;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 
 macro_rules! wide {
     ($name:ident, $count:literal) => {

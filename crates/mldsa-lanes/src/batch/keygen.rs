@@ -1,5 +1,6 @@
 //! Key generation with the lanes filled across seeds.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::hash_each;
@@ -9,11 +10,12 @@ use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sampling_each::Target;
 use crate::keys::{ExpandedSigningKey, SigningKey};
-use crate::params::ParameterSet;
-use crate::scheme::{encode, keygen};
+use crate::scheme::entry::Scheme;
+use crate::scheme::encode::{self, SigningKeyWriter};
+use crate::scheme::keygen;
 
 /// A key in the making.
-pub(super) struct Slot<P: ParameterSet> {
+pub(super) struct Slot<P: Scheme> {
     rho: [u8; 32],
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
@@ -23,7 +25,7 @@ pub(super) struct Slot<P: ParameterSet> {
     t0: Secret<P::VecK>,
 }
 
-impl<P: ParameterSet> Slot<P> {
+impl<P: Scheme> Slot<P> {
     fn zero() -> Self {
         Slot {
             rho: [0; 32],
@@ -35,22 +37,17 @@ impl<P: ParameterSet> Slot<P> {
             t0: Secret::zero(),
         }
     }
-
-    /// s1, s2 and t0.
-    fn vectors(&self) -> [&[Poly]; 3] {
-        [self.s1.as_ref(), self.s2.as_ref(), self.t0.as_ref()]
-    }
 }
 
 /// Memory in bytes for each key in the making.
 #[cfg(test)]
-pub(super) fn memory<P: ParameterSet>() -> usize {
+pub(super) fn memory<P: Scheme>() -> usize {
     let targets = (P::L + P::K) * size_of::<Target<'_, 64>>();
     size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW
 }
 
 /// What is made of a seed.
-pub(super) trait Product<P: ParameterSet> {
+pub(super) trait Product<P: Scheme> {
     /// The public key, which is written first, row after row.
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
     /// A row of Â.
@@ -59,23 +56,27 @@ pub(super) trait Product<P: ParameterSet> {
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]);
 }
 
-impl<P: ParameterSet> Product<P> for SigningKey<P> {
+impl<P: Scheme> Product<P> for SigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.pk
     }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let (rho, k) = (&slot.rho, slot.k.as_ref());
-        encode::signing_key::<P, E>(e, rho, k, tr, slot.vectors(), &mut self.sk);
+        let mut sk = SigningKeyWriter::of::<P>(self.sk.as_mut());
+        sk.head(&slot.rho, slot.k.as_ref(), tr);
+        sk.secrets::<P, E>(e, slot.s1.as_ref(), slot.s2.as_ref());
+        for (row, t0) in slot.t0.as_ref().iter().enumerate() {
+            sk.t0(e, row, t0);
+        }
     }
 }
 
 /// An expanded key in its place, and the public key that tr is the hash of.
-pub(super) struct Expanding<'k, P: ParameterSet> {
+pub(super) struct Expanding<'k, P: Scheme> {
     pk: P::VerifyingKeyBytes,
     key: &'k mut ExpandedSigningKey<P>,
 }
 
-impl<P: ParameterSet> Product<P> for Expanding<'_, P> {
+impl<P: Scheme> Product<P> for Expanding<'_, P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.pk
     }
@@ -83,34 +84,38 @@ impl<P: ParameterSet> Product<P> for Expanding<'_, P> {
         self.key.material.set_row(number, row);
     }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
-        let k = slot.k.as_ref();
-        self.key.material.set(e, slot.vectors(), k, tr);
+        let vectors = [slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref()];
+        self.key.material.set(e, vectors, slot.k.as_ref(), tr);
     }
 }
 
 /// Fills `keys`, one for each seed.
-pub(super) fn run<P: ParameterSet, E: Engine>(
+#[inline(never)]
+pub(super) fn run<P: Scheme, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [SigningKey<P>],
 ) {
     let mut room = Room::new(e, seeds.len());
+    let mut single = None;
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
-            key.pk = keygen::keygen::<P, E>(e, xi, &mut key.sk);
+            let space = single.get_or_insert_with(|| Box::new(keygen::Space::<P>::ZERO));
+            keygen::keygen(e, xi, space, &mut key.sk, &mut key.pk);
         } else {
             group(e, seeds, &mut room, keys);
         }
         for (key, xi) in keys.iter_mut().zip(seeds) {
-            key.seed = Some(Secret(*xi));
+            key.seed.insert(Secret::zero()).copy_from_slice(xi);
         }
     }
 }
 
 /// [`run`] and [`SigningKey::expand`] in one: Â is sampled once.
-pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
+#[inline(never)]
+pub(super) fn run_expanded<P: Scheme, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [ExpandedSigningKey<P>],
@@ -127,12 +132,12 @@ pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
 }
 
 /// What the groups need, one after the other.
-struct Room<P: ParameterSet> {
+struct Room<P: Scheme> {
     slots: Vec<Slot<P>>,
     rows: Rows<P>,
 }
 
-impl<P: ParameterSet> Room<P> {
+impl<P: Scheme> Room<P> {
     fn new<E: Engine>(_: E, seeds: usize) -> Self {
         let mut slots = Vec::new();
         slots.resize_with(E::STATES.min(seeds), Slot::zero);
@@ -144,7 +149,7 @@ impl<P: ParameterSet> Room<P> {
 }
 
 /// As many seeds as there are slots, at most one for each Keccak state.
-fn group<P: ParameterSet, E: Engine>(
+fn group<P: Scheme, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     room: &mut Room<P>,
@@ -152,6 +157,7 @@ fn group<P: ParameterSet, E: Engine>(
 ) {
     let slots = &mut room.slots[..seeds.len()];
     let set = [P::K as u8, P::L as u8];
+    // Algorithm 6, step 1.
     let strings = seeds.iter().map(|xi| [xi.as_slice(), &set]);
     hash_each(e, strings.zip(&mut *slots), |slot, reader| {
         reader.squeeze(&mut slot.rho);
@@ -160,6 +166,7 @@ fn group<P: ParameterSet, E: Engine>(
         reader.squeeze(slot.k.as_mut());
     });
 
+    // Algorithm 6, step 4.
     let mut targets = Vec::with_capacity(slots.len() * (P::L + P::K));
     targets.extend(slots.iter_mut().flat_map(secrets));
     e.bounded_each::<P>(&mut targets);
@@ -172,28 +179,33 @@ fn group<P: ParameterSet, E: Engine>(
 
     let rhos: Vec<_> = slots.iter().map(|slot| slot.rho).collect();
     for (rho, key) in rhos.iter().zip(&mut *keys) {
-        *key.pk() = encode::verifying_key_start::<P>(rho);
+        key.pk().as_mut()[..32].copy_from_slice(rho);
     }
     let mut t1 = Poly::zero();
     let rhos: Vec<_> = rhos.iter().collect();
+    // Algorithm 6, step 3.
     room.rows.expand(e, &rhos, |number, row, a_row| {
         let (slot, key) = (&mut slots[number], &mut keys[number]);
         let (s2, t) = (&slot.s2.as_ref()[row], &mut slot.t0.as_mut()[row]);
+        // Algorithm 6, steps 5 and 6.
         keygen::row(e, a_row, slot.s1_hat.as_ref(), s2, t, &mut t1);
+        // Algorithm 6, step 8.
         encode::verifying_key_row(e, key.pk().as_mut(), row, &t1);
         key.row(row, a_row);
     });
 
+    // Algorithm 6, step 9.
     let mut trs = alloc::vec![[0; 64]; seeds.len()];
     let strings = keys.iter_mut().map(|key| [(*key.pk()).as_ref()]);
     hash_each(e, strings.zip(&mut trs), |tr, reader| reader.squeeze(tr));
     for ((key, slot), tr) in keys.iter_mut().zip(&*slots).zip(&trs) {
+        // Algorithm 6, steps 10 and 11.
         key.finish(e, slot, tr);
     }
 }
 
 /// What ExpandS (Algorithm 33) samples for a key: s1 and s2, one after the other as their nonces are.
-fn secrets<P: ParameterSet>(slot: &mut Slot<P>) -> impl Iterator<Item = Target<'_, 64>> {
+fn secrets<P: Scheme>(slot: &mut Slot<P>) -> impl Iterator<Item = Target<'_, 64>> {
     let seed = &slot.rho_prime.0;
     let polynomials = slot.s1.as_mut().iter_mut().chain(slot.s2.as_mut());
     (0..)

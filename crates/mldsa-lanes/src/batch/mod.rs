@@ -23,6 +23,7 @@
 //! So `avx2` signs ML-DSA-65 in 96 KiB with expanded keys, whatever the number of jobs, and in 276
 //! KiB with compact ones.
 
+pub(crate) mod entry;
 mod keygen;
 #[cfg(feature = "rayon")]
 pub mod parallel;
@@ -30,24 +31,32 @@ mod rows;
 mod sign;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "trace")]
 mod trace;
 mod verify;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::backend::{Backend, Engine, with_engine};
+use entry::Batch;
+use rand_core::TryCryptoRng;
+
+use crate::backend::{Backend, Engine};
 use crate::error::Error;
+use crate::kernels::poly::{Secret, Zero};
 use crate::kernels::sponge::Shake256Reader;
 use crate::kernels::sponges::shake256_each;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
-use crate::params::{MAX_ATTEMPTS, ParameterSet};
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
+#[cfg(feature = "trace")]
 use crate::trace::{Attempt, Checks};
 
 /// The key of a [`SignJob`].
 #[derive(Clone, Copy, Debug)]
-pub enum SignWith<'a, P: ParameterSet> {
+pub enum SignWith<'a, P: Scheme> {
     /// Expanded here, once for each run of jobs with the same reference.
     Compact(&'a SigningKey<P>),
     /// Used as it is.
@@ -56,18 +65,18 @@ pub enum SignWith<'a, P: ParameterSet> {
 
 /// A message to be signed.
 #[derive(Clone, Copy)]
-pub struct SignJob<'a, P: ParameterSet> {
+pub struct SignJob<'a, P: Scheme> {
     /// The key; its backend does the work.
     pub key: SignWith<'a, P>,
     /// What to sign.
     pub input: Input<'a>,
-    /// 32 fresh random bytes, or zeros for the deterministic variant.
-    pub rnd: [u8; 32],
+    /// 32 fresh random bytes, or zeros for the deterministic variant. [`sign_hedged`] draws them.
+    pub rnd: &'a [u8; 32],
 }
 
 /// The key of a [`VerifyJob`].
 #[derive(Clone, Copy, Debug)]
-pub enum VerifyWith<'a, P: ParameterSet> {
+pub enum VerifyWith<'a, P: Scheme> {
     /// Expanded here, once for each run of jobs with the same key.
     Compact(&'a VerifyingKey<P>),
     /// Used as it is.
@@ -76,7 +85,7 @@ pub enum VerifyWith<'a, P: ParameterSet> {
 
 /// A signature to be verified.
 #[derive(Clone, Copy, Debug)]
-pub struct VerifyJob<'a, P: ParameterSet> {
+pub struct VerifyJob<'a, P: Scheme> {
     /// The key; its backend does the work.
     pub key: VerifyWith<'a, P>,
     /// What was signed.
@@ -90,36 +99,84 @@ pub struct VerifyJob<'a, P: ParameterSet> {
 /// # Errors
 /// Each job has its own: [`Error::ContextTooLong`], [`Error::DigestLength`],
 /// [`Error::TooManyAttempts`].
-pub fn sign<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    sign_bounded(jobs, MAX_ATTEMPTS)
+}
+
+/// [`sign`] with at most `max_attempts` attempts for each job; 821 is the most that is ever tried.
+///
+/// # Errors
+/// As [`sign`].
+pub fn sign_bounded<P: Batch>(
+    jobs: &[SignJob<'_, P>],
+    max_attempts: u32,
+) -> Vec<Result<Signature<P>, Error>> {
     let mut results = unsigned(jobs.len());
-    sign_into(jobs, &mut results);
+    sign_into(jobs, max_attempts, &mut results);
     results
 }
 
+/// [`sign`], hedged: `rnd` of each job, 32 bytes of memory until the end, comes from `rng`.
+///
+/// # Errors
+/// [`Error::Rng`] if `rng` fails; then nothing is signed. Those of [`sign`], for each job.
+pub fn sign_hedged<'a, P: Batch, R: TryCryptoRng + ?Sized>(
+    messages: &[(SignWith<'a, P>, Input<'a>)],
+    rng: &mut R,
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
+    let rnds = draw(messages.len(), rng)?;
+    Ok(sign(&hedged(messages, &rnds)))
+}
+
+/// `count` values of rnd, in the place from which they are used.
+fn draw<R: TryCryptoRng + ?Sized>(
+    count: usize,
+    rng: &mut R,
+) -> Result<Vec<Secret<[u8; 32]>>, Error> {
+    let mut rnds = Vec::new();
+    rnds.resize_with(count, Secret::<[u8; 32]>::zero);
+    for rnd in &mut rnds {
+        rng.try_fill_bytes(rnd.as_mut()).map_err(|_| Error::Rng)?;
+    }
+    Ok(rnds)
+}
+
+fn hedged<'a, P: Scheme>(
+    messages: &[(SignWith<'a, P>, Input<'a>)],
+    rnds: &'a [Secret<[u8; 32]>],
+) -> Vec<SignJob<'a, P>> {
+    let jobs = messages.iter().zip(rnds);
+    jobs.map(|((key, input), rnd)| SignJob {
+        key: *key,
+        input: *input,
+        rnd,
+    })
+    .collect()
+}
+
 /// Room for results, every one of which will be written.
-fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
+fn unsigned<P: Scheme>(count: usize) -> Vec<Result<Signature<P>, Error>> {
     let mut results = Vec::new();
     results.resize_with(count, || Err(Error::TooManyAttempts { allowed: 0 }));
     results
 }
 
-fn sign_into<P: ParameterSet>(
+fn sign_into<P: Batch>(
     jobs: &[SignJob<'_, P>],
+    max_attempts: u32,
     results: &mut [Result<Signature<P>, Error>],
 ) {
     if let ([job], [result]) = (jobs, &mut *results) {
-        *result = match job.key {
-            SignWith::Compact(key) => key.sign_input(&job.input, &job.rnd),
-            SignWith::Expanded(key) => key.sign_input(&job.input, &job.rnd),
+        let SignJob { key, input, rnd } = job;
+        *result = match key {
+            SignWith::Compact(key) => key.sign_bounded(input, rnd, max_attempts),
+            SignWith::Expanded(key) => key.sign_bounded(input, rnd, max_attempts),
         };
         return;
     }
     by_backend(
         jobs.iter().map(|job| job.key.backend()),
-        |backend, order| {
-            with_engine!(backend, e => 
-                sign::run(e, jobs, order, MAX_ATTEMPTS, &mut sign::Signing(results)));
-        },
+        |backend, order| P::sign_jobs(backend, jobs, order, max_attempts, results),
     );
 }
 
@@ -132,22 +189,21 @@ fn sign_into<P: ParameterSet>(
 ///
 /// # Errors
 /// As [`sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
-pub fn trace<P: ParameterSet>(
+#[cfg(feature = "trace")]
+pub fn trace<P: Batch>(
     jobs: &[SignJob<'_, P>],
     checks: Checks,
-    on_attempt: impl FnMut(usize, Attempt),
+    mut on_attempt: impl FnMut(usize, Attempt),
 ) -> Vec<Result<(), Error>> {
     let mut results = alloc::vec![Ok(()); jobs.len()];
-    let mut outcome = trace::Traces {
+    let mut traces = trace::Traces {
         checks,
-        on_attempt,
+        on_attempt: &mut on_attempt as trace::Telling<'_>,
         results: &mut results,
     };
     by_backend(
         jobs.iter().map(|job| job.key.backend()),
-        |backend, order| {
-            with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, &mut outcome));
-        },
+        |backend, order| P::trace_jobs(backend, jobs, order, &mut traces),
     );
     results
 }
@@ -157,7 +213,7 @@ pub fn trace<P: ParameterSet>(
 /// # Errors
 /// Each job has its own: [`Error::InvalidSignature`], [`Error::ContextTooLong`],
 /// [`Error::DigestLength`].
-pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = unverified(jobs.len());
     verify_into(jobs, &mut results);
     results
@@ -168,7 +224,7 @@ fn unverified(count: usize) -> Vec<Result<(), Error>> {
     alloc::vec![Err(Error::InvalidSignature); count]
 }
 
-fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
+fn verify_into<P: Batch>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
     if let ([job], [result]) = (jobs, &mut *results) {
         *result = match job.key {
             VerifyWith::Compact(key) => key.verify_input(&job.input, job.signature),
@@ -178,14 +234,14 @@ fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result
     }
     by_backend(
         jobs.iter().map(|job| job.key.backend()),
-        |backend, order| {
-            with_engine!(backend, e => verify::run(e, jobs, order, results));
-        },
+        |backend, order| P::verify_jobs(backend, jobs, order, results),
     );
 }
 
-/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep.
-pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+/// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
+/// unless it was [disabled](Backend::disable).
+pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = unfilled(backend, seeds.len());
     keygen_into(backend, seeds, &mut keys);
     keys
@@ -194,7 +250,7 @@ pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<Sign
 /// [`keygen`] and [`SigningKey::expand`] in one, for keys that only sign: Â, most of the work of either,
 /// is sampled once. `keys` becomes the keys of the seeds; what it held before is overwritten. They
 /// take 26, 44 and 75 KiB each, and the jobs in flight 3 KiB more than with [`keygen`].
-pub fn keygen_expanded<P: ParameterSet>(
+pub fn keygen_expanded<P: Batch>(
     backend: Backend,
     seeds: &[[u8; 32]],
     keys: &mut Vec<ExpandedSigningKey<P>>,
@@ -203,22 +259,23 @@ pub fn keygen_expanded<P: ParameterSet>(
         // Secrets would be moved.
         *keys = Vec::with_capacity(seeds.len());
     }
-    keys.resize_with(seeds.len(), || ExpandedSigningKey::zero(backend));
-    with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
+    let backend = backend.granted();
+    keys.resize_with(seeds.len(), || ExpandedSigningKey::EMPTY);
+    P::keygen_expanded_jobs(backend, seeds, keys);
     for key in keys {
         key.backend = backend;
     }
 }
 
 /// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
-fn unfilled<P: ParameterSet>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
+fn unfilled<P: Scheme>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
     let mut keys = Vec::new();
-    keys.resize_with(count, || SigningKey::zero(backend));
+    keys.resize_with(count, || SigningKey::empty(backend));
     keys
 }
 
-fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
-    with_engine!(backend, e => keygen::run(e, seeds, keys));
+fn keygen_into<P: Batch>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
+    P::keygen_jobs(backend, seeds, keys);
 }
 
 /// Calls `run` once for each backend, with the positions that have it, in order.
@@ -254,7 +311,7 @@ fn hash_each<'a, E: Engine, T, const PARTS: usize>(
     );
 }
 
-impl<P: ParameterSet> SignWith<'_, P> {
+impl<P: Scheme> SignWith<'_, P> {
     fn backend(&self) -> Backend {
         match self {
             SignWith::Compact(key) => key.backend,
@@ -263,7 +320,7 @@ impl<P: ParameterSet> SignWith<'_, P> {
     }
 }
 
-impl<P: ParameterSet> VerifyWith<'_, P> {
+impl<P: Scheme> VerifyWith<'_, P> {
     fn backend(&self) -> Backend {
         match self {
             VerifyWith::Compact(key) => key.backend,
@@ -272,7 +329,7 @@ impl<P: ParameterSet> VerifyWith<'_, P> {
     }
 }
 
-impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
+impl<P: Scheme> fmt::Debug for SignJob<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Without rnd, which may have to stay secret.
         let mut out = f.debug_struct("SignJob");
@@ -283,13 +340,18 @@ impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
 
 macro_rules! from_keys {
     ($with:ident: $compact:ident, $expanded:ident) => {
-        impl<'a, P: ParameterSet> From<&'a $compact<P>> for $with<'a, P> {
+        impl<'a, P: Scheme> From<&'a $compact<P>> for $with<'a, P> {
             fn from(key: &'a $compact<P>) -> Self {
                 $with::Compact(key)
             }
         }
-        impl<'a, P: ParameterSet> From<&'a $expanded<P>> for $with<'a, P> {
+        impl<'a, P: Scheme> From<&'a $expanded<P>> for $with<'a, P> {
             fn from(key: &'a $expanded<P>) -> Self {
+                $with::Expanded(key)
+            }
+        }
+        impl<'a, P: Scheme> From<&'a Box<$expanded<P>>> for $with<'a, P> {
+            fn from(key: &'a Box<$expanded<P>>) -> Self {
                 $with::Expanded(key)
             }
         }

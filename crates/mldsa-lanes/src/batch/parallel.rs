@@ -9,21 +9,48 @@ use alloc::vec::Vec;
 
 use rayon::prelude::*;
 
-use super::{SignJob, VerifyJob};
+use rand_core::TryCryptoRng;
+
+use super::entry::Batch;
+use super::{SignJob, SignWith, VerifyJob};
 use crate::backend::{Backend, Engine, with_engine};
 use crate::error::Error;
 use crate::keys::{Signature, SigningKey};
-use crate::params::ParameterSet;
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::message::Input;
 
 /// As [`super::sign`].
 ///
 /// # Errors
 /// As [`super::sign`].
-pub fn sign<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    sign_bounded(jobs, MAX_ATTEMPTS)
+}
+
+/// As [`super::sign_hedged`].
+///
+/// # Errors
+/// As [`super::sign_hedged`].
+pub fn sign_hedged<'a, P: Batch, R: TryCryptoRng + ?Sized>(
+    messages: &[(SignWith<'a, P>, Input<'a>)],
+    rng: &mut R,
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
+    let rnds = super::draw(messages.len(), rng)?;
+    Ok(sign(&super::hedged(messages, &rnds)))
+}
+
+/// As [`super::sign_bounded`].
+///
+/// # Errors
+/// As [`super::sign`].
+pub fn sign_bounded<P: Batch>(
+    jobs: &[SignJob<'_, P>],
+    max_attempts: u32,
+) -> Vec<Result<Signature<P>, Error>> {
     let mut results = super::unsigned(jobs.len());
     let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
-    pieces.for_each(|(jobs, results)| super::sign_into(jobs, results));
+    pieces.for_each(|(jobs, results)| super::sign_into(jobs, max_attempts, results));
     results
 }
 
@@ -31,7 +58,7 @@ pub fn sign<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>
 ///
 /// # Errors
 /// As [`super::verify`].
-pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = super::unverified(jobs.len());
     let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
@@ -40,7 +67,8 @@ pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Erro
 }
 
 /// As [`super::keygen`].
-pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+    let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
     let size = piece(seeds.len(), core::iter::once(backend));
     let pieces = seeds.par_chunks(size).zip(keys.par_chunks_mut(size));

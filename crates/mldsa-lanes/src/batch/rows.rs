@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling_each::Target;
-use crate::params::ParameterSet;
+use crate::params::Parameters;
 
 /// Room for as many rows of Â as the engine has Keccak states: l groups without an idle lane. All of
 /// it is public.
@@ -15,7 +15,7 @@ pub(super) struct Rows<P> {
     of: PhantomData<P>,
 }
 
-impl<P: ParameterSet> Rows<P> {
+impl<P: Parameters> Rows<P> {
     /// What a row takes while it is sampled.
     #[cfg(test)]
     pub(super) const BYTES_PER_ROW: usize =

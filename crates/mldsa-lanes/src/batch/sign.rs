@@ -8,23 +8,22 @@
 //! What an attempt is checked for and what is kept of it is an [`Outcome`]'s business: [`Signing`]
 //! here, traces in [`super::trace`].
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::{SignJob, SignWith, hash_each};
 use crate::backend::Engine;
 use crate::error::Error;
-use crate::kernels::poly::Secret;
+use crate::kernels::poly::{Secret, Zero};
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::keys::{Signature, SigningKey};
-use crate::params::ParameterSet;
+use crate::scheme::entry::Scheme;
+use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::message::MuSource;
 use crate::scheme::sample::{MaskStream, first_nonce};
-use crate::scheme::sign::{Material, Scratch, Trial, check};
-
-/// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
-const W1_BYTES: usize = 1024;
+use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
 /// different lengths leave few lanes idle.
@@ -38,7 +37,7 @@ struct Pending {
 }
 
 /// A job in flight.
-struct Slot<'a, P: ParameterSet> {
+struct Slot<'a, P: Scheme> {
     /// Nothing: the slot is free.
     job: Option<usize>,
     attempt: u32,
@@ -46,19 +45,18 @@ struct Slot<'a, P: ParameterSet> {
     mu: [u8; 64],
     rho_second: Secret<[u8; 64]>,
     trial: Trial<P>,
-    w1: Secret<[u8; W1_BYTES]>,
 }
 
 /// The expanded key of a job in flight.
 #[derive(Clone, Copy)]
-enum Held<'a, P: ParameterSet> {
+enum Held<'a, P: Scheme> {
     Given(&'a Material<P>),
     /// A place in the pool.
     Made(usize),
 }
 
 /// A key expanded here.
-struct Made<'a, P: ParameterSet> {
+struct Made<'a, P: Scheme> {
     from: &'a SigningKey<P>,
     /// How many slots use it.
     users: usize,
@@ -67,13 +65,13 @@ struct Made<'a, P: ParameterSet> {
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once.
 #[cfg(test)]
-pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
+pub(super) fn memory<P: Scheme>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     let targets = P::L * size_of::<Target<'_, 64>>();
     [
         size_of::<Slot<'_, P>>() + ahead + targets,
         size_of::<Made<'_, P>>(),
-        size_of::<Scratch<P>>() + size_of::<[MaskBytes; 8]>(),
+        size_of::<Shared<P>>(),
     ]
 }
 
@@ -85,7 +83,7 @@ pub(super) struct Which {
 }
 
 /// What is asked of the attempts, and kept of the jobs.
-pub(super) trait Outcome<P: ParameterSet> {
+pub(super) trait Outcome<P: Scheme> {
     /// An attempt begins.
     fn begin(&mut self, _: Which) {}
     /// Steps 18 to 28: whether the attempt, of which the challenge is known, is accepted.
@@ -104,9 +102,9 @@ pub(super) trait Outcome<P: ParameterSet> {
 }
 
 /// Ordinary signing.
-pub(super) struct Signing<'r, P: ParameterSet>(pub(super) &'r mut [Result<Signature<P>, Error>]);
+pub(super) struct Signing<'r, P: Scheme>(pub(super) &'r mut [Result<Signature<P>, Error>]);
 
-impl<P: ParameterSet> Outcome<P> for Signing<'_, P> {
+impl<P: Scheme> Outcome<P> for Signing<'_, P> {
     fn check<E: Engine>(
         &mut self,
         e: E,
@@ -127,23 +125,48 @@ impl<P: ParameterSet> Outcome<P> for Signing<'_, P> {
     }
 }
 
-/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Tries at most
-/// `allowed` times for each, at least once.
-pub(super) fn run<P: ParameterSet, E: Engine>(
+/// What the jobs in flight use one after another; on the heap, so that what lies on the stack is
+/// small enough to be overwritten when it is over.
+struct Shared<P: Scheme> {
+    scratch: Scratch<P>,
+    bytes: Secret<[MaskBytes; 8]>,
+    masks: MaskStream,
+}
+
+/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Never tries more
+/// than [`MAX_ATTEMPTS`] times for one.
+#[inline(never)]
+pub(super) fn run<P: Scheme, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
-    allowed: u32,
+    max_attempts: u32,
     outcome: &mut impl Outcome<P>,
 ) {
-    debug_assert!(allowed > 0);
+    let allowed = max_attempts.min(MAX_ATTEMPTS);
+    if allowed == 0 {
+        for job in order {
+            // A malformed input is told as it is told otherwise.
+            let malformed = jobs[*job].input.mu_source(e.permutation()).err();
+            outcome.refuse(*job, malformed.unwrap_or(Error::TooManyAttempts { allowed }));
+        }
+        return;
+    }
     let mut queue = Queue::new::<E>(jobs, order);
     let count = E::STATES.min(order.len());
     let mut slots = Vec::new();
     slots.resize_with(count, Slot::<P>::free);
     let mut pool = Pool::new(count);
-    let mut scratch = Scratch::zero();
-    let mut bytes = Secret::<[MaskBytes; 8]>::zero();
+    let mut shared = Box::new(Shared {
+        scratch: Scratch::ZERO,
+        bytes: Secret::ZERO,
+        masks: MaskStream::ZERO,
+    });
+    let Shared {
+        scratch,
+        bytes,
+        masks,
+    } = &mut *shared;
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
             let Some((job, pending)) = queue.next(e, outcome) else {
@@ -159,7 +182,7 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
             e,
             &mut slots,
             &pool,
-            &mut scratch,
+            scratch,
             &mut bytes[..E::STATES],
             outcome,
         );
@@ -167,11 +190,12 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
             let Some(job) = slot.job else { continue };
             let key = pool.get(slot.key);
             let which = slot.which(job);
-            if outcome.check(e, key, which, &mut slot.trial, &mut scratch) {
+            if outcome.check(e, key, which, &mut slot.trial, scratch) {
                 outcome.accept(e, job, &mut slot.trial);
             } else if slot.attempt + 1 == allowed {
                 outcome.refuse(job, Error::TooManyAttempts { allowed });
             } else {
+                // Algorithm 7, step 31.
                 slot.attempt += 1;
                 continue;
             }
@@ -182,13 +206,13 @@ pub(super) fn run<P: ParameterSet, E: Engine>(
     for slot in &mut slots {
         if let Some(job) = slot.job {
             let key = pool.get(slot.key);
-            alone(e, slot, job, key, allowed, &mut scratch, outcome);
+            alone(e, slot, job, key, allowed, masks, scratch, outcome);
         }
     }
 }
 
 /// Steps 11 to 16 of the next attempt of every job in flight.
-fn attempts<P: ParameterSet, E: Engine>(
+fn attempts<P: Scheme, E: Engine>(
     e: E,
     slots: &mut [Slot<'_, P>],
     pool: &Pool<'_, P>,
@@ -206,38 +230,38 @@ fn attempts<P: ParameterSet, E: Engine>(
     let slots = &mut live;
     let mut targets = Vec::with_capacity(slots.len() * P::L);
     targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
+    // Algorithm 7, step 11.
     e.mask_each::<P>(&mut targets, bytes);
     for slot in &mut *slots {
-        let mut at = 0;
-        let (w1, key) = (&mut slot.w1, pool.get(slot.key));
-        slot.trial.commit(e, key, scratch, |packed| {
-            w1[at..at + packed.len()].copy_from_slice(packed);
-            at += packed.len();
-        });
+        // Algorithm 7, steps 12 and 13.
+        slot.trial.commit(e, pool.get(slot.key), scratch);
     }
     let strings = slots.iter_mut().map(|slot| {
-        let w1 = &slot.w1[..32 * P::W1_BITS * P::K];
-        ([slot.mu.as_slice(), w1], &mut slot.trial)
+        let (w1, c_tilde) = slot.trial.committed();
+        ([slot.mu.as_slice(), w1], c_tilde)
     });
-    hash_each(e, strings, Trial::set_c_tilde);
+    // Algorithm 7, step 15.
+    hash_each(e, strings, CTilde::set);
     let strings = slots.iter_mut().map(|slot| {
         let (c_tilde, challenge) = slot.trial.challenge();
         ([c_tilde], challenge)
     });
+    // Algorithm 7, step 16.
     hash_each(e, strings, |challenge, reader| challenge.set::<P>(reader));
 }
 
 /// The rest of a job, from its next attempt on.
-fn alone<P: ParameterSet, E: Engine>(
+fn alone<P: Scheme, E: Engine>(
     e: E,
     slot: &mut Slot<'_, P>,
     job: usize,
     key: &Material<P>,
     allowed: u32,
+    masks: &mut MaskStream,
     scratch: &mut Scratch<P>,
     outcome: &mut impl Outcome<P>,
 ) {
-    let mut masks = MaskStream::new::<P>(slot.attempt);
+    masks.begin::<P>(slot.attempt);
     for attempt in slot.attempt..allowed {
         let which = Which { job, attempt };
         outcome.begin(which);
@@ -250,7 +274,7 @@ fn alone<P: ParameterSet, E: Engine>(
     outcome.refuse(job, Error::TooManyAttempts { allowed });
 }
 
-impl<'a, P: ParameterSet> Slot<'a, P> {
+impl<'a, P: Scheme> Slot<'a, P> {
     fn free() -> Self {
         Slot {
             job: None,
@@ -258,8 +282,7 @@ impl<'a, P: ParameterSet> Slot<'a, P> {
             key: Held::Made(0),
             mu: [0; 64],
             rho_second: Secret::zero(),
-            trial: Trial::zero(),
-            w1: Secret::zero(),
+            trial: Trial::ZERO,
         }
     }
 
@@ -286,7 +309,7 @@ impl<'a, P: ParameterSet> Slot<'a, P> {
 }
 
 /// Jobs not yet in flight.
-struct Queue<'a, 'j, P: ParameterSet> {
+struct Queue<'a, 'j, P: Scheme> {
     jobs: &'a [SignJob<'j, P>],
     /// Positions of the jobs that are not yet pending.
     order: &'a [usize],
@@ -296,7 +319,7 @@ struct Queue<'a, 'j, P: ParameterSet> {
     filled: usize,
 }
 
-impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
+impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
     fn new<E: Engine>(jobs: &'a [SignJob<'j, P>], order: &'a [usize]) -> Self {
         let mut pending = Vec::new();
         pending.resize_with((AHEAD * E::STATES).min(order.len()), || Pending {
@@ -363,10 +386,12 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
                 }
             }
         });
+        // Algorithm 7, step 6.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
+        // Algorithm 7, step 7.
         let strings = pending.iter_mut().map(|pending| {
             let SignJob { key, rnd, .. } = &jobs[pending.job];
-            let parts = [key.k(), rnd, &pending.mu];
+            let parts = [key.k(), *rnd, &pending.mu];
             (parts, &mut pending.rho_second)
         });
         hash_each(e, strings, |rho_second, reader| {
@@ -375,7 +400,7 @@ impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
     }
 }
 
-impl<P: ParameterSet> SignWith<'_, P> {
+impl<P: Scheme> SignWith<'_, P> {
     /// K, 32 bytes.
     fn k(&self) -> &[u8] {
         match self {
@@ -393,12 +418,12 @@ impl<P: ParameterSet> SignWith<'_, P> {
 }
 
 /// The keys expanded here: at most one for each slot.
-struct Pool<'a, P: ParameterSet> {
+struct Pool<'a, P: Scheme> {
     most: usize,
     made: Vec<Made<'a, P>>,
 }
 
-impl<'a, P: ParameterSet> Pool<'a, P> {
+impl<'a, P: Scheme> Pool<'a, P> {
     fn new(most: usize) -> Self {
         Pool {
             most,
@@ -444,7 +469,7 @@ impl<'a, P: ParameterSet> Pool<'a, P> {
             self.made.push(Made {
                 from: key,
                 users: 0,
-                material: Material::zero(),
+                material: Material::ZERO,
             });
             self.made.len() - 1
         } else {

@@ -5,13 +5,14 @@ use std::vec::Vec;
 use super::sign::{Outcome, Which};
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
+use crate::backend::with_engine;
 use crate::params::{MlDsa44, MlDsa65, MlDsa87};
 use crate::scheme::sign::{Material, Scratch, Trial};
 use crate::trace::Check;
 
 /// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a context
 /// that is too long.
-fn with_jobs<P: ParameterSet>(
+fn with_jobs<P: Batch>(
     backend: Backend,
     count: usize,
     test: impl FnOnce(&[SignJob<'_, P>]),
@@ -32,35 +33,35 @@ fn with_jobs<P: ParameterSet>(
                 message,
                 context: &context[..if i % 7 == 6 { 256 } else { 0 }],
             },
-            rnd: [0; 32],
+            rnd: &[0; 32],
         })
         .collect();
     test(&jobs);
 }
 
-fn bounded<P: ParameterSet>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
+fn bounded<P: Batch>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
     match job.key {
-        SignWith::Compact(key) => key.sign_bounded(&job.input, &job.rnd, most),
-        SignWith::Expanded(key) => key.sign_bounded(&job.input, &job.rnd, most),
+        SignWith::Compact(key) => key.sign_bounded(&job.input, job.rnd, most),
+        SignWith::Expanded(key) => key.sign_bounded(&job.input, job.rnd, most),
     }
 }
 
-fn attempts<P: ParameterSet>(job: &SignJob<'_, P>) -> u32 {
+fn attempts<P: Batch>(job: &SignJob<'_, P>) -> u32 {
     let mut count = 0;
     let result = match job.key {
-        SignWith::Compact(key) => key.sign_traced(&job.input, &job.rnd, |_| count += 1),
-        SignWith::Expanded(key) => key.sign_traced(&job.input, &job.rnd, |_| count += 1),
+        SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, |_| count += 1),
+        SignWith::Expanded(key) => key.sign_traced(&job.input, job.rnd, |_| count += 1),
     };
     result.map_or(0, |_| count)
 }
 
 /// Signing that counts the attempts begun.
-struct Counting<'r, P: ParameterSet> {
+struct Counting<'r, P: Batch> {
     signing: sign::Signing<'r, P>,
     begun: Vec<u32>,
 }
 
-impl<P: ParameterSet> Outcome<P> for Counting<'_, P> {
+impl<P: Batch> Outcome<P> for Counting<'_, P> {
     fn begin(&mut self, Which { job, attempt }: Which) {
         assert_eq!(attempt, self.begun[job], "job {job}");
         self.begun[job] += 1;
@@ -85,7 +86,7 @@ impl<P: ParameterSet> Outcome<P> for Counting<'_, P> {
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
 /// last allowed, and none after it: no mask is used twice, none is sampled in vain.
-fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
+fn units_are_exact<P: Batch, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
     let order: Vec<usize> = (0..jobs.len()).collect();
     let mut results = unsigned(jobs.len());
     let mut counting = Counting {
@@ -106,13 +107,13 @@ fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], al
 }
 
 /// The traces of [`sign_traced`](SigningKey::sign_traced) of all jobs.
-fn traces_alone<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Vec<Attempt>> {
+fn traces_alone<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Vec<Attempt>> {
     let one = |job: &SignJob<'_, P>| {
         let mut attempts = Vec::new();
         let tell = |attempt| attempts.push(attempt);
         let _ = match job.key {
-            SignWith::Compact(key) => key.sign_traced(&job.input, &job.rnd, tell),
-            SignWith::Expanded(key) => key.sign_traced(&job.input, &job.rnd, tell),
+            SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, tell),
+            SignWith::Expanded(key) => key.sign_traced(&job.input, job.rnd, tell),
         };
         attempts
     };
@@ -130,7 +131,7 @@ fn reached(attempt: &Attempt) -> Attempt {
 }
 
 /// The first attempts, as many as are allowed, in both modes.
-fn traces_are_exact<P: ParameterSet, E: Engine>(
+fn traces_are_exact<P: Batch, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     alone: &[Vec<Attempt>],
@@ -160,7 +161,7 @@ fn traces_are_exact<P: ParameterSet, E: Engine>(
 }
 
 /// On `e`, whatever the backend of the keys.
-fn schedules_on<P: ParameterSet, E: Engine>(e: E) {
+fn schedules_on<P: Batch, E: Engine>(e: E) {
     with_jobs::<P>(Backend::detect(), 70, |jobs| {
         for count in [1, 2, 3, 4, 7, 8, 9, 20, 70] {
             units_are_exact(e, &jobs[..count], MAX_ATTEMPTS);
@@ -198,7 +199,7 @@ fn every_attempt_is_made_once_and_in_order() {
 }
 
 /// Keys, and verdicts on good and altered signatures of them, on `e`.
-fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
+fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
     for count in 0..seeds.len() {
         let mut keys = unfilled::<P>(Backend::detect(), count);
@@ -250,7 +251,7 @@ fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
 }
 
 /// Expanded keys on `e`, over keys of other seeds: they sign as those of the single calls.
-fn expanded_keys_on<P: ParameterSet, E: Engine>(e: E) {
+fn expanded_keys_on<P: Batch, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
     let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message", b"");
     let alone: Vec<_> = seeds
@@ -297,7 +298,7 @@ fn only_the_positions_given_are_signed() {
 /// The table in the module's documentation.
 #[test]
 fn the_memory_is_as_documented() {
-    fn kib<P: ParameterSet>() -> Vec<usize> {
+    fn kib<P: Batch>() -> Vec<usize> {
         let all = [
             &sign::memory::<P>()[..],
             &verify::memory::<P>(),

@@ -3,21 +3,24 @@
 use super::sign::{Outcome, Which};
 use crate::backend::Engine;
 use crate::error::Error;
-use crate::params::ParameterSet;
+use crate::scheme::entry::Scheme;
 use crate::scheme::sample::first_nonce;
 use crate::scheme::sign::{Material, Scratch, Trial};
 use crate::scheme::traced::check;
 use crate::trace::{Attempt, Checks};
 
+/// What is told of each attempt, and the position of its job.
+pub(super) type Telling<'t> = &'t mut dyn FnMut(usize, Attempt);
+
 /// Hands each attempt to a closure.
-pub(super) struct Traces<'r, F> {
+pub struct Traces<'r, F> {
     pub(super) checks: Checks,
     pub(super) on_attempt: F,
     /// Written where they are errors.
     pub(super) results: &'r mut [Result<(), Error>],
 }
 
-impl<P: ParameterSet, F: FnMut(usize, Attempt)> Outcome<P> for Traces<'_, F> {
+impl<P: Scheme, F: FnMut(usize, Attempt)> Outcome<P> for Traces<'_, F> {
     fn check<E: Engine>(
         &mut self,
         e: E,

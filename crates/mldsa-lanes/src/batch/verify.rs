@@ -12,71 +12,40 @@ use super::{VerifyJob, VerifyWith, hash_each};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
-use crate::kernels::sampling::in_ball_from;
 use crate::keys::VerifyingKey;
-use crate::params::ParameterSet;
+use crate::scheme::entry::Scheme;
 use crate::scheme::encode;
 use crate::scheme::message::MuSource;
-use crate::scheme::verify::{Material, decode, row};
-
-/// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
-const W1_BYTES: usize = 1024;
+use crate::scheme::verify::{Claim, Material, t1_hat};
 
 /// A well-formed signature.
-struct Candidate<P: ParameterSet> {
+struct Candidate<P: Scheme> {
     job: usize,
     tr: [u8; 64],
     mu: [u8; 64],
-    z: P::VecL,
-    hint: P::VecK,
-    c_hat: Poly,
-    w1: [u8; W1_BYTES],
+    claim: Claim<P>,
 }
 
-impl<P: ParameterSet> Candidate<P> {
+impl<P: Scheme> Candidate<P> {
     fn zero() -> Self {
         Candidate {
             job: 0,
             tr: [0; 64],
             mu: [0; 64],
-            z: P::VecL::zero(),
-            hint: P::VecK::zero(),
-            c_hat: Poly::zero(),
-            w1: [0; W1_BYTES],
+            claim: Claim::ZERO,
         }
     }
-
-    /// One row of w1.
-    fn row<E: Engine>(&mut self, e: E, number: usize, key_row: (&[Poly], &Poly), room: &mut Room) {
-        let (z, hint) = (self.z.as_ref(), &self.hint.as_ref()[number]);
-        let len = row::<P, E>(
-            e,
-            key_row,
-            z,
-            &self.c_hat,
-            hint,
-            &mut room.w,
-            &mut room.packed,
-        );
-        self.w1[number * len..][..len].copy_from_slice(&room.packed[..len]);
-    }
-}
-
-/// What a row needs beside its results.
-struct Room {
-    w: Poly,
-    packed: [u8; 192],
 }
 
 /// Candidates next to each other with one compact key.
-struct Run<'a, P: ParameterSet> {
+struct Run<'a, P: Scheme> {
     key: &'a VerifyingKey<P>,
     candidates: core::ops::Range<usize>,
     tr: [u8; 64],
 }
 
 /// The last compact key of a group.
-struct Last<'a, P: ParameterSet> {
+struct Last<'a, P: Scheme> {
     key: &'a VerifyingKey<P>,
     tr: [u8; 64],
     /// Expanded, if the next group needs it too.
@@ -85,7 +54,7 @@ struct Last<'a, P: ParameterSet> {
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once for such keys.
 #[cfg(test)]
-pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
+pub(super) fn memory<P: Scheme>() -> [usize; 3] {
     [
         size_of::<Candidate<P>>() + size_of::<(MuSource<'_>, Run<'_, P>)>(),
         Rows::<P>::BYTES_PER_ROW,
@@ -95,7 +64,7 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
 
 /// Verifies the jobs at the positions in `order`, all with keys of `e`'s backend. Writes the
 /// results that are not [`Error::InvalidSignature`], which all of them hold before.
-pub(super) fn run<'a, P: ParameterSet, E: Engine>(
+pub(super) fn run<'a, P: Scheme, E: Engine>(
     e: E,
     jobs: &[VerifyJob<'a, P>],
     order: &[usize],
@@ -107,10 +76,7 @@ pub(super) fn run<'a, P: ParameterSet, E: Engine>(
         jobs,
         rows: None,
         last: None,
-        room: Room {
-            w: Poly::zero(),
-            packed: [0; 192],
-        },
+        w: Poly::zero(),
     };
     let mut order = order.iter();
     loop {
@@ -126,8 +92,7 @@ pub(super) fn run<'a, P: ParameterSet, E: Engine>(
             match input.mu_source(e.permutation()) {
                 Err(error) => results[*job] = Err(error),
                 Ok(source) => {
-                    let (z, hint) = (candidate.z.as_mut(), candidate.hint.as_mut());
-                    if decode::<P, E>(e, signature.0.as_ref(), z, hint).is_some() {
+                    if candidate.claim.decode(e, &signature.0) {
                         sources.push(source);
                     }
                 }
@@ -142,15 +107,16 @@ pub(super) fn run<'a, P: ParameterSet, E: Engine>(
     }
 }
 
-struct Group<'j, 'a, P: ParameterSet> {
+struct Group<'j, 'a, P: Scheme> {
     jobs: &'j [VerifyJob<'a, P>],
     /// Made when a compact key comes.
     rows: Option<Rows<P>>,
     last: Option<Last<'a, P>>,
-    room: Room,
+    /// Room for a row.
+    w: Poly,
 }
 
-impl<'a, P: ParameterSet> Group<'_, 'a, P> {
+impl<'a, P: Scheme> Group<'_, 'a, P> {
     /// Steps 6 to 13 for a group; `next` is the key of the job after it.
     fn verify<E: Engine>(
         &mut self,
@@ -165,15 +131,12 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
         self.challenges(e, candidates);
         self.given_rows(e, candidates);
         self.sampled_rows(e, candidates, runs, next);
-        let strings = candidates.iter().map(|c| {
-            let w1 = &c.w1[..32 * P::W1_BITS * P::K];
-            ([c.mu.as_slice(), w1], c.job)
-        });
+        let strings = candidates
+            .iter()
+            .map(|c| ([c.mu.as_slice(), c.claim.w1()], c.job));
+        // Algorithm 8, steps 12 and 13.
         hash_each(e, strings, |job, reader| {
-            let mut expected = [0; 64];
-            let expected = &mut expected[..P::C_TILDE_BYTES];
-            reader.squeeze(expected);
-            if self.jobs[job].signature.0.as_ref()[..P::C_TILDE_BYTES] == *expected {
+            if Claim::<P>::holds(reader, &self.jobs[job].signature.0) {
                 results[job] = Ok(());
             }
         });
@@ -205,6 +168,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
             }
             _ => Some(([run.key.pk.as_ref()], &mut run.tr)),
         });
+        // Algorithm 8, step 6.
         hash_each(e, strings, |tr, reader| reader.squeeze(tr));
         for run in &runs {
             for candidate in &mut candidates[run.candidates.clone()] {
@@ -229,19 +193,18 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
             }
             MuSource::Hash(m_prime) => Some((m_prime.after(tr), mu)),
         });
+        // Algorithm 8, step 7.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
     }
 
     /// Step 8 and the transform of c.
     fn challenges<E: Engine>(&self, e: E, candidates: &mut [Candidate<P>]) {
-        let strings = candidates.iter_mut().map(|Candidate { job, c_hat, .. }| {
+        let strings = candidates.iter_mut().map(|Candidate { job, claim, .. }| {
             let signature = self.jobs[*job].signature.0.as_ref();
-            ([&signature[..P::C_TILDE_BYTES]], c_hat)
+            ([encode::c_tilde_of::<P>(signature)], claim)
         });
-        hash_each(e, strings, |c_hat, reader| {
-            in_ball_from::<P>(reader, c_hat);
-            e.ntt(c_hat);
-        });
+        // Algorithm 8, step 8.
+        hash_each(e, strings, |claim, reader| claim.challenge(e, reader));
     }
 
     /// w1 where the caller gave the expanded key.
@@ -249,7 +212,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
         for candidate in candidates {
             if let VerifyWith::Expanded(key) = &self.jobs[candidate.job].key {
                 for (number, key_row) in key.material.rows().enumerate() {
-                    candidate.row(e, number, key_row, &mut self.room);
+                    candidate.claim.row(e, number, key_row, &mut self.w);
                 }
             }
         }
@@ -279,7 +242,7 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
             self.kept_rows(e, &mut candidates[run.candidates], material);
         }
         if goes_on && let Some(run) = runs.pop() {
-            let mut material = Box::new(Material::zero());
+            let mut material = Box::new(Material::ZERO);
             material.fill(e, run.key.pk.as_ref());
             self.kept_rows(e, &mut candidates[run.candidates], &material);
             last = Some(Last {
@@ -300,21 +263,22 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
         }
         let rhos: Vec<&[u8; 32]> = runs
             .iter()
-            .map(|run| run.key.pk.as_ref().first_chunk().expect("ρ leads the key"))
+            .map(|run| encode::rho_of(run.key.pk.as_ref()))
             .collect();
-        let room = &mut self.room;
+        let w = &mut self.w;
         let rows = self.rows.get_or_insert_with(Rows::new::<E>);
+        let mut t1 = Poly::zero();
+        // Algorithm 8, step 5.
         rows.expand(e, &rhos, |number, row, a_row| {
             let Run {
                 key,
                 candidates: places,
                 ..
             } = &runs[number];
-            let mut t1_hat = Poly::zero();
-            encode::read_t1_scaled_row(e, key.pk.as_ref(), row, &mut t1_hat);
-            e.ntt(&mut t1_hat);
+            // Algorithm 8, step 1.
+            t1_hat(e, key.pk.as_ref(), row, &mut t1);
             for candidate in &mut candidates[places.clone()] {
-                candidate.row(e, row, (a_row, &t1_hat), room);
+                candidate.claim.row(e, row, (a_row, &t1), w);
             }
         });
     }
@@ -327,13 +291,13 @@ impl<'a, P: ParameterSet> Group<'_, 'a, P> {
     ) {
         for candidate in candidates {
             for (number, key_row) in material.rows().enumerate() {
-                candidate.row(e, number, key_row, &mut self.room);
+                candidate.claim.row(e, number, key_row, &mut self.w);
             }
         }
     }
 }
 
 /// Whether two public keys are equal.
-fn same<P: ParameterSet>(a: &VerifyingKey<P>, b: &VerifyingKey<P>) -> bool {
+fn same<P: Scheme>(a: &VerifyingKey<P>, b: &VerifyingKey<P>) -> bool {
     core::ptr::eq(a, b) || a.pk == b.pk
 }

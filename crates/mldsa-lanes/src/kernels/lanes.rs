@@ -1,6 +1,6 @@
 //! The lane trait: a few coefficients side by side.
 
-use crate::params::Q;
+use crate::params::{D, N, Q};
 
 /// q^-1 mod 2^32.
 pub(crate) const Q_INVERSE: i32 = {
@@ -13,6 +13,28 @@ pub(crate) const Q_INVERSE: i32 = {
     inverse
 };
 const _: () = assert!(Q.wrapping_mul(Q_INVERSE) == 1);
+
+/// What becomes of a coefficient on its way to or from its string.
+#[derive(Clone, Copy)]
+pub(crate) enum Map {
+    /// Nothing.
+    Same,
+    /// The coefficient is this less what is in the string.
+    Below(i32),
+    /// The coefficient is what is in the string times 2^d.
+    Scaled,
+}
+
+impl Map {
+    #[inline(always)]
+    pub(crate) fn apply<V: Lanes>(self, token: V::Token, value: V) -> V {
+        match self {
+            Map::Same => value,
+            Map::Below(top) => V::splat(token, top).sub(value),
+            Map::Scaled => value.mul_low(V::splat(token, 1 << D)),
+        }
+    }
+}
 
 /// `COUNT` coefficients in one register. A value exists only where a token of the backend was,
 /// which is why the methods may use the backend's instructions.
@@ -80,16 +102,17 @@ pub(crate) trait Lanes: Copy {
         }
         Self::load(token, &values)
     }
-    /// Writes the string of `BITS` bits of each of the `N` coefficients `get(0)`,
-    /// `get(COUNT)`, …, which are below 2^`BITS`. `to` has 32·`BITS` bytes.
+    /// Writes the string of `BITS` bits of each coefficient of `p`, which is below 2^`BITS` after
+    /// `map`. `to` has 32·`BITS` bytes.
     #[inline(always)]
-    fn write_bits<const BITS: usize>(_: Self::Token, get: impl Fn(usize) -> Self, to: &mut [u8]) {
+    fn write_bits<const BITS: usize>(token: Self::Token, p: &[i32; N], map: Map, to: &mut [u8]) {
         // 16 values fill 2·BITS bytes; eight of up to 16 bits, or four, fit 128 bits.
         let group = if BITS > 16 { 4 } else { 8 };
         for (i, bytes) in to.chunks_exact_mut(2 * BITS).enumerate() {
             let mut values = [0; 16];
             for j in (0..16).step_by(Self::COUNT) {
-                get(16 * i + j).store(&mut values[j..]);
+                let value = Self::load(token, &p[16 * i + j..]);
+                map.apply(token, value).store(&mut values[j..]);
             }
             let strings = bytes.chunks_exact_mut(group * BITS / 8);
             for (values, bytes) in values.chunks_exact(group).zip(strings) {

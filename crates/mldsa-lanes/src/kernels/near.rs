@@ -7,14 +7,14 @@
 use super::lanes::Lanes;
 use super::poly::Poly;
 use super::small::{Offsets, SmallPoly};
-use crate::params::{N, ParameterSet};
+use crate::params::{N, Parameters};
 
 /// Coefficients that one branch decides on.
 const GROUP: usize = 64;
 
 /// True if some |a + c·s| ≥ bound, or |a − c·s| to subtract.
 #[inline(always)]
-pub(crate) fn sum_exceeds<V: Lanes, P: ParameterSet, const SUBTRACT: bool>(
+pub(crate) fn sum_exceeds<V: Lanes, P: Parameters, const SUBTRACT: bool>(
     token: V::Token,
     a: &Poly,
     c: &Offsets,

@@ -29,8 +29,9 @@ const fn centered(x: i64) -> i32 {
 /// 2^32 mod q, the Montgomery factor.
 const R: i64 = (1 << 32) % Q as i64;
 
-/// ζ^BitRev8(k) · 2^32 mod q with ζ = 1753, centered.
-static ZETAS: [i32; N] = {
+/// ζ^BitRev8(k) · 2^32 mod q with ζ = 1753, centered. A constant, as all tables of kernels are: the
+/// values of a `static` are known to the compiler in one codegen unit alone.
+const ZETAS: &[i32; N] = &{
     let mut zetas = [0; N];
     let mut k = 0;
     while k < N {
@@ -41,7 +42,7 @@ static ZETAS: [i32; N] = {
 };
 
 /// ζ · q^-1 mod 2^32 for each entry of `ZETAS`.
-static ZETAS_Q_INVERSE: [i32; N] = {
+const ZETAS_Q_INVERSE: &[i32; N] = &{
     let mut products = [0; N];
     let mut k = 0;
     while k < N {

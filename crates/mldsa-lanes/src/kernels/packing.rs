@@ -1,30 +1,9 @@
 //! Bit packing (FIPS 204, section 7.1): coefficients as little-endian strings of bits.
 
 use super::lanes::Lanes;
+pub(crate) use super::lanes::Map;
 use super::poly::{Poly, Wipe};
-use crate::params::{D, N};
-
-/// What becomes of a coefficient on its way to or from its string.
-#[derive(Clone, Copy)]
-pub(crate) enum Map {
-    /// Nothing.
-    Same,
-    /// The coefficient is this less what is in the string.
-    Below(i32),
-    /// The coefficient is what is in the string times 2^d.
-    Scaled,
-}
-
-impl Map {
-    #[inline(always)]
-    fn apply<V: Lanes>(self, token: V::Token, value: V) -> V {
-        match self {
-            Map::Same => value,
-            Map::Below(top) => V::splat(token, top).sub(value),
-            Map::Scaled => value.mul_low(V::splat(token, 1 << D)),
-        }
-    }
-}
+use crate::params::N;
 
 /// SimpleBitPack or BitPack (Algorithms 16 and 17): `BITS` bits a coefficient. `out` has 32·BITS
 /// bytes; `map` is not `Scaled`.
@@ -36,8 +15,7 @@ pub(crate) fn pack<V: Lanes, const BITS: usize>(
     out: &mut [u8],
 ) {
     debug_assert_eq!(out.len(), 32 * BITS);
-    let get = |at: usize| map.apply(token, V::load(token, &p.0[at..]));
-    V::write_bits::<BITS>(token, get, out);
+    V::write_bits::<BITS>(token, &p.0, map, out);
 }
 
 /// SimpleBitUnpack or BitUnpack (Algorithms 18 and 19). `from` has 32·BITS bytes.

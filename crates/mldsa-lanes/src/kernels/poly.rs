@@ -8,9 +8,14 @@ use crate::params::N;
 pub struct Poly(pub(crate) [i32; N]);
 
 /// A value that starts as zeros.
-pub trait Zero {
+pub trait Zero: Sized {
     /// All zeros.
-    fn zero() -> Self;
+    const ZERO: Self;
+    /// The same as a value: of a large array, without a copy in the program.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::ZERO
+    }
 }
 
 /// Overwrites a secret so that the compiler may not drop the writes.
@@ -20,33 +25,19 @@ pub trait Wipe {
 }
 
 impl Zero for Poly {
-    fn zero() -> Self {
-        Poly([0; N])
-    }
+    const ZERO: Self = Poly([0; N]);
 }
 
 impl<const LEN: usize> Zero for [u8; LEN] {
-    fn zero() -> Self {
-        [0; LEN]
-    }
+    const ZERO: Self = [0; LEN];
 }
 
 impl<const LEN: usize> Zero for [Poly; LEN] {
-    fn zero() -> Self {
-        [Poly([0; N]); LEN]
-    }
-}
-
-impl<const ROWS: usize, const COLUMNS: usize> Zero for [[Poly; COLUMNS]; ROWS] {
-    fn zero() -> Self {
-        [[Poly([0; N]); COLUMNS]; ROWS]
-    }
+    const ZERO: Self = [Poly([0; N]); LEN];
 }
 
 impl<const LEN: usize, const COUNT: usize> Zero for [[u8; LEN]; COUNT] {
-    fn zero() -> Self {
-        [[0; LEN]; COUNT]
-    }
+    const ZERO: Self = [[0; LEN]; COUNT];
 }
 
 impl<const LEN: usize, const COUNT: usize> Wipe for [[u8; LEN]; COUNT] {
@@ -83,37 +74,17 @@ impl<const LEN: usize> Wipe for [Poly; LEN] {
     }
 }
 
-/// A vector of polynomials of a length fixed by the parameter set.
-pub trait PolyVec:
-    AsRef<[Poly]> + AsMut<[Poly]> + Clone + Zero + Wipe + Send + Sync + 'static
-{
-}
-impl<const LEN: usize> PolyVec for [Poly; LEN] {}
-
-/// A matrix of polynomials, row after row.
-pub trait PolyMatrix: Clone + Zero + Send + Sync + 'static {
-    /// All polynomials in the order of the rows.
-    fn flat(&self) -> &[Poly];
-    /// The same, to write.
-    fn flat_mut(&mut self) -> &mut [Poly];
-}
-
-impl<const ROWS: usize, const COLUMNS: usize> PolyMatrix for [[Poly; COLUMNS]; ROWS] {
-    fn flat(&self) -> &[Poly] {
-        self.as_flattened()
-    }
-    fn flat_mut(&mut self) -> &mut [Poly] {
-        self.as_flattened_mut()
-    }
-}
-
 /// A secret that is wiped when it goes out of scope.
 #[derive(Clone)]
-pub(crate) struct Secret<T: Wipe>(pub(crate) T);
+pub struct Secret<T: Wipe>(pub(crate) T);
 
-impl<T: Wipe + Zero> Secret<T> {
-    pub(crate) fn zero() -> Self {
-        Secret(T::zero())
+impl<T: Wipe + Zero> Zero for Secret<T> {
+    const ZERO: Self = Secret(T::ZERO);
+}
+
+impl<T: Wipe> Wipe for Secret<T> {
+    fn wipe(&mut self) {
+        self.0.wipe();
     }
 }
 
@@ -134,4 +105,13 @@ impl<T: Wipe> core::ops::DerefMut for Secret<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
+}
+
+/// Overwrites what a call that has returned left on the stack below this one's frame: copies in
+/// registers that were spilled, arguments and results on their way. 16 KiB, of which the deepest
+/// calls into kernels use at most what docs/stack.md says.
+#[inline(never)]
+pub(crate) fn wipe_dead_stack() {
+    let mut below = [0u64; 2048];
+    zeroize::optimization_barrier(&mut below);
 }

@@ -3,7 +3,7 @@
 
 use super::lanes::Lanes;
 use super::poly::Poly;
-use crate::params::{D, N, ParameterSet, Q};
+use crate::params::{D, N, Parameters, Q};
 
 /// The representative of x mod q in [-2^22, 2^22 + 2^13·|x/q|), for |x| < 2^31 − 2^22; exact
 /// centering for values that are small mod q.
@@ -24,7 +24,7 @@ fn canonical<V: Lanes>(token: V::Token, x: V) -> V {
 /// r1 is ⌈x/128⌉ · c / 2^s, rounded, with c = round(2^s · 128 / 2γ2): exact for every x in [0, q),
 /// as a test shows by going through all of them.
 #[inline(always)]
-fn decompose<V: Lanes, P: ParameterSet>(token: V::Token, x: V) -> (V, V) {
+fn decompose<V: Lanes, P: Parameters>(token: V::Token, x: V) -> (V, V) {
     let parts = x.add(V::splat(token, 127)).shift_right::<7>();
     let r1 = if P::GAMMA2 == (Q - 1) / 32 {
         // 2γ2/128 = 4092 and 2^22/4092 rounds to 1025; r1 = 16 wraps to 0.
@@ -49,7 +49,7 @@ fn decompose<V: Lanes, P: ParameterSet>(token: V::Token, x: V) -> (V, V) {
 
 /// w in (-q, q): w becomes LowBits(w), w1 HighBits(w).
 #[inline(always)]
-pub(crate) fn split<V: Lanes, P: ParameterSet>(token: V::Token, w: &mut Poly, w1: &mut Poly) {
+pub(crate) fn split<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, w1: &mut Poly) {
     for at in (0..N).step_by(V::COUNT) {
         let x = canonical(token, V::load(token, &w.0[at..]));
         let (high, low) = decompose::<V, P>(token, x);
@@ -122,7 +122,7 @@ pub(crate) fn exceeds<V: Lanes>(token: V::Token, a: &Poly, bound: i32) -> bool {
 /// leaves the high bits alone exactly if low stays in (-γ2, γ2], or is -γ2 where w1 = 0
 /// (there q−1 wraps to 0). `low` becomes the hints, 0 or 1.
 #[inline(always)]
-pub(crate) fn make_hint<V: Lanes, P: ParameterSet>(token: V::Token, low: &mut Poly, w1: &Poly) {
+pub(crate) fn make_hint<V: Lanes, P: Parameters>(token: V::Token, low: &mut Poly, w1: &Poly) {
     let one = V::splat(token, 1);
     let zero = V::splat(token, 0);
     let edge = V::splat(token, -P::GAMMA2);
@@ -140,7 +140,7 @@ pub(crate) fn make_hint<V: Lanes, P: ParameterSet>(token: V::Token, low: &mut Po
 /// that failed earlier checks too (only a trace asks). `low` is w0 − c·s2, centered, and becomes the
 /// hints, 0 or 1; |c·t0| < q − γ2.
 #[inline(always)]
-pub(crate) fn make_hint_any<V: Lanes, P: ParameterSet>(
+pub(crate) fn make_hint_any<V: Lanes, P: Parameters>(
     token: V::Token,
     low: &mut Poly,
     ct0: &Poly,
@@ -165,7 +165,7 @@ pub(crate) fn make_hint_any<V: Lanes, P: ParameterSet>(
 
 /// Algorithm 40. w in (-q, q) becomes UseHint(h, w) in [0, (q−1)/2γ2).
 #[inline(always)]
-pub(crate) fn use_hint<V: Lanes, P: ParameterSet>(token: V::Token, w: &mut Poly, hint: &Poly) {
+pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, hint: &Poly) {
     let zero = V::splat(token, 0);
     let top = V::splat(token, (Q - 1) / (2 * P::GAMMA2) - 1);
     for at in (0..N).step_by(V::COUNT) {
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn use_hint_follows_the_standard_for_all_of_z_q() {
-        fn check<P: ParameterSet>() {
+        fn check<P: Parameters>() {
             let m = (Q - 1) / (2 * P::GAMMA2);
             for start in (0..Q).step_by(N) {
                 let mut values = Poly([0; N]);
@@ -259,7 +259,7 @@ mod tests {
     /// Every w1, low parts and c·t0 at the edges of all that a trace meets.
     #[test]
     fn hints_of_any_attempt_follow_the_standard() {
-        fn check<P: ParameterSet>() {
+        fn check<P: Parameters>() {
             let m = (Q - 1) / (2 * P::GAMMA2);
             let (low_most, ct0_most) = (P::GAMMA2 + P::BETA, P::TAU as i32 * (1 << (D - 1)));
             for w1 in 0..m {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_two_hint_texts_agree_where_both_hold() {
-        fn check<P: ParameterSet>() {
+        fn check<P: Parameters>() {
             let m = (Q - 1) / (2 * P::GAMMA2);
             let reach = P::GAMMA2 - P::BETA - 1;
             for w1 in 0..m {

@@ -3,9 +3,9 @@
 use super::keccak::{Permutation, RATE_128, RATE_256, States, copy_block, permute_one, seeded};
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
-use super::sponge::{Shadow, Shake256, Shake256Reader};
+use super::sponge::{Shadow, Shake256Reader};
 use crate::declassify::{Site, public};
-use crate::params::{N, ParameterSet, Q};
+use crate::params::{N, Parameters, Q};
 
 /// A backend's permutation of `COUNT` states at once.
 pub(crate) trait Permute<const COUNT: usize>: Copy {
@@ -122,7 +122,7 @@ pub(super) fn accept_uniform<V: Lanes>(
 /// only the refusal steers the code; the write itself is unconditional. `out` has a place for
 /// each nonce.
 #[inline(always)]
-pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     rho_prime: &[u8; 64],
@@ -132,8 +132,10 @@ pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT:
     let mut bytes = [[0u8; RATE_256]; COUNT];
     for nonces in nonces.chunks(COUNT) {
         // The lanes past the last nonce have no place.
-        let mut places: [Option<&mut Poly>; COUNT] =
-            core::array::from_fn(|lane| nonces.get(lane).and_then(|_| out.next()));
+        let mut places: [Option<&mut Poly>; COUNT] = [const { None }; COUNT];
+        for place in &mut places[..nonces.len()] {
+            *place = out.next();
+        }
         let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
         let mut filled = [0; COUNT];
         while filled[..nonces.len()].iter().any(|n| *n < N) {
@@ -151,7 +153,7 @@ pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT:
 
 /// CoeffFromHalfByte (Algorithm 15): the coefficients, and all ones where they are accepted.
 #[inline(always)]
-fn from_half_byte<P: ParameterSet, V: Lanes>(token: V::Token, half: V) -> (V, V) {
+fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
     if P::ETA == 2 {
         // half mod 5 without a division: 205/1024 is 1/5 closely enough below 16.
         let fifth = half.mul_low(V::splat(token, 205)).shift_right::<10>();
@@ -166,7 +168,7 @@ fn from_half_byte<P: ParameterSet, V: Lanes>(token: V::Token, half: V) -> (V, V)
 
 /// CoeffFromHalfByte over a block; returns how many coefficients p now has.
 #[inline(always)]
-pub(super) fn accept_bounded<P: ParameterSet, V: Lanes>(
+pub(super) fn accept_bounded<P: Parameters, V: Lanes>(
     token: V::Token,
     p: &mut Poly,
     mut filled: usize,
@@ -199,7 +201,7 @@ pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
 /// One polynomial of ExpandMask (Algorithm 34) for each nonce: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.
 #[inline(always)]
-pub(crate) fn mask<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     rho_second: &[u8; 64],
@@ -235,18 +237,20 @@ pub(super) fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Po
 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
-pub(crate) fn in_ball<P: ParameterSet>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
+#[cfg(feature = "internals")]
+pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
+    use super::sponge::Shake256;
     in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);
 }
 
 /// The same from the output of H(`c_tilde`).
-pub(crate) fn in_ball_from<P: ParameterSet>(reader: &mut Shake256Reader, c: &mut Poly) {
+pub(crate) fn in_ball_from<P: Parameters>(reader: &mut Shake256Reader, c: &mut Poly) {
     in_ball_steps::<P>(reader, c, |_, _, _| {});
 }
 
 /// The same, telling `step` of each term in the order in which they come: the term at its second
 /// argument, if there is one, moves to the first, and the new one, negative or not, takes its place.
-pub(crate) fn in_ball_steps<P: ParameterSet>(
+pub(crate) fn in_ball_steps<P: Parameters>(
     reader: &mut Shake256Reader,
     c: &mut Poly,
     mut step: impl FnMut(usize, usize, bool),

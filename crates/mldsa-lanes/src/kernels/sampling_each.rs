@@ -7,7 +7,7 @@ use super::poly::{Poly, Wipe};
 use super::sampling::{
     MASK_BLOCKS, MaskBytes, Permute, accept_bounded, accept_uniform, unpack_mask,
 };
-use crate::params::{N, ParameterSet};
+use crate::params::{N, Parameters};
 
 /// A polynomial to be sampled from XOF(seed ‖ nonce).
 pub(crate) struct Target<'a, const SEED: usize> {
@@ -57,7 +57,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
 
 /// [`super::sampling::bounded`]: RejBoundedPoly (Algorithm 31), coefficients in [-η, η].
 #[inline(always)]
-pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     targets: &mut [Target<'_, 64>],
@@ -80,7 +80,7 @@ pub(crate) fn bounded<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT:
 /// [`super::sampling::mask`]: a polynomial of ExpandMask (Algorithm 34), coefficients in
 /// (-γ1, γ1]. `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.
 #[inline(always)]
-pub(crate) fn mask<P: ParameterSet, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
+pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
     targets: &mut [Target<'_, 64>],

@@ -10,7 +10,7 @@
 //! (FIPS 204 lets an implementation do so); they never depend on s.
 
 use super::poly::{Poly, Wipe, Zero};
-use crate::params::{N, ParameterSet};
+use crate::params::{N, Parameters};
 
 /// A polynomial with coefficients in [-η, η], three times over with the middle one positive.
 #[derive(Clone, Copy)]
@@ -18,15 +18,11 @@ use crate::params::{N, ParameterSet};
 pub struct SmallPoly([u8; 3 * N]);
 
 impl Zero for SmallPoly {
-    fn zero() -> Self {
-        SmallPoly([0; 3 * N])
-    }
+    const ZERO: Self = SmallPoly([0; 3 * N]);
 }
 
 impl<const LEN: usize> Zero for [SmallPoly; LEN] {
-    fn zero() -> Self {
-        [SmallPoly([0; 3 * N]); LEN]
-    }
+    const ZERO: Self = [SmallPoly([0; 3 * N]); LEN];
 }
 
 impl<const LEN: usize> Wipe for [SmallPoly; LEN] {
@@ -37,13 +33,6 @@ impl<const LEN: usize> Wipe for [SmallPoly; LEN] {
         zeroize::optimization_barrier(self);
     }
 }
-
-/// A vector of them, of a length fixed by the parameter set.
-pub trait SmallVec:
-    AsRef<[SmallPoly]> + AsMut<[SmallPoly]> + Clone + Zero + Wipe + Send + Sync + 'static
-{
-}
-impl<const LEN: usize> SmallVec for [SmallPoly; LEN] {}
 
 impl SmallPoly {
     /// `p` has coefficients in [-η, η].
@@ -70,9 +59,7 @@ impl Wipe for Offsets {
 }
 
 impl Zero for Offsets {
-    fn zero() -> Self {
-        Offsets([0; N])
-    }
+    const ZERO: Self = Offsets([0; N]);
 }
 
 /// [`Offsets`] in the making: follows SampleInBall's terms.
@@ -122,14 +109,14 @@ impl Offsets {
 
     /// The terms' offsets in order.
     #[cfg(test)]
-    pub(crate) fn sorted<P: ParameterSet>(&self) -> std::vec::Vec<u16> {
+    pub(crate) fn sorted<P: Parameters>(&self) -> std::vec::Vec<u16> {
         let mut offsets = self.0[..P::TAU].to_vec();
         offsets.sort_unstable();
         offsets
     }
 
     /// A coefficient of c·s by itself, exact.
-    pub(crate) fn coefficient<P: ParameterSet>(&self, s: &SmallPoly, at: usize) -> i32 {
+    pub(crate) fn coefficient<P: Parameters>(&self, s: &SmallPoly, at: usize) -> i32 {
         let terms = self.0[..P::TAU].iter();
         let sum: i32 = terms
             .map(|offset| i32::from(s.0[usize::from(*offset) + at]))
@@ -202,7 +189,7 @@ fn sum<B: ByteLanes>(token: B::Token, s: &SmallPoly, offsets: &[u16], out: &mut 
 
 /// out = c·s, exact: |out| ≤ τ·η.
 #[inline(always)]
-pub(crate) fn product<P: ParameterSet, B: ByteLanes>(
+pub(crate) fn product<P: Parameters, B: ByteLanes>(
     token: B::Token,
     c: &Offsets,
     s: &SmallPoly,

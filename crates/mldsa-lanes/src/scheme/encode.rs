@@ -3,24 +3,19 @@
 use crate::backend::Engine;
 use crate::kernels::packing::{Map, pack_hint, unpack_hint};
 use crate::kernels::poly::{Poly, Zero};
-use crate::params::{D, N, ParameterSet};
+use crate::params::{D, N, Parameters};
+use crate::scheme::shapes::Shapes;
 
 /// Bits of a packed coefficient of t1: bitlen(q − 1) − d.
 const T1_BITS: usize = 10;
 const T0_BITS: usize = D as usize;
 
-/// `N` bytes at `at`, as an array.
-pub(crate) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
-    let mut out = [0; N];
-    out.copy_from_slice(&bytes[at..at + N]);
-    out
-}
+/// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
+pub(crate) const MOST_W1_BYTES: usize = 1024;
 
-/// The head of pkEncode (Algorithm 22).
-pub(crate) fn verifying_key_start<P: ParameterSet>(rho: &[u8; 32]) -> P::VerifyingKeyBytes {
-    let mut pk = P::VerifyingKeyBytes::zero();
-    pk.as_mut()[..32].copy_from_slice(rho);
-    pk
+/// ρ, with which private and public keys begin.
+pub(crate) fn rho_of(key: &[u8]) -> &[u8; 32] {
+    key.first_chunk().expect("a key has the set's length")
 }
 
 /// Polynomial number `row` of t1 in pkEncode.
@@ -34,40 +29,31 @@ pub(crate) fn verifying_key_rows(pk: &[u8], rows: usize) -> &[u8] {
     &pk[..32 + 32 * T1_BITS * rows]
 }
 
-/// The part of pkDecode (Algorithm 23) that verification needs: t1·2^d.
-pub(crate) fn read_t1_scaled<E: Engine>(e: E, pk: &[u8], t1: &mut [Poly]) {
-    for (row, p) in t1.iter_mut().enumerate() {
-        read_t1_scaled_row(e, pk, row, p);
-    }
-}
-
-/// The same for one polynomial.
-pub(crate) fn read_t1_scaled_row<E: Engine>(e: E, pk: &[u8], row: usize, t1: &mut Poly) {
+/// The part of pkDecode (Algorithm 23) that verification needs: a polynomial of t1·2^d.
+pub(crate) fn read_t1_scaled<E: Engine>(e: E, pk: &[u8], row: usize, t1: &mut Poly) {
     let at = verifying_key_rows(pk, row).len();
     e.unpack(T1_BITS, &pk[at..at + 32 * T1_BITS], Map::Scaled, t1);
 }
 
 /// The fields of skEncode's string (Algorithm 24), by reference.
 pub(crate) struct SigningKeyParts<'a> {
-    pub(crate) rho: [u8; 32],
+    pub(crate) rho: &'a [u8; 32],
     pub(crate) k: &'a [u8],
-    pub(crate) tr: [u8; 64],
-    s1: &'a [u8],
-    s2: &'a [u8],
+    pub(crate) tr: &'a [u8; 64],
+    /// s1, then s2.
+    secrets: &'a [u8],
     t0: &'a [u8],
 }
 
 impl<'a> SigningKeyParts<'a> {
     /// `sk` has the set's length.
-    pub(crate) fn of<P: ParameterSet>(sk: &'a [u8]) -> Self {
-        let (secret, t0) = sk[128..].split_at(32 * P::ETA_BITS * (P::L + P::K));
-        let (s1, s2) = secret.split_at(32 * P::ETA_BITS * P::L);
+    pub(crate) fn of<P: Parameters>(sk: &'a [u8]) -> Self {
+        let (secrets, t0) = sk[128..].split_at(32 * P::ETA_BITS * (P::L + P::K));
         SigningKeyParts {
-            rho: array(sk, 0),
-            k: &sk[32..64],
-            tr: array(sk, 64),
-            s1,
-            s2,
+            rho: rho_of(sk),
+            k: Self::k_of(sk),
+            tr: Self::tr_of(sk),
+            secrets,
             t0,
         }
     }
@@ -82,58 +68,59 @@ impl<'a> SigningKeyParts<'a> {
         sk[64..].first_chunk().expect("sk has the set's length")
     }
 
-    /// s1, s2 and t0 (Algorithm 25). Coefficients of s1 and s2 outside [-η, η] come out as they
-    /// stand; `secrets_in_range` tells.
-    pub(crate) fn read<P: ParameterSet, E: Engine>(
-        &self,
-        e: E,
-        s1: &mut [Poly],
-        s2: &mut [Poly],
-        t0: &mut [Poly],
-    ) {
-        let eta_bytes = 32 * P::ETA_BITS;
-        let secrets = s1.iter_mut().chain(s2);
-        let strings = self
-            .s1
-            .chunks_exact(eta_bytes)
-            .chain(self.s2.chunks_exact(eta_bytes));
-        for (p, from) in secrets.zip(strings) {
-            e.unpack(P::ETA_BITS, from, Map::Below(P::ETA), p);
-        }
-        for (p, from) in t0.iter_mut().zip(self.t0.chunks_exact(32 * T0_BITS)) {
-            e.unpack(T0_BITS, from, Map::Below(1 << (D - 1)), p);
-        }
+    /// Polynomial number `i` of s1 and, after it, s2 (Algorithm 25). Coefficients outside [-η, η]
+    /// come out as they stand; `keygen::recover` tells.
+    pub(crate) fn read_secret<P: Parameters, E: Engine>(&self, e: E, i: usize, p: &mut Poly) {
+        let len = 32 * P::ETA_BITS;
+        let from = &self.secrets[i * len..][..len];
+        e.unpack(P::ETA_BITS, from, Map::Below(P::ETA), p);
+    }
+
+    /// A polynomial of t0.
+    pub(crate) fn read_t0<E: Engine>(&self, e: E, row: usize, p: &mut Poly) {
+        let from = &self.t0[row * 32 * T0_BITS..][..32 * T0_BITS];
+        e.unpack(T0_BITS, from, Map::Below(1 << (D - 1)), p);
     }
 }
 
-/// skEncode (Algorithm 24).
-pub(crate) fn signing_key<P: ParameterSet, E: Engine>(
-    e: E,
-    rho: &[u8; 32],
-    k: &[u8],
-    tr: &[u8; 64],
-    [s1, s2, t0]: [&[Poly]; 3],
-    sk: &mut P::SigningKeyBytes,
-) {
-    let (head, body) = sk.as_mut().split_at_mut(128);
-    head[..32].copy_from_slice(rho);
-    head[32..64].copy_from_slice(k);
-    head[64..].copy_from_slice(tr);
-    let (secret, low) = body.split_at_mut(32 * P::ETA_BITS * (P::L + P::K));
-    for (p, out) in s1
-        .iter()
-        .chain(s2)
-        .zip(secret.chunks_exact_mut(32 * P::ETA_BITS))
-    {
-        e.pack(P::ETA_BITS, p, Map::Below(P::ETA), out);
+/// Where skEncode's string (Algorithm 24) is written, part by part.
+pub(crate) struct SigningKeyWriter<'a> {
+    head: &'a mut [u8],
+    secrets: &'a mut [u8],
+    t0: &'a mut [u8],
+}
+
+impl<'a> SigningKeyWriter<'a> {
+    /// `sk` has the set's length.
+    pub(crate) fn of<P: Parameters>(sk: &'a mut [u8]) -> Self {
+        let (head, body) = sk.split_at_mut(128);
+        let (secrets, t0) = body.split_at_mut(32 * P::ETA_BITS * (P::L + P::K));
+        SigningKeyWriter { head, secrets, t0 }
     }
-    for (p, out) in t0.iter().zip(low.chunks_exact_mut(32 * T0_BITS)) {
+
+    pub(crate) fn head(&mut self, rho: &[u8; 32], k: &[u8], tr: &[u8; 64]) {
+        self.head[..32].copy_from_slice(rho);
+        self.head[32..64].copy_from_slice(k);
+        self.head[64..].copy_from_slice(tr);
+    }
+
+    /// s1 and s2.
+    pub(crate) fn secrets<P: Parameters, E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
+        let strings = self.secrets.chunks_exact_mut(32 * P::ETA_BITS);
+        for (p, out) in s1.iter().chain(s2).zip(strings) {
+            e.pack(P::ETA_BITS, p, Map::Below(P::ETA), out);
+        }
+    }
+
+    /// A polynomial of t0.
+    pub(crate) fn t0<E: Engine>(&mut self, e: E, row: usize, p: &Poly) {
+        let out = &mut self.t0[row * 32 * T0_BITS..][..32 * T0_BITS];
         e.pack(T0_BITS, p, Map::Below(1 << (D - 1)), out);
     }
 }
 
 /// sigEncode (Algorithm 26). z in (-γ1, γ1]; `hint` has at most ω ones.
-pub(crate) fn signature<P: ParameterSet, E: Engine>(
+pub(crate) fn signature<P: Shapes, E: Engine>(
     e: E,
     c_tilde: &[u8],
     z: &[Poly],
@@ -155,25 +142,28 @@ pub(crate) fn signature<P: ParameterSet, E: Engine>(
     sig
 }
 
-/// sigDecode (Algorithm 27): `c_tilde`, or nothing if the hints are malformed.
+/// `c_tilde`, with which a signature begins.
+pub(crate) fn c_tilde_of<P: Parameters>(sig: &[u8]) -> &[u8] {
+    &sig[..P::C_TILDE_BYTES]
+}
+
+/// sigDecode (Algorithm 27) but for `c_tilde`; false if the hints are malformed.
 #[must_use]
-pub(crate) fn read_signature<'a, P: ParameterSet, E: Engine>(
+pub(crate) fn read_signature<P: Parameters, E: Engine>(
     e: E,
-    sig: &'a [u8],
+    sig: &[u8],
     z: &mut [Poly],
     hint: &mut [Poly],
-) -> Option<&'a [u8]> {
-    let (c_tilde, body) = sig.split_at(P::C_TILDE_BYTES);
-    let (z_bytes, hint_bytes) = body.split_at(32 * P::Z_BITS * P::L);
+) -> bool {
+    let (z_bytes, hint_bytes) = sig[P::C_TILDE_BYTES..].split_at(32 * P::Z_BITS * P::L);
     for (p, from) in z.iter_mut().zip(z_bytes.chunks_exact(32 * P::Z_BITS)) {
         e.unpack(P::Z_BITS, from, Map::Below(P::GAMMA1), p);
     }
-    unpack_hint(hint, P::OMEGA, hint_bytes).then_some(c_tilde)
+    unpack_hint(hint, P::OMEGA, hint_bytes)
 }
 
-/// w1Encode (Algorithm 28) of one polynomial: 32·bits bytes.
-pub(crate) fn w1<P: ParameterSet, E: Engine>(e: E, p: &Poly, out: &mut [u8; 192]) -> usize {
+/// w1Encode (Algorithm 28): row number `row` goes to its place in `out`.
+pub(crate) fn w1<P: Parameters, E: Engine>(e: E, row: usize, p: &Poly, out: &mut [u8]) {
     let len = 32 * P::W1_BITS;
-    e.pack(P::W1_BITS, p, Map::Same, &mut out[..len]);
-    len
+    e.pack(P::W1_BITS, p, Map::Same, &mut out[row * len..][..len]);
 }

@@ -5,72 +5,99 @@ use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256};
-use crate::params::{ParameterSet, PolyMatrix};
-use crate::scheme::encode::SigningKeyParts;
-use crate::scheme::{encode, sample};
+use crate::params::Parameters;
+use crate::scheme::encode::{self, SigningKeyParts, SigningKeyWriter};
+use crate::scheme::sample::{self, Rows};
+use crate::scheme::shapes::Shapes;
 
-/// Writes `sk` and returns `pk`.
-pub(crate) fn keygen<P: ParameterSet, E: Engine>(
+/// What key generation computes with: the caller's, so that what lies below is small enough to
+/// be overwritten when it is over.
+pub(crate) struct Space<P: Shapes> {
+    rho_prime: Secret<[u8; 64]>,
+    k: Secret<[u8; 32]>,
+    s1: Secret<P::VecL>,
+    s1_hat: Secret<P::VecL>,
+    s2: Secret<P::VecK>,
+    /// A row of t and then of t0; and the row of t0 that an imported key has.
+    t0: Secret<[Poly; 2]>,
+    rows: Rows,
+}
+
+impl<P: Shapes> Space<P> {
+    pub(crate) const ZERO: Self = Space {
+        rho_prime: Secret::ZERO,
+        k: Secret::ZERO,
+        s1: Secret::ZERO,
+        s1_hat: Secret::ZERO,
+        s2: Secret::ZERO,
+        t0: Secret::ZERO,
+        rows: Rows::ZERO,
+    };
+}
+
+/// Writes `sk` and `pk`.
+#[inline(never)]
+pub(crate) fn keygen<P: Shapes, E: Engine>(
     e: E,
     xi: &[u8; 32],
+    space: &mut Space<P>,
     sk: &mut P::SigningKeyBytes,
-) -> P::VerifyingKeyBytes {
+    pk: &mut P::VerifyingKeyBytes,
+) {
+    // Algorithm 6, step 1.
     let mut reader = Shake256::new(e.permutation())
         .absorb(xi)
         .absorb(&[P::K as u8, P::L as u8])
         .finish();
     let rho: [u8; 32] = public(Site::Rho, reader.read());
-    let rho_prime = Secret(reader.read::<64>());
-    let k = Secret(reader.read::<32>());
-
-    let mut s1 = Secret::<P::VecL>::zero();
-    let mut s2 = Secret::<P::VecK>::zero();
-    sample::expand_s::<P, E>(e, &rho_prime, s1.as_mut(), s2.as_mut());
-    let (s1, s2) = (s1.as_ref(), s2.as_ref());
-
-    let mut t0 = Secret::<P::VecK>::zero();
-    let (pk, tr) = public_key::<P, E>(e, &rho, s1, s2, t0.as_mut());
-    encode::signing_key::<P, E>(e, &rho, k.as_ref(), &tr, [s1, s2, t0.as_ref()], sk);
-    pk
+    reader.squeeze(space.rho_prime.as_mut());
+    reader.squeeze(space.k.as_mut());
+    let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
+    // Algorithm 6, step 4.
+    sample::expand_s::<P, E>(e, &space.rho_prime, s1, s2);
+    // Algorithm 6, steps 10 and 11: sk is written as its parts come.
+    let mut sk = SigningKeyWriter::of::<P>(sk.as_mut());
+    sk.secrets::<P, E>(e, s1, s2);
+    let tr = public_key(e, &rho, space, pk, |row, t0, _| sk.t0(e, row, t0));
+    sk.head(&rho, space.k.as_ref(), &tr);
 }
 
-/// t = A·s1 + s2, split: returns pk and tr, writes t0 (steps 3 to 9). As soon as a row of Â is
-/// there, its row of t1 is packed, and hashed in the shadow of the next rows.
-fn public_key<P: ParameterSet, E: Engine>(
+/// t = A·s1 + s2, split (steps 3 to 9): writes pk and gives tr; `each` is called with each row of
+/// t0 and a polynomial to spare. As soon as a row of Â is there, its row of t1 is packed, and hashed
+/// in the shadow of the next rows.
+fn public_key<P: Shapes, E: Engine>(
     e: E,
     rho: &[u8; 32],
-    s1: &[Poly],
-    s2: &[Poly],
-    t0: &mut [Poly],
-) -> (P::VerifyingKeyBytes, [u8; 64]) {
-    let mut s1_hat = Secret::<P::VecL>::zero();
-    s1_hat.as_mut().copy_from_slice(s1);
-    for p in s1_hat.as_mut() {
+    space: &mut Space<P>,
+    pk: &mut P::VerifyingKeyBytes,
+    mut each: impl FnMut(usize, &Poly, &mut Poly),
+) -> [u8; 64] {
+    let pk = pk.as_mut();
+    pk[..32].copy_from_slice(rho);
+    let s1_hat = space.s1_hat.as_mut();
+    s1_hat.copy_from_slice(space.s1.as_ref());
+    // Algorithm 6, step 5: NTT(s1).
+    for p in &mut *s1_hat {
         e.ntt(p);
     }
-    let mut pk = encode::verifying_key_start::<P>(rho);
     let mut tr = ShadowHash::new(e.permutation());
-    let mut a_hat = P::Matrix::zero();
+    let [t, spare] = &mut *space.t0;
     let mut t1 = Poly::zero();
-    let mut rows = 0;
-    for start in (0..P::K * P::L).step_by(E::STATES) {
-        let end = (start + E::STATES).min(P::K * P::L);
+    for (row_number, s2) in space.s2.as_ref().iter().enumerate() {
         let mut shadow = Shadow {
             hash: &mut tr,
-            known: encode::verifying_key_rows(pk.as_ref(), rows),
+            known: encode::verifying_key_rows(pk, row_number),
             complete: false,
         };
-        sample::expand_a::<P, E>(e, rho, start..end, &mut a_hat, Some(&mut shadow));
-        while (rows + 1) * P::L <= end {
-            let a_row = &a_hat.flat()[rows * P::L..][..P::L];
-            let t = &mut t0[rows];
-            row::<E>(e, a_row, s1_hat.as_ref(), &s2[rows], t, &mut t1);
-            encode::verifying_key_row(e, pk.as_mut(), rows, &t1);
-            rows += 1;
-        }
+        // Algorithm 6, step 3.
+        let a_row = space.rows.next::<P, E>(e, rho, &mut shadow);
+        row(e, a_row, s1_hat, s2, t, &mut t1);
+        // Algorithm 6, step 8.
+        encode::verifying_key_row(e, pk, row_number, &t1);
+        each(row_number, t, spare);
     }
-    let tr = tr.finish(pk.as_ref());
-    (pk, tr)
+    // Algorithm 6, step 9.
+    tr.finish(pk)
 }
 
 /// A row of t = A·s1 + s2, split into t0, which is `t` in the end, and t1.
@@ -82,53 +109,62 @@ pub(crate) fn row<E: Engine>(
     t: &mut Poly,
     t1: &mut Poly,
 ) {
+    // Algorithm 6, step 5.
     e.dot(a_row, s1_hat, t);
     e.inverse_ntt(t);
     // Any representative in (-q, q) serves; the bound asks nothing.
     e.add_center(t, s2, i32::MAX);
+    // Algorithm 6, step 6.
     e.power2round(t, t1);
     public_slice(Site::PublicKey, &mut t1.0);
 }
 
 /// Whether every coefficient is in [-η, η].
-fn secrets_in_range<P: ParameterSet, E: Engine>(e: E, s: &[Poly]) -> bool {
+fn in_range<P: Parameters, E: Engine>(e: E, s: &[Poly]) -> bool {
     // No early end: which coefficient is out of range stays unknown.
-    let ok = s.iter().fold(true, |ok, p| ok & !e.exceeds(p, P::ETA + 1));
-    public(Site::KeyImport, ok)
+    s.iter().fold(true, |ok, p| ok & !e.exceeds(p, P::ETA + 1))
 }
 
-/// Whether two vectors of one length differ, without an early end.
-fn differ(a: &[Poly], b: &[Poly]) -> bool {
-    let pairs = a.iter().zip(b).flat_map(|(a, b)| a.0.iter().zip(&b.0));
-    pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) != 0
+/// Zero if two polynomials are equal; without an early end.
+fn difference(a: &Poly, b: &Poly) -> i32 {
+    let pairs = a.0.iter().zip(&b.0);
+    pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
-/// The public key that belongs to a private key read from bytes, after checking that the bytes
-/// are what key generation would have written.
-pub(crate) fn recover<P: ParameterSet, E: Engine>(
+/// Writes the public key that belongs to the private key `sk`, read from bytes, after checking that
+/// these are what key generation would have written.
+#[inline(never)]
+pub(crate) fn recover<P: Shapes, E: Engine>(
     e: E,
-    parts: &SigningKeyParts<'_>,
-) -> Result<P::VerifyingKeyBytes, Error> {
-    let mut s1 = Secret::<P::VecL>::zero();
-    let mut s2 = Secret::<P::VecK>::zero();
-    let mut stored_t0 = Secret::<P::VecK>::zero();
-    parts.read::<P, E>(e, s1.as_mut(), s2.as_mut(), stored_t0.as_mut());
-    if !secrets_in_range::<P, E>(e, s1.as_ref()) || !secrets_in_range::<P, E>(e, s2.as_ref()) {
+    sk: &[u8],
+    space: &mut Space<P>,
+    pk: &mut P::VerifyingKeyBytes,
+) -> Result<(), Error> {
+    let parts = SigningKeyParts::of::<P>(sk);
+    let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
+    for (i, p) in s1.iter_mut().chain(&mut *s2).enumerate() {
+        parts.read_secret::<P, E>(e, i, p);
+    }
+    let ok = in_range::<P, E>(e, s1) & in_range::<P, E>(e, s2);
+    if !public(Site::KeyImport, ok) {
         return Err(Error::InvalidSigningKey(
             "s1 or s2 has a coefficient beyond η",
         ));
     }
-    let mut t0 = Secret::<P::VecK>::zero();
-    let (pk, tr) = public_key::<P, E>(e, &parts.rho, s1.as_ref(), s2.as_ref(), t0.as_mut());
-    if public(Site::KeyImport, differ(t0.as_ref(), stored_t0.as_ref())) {
+    let mut differs = 0;
+    let tr = public_key(e, parts.rho, space, pk, |row, t0, stored| {
+        parts.read_t0(e, row, stored);
+        differs |= difference(t0, stored);
+    });
+    if public(Site::KeyImport, differs != 0) {
         return Err(Error::InvalidSigningKey(
             "t0 does not belong to rho, s1 and s2",
         ));
     }
-    if tr != parts.tr {
+    if tr != *parts.tr {
         return Err(Error::InvalidSigningKey(
             "tr is not the hash of the public key",
         ));
     }
-    Ok(pk)
+    Ok(())
 }

@@ -4,7 +4,7 @@ use sha2::Digest;
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::keccak::{Permutation, RATE_256};
+use crate::kernels::keccak::Permutation;
 use crate::kernels::sponge::{Shake128, Shake256, Sponge, h};
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
@@ -73,46 +73,79 @@ impl PreHash {
         };
         [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, last]
     }
+}
 
-    /// The digest of `message`: the first `digest_bytes` bytes of the result.
-    fn digest(self, permute: Permutation, message: &[u8]) -> [u8; 64] {
-        let mut out = [0; 64];
-        macro_rules! sha2 {
-            ($hash:ty) => {{
-                let digest = <$hash>::digest(message);
-                out[..digest.len()].copy_from_slice(&digest);
-            }};
-        }
-        macro_rules! sha3 {
-            ($rate:literal) => {
-                Sponge::<$rate, 0x06>::new(permute)
-                    .absorb(message)
-                    .finish()
-                    .squeeze(&mut out[..self.digest_bytes()])
-            };
-        }
-        match self {
-            PreHash::Sha2_224 => sha2!(sha2::Sha224),
-            PreHash::Sha2_256 => sha2!(sha2::Sha256),
-            PreHash::Sha2_384 => sha2!(sha2::Sha384),
-            PreHash::Sha2_512 => sha2!(sha2::Sha512),
-            PreHash::Sha2_512_224 => sha2!(sha2::Sha512_224),
-            PreHash::Sha2_512_256 => sha2!(sha2::Sha512_256),
-            PreHash::Sha3_224 => sha3!(144),
-            PreHash::Sha3_256 => sha3!(136),
-            PreHash::Sha3_384 => sha3!(104),
-            PreHash::Sha3_512 => sha3!(72),
-            PreHash::Shake128 => Shake128::new(permute)
-                .absorb(message)
-                .finish()
-                .squeeze(&mut out[..32]),
-            PreHash::Shake256 => Shake256::new(permute)
-                .absorb(message)
-                .finish()
-                .squeeze(&mut out),
-        }
-        out
+/// A hash function at work.
+trait Hash {
+    fn begin(permute: Permutation) -> Self;
+    fn update(&mut self, piece: &[u8]);
+    /// Fills `out`, of the digest's length.
+    fn finish(self, out: &mut [u8]);
+}
+
+impl<D: Digest> Hash for D {
+    fn begin(_: Permutation) -> Self {
+        D::new()
     }
+    fn update(&mut self, piece: &[u8]) {
+        Digest::update(self, piece);
+    }
+    fn finish(self, out: &mut [u8]) {
+        out.copy_from_slice(&self.finalize());
+    }
+}
+
+impl<const RATE: usize, const SUFFIX: u8> Hash for Sponge<RATE, SUFFIX> {
+    fn begin(permute: Permutation) -> Self {
+        Sponge::new(permute)
+    }
+    fn update(&mut self, piece: &[u8]) {
+        Sponge::update(self, piece);
+    }
+    fn finish(self, out: &mut [u8]) {
+        Sponge::finish(self).squeeze(out);
+    }
+}
+
+macro_rules! digester {
+    ($($hash:ident $state:ty,)*) => {
+        /// The state of one of them.
+        #[derive(Clone)]
+        enum Digester { $($hash($state)),* }
+
+        impl Digester {
+            fn new(hash: PreHash, permute: Permutation) -> Self {
+                match hash { $(PreHash::$hash => Digester::$hash(Hash::begin(permute))),* }
+            }
+            fn update(&mut self, piece: &[u8]) {
+                match self { $(Digester::$hash(state) => Hash::update(state, piece)),* }
+            }
+            fn hash(&self) -> PreHash {
+                match self { $(Digester::$hash(_) => PreHash::$hash),* }
+            }
+            /// The digest, and zeros after it.
+            fn finish(self) -> [u8; 64] {
+                let mut out = [0; 64];
+                let digest = &mut out[..self.hash().digest_bytes()];
+                match self { $(Digester::$hash(state) => Hash::finish(state, digest)),* }
+                out
+            }
+        }
+    };
+}
+digester! {
+    Sha2_224 sha2::Sha224,
+    Sha2_256 sha2::Sha256,
+    Sha2_384 sha2::Sha384,
+    Sha2_512 sha2::Sha512,
+    Sha2_512_224 sha2::Sha512_224,
+    Sha2_512_256 sha2::Sha512_256,
+    Sha3_224 Sponge<144, 0x06>,
+    Sha3_256 Sponge<136, 0x06>,
+    Sha3_384 Sponge<104, 0x06>,
+    Sha3_512 Sponge<72, 0x06>,
+    Shake128 Shake128,
+    Shake256 Shake256,
 }
 
 /// What to sign or verify.
@@ -151,6 +184,16 @@ pub enum Input<'a> {
 pub(crate) enum MuSource<'a> {
     Known(&'a [u8; 64]),
     Hash(MPrime<'a>),
+}
+
+impl MuSource<'_> {
+    /// μ = H(tr ‖ M').
+    pub(crate) fn mu(&self, permute: Permutation, tr: impl FnOnce() -> [u8; 64]) -> [u8; 64] {
+        match self {
+            MuSource::Known(mu) => **mu,
+            MuSource::Hash(m_prime) => h(permute, &m_prime.after(&tr())),
+        }
+    }
 }
 
 /// M' in parts: domain ‖ |context| ‖ context ‖ the rest. Domain 0 is pure, 1 pre-hashed.
@@ -196,10 +239,7 @@ fn context_length(context: &[u8]) -> Result<u8, Error> {
 impl<'a> Input<'a> {
     /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
     pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
-        Ok(match self.mu_source(permute)? {
-            MuSource::Known(mu) => *mu,
-            MuSource::Hash(m_prime) => h(permute, &m_prime.after(tr)),
-        })
+        Ok(self.mu_source(permute)?.mu(permute, || *tr))
     }
 
     /// What of μ does not depend on the key; hashes the message where that is to be done here.
@@ -210,10 +250,15 @@ impl<'a> Input<'a> {
                 hash,
                 message,
                 context,
-            } => MPrime {
-                computed: (hash.digest(permute, message), hash.digest_bytes()),
-                ..MPrime::new(context, Some(hash), &[])?
-            },
+            } => {
+                let m_prime = MPrime::new(context, Some(hash), &[])?;
+                let mut digester = Digester::new(hash, permute);
+                digester.update(message);
+                MPrime {
+                    computed: (digester.finish(), hash.digest_bytes()),
+                    ..m_prime
+                }
+            }
             Input::Digest {
                 hash,
                 digest,
@@ -233,32 +278,63 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Computes μ of a message that arrives in pieces, for [`Input::Mu`].
+/// Computes μ of a message that arrives in pieces, for [`Input::Mu`]. Made by a key
+/// ([`VerifyingKey::mu_hasher`](crate::VerifyingKey::mu_hasher) and
+/// [`prehash_mu_hasher`](crate::VerifyingKey::prehash_mu_hasher)), or here without one.
 #[derive(Clone)]
-pub struct MuHasher(Sponge<RATE_256, 0x1f>);
+pub struct MuHasher {
+    /// tr and the start of M'; of pure ML-DSA the message too.
+    mu: Shake256,
+    /// The message, of HashML-DSA.
+    digester: Option<Digester>,
+}
 
 impl MuHasher {
-    /// For pure ML-DSA. `tr` is the key's ([`VerifyingKey::tr`](crate::VerifyingKey::tr)).
+    /// For pure ML-DSA, by whoever has only the key's tr = H(pk).
     ///
     /// # Errors
     /// [`Error::ContextTooLong`] for more than 255 bytes.
     pub fn new(tr: &[u8; 64], context: &[u8]) -> Result<Self, Error> {
-        let length = context_length(context)?;
-        Ok(MuHasher(
-            Shake256::new(Backend::detect().permutation())
-                .absorb(tr)
-                .absorb(&[0, length])
-                .absorb(context),
-        ))
+        Self::begin(Backend::detect(), tr, None, context)
+    }
+
+    /// The same for HashML-DSA.
+    ///
+    /// # Errors
+    /// [`Error::ContextTooLong`] for more than 255 bytes.
+    pub fn with_prehash(tr: &[u8; 64], hash: PreHash, context: &[u8]) -> Result<Self, Error> {
+        Self::begin(Backend::detect(), tr, Some(hash), context)
+    }
+
+    pub(crate) fn begin(
+        backend: Backend,
+        tr: &[u8; 64],
+        hash: Option<PreHash>,
+        context: &[u8],
+    ) -> Result<Self, Error> {
+        let permute = backend.permutation();
+        let m_prime = MPrime::new(context, hash, &[])?;
+        let parts = m_prime.after(tr);
+        Ok(MuHasher {
+            mu: parts.into_iter().fold(Shake256::new(permute), Sponge::absorb),
+            digester: hash.map(|hash| Digester::new(hash, permute)),
+        })
     }
 
     /// The next piece of the message.
     pub fn update(&mut self, piece: &[u8]) {
-        self.0.update(piece);
+        match &mut self.digester {
+            Some(digester) => digester.update(piece),
+            None => self.mu.update(piece),
+        }
     }
 
     /// μ.
-    pub fn finish(self) -> [u8; 64] {
-        self.0.finish().read()
+    pub fn finish(mut self) -> [u8; 64] {
+        if let Some(digester) = self.digester {
+            let len = digester.hash().digest_bytes();
+            self.mu.update(&digester.finish()[..len]);
+        }
+        self.mu.finish().read()
     }
 }

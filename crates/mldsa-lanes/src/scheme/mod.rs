@@ -2,10 +2,12 @@
 //! [`Engine`](crate::backend::Engine).
 
 pub(crate) mod encode;
+pub(crate) mod entry;
 pub(crate) mod keygen;
 pub(crate) mod message;
 pub(crate) mod sample;
+pub(crate) mod shapes;
 pub(crate) mod sign;
-#[cfg(feature = "alloc")]
+#[cfg(feature = "trace")]
 pub(crate) mod traced;
 pub(crate) mod verify;

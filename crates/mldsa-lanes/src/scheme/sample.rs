@@ -3,33 +3,36 @@
 use core::ops::Range;
 
 use crate::backend::Engine;
-use crate::kernels::poly::{Poly, Secret};
+use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sponge::Shadow;
-use crate::params::{ParameterSet, PolyMatrix};
+use crate::params::Parameters;
 
 /// Most polynomials of one call: 8 × 7 for Â of ML-DSA-87.
 const MOST: usize = 56;
 
-/// ExpandA (Algorithm 32): Â[r][s] = RejNTTPoly(rho ‖ s ‖ r), for the polynomials with numbers in
-/// `part`, row after row. Coefficients in [0, q). `shadow` is hashed as far as it goes meanwhile.
-pub(crate) fn expand_a<P: ParameterSet, E: Engine>(
+/// The nonce of polynomial number `i` of Â, row after row: s ‖ r (Algorithm 32).
+fn nonce_of_a<P: Parameters>(i: usize) -> u16 {
+    ((i % P::L) | ((i / P::L) << 8)) as u16
+}
+
+/// ExpandA (Algorithm 32): Â[r][s] = RejNTTPoly(rho ‖ s ‖ r), row after row. Coefficients in
+/// [0, q). `shadow` is hashed as far as it goes meanwhile.
+pub(crate) fn expand_a<P: Parameters, E: Engine>(
     e: E,
     rho: &[u8; 32],
-    part: Range<usize>,
-    a_hat: &mut P::Matrix,
+    a_hat: &mut [Poly],
     shadow: Option<&mut Shadow<'_>>,
 ) {
     let mut nonces = [0u16; MOST];
     for (i, nonce) in nonces.iter_mut().enumerate() {
-        *nonce = ((i % P::L) | ((i / P::L) << 8)) as u16;
+        *nonce = nonce_of_a::<P>(i);
     }
-    let out = &mut a_hat.flat_mut()[part.clone()];
-    e.uniform(rho, &nonces[part], out, shadow);
+    e.uniform(rho, &nonces[..P::K * P::L], a_hat, shadow);
 }
 
 /// ExpandS (Algorithm 33): s1 has nonces 0.., s2 goes on at l. Coefficients in [-η, η].
-pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
+pub(crate) fn expand_s<P: Parameters, E: Engine>(
     e: E,
     rho_prime: &[u8; 64],
     s1: &mut [Poly],
@@ -40,55 +43,120 @@ pub(crate) fn expand_s<P: ParameterSet, E: Engine>(
     e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], &mut places);
 }
 
+/// A stream of polynomials, sampled in full groups of the engine's Keccak states and taken l at a
+/// time: what one taking leaves over serves the next. Each is handed out once.
+struct Ahead {
+    /// l − 1 left over and one group of 8.
+    polynomials: [Poly; 14],
+    /// Those not yet handed out.
+    ready: Range<usize>,
+    /// The number of the next to be sampled.
+    next: usize,
+}
+
+impl Ahead {
+    const EMPTY: Self = Ahead {
+        polynomials: Zero::ZERO,
+        ready: 0..0,
+        next: 0,
+    };
+
+    /// The next `count` polynomials. `sample` fills a group, of `group` polynomials or what is left
+    /// up to `end`, given the number of its first.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        count: usize,
+        group: usize,
+        end: usize,
+        mut sample: impl FnMut(usize, &mut [Poly]),
+    ) -> &[Poly] {
+        self.polynomials.copy_within(self.ready.clone(), 0);
+        self.ready = 0..self.ready.len();
+        while self.ready.len() < count {
+            let size = group.min(end - self.next);
+            let places = self.ready.end..self.ready.end + size;
+            sample(self.next, &mut self.polynomials[places.clone()]);
+            self.ready.end = places.end;
+            self.next += size;
+        }
+        self.ready.start = count;
+        &self.polynomials[..count]
+    }
+}
+
+impl Wipe for Ahead {
+    fn wipe(&mut self) {
+        self.polynomials.wipe();
+    }
+}
+
+/// ExpandA one row after another, for who needs each row once: no matrix is kept.
+pub(crate) struct Rows(Ahead);
+
+impl Rows {
+    pub(crate) const ZERO: Self = Rows(Ahead::EMPTY);
+
+    /// The l polynomials of the next row. `shadow` as in [`expand_a`].
+    pub(crate) fn next<P: Parameters, E: Engine>(
+        &mut self,
+        e: E,
+        rho: &[u8; 32],
+        shadow: &mut Shadow<'_>,
+    ) -> &[Poly] {
+        self.0.take(P::L, E::STATES, P::K * P::L, |first, group| {
+            let nonces: [u16; 8] = core::array::from_fn(|i| nonce_of_a::<P>(first + i));
+            e.uniform(rho, &nonces[..group.len()], group, Some(shadow));
+        })
+    }
+}
+
 /// κ of an attempt: the nonce of its first mask. Below 2^16, as params.rs asserts.
-pub(crate) fn first_nonce<P: ParameterSet>(attempt: u32) -> u16 {
+pub(crate) fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
     (attempt as usize * P::L) as u16
 }
 
 /// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt
-/// to the next, so the masks of a signature are one stream of polynomials: it is sampled in full
-/// groups of the engine's Keccak states, and what an attempt leaves over serves the next. Each
-/// polynomial is handed out once.
+/// to the next, so the masks of a signature are one stream of polynomials.
 pub(crate) struct MaskStream {
-    /// l − 1 left over and one group of 8.
-    polynomials: Secret<[Poly; 14]>,
+    ahead: Secret<Ahead>,
     bytes: Secret<[MaskBytes; 8]>,
-    /// Those not yet handed out.
-    ready: Range<usize>,
-    /// κ + r of the next to be sampled.
-    nonce: u16,
+}
+
+impl Zero for MaskStream {
+    const ZERO: Self = MaskStream {
+        ahead: Secret(Ahead::EMPTY),
+        bytes: Secret::ZERO,
+    };
+}
+
+impl Wipe for MaskStream {
+    fn wipe(&mut self) {
+        self.ahead.wipe();
+        self.bytes.wipe();
+    }
 }
 
 impl MaskStream {
     /// The stream from attempt number `attempt` on.
-    pub(crate) fn new<P: ParameterSet>(attempt: u32) -> Self {
-        MaskStream {
-            polynomials: Secret::zero(),
-            bytes: Secret::zero(),
-            ready: 0..0,
-            nonce: first_nonce::<P>(attempt),
-        }
+    pub(crate) fn begin<P: Parameters>(&mut self, attempt: u32) {
+        self.ahead.ready = 0..0;
+        self.ahead.next = usize::from(first_nonce::<P>(attempt));
     }
 
     /// The y of the next attempt. Coefficients in (-γ1, γ1].
-    pub(crate) fn next<P: ParameterSet, E: Engine>(
+    pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
         e: E,
         rho_second: &[u8; 64],
         y: &mut [Poly],
     ) {
-        self.polynomials.copy_within(self.ready.clone(), 0);
-        self.ready = 0..self.ready.len();
-        while self.ready.len() < P::L {
-            let nonces: [u16; 8] = core::array::from_fn(|i| self.nonce + i as u16);
-            let end = self.ready.end + E::STATES;
-            let group = &mut self.polynomials[self.ready.end..end];
-            let bytes = &mut self.bytes[..E::STATES];
+        let bytes = &mut self.bytes[..E::STATES];
+        // Algorithm 7, step 31: the next attempt goes on where this one ends.
+        let masks = self.ahead.take(P::L, E::STATES, 1 << 16, |first, group| {
+            let nonces: [u16; 8] = core::array::from_fn(|i| (first + i) as u16);
             e.mask::<P>(rho_second, &nonces[..E::STATES], bytes, group);
-            self.ready.end = end;
-            self.nonce += E::STATES as u16;
-        }
-        y.copy_from_slice(&self.polynomials[..P::L]);
-        self.ready.start = P::L;
+        });
+        y.copy_from_slice(masks);
     }
 }

@@ -1,20 +1,20 @@
 //! ML-DSA.Sign_internal (FIPS 204, Algorithm 7).
 
-use crate::backend::Engine;
+use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
-use crate::kernels::poly::{Poly, Secret, Zero};
+use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::small::{Offsets, Terms};
-use crate::kernels::sponge::{Shake256, Shake256Reader, h};
-use crate::params::{MAX_ATTEMPTS, ParameterSet, PolyMatrix};
-use crate::scheme::encode::{self, SigningKeyParts};
+use crate::kernels::sponge::{Shake256, Shake256Reader};
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::encode::{self, MOST_W1_BYTES, SigningKeyParts};
+use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
-use crate::trace::{Attempt, Check, Observer};
+use crate::scheme::shapes::Shapes;
 
 /// Steps 1 to 5: the private key with everything that does not depend on the message.
-#[derive(Clone)]
-pub(crate) struct Material<P: ParameterSet> {
+pub struct Material<P: Shapes> {
     a_hat: P::Matrix,
     pub(super) s1: Secret<P::SmallL>,
     pub(super) s2: Secret<P::SmallK>,
@@ -23,63 +23,75 @@ pub(crate) struct Material<P: ParameterSet> {
     pub(crate) tr: [u8; 64],
 }
 
-impl<P: ParameterSet> Material<P> {
+impl<P: Shapes> Material<P> {
     /// To be filled in its final place: a secret that is moved leaves a copy behind, unwiped.
-    pub(crate) fn zero() -> Self {
-        Self {
-            a_hat: P::Matrix::zero(),
-            s1: Secret::zero(),
-            s2: Secret::zero(),
-            t0_hat: Secret::zero(),
-            k: Secret::zero(),
-            tr: [0; 64],
-        }
-    }
+    pub(crate) const ZERO: Self = Self {
+        a_hat: Zero::ZERO,
+        s1: Secret::ZERO,
+        s2: Secret::ZERO,
+        t0_hat: Secret::ZERO,
+        k: Secret::ZERO,
+        tr: [0; 64],
+    };
 
     /// From skEncode's bytes, of the set's length.
+    #[inline(never)]
     pub(crate) fn fill<E: Engine>(&mut self, e: E, sk: &[u8]) {
+        // Algorithm 7, step 1.
         let parts = SigningKeyParts::of::<P>(sk);
-        let mut s1 = Secret::<P::VecL>::zero();
-        let mut s2 = Secret::<P::VecK>::zero();
-        parts.read::<P, E>(e, s1.as_mut(), s2.as_mut(), self.t0_hat.as_mut());
-        self.prepare(e, s1.as_ref(), s2.as_ref());
+        let mut p = Secret::<[Poly; 1]>::zero();
+        let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
+        // Algorithm 7, steps 2 and 3: as bytes, which small products take.
+        for (i, small) in places.enumerate() {
+            parts.read_secret::<P, E>(e, i, &mut p[0]);
+            small.set(&p[0], P::ETA);
+        }
+        // Algorithm 7, step 4.
+        for (row, p) in self.t0_hat.as_mut().iter_mut().enumerate() {
+            parts.read_t0(e, row, p);
+            e.ntt(p);
+        }
         self.k.copy_from_slice(parts.k);
-        self.tr = parts.tr;
-        sample::expand_a::<P, E>(e, &parts.rho, 0..P::K * P::L, &mut self.a_hat, None);
+        self.tr = *parts.tr;
+        // Algorithm 7, step 5.
+        sample::expand_a::<P, E>(e, parts.rho, self.a_hat.as_mut(), None);
     }
 
     /// A row of Â of a key in the making.
     #[cfg(feature = "alloc")]
     pub(crate) fn set_row(&mut self, number: usize, row: &[Poly]) {
-        self.a_hat.flat_mut()[number * P::L..][..P::L].copy_from_slice(row);
+        self.a_hat.as_mut()[number * P::L..][..P::L].copy_from_slice(row);
     }
 
     /// The rest of it: s1, s2 and t0, K, tr.
     #[cfg(feature = "alloc")]
     pub(crate) fn set<E: Engine>(&mut self, e: E, vectors: [&[Poly]; 3], k: &[u8], tr: &[u8; 64]) {
         let [s1, s2, t0] = vectors;
-        self.t0_hat.as_mut().copy_from_slice(t0);
-        self.prepare(e, s1, s2);
+        let places = self.s1.as_mut().iter_mut().chain(self.s2.as_mut());
+        for (p, small) in s1.iter().chain(s2).zip(places) {
+            small.set(p, P::ETA);
+        }
+        for (p, t0_hat) in t0.iter().zip(self.t0_hat.as_mut()) {
+            *t0_hat = *p;
+            e.ntt(t0_hat);
+        }
         self.k.copy_from_slice(k);
         self.tr = *tr;
     }
+}
 
-    /// s1 and s2 as the products take them; t0, which is in its place, transformed.
-    fn prepare<E: Engine>(&mut self, e: E, s1: &[Poly], s2: &[Poly]) {
-        for (p, small) in s1.iter().zip(self.s1.as_mut()) {
-            small.set(p, P::ETA);
-        }
-        for (p, small) in s2.iter().zip(self.s2.as_mut()) {
-            small.set(p, P::ETA);
-        }
-        for p in self.t0_hat.as_mut() {
-            e.ntt(p);
-        }
+impl<P: Shapes> Wipe for Material<P> {
+    /// All but Â and tr, which are public.
+    fn wipe(&mut self) {
+        self.s1.wipe();
+        self.s2.wipe();
+        self.t0_hat.wipe();
+        self.k.wipe();
     }
 }
 
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
-pub(crate) struct Trial<P: ParameterSet> {
+pub(crate) struct Trial<P: Shapes> {
     /// y, then z.
     pub(crate) z: Secret<P::VecL>,
     /// w, then its low part, then low − c·s2, then the hints.
@@ -89,42 +101,63 @@ pub(crate) struct Trial<P: ParameterSet> {
     /// c, and its transform once an attempt gets as far as c·t0.
     pub(super) c: Secret<[Poly; 1]>,
     pub(super) c_offsets: Secret<Offsets>,
+    /// w1Encode's string.
+    packed: Secret<[u8; MOST_W1_BYTES]>,
 }
 
-impl<P: ParameterSet> Trial<P> {
-    pub(crate) fn zero() -> Self {
-        Trial {
-            z: Secret::zero(),
-            low: Secret::zero(),
-            w1: Secret::zero(),
-            c_tilde: Secret::zero(),
-            c: Secret::zero(),
-            c_offsets: Secret::zero(),
-        }
-    }
+impl<P: Shapes> Zero for Trial<P> {
+    const ZERO: Self = Trial {
+        z: Secret::ZERO,
+        low: Secret::ZERO,
+        w1: Secret::ZERO,
+        c_tilde: Secret::ZERO,
+        c: Secret::ZERO,
+        c_offsets: Secret::ZERO,
+        packed: Secret::ZERO,
+    };
+}
 
-    /// Steps 11 to 13 from y on: w1Encode's string goes to `packed`, row after row.
+impl<P: Shapes> Wipe for Trial<P> {
+    fn wipe(&mut self) {
+        self.z.wipe();
+        self.low.wipe();
+        self.w1.wipe();
+        self.c_tilde.wipe();
+        self.c.wipe();
+        self.c_offsets.wipe();
+        self.packed.wipe();
+    }
+}
+
+impl<P: Shapes> Trial<P> {
+    /// Steps 11 to 13 from y on, and w1Encode.
     pub(crate) fn commit<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
         scratch: &mut Scratch<P>,
-        mut packed: impl FnMut(&[u8]),
     ) {
         let y_hat = scratch.y_hat.as_mut();
         for (y, y_hat) in self.z.as_ref().iter().zip(&mut *y_hat) {
             *y_hat = *y;
             e.ntt(y_hat);
         }
-        let rows = key.a_hat.flat().chunks_exact(P::L);
+        let rows = key.a_hat.as_ref().chunks_exact(P::L);
         let outputs = self.low.as_mut().iter_mut().zip(self.w1.as_mut());
-        for (row, (w, w1)) in rows.zip(outputs) {
+        for (number, (row, (w, w1))) in rows.zip(outputs).enumerate() {
+            // Algorithm 7, step 12.
             e.dot(row, y_hat, w);
             e.inverse_ntt(w);
+            // Algorithm 7, step 13: LowBits(w) too.
             e.split::<P>(w, w1);
-            let len = encode::w1::<P, E>(e, w1, &mut scratch.packed);
-            packed(&scratch.packed[..len]);
+            encode::w1::<P, E>(e, number, w1, self.packed.as_mut());
         }
+    }
+
+    /// w1Encode's string, and what takes c_tilde.
+    pub(crate) fn committed(&mut self) -> (&[u8], CTilde<'_>) {
+        let w1 = &self.packed[..32 * P::W1_BITS * P::K];
+        (w1, CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]))
     }
 
     /// Steps 11 to 16 from y on, by itself.
@@ -135,18 +168,15 @@ impl<P: ParameterSet> Trial<P> {
         mu: &[u8; 64],
         scratch: &mut Scratch<P>,
     ) {
-        let mut hash = Shake256::new(e.permutation()).absorb(mu);
-        self.commit(e, key, scratch, |packed| hash.update(packed));
-        self.set_c_tilde(&mut hash.finish());
+        self.commit(e, key, scratch);
+        // Algorithm 7, step 15.
+        let (w1, c_tilde) = self.committed();
+        let hash = Shake256::new(e.permutation()).absorb(mu).absorb(w1);
+        c_tilde.set(&mut hash.finish());
+        // Algorithm 7, step 16.
         let (c_tilde, challenge) = self.challenge();
         let hash = Shake256::new(e.permutation()).absorb(c_tilde);
         challenge.set::<P>(&mut hash.finish());
-    }
-
-    /// Step 15: c_tilde from the output of H(mu ‖ w1Encode(w1)).
-    pub(crate) fn set_c_tilde(&mut self, reader: &mut Shake256Reader) {
-        reader.squeeze(&mut self.c_tilde[..P::C_TILDE_BYTES]);
-        public_slice(Site::Challenge, self.c_tilde.as_mut());
     }
 
     /// c_tilde, and what step 16 makes of the output of H(c_tilde).
@@ -167,12 +197,24 @@ impl<P: ParameterSet> Trial<P> {
     /// Step 33: sigEncode of an accepted attempt.
     pub(crate) fn signature<E: Engine>(&mut self, e: E) -> P::SignatureBytes {
         public_slice(Site::Hint, self.low.as_mut());
+        // Algorithm 7, step 33.
         encode::signature::<P, E>(
             e,
             &self.c_tilde[..P::C_TILDE_BYTES],
             self.z.as_ref(),
             self.low.as_ref(),
         )
+    }
+}
+
+/// Where an attempt's c_tilde goes.
+pub(crate) struct CTilde<'a>(&'a mut [u8]);
+
+impl CTilde<'_> {
+    /// Step 15 from the output of H(mu ‖ w1Encode(w1)).
+    pub(crate) fn set(self, reader: &mut Shake256Reader) {
+        reader.squeeze(self.0);
+        public_slice(Site::Challenge, self.0);
     }
 }
 
@@ -184,53 +226,100 @@ pub(crate) struct Challenge<'a> {
 
 impl Challenge<'_> {
     /// Step 16 from the output of H(c_tilde).
-    pub(crate) fn set<P: ParameterSet>(self, reader: &mut Shake256Reader) {
+    pub(crate) fn set<P: Shapes>(self, reader: &mut Shake256Reader) {
         let mut terms = Terms::new(self.offsets);
         in_ball_steps::<P>(reader, self.c, |i, j, negative| terms.step(i, j, negative));
     }
 }
 
 /// Room that no attempt needs beyond a step; secrets pass through it.
-pub(crate) struct Scratch<P: ParameterSet> {
+pub(crate) struct Scratch<P: Shapes> {
     y_hat: Secret<P::VecL>,
     pub(super) product: Secret<[Poly; 1]>,
-    packed: Secret<[u8; 192]>,
 }
 
-impl<P: ParameterSet> Scratch<P> {
-    pub(crate) fn zero() -> Self {
-        Scratch {
-            y_hat: Secret::zero(),
-            product: Secret::zero(),
-            packed: Secret::zero(),
-        }
+impl<P: Shapes> Zero for Scratch<P> {
+    const ZERO: Self = Scratch {
+        y_hat: Secret::ZERO,
+        product: Secret::ZERO,
+    };
+}
+
+impl<P: Shapes> Wipe for Scratch<P> {
+    fn wipe(&mut self) {
+        self.y_hat.wipe();
+        self.product.wipe();
     }
 }
 
-/// Steps 6 to 33. Tries at most `max_attempts` and never more than [`MAX_ATTEMPTS`].
-pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
+/// What signing computes with beside the key: the caller's, so that what lies below is small enough
+/// to be overwritten when it is over.
+pub struct Space<P: Shapes> {
+    rho_second: Secret<[u8; 64]>,
+    masks: MaskStream,
+    trial: Trial<P>,
+    scratch: Scratch<P>,
+}
+
+impl<P: Shapes> Space<P> {
+    pub(crate) const ZERO: Self = Space {
+        rho_second: Secret::ZERO,
+        masks: MaskStream::ZERO,
+        trial: Trial::ZERO,
+        scratch: Scratch::ZERO,
+    };
+}
+
+impl<P: Shapes> Wipe for Space<P> {
+    fn wipe(&mut self) {
+        self.rho_second.wipe();
+        self.masks.wipe();
+        self.trial.wipe();
+        self.scratch.wipe();
+    }
+}
+
+/// How to sign: the arguments of every way.
+#[derive(Clone, Copy)]
+pub struct Order<'a> {
+    pub(crate) backend: Backend,
+    pub(crate) input: &'a Input<'a>,
+    pub(crate) rnd: &'a [u8; 32],
+    pub(crate) max_attempts: u32,
+}
+
+/// Steps 6 to 33; `check` carries out steps 18 to 28 of the attempt whose number it is given. Never tries
+/// more than [`MAX_ATTEMPTS`] times.
+#[inline(never)]
+pub(crate) fn sign<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
-    mu: &[u8; 64],
-    rnd: &[u8; 32],
-    max_attempts: u32,
-    observer: &mut O,
+    order: &Order<'_>,
+    space: &mut Space<P>,
+    mut check: impl FnMut(u32, &mut Trial<P>, &mut Scratch<P>) -> bool,
 ) -> Result<P::SignatureBytes, Error> {
-    let rho_second = Secret(h::<64>(e.permutation(), &[key.k.as_ref(), rnd, mu]));
-    let mut masks = MaskStream::new::<P>(0);
-    let mut trial = Trial::<P>::zero();
-    let mut scratch = Scratch::<P>::zero();
-    let allowed = max_attempts.min(MAX_ATTEMPTS);
+    let Space {
+        rho_second,
+        masks,
+        trial,
+        scratch,
+    } = space;
+    // Algorithm 7, step 6.
+    let mu = order.input.mu(e.permutation(), &key.tr)?;
+    // Algorithm 7, step 7.
+    let hash = Shake256::new(e.permutation());
+    let hash = hash.absorb(key.k.as_ref()).absorb(order.rnd).absorb(&mu);
+    hash.finish().squeeze(rho_second.as_mut());
+    // Algorithm 7, steps 8 and 9.
+    masks.begin::<P>(0);
+    let allowed = order.max_attempts.min(MAX_ATTEMPTS);
+    // Algorithm 7, step 10.
     for attempt in 0..allowed {
-        masks.next::<P, E>(e, &rho_second, trial.z.as_mut());
-        trial.start(e, key, mu, &mut scratch);
-        let accepted = if O::TRACING {
-            let kappa = sample::first_nonce::<P>(attempt);
-            check_all(e, key, kappa, &mut trial, &mut scratch, observer)
-        } else {
-            check(e, key, &mut trial, &mut scratch)
-        };
-        if accepted {
+        // Algorithm 7, step 11.
+        masks.next::<P, E>(e, rho_second, trial.z.as_mut());
+        trial.start(e, key, &mu, scratch);
+        if check(attempt, trial, scratch) {
+            // Algorithm 7, step 34.
             return Ok(trial.signature(e));
         }
     }
@@ -240,7 +329,7 @@ pub(crate) fn sign<P: ParameterSet, E: Engine, O: Observer>(
 /// Steps 18 to 28, one polynomial at a time, ending at the first that fails: r0 first, because
 /// one of its polynomials fails more often than one of z. Which check ended an attempt is public
 /// (FIPS 204, section 3.2 and the proof of the scheme); the values are not.
-pub(crate) fn check<P: ParameterSet, E: Engine>(
+pub(crate) fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     trial: &mut Trial<P>,
@@ -248,80 +337,45 @@ pub(crate) fn check<P: ParameterSet, E: Engine>(
 ) -> bool {
     let product = &mut scratch.product[0];
     for (s2, low) in key.s2.as_ref().iter().zip(trial.low.as_mut()) {
+        // Algorithm 7, step 19.
         e.small_product::<P>(&trial.c_offsets, s2, product);
+        // Algorithm 7, steps 21 and 23.
         let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
         if public(Site::RejectedByR0, fails) {
             return false;
         }
     }
     for (s1, z) in key.s1.as_ref().iter().zip(trial.z.as_mut()) {
+        // Algorithm 7, step 18.
         e.small_product::<P>(&trial.c_offsets, s1, product);
+        // Algorithm 7, steps 20 and 23.
         let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
         if public(Site::RejectedByZ, fails) {
             return false;
         }
     }
+    // Algorithm 7, step 17.
     let c_hat = &mut trial.c[0];
     e.ntt(c_hat);
     let mut weight = 0;
     let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
     for (t0_hat, (low, w1)) in key.t0_hat.as_ref().iter().zip(rows) {
+        // Algorithm 7, step 25.
         e.product(c_hat, t0_hat, product);
         e.inverse_ntt(product);
+        // Algorithm 7, step 28: the norm.
         if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
             return false;
         }
         // Both summands are below γ2, so the sum is centered as it is.
         e.add_center(low, product, i32::MAX);
+        // Algorithm 7, step 26.
         e.make_hint::<P>(low, w1);
+        // Algorithm 7, step 28: the number of ones.
         weight += low.0.iter().sum::<i32>();
         if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
             return false;
         }
     }
     true
-}
-
-/// The same steps with every check carried out on every polynomial, for a trace.
-fn check_all<P: ParameterSet, E: Engine, O: Observer>(
-    e: E,
-    key: &Material<P>,
-    kappa: u16,
-    trial: &mut Trial<P>,
-    scratch: &mut Scratch<P>,
-    observer: &mut O,
-) -> bool {
-    let product = &mut scratch.product[0];
-    let mut attempt = Attempt::new(kappa);
-    for (i, (s1, z)) in key.s1.as_ref().iter().zip(trial.z.as_mut()).enumerate() {
-        e.small_product::<P>(&trial.c_offsets, s1, product);
-        let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
-        if public(Site::RejectedByZ, fails) {
-            attempt.fail(Check::Z, i);
-        }
-    }
-    let c_hat = &mut trial.c[0];
-    e.ntt(c_hat);
-    let mut weight = 0;
-    let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
-    let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
-    for (i, ((s2, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
-        e.small_product::<P>(&trial.c_offsets, s2, product);
-        let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
-        if public(Site::RejectedByR0, fails) {
-            attempt.fail(Check::R0, i);
-        }
-        e.product(c_hat, t0_hat, product);
-        e.inverse_ntt(product);
-        if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
-            attempt.fail(Check::Ct0, i);
-        }
-        e.make_hint_any::<P>(low, product, w1);
-        weight += low.0.iter().sum::<i32>();
-        if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
-            attempt.fail(Check::Hint, i);
-        }
-    }
-    observer.attempt(attempt);
-    attempt.accepted()
 }

@@ -1,13 +1,59 @@
-//! The checks of an attempt (FIPS 204, Algorithm 7, steps 18 to 28) for a trace alone: z is not
-//! computed, nor anything else that only a signature needs. Not for signing: it branches on y and w0.
+//! The checks of an attempt (FIPS 204, Algorithm 7, steps 18 to 28) for traces: how long they take
+//! depends on secrets, so signing uses none of this.
 
 use crate::backend::Engine;
-use crate::params::ParameterSet;
+use crate::declassify::{Site, public};
+use crate::scheme::shapes::Shapes;
 use crate::scheme::sign::{Material, Scratch, Trial};
 use crate::trace::{Attempt, Check, Checks};
 
-/// What [`super::sign`]'s `check_all` says of an attempt, as far as `checks` goes.
-pub(crate) fn check<P: ParameterSet, E: Engine>(
+/// Steps 18 to 28 of [`super::sign`] with every check carried out on every polynomial; z, w0 and the
+/// hints are what signing makes them.
+pub(crate) fn check_all<P: Shapes, E: Engine>(
+    e: E,
+    key: &Material<P>,
+    kappa: u16,
+    trial: &mut Trial<P>,
+    scratch: &mut Scratch<P>,
+) -> Attempt {
+    let product = &mut scratch.product[0];
+    let mut attempt = Attempt::new(kappa);
+    for (i, (s1, z)) in key.s1.as_ref().iter().zip(trial.z.as_mut()).enumerate() {
+        e.small_product::<P>(&trial.c_offsets, s1, product);
+        let fails = e.add_center(z, product, P::GAMMA1 - P::BETA);
+        if public(Site::RejectedByZ, fails) {
+            attempt.fail(Check::Z, i);
+        }
+    }
+    let c_hat = &mut trial.c[0];
+    e.ntt(c_hat);
+    let mut weight = 0;
+    let keys = key.s2.as_ref().iter().zip(key.t0_hat.as_ref());
+    let rows = trial.low.as_mut().iter_mut().zip(trial.w1.as_ref());
+    for (i, ((s2, t0_hat), (low, w1))) in keys.zip(rows).enumerate() {
+        e.small_product::<P>(&trial.c_offsets, s2, product);
+        let fails = e.subtract_center(low, product, P::GAMMA2 - P::BETA);
+        if public(Site::RejectedByR0, fails) {
+            attempt.fail(Check::R0, i);
+        }
+        e.product(c_hat, t0_hat, product);
+        e.inverse_ntt(product);
+        if public(Site::RejectedByCt0, e.center(product, P::GAMMA2)) {
+            attempt.fail(Check::Ct0, i);
+        }
+        e.make_hint_any::<P>(low, product, w1);
+        weight += low.0.iter().sum::<i32>();
+        if public(Site::RejectedByHint, weight > P::OMEGA as i32) {
+            attempt.fail(Check::Hint, i);
+        }
+    }
+    attempt
+}
+
+/// What [`check_all`] says of an attempt, as far as `checks` goes: z is not computed, nor anything else
+/// that only a signature needs.
+#[cfg(feature = "alloc")]
+pub(crate) fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     checks: Checks,
@@ -33,8 +79,9 @@ pub(crate) fn check<P: ParameterSet, E: Engine>(
     attempt
 }
 
+#[cfg(feature = "alloc")]
 /// Steps 25 to 28. The last polynomials are left out once nothing can fail first there.
-fn hints<P: ParameterSet, E: Engine>(
+fn hints<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     trial: &mut Trial<P>,

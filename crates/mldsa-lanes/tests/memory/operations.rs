@@ -3,10 +3,11 @@
 use crate::own_stack::{Pause, Work};
 use mldsa_lanes::batch::{self, SignJob, VerifyJob};
 use mldsa_lanes::{
-    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Signature,
-    SigningKey, VerifyingKey,
+    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Place,
+    Signature, SigningKey, VerifyingKey, Workspace,
 };
 use mldsa_oracle as oracle;
+use std::sync::Mutex;
 use std::convert::Infallible;
 
 /// A name and the call.
@@ -94,6 +95,9 @@ pub struct Keys<'g, P: ParameterSet> {
     /// Refused as private keys: s1, t0 or tr is wrong.
     refused: [Vec<u8>; 3],
     seeds: Vec<[u8; 32]>,
+    place: Box<Mutex<Place<ExpandedSigningKey<P>>>>,
+    public_place: Box<Mutex<Place<ExpandedVerifyingKey<P>>>>,
+    workspace: Box<Mutex<Workspace<P>>>,
 }
 
 impl<'g, P: ParameterSet> Keys<'g, P> {
@@ -109,8 +113,8 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         Box::new(Keys {
             given,
             backend,
-            expanded: Box::new(key.expand()),
-            expanded_public: Box::new(public.expand()),
+            expanded: key.expand(),
+            expanded_public: public.expand(),
             signature: Box::new(key.sign_deterministic(&given.message, b"c").unwrap()),
             // The last string of s1 or s2, the last of t0, and tr.
             refused: [
@@ -127,6 +131,9 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                 },
             ],
             seeds: vec![given.xi; JOBS],
+            place: Box::new(Mutex::new(Place::<ExpandedSigningKey<P>>::new())),
+            public_place: Box::new(Mutex::new(Place::<ExpandedVerifyingKey<P>>::new())),
+            workspace: Box::new(Mutex::new(Workspace::new())),
             key,
             public,
         })
@@ -146,7 +153,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                     false => (&*self.key).into(),
                 },
                 input: Input::Mu(&self.given.mus[mu]),
-                rnd: *self.given.rnd(rnd),
+                rnd: self.given.rnd(rnd),
             }
         };
         (0..JOBS).map(job).collect()
@@ -189,9 +196,19 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("sign_input, expanded key", expanded.sign_input(&self.input(), rnd));
         operation!("sign_bounded, expanded key, limit reached", expanded.sign_bounded(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
+        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), rnd, 821));
+        operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
+        operation!("Place::fill and wipe", {
+            let mut place = self.place.lock().unwrap();
+            place.fill(key);
+            place.wipe();
+        });
         operation!("verifying_key", key.verifying_key());
         operation!("VerifyingKey::from_bytes", VerifyingKey::<P>::from_bytes(pk));
         operation!("VerifyingKey::expand", self.public.expand());
+        operation!("Place::fill, public key", {
+            self.public_place.lock().unwrap().fill(&self.public);
+        });
         operation!("verify", self.public.verify_input(&self.input(), &self.signature));
         operation!("verify, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
         let jobs = self.jobs(|_| false);
@@ -200,6 +217,11 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("batch::sign, expanded key", batch::sign(&jobs));
         let jobs = self.jobs(|i| i % 2 == 0);
         operation!("batch::sign, both kinds of key", batch::sign(&jobs));
+        let jobs = self.jobs(|_| false);
+        let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| (job.key, job.input)).collect();
+        operation!("batch::sign_hedged", batch::sign_hedged(&messages, &mut Same(rnd)));
+        let jobs = self.jobs(|i| i % 2 == 0);
+        operation!("batch::sign_bounded, limit reached", batch::sign_bounded(&jobs, attempts - 1));
         let jobs = self.jobs(|_| false);
         operation!("batch::sign, one job", batch::sign(&jobs[1..2]));
         let jobs = self.jobs(|_| true);

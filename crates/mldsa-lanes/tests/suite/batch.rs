@@ -1,8 +1,8 @@
 //! The batch functions against the single ones: bit for bit, position by position.
 
 use crate::common::batch::{Case, keys, sign_alone, verify_alone};
-use crate::common::{Stream, backends};
-use mldsa_lanes::batch::{self, VerifyJob};
+use crate::common::{Stream, TestRng, backends};
+use mldsa_lanes::batch::{self, SignWith, VerifyJob};
 use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 
 fn sizes_agree<P: ParameterSet>() {
@@ -17,6 +17,55 @@ fn sizes_agree<P: ParameterSet>() {
         assert_eq!(signatures.len(), size);
         for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
             assert_eq!(*signature, sign_alone(job), "{} {i} of {size}", P::NAME);
+        }
+    }
+}
+
+/// With few attempts, some jobs end without a signature: those that end so alone.
+fn bounds_agree<P: ParameterSet>() {
+    let mut stream = Stream::new(&format!("batch bounds, {}", P::NAME));
+    let keys = keys::<P>(&mut stream);
+    let cases: Vec<Case> = (0..60)
+        .map(|_| Case::new(&mut stream, keys.len()))
+        .collect();
+    let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
+    for most in [0, 1, 2, 3, 6, 821, u32::MAX] {
+        let signatures = batch::sign_bounded(&jobs, most);
+        for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
+            let alone = match job.key {
+                SignWith::Compact(key) => key.sign_bounded(&job.input, job.rnd, most),
+                SignWith::Expanded(key) => key.sign_bounded(&job.input, job.rnd, most),
+            };
+            assert_eq!(*signature, alone, "{} {i}, {most} attempts", P::NAME);
+        }
+        let refused = Err(Error::TooManyAttempts { allowed: most });
+        let refused = signatures.iter().filter(|result| **result == refused);
+        let expected = if most == 0 { 20 } else { 3 };
+        assert!(refused.count() > expected || most > 6, "{most} attempts");
+    }
+}
+
+/// Each job gets its own 32 bytes of the generator, in order; if they run out nothing is signed.
+fn hedged_agree<P: ParameterSet>() {
+    let mut stream = Stream::new(&format!("batch hedged, {}", P::NAME));
+    let keys = keys::<P>(&mut stream);
+    for size in [0, 1, 2, 13] {
+        let mut cases: Vec<Case> = (0..size)
+            .map(|_| Case::new(&mut stream, keys.len()))
+            .collect();
+        for case in &mut cases {
+            case.rnd = stream.array();
+        }
+        let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
+        let messages: Vec<_> = jobs.iter().map(|job| (job.key, job.input)).collect();
+        let bytes: Vec<u8> = cases.iter().flat_map(|case| case.rnd).collect();
+        let mut rng = TestRng::new(&bytes);
+        let signatures = batch::sign_hedged(&messages, &mut rng);
+        assert_eq!(signatures, Ok(batch::sign(&jobs)), "{} {size}", P::NAME);
+        assert_eq!(rng.left(), 0);
+        if size > 0 {
+            let mut short = TestRng::new(&bytes[1..]);
+            assert_eq!(batch::sign_hedged(&messages, &mut short), Err(Error::Rng));
         }
     }
 }
@@ -115,6 +164,20 @@ fn signatures_of_every_size() {
     sizes_agree::<MlDsa44>();
     sizes_agree::<MlDsa65>();
     sizes_agree::<MlDsa87>();
+}
+
+#[test]
+fn attempts_are_bounded() {
+    bounds_agree::<MlDsa44>();
+    bounds_agree::<MlDsa65>();
+    bounds_agree::<MlDsa87>();
+}
+
+#[test]
+fn hedged() {
+    hedged_agree::<MlDsa44>();
+    hedged_agree::<MlDsa65>();
+    hedged_agree::<MlDsa87>();
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn check<P: ParameterSet>(key: &Key<P>, expanded: bool, batch: &[&Traced<P>], wh
         .map(|traced| SignJob {
             key: key.sign_with(expanded),
             input: Input::Mu(&traced.mu),
-            rnd: [0; 32],
+            rnd: &[0; 32],
         })
         .collect();
     for (i, (result, traced)) in batch::sign(&jobs).iter().zip(batch).enumerate() {
@@ -120,7 +120,7 @@ fn keys_mixed<P: ParameterSet>() {
             .map(|((key, expanded), mu)| SignJob {
                 key: keys[*key].sign_with(*expanded),
                 input: Input::Mu(mu),
-                rnd: [9; 32],
+                rnd: &[9; 32],
             })
             .collect();
         let signatures = batch::sign(&jobs);

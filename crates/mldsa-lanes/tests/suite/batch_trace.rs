@@ -91,7 +91,7 @@ fn every_outcome<P: ParameterSet>() {
             .map(|(key, mu)| SignJob {
                 key: key.sign_with(true),
                 input: Input::Mu(mu),
-                rnd: [0; 32],
+                rnd: &[0; 32],
             })
             .collect();
         let all: Vec<_> = jobs.iter().map(alone).collect();
@@ -161,7 +161,7 @@ fn batches_of_every_size_agree() {
         .map(|mu| SignJob {
             key: key.sign_with(false),
             input: Input::Mu(mu),
-            rnd: [3; 32],
+            rnd: &[3; 32],
         })
         .collect();
     let whole = traces(&jobs, Checks::Reached);

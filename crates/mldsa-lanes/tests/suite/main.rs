@@ -6,13 +6,9 @@ mod common;
 mod accumulated;
 mod acvp;
 mod bad_input;
-#[cfg(feature = "alloc")]
 mod batch;
-#[cfg(feature = "rayon")]
 mod batch_parallel;
-#[cfg(feature = "alloc")]
 mod batch_schedule;
-#[cfg(feature = "alloc")]
 mod batch_trace;
 mod documents;
 mod oracle_agreement;

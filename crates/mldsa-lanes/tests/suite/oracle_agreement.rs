@@ -1,8 +1,9 @@
 //! Keys, signatures, traces and verdicts equal to those of the literal transcription of FIPS 204,
 //! for random input on every backend, with compact and with expanded keys.
 
-use crate::common::{Message, Stream, Traced, oracle_signature, subjects_of};
+use crate::common::{Message, Stream, Traced, backends, oracle_signature, prehash, subjects_of};
 use mldsa_lanes::MuHasher;
+use mldsa_lanes::mldsa65::{SigningKey, VerifyingKey};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
 
@@ -184,33 +185,68 @@ fn prehash_with_all_hashes() {
     }
 }
 
-/// μ computed in pieces, whatever the pieces.
+/// μ computed in pieces, whatever the pieces, of pure and pre-hashed messages, from tr and from keys.
 #[test]
 fn streamed_mu() {
     let p = &oracle::ML_DSA_65;
     let mut stream = stream(p, "streamed mu");
-    let (pk, sk) = oracle::keygen(p, &stream.array());
+    let seed = stream.array();
+    let (pk, sk) = oracle::keygen(p, &seed);
     let tr: [u8; 64] = oracle::h(&[&pk], 64).try_into().unwrap();
-    for length in [0, 1, 7, 71, 72, 135, 136, 137, 272, 1000, 4097] {
-        let message = stream.bytes(length);
-        let context = stream.bytes(length % 256);
-        let pure = Message::Pure {
-            message: message.clone(),
-            context: context.clone(),
-        };
-        for longest in [1, 3, 64, 136, 1000] {
-            let mut hasher = MuHasher::new(&tr, &context).unwrap();
-            let mut rest = &message[..];
-            while !rest.is_empty() {
-                let (piece, tail) = rest.split_at(rest.len().min(stream.below(longest + 1)));
-                hasher.update(piece);
-                rest = tail;
+    let keys = backends().into_iter().map(|backend| {
+        let key = SigningKey::from_seed_on(backend, &seed);
+        (key.verifying_key(), key)
+    });
+    let keys: Vec<_> = keys.collect();
+    for hash in std::iter::once(None).chain(PreHash::ALL.map(Some)) {
+        for length in [0, 1, 7, 71, 72, 135, 136, 137, 272, 1000, 4097] {
+            let message = stream.bytes(length);
+            let context = stream.bytes(length % 256);
+            let hashers = |context: &[u8]| {
+                let from_keys = |(public, secret): &(VerifyingKey, SigningKey)| match hash {
+                    None => [public.mu_hasher(context), secret.mu_hasher(context)],
+                    Some(hash) => [
+                        public.prehash_mu_hasher(prehash(hash), context),
+                        secret.prehash_mu_hasher(prehash(hash), context),
+                    ],
+                };
+                let from_tr = match hash {
+                    None => MuHasher::new(&tr, context),
+                    Some(hash) => MuHasher::with_prehash(&tr, prehash(hash), context),
+                };
+                let all = keys.iter().flat_map(from_keys).chain([from_tr]);
+                all.collect::<Result<Vec<_>, _>>()
+            };
+            assert!(hashers(&[0; 256]).is_err());
+            let whole = match hash {
+                None => Message::Pure {
+                    message: message.clone(),
+                    context: context.clone(),
+                },
+                Some(hash) => Message::PreHash {
+                    hash,
+                    message: message.clone(),
+                    context: context.clone(),
+                },
+            };
+            for longest in [1, 3, 64, 136, 1000] {
+                let mut hashers = hashers(&context).unwrap();
+                let mut rest = &message[..];
+                while !rest.is_empty() {
+                    let (piece, tail) = rest.split_at(rest.len().min(stream.below(longest + 1)));
+                    for hasher in &mut hashers {
+                        hasher.update(piece);
+                    }
+                    rest = tail;
+                }
+                for hasher in hashers {
+                    assert_eq!(
+                        hasher.finish(),
+                        whole.mu(&tr),
+                        "{hash:?}, {length} bytes in pieces of {longest}"
+                    );
+                }
             }
-            assert_eq!(
-                hasher.finish(),
-                pure.mu(&tr),
-                "{length} bytes in pieces of {longest}"
-            );
         }
     }
     for subject in subjects_of(p) {

@@ -17,13 +17,13 @@ use crate::runs::{Answer, Group};
 /// A private key as signing takes it.
 pub enum Signer<P: ParameterSet> {
     Compact(Box<SigningKey<P>>),
-    Expanded(Rc<ExpandedSigningKey<P>>),
+    Expanded(Rc<Box<ExpandedSigningKey<P>>>),
 }
 
 /// A public key as verification takes it.
 pub enum Verifier<P: ParameterSet> {
     Compact(Box<VerifyingKey<P>>),
-    Expanded(Rc<ExpandedVerifyingKey<P>>),
+    Expanded(Rc<Box<ExpandedVerifyingKey<P>>>),
 }
 
 /// What is signed.
@@ -65,7 +65,7 @@ impl<P: ParameterSet> Group for Signing<P> {
                     Signer::Expanded(key) => SignWith::Expanded(key),
                 },
                 input: pure(&to_sign.message, &to_sign.context),
-                rnd: to_sign.rnd,
+                rnd: &to_sign.rnd,
             })
         });
         self.results = batch::sign(&jobs.collect::<Vec<_>>());

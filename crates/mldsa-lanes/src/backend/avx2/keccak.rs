@@ -6,7 +6,8 @@ use super::Avx2;
 use crate::kernels::keccak::{Permutation, States, Words, permute, permute_beside};
 use crate::kernels::sampling::Permute;
 
-/// One word of each of four Keccak states. Made only inside functions that have AVX2.
+/// One word of each of four Keccak states. Made only from an [`Avx2`] token or from other values of
+/// this type.
 #[derive(Clone, Copy)]
 struct U64x4(__m256i);
 
@@ -25,14 +26,14 @@ impl Permute<4> for Avx2 {
     #[inline]
     fn permute(self, states: &mut States<4>) {
         #[target_feature(enable = "avx2")]
-        fn entry(states: &mut [[u64; 4]; 25]) {
+        fn entry(token: Avx2, states: &mut [[u64; 4]; 25]) {
             frame_in_one_page!();
-            let mut words = load_states(states);
+            let mut words = load_states(token, states);
             permute(&mut words);
             store_states(&words, states);
         }
         // SAFETY: `self` proves AVX2.
-        unsafe { entry(&mut states.0) }
+        unsafe { entry(self, &mut states.0) }
     }
 
     #[inline]
@@ -48,14 +49,14 @@ impl Permute<4> for Avx2 {
     #[inline]
     fn permute_beside(self, states: &mut States<4>, one: &mut [u64; 25]) {
         #[target_feature(enable = "avx2,bmi1,bmi2")]
-        fn entry(states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
+        fn entry(token: Avx2, states: &mut [[u64; 4]; 25], one: &mut [u64; 25]) {
             frame_in_one_page!();
-            let mut words = load_states(states);
+            let mut words = load_states(token, states);
             permute_beside(&mut words, one);
             store_states(&words, states);
         }
         // SAFETY: `self` proves AVX2, BMI1 and BMI2.
-        unsafe { entry(&mut states.0, one) }
+        unsafe { entry(self, &mut states.0, one) }
     }
 
     /// Four words of four lanes at a time; words at a lane's stride cost a store each.
@@ -69,10 +70,9 @@ impl Permute<4> for Avx2 {
     ) {
         let (fours, rest) = states.0[..rate / 8].as_chunks::<4>();
         let mut at = at;
-        for rows in fours {
-            // SAFETY: `self` proves AVX2; each row is 32 readable bytes.
-            let [r0, r1, r2, r3] =
-                rows.map(|row| unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
+        for [row0, row1, row2, row3] in fours {
+            let (r0, r1) = (U64x4::load(self, row0).0, U64x4::load(self, row1).0);
+            let (r2, r3) = (U64x4::load(self, row2).0, U64x4::load(self, row3).0);
             let lanes = avx2!({
                 let (even01, odd01) =
                     (_mm256_unpacklo_epi64(r0, r1), _mm256_unpackhi_epi64(r0, r1));
@@ -101,22 +101,27 @@ impl Permute<4> for Avx2 {
     }
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
-fn load_states(states: &[[u64; 4]; 25]) -> [U64x4; 25] {
-    let mut words = [U64x4(_mm256_setzero_si256()); 25];
+impl U64x4 {
+    #[inline(always)]
+    fn load(_: Avx2, row: &[u64; 4]) -> Self {
+        // SAFETY: the token proves AVX2; `row` is 32 readable bytes, in any alignment.
+        U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) })
+    }
+}
+
+#[inline(always)]
+fn load_states(token: Avx2, states: &[[u64; 4]; 25]) -> [U64x4; 25] {
+    let mut words = [U64x4::load(token, &states[0]); 25];
     for (word, row) in words.iter_mut().zip(states) {
-        // SAFETY: `row` is 32 readable bytes; the load needs no alignment.
-        *word = U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) });
+        *word = U64x4::load(token, row);
     }
     words
 }
 
-#[inline]
-#[target_feature(enable = "avx2")]
+#[inline(always)]
 fn store_states(words: &[U64x4; 25], states: &mut [[u64; 4]; 25]) {
     for (word, row) in words.iter().zip(states) {
-        // SAFETY: `row` is 32 writable bytes; the store needs no alignment.
+        // SAFETY: `word` proves AVX2; `row` is 32 writable bytes, in any alignment.
         unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
     }
 }

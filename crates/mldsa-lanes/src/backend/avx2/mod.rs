@@ -3,24 +3,41 @@
 use core::arch::x86_64::*;
 
 use super::{engine_from_kernels, method};
-use crate::kernels::lanes::{Lanes, Q_INVERSE};
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
-use crate::params::{ParameterSet, Q};
+use crate::params::{N, Parameters, Q};
 
-// Every CPU with AVX2 has the others; asking for all makes the entry points sound by themselves.
-cpufeatures::new!(cpu_has_avx2, "avx2", "popcnt", "bmi1", "bmi2");
+/// A module of its own, so that nothing else can make the token.
+mod token {
+    // Each feature that the entry points have, implied ones too (a test compares).
+    cpufeatures::new!(
+        cpu_has_avx2,
+        "sse3",
+        "ssse3",
+        "sse4.1",
+        "sse4.2",
+        "avx",
+        "avx2",
+        "popcnt",
+        "bmi1",
+        "bmi2"
+    );
 
-/// Proof that this CPU has AVX2, POPCNT, BMI1 and BMI2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Avx2(pub(super) ());
+    /// Proof that this CPU has AVX2, POPCNT, BMI1 and BMI2.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct Avx2(());
+
+    impl Avx2 {
+        pub(crate) fn detect() -> Option<Self> {
+            cpu_has_avx2::get().then_some(Avx2(()))
+        }
+    }
+}
+pub(crate) use token::Avx2;
 
 impl Avx2 {
-    pub(crate) fn detect() -> Option<Self> {
-        cpu_has_avx2::get().then_some(Avx2(()))
-    }
-
     #[inline(always)]
     fn lane_token(self) -> Self {
         self
@@ -47,7 +64,7 @@ mod packing;
 pub(crate) struct I32x8(pub(super) __m256i);
 
 /// For each mask, the indices of its set bits from the lowest on, one a byte.
-static KEPT_FIRST: [u64; 256] = {
+const KEPT_FIRST: &[u64; 256] = &{
     let mut table = [0; 256];
     let mut mask = 0;
     while mask < 256 {
@@ -232,8 +249,8 @@ impl Lanes for I32x8 {
         packing::unpack::<BITS>(token, from, at)
     }
     #[inline(always)]
-    fn write_bits<const BITS: usize>(token: Avx2, get: impl Fn(usize) -> Self, to: &mut [u8]) {
-        packing::pack::<BITS>(token, get, to);
+    fn write_bits<const BITS: usize>(token: Avx2, p: &[i32; N], map: Map, to: &mut [u8]) {
+        packing::pack::<BITS>(token, p, map, to);
     }
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
@@ -252,7 +269,10 @@ impl Lanes for I32x8 {
     #[inline(always)]
     fn transpose(block: &mut [Self; 16]) {
         avx2!({
-            let r: [__m256i; 8] = core::array::from_fn(|i| block[i].0);
+            let mut r = [block[0].0; 8];
+            for i in 1..8 {
+                r[i] = block[i].0;
+            }
             // Pairs of rows, then of pairs, then of 128-bit halves.
             let mut pairs = [r[0]; 8];
             for i in 0..4 {

@@ -4,6 +4,7 @@
 use core::arch::x86_64::*;
 
 use super::{Avx2, I32x8};
+use crate::kernels::lanes::{Lanes, Map};
 use crate::params::N;
 
 /// Byte `i` of a shuffle's places; 0x80 makes it zero.
@@ -68,22 +69,33 @@ pub(super) fn unpack<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> I32x8 
 
 /// [`crate::kernels::lanes::Lanes::write_bits`].
 #[inline(always)]
-pub(super) fn pack<const BITS: usize>(_: Avx2, get: impl Fn(usize) -> I32x8, to: &mut [u8]) {
+pub(super) fn pack<const BITS: usize>(token: Avx2, p: &[i32; N], map: Map, to: &mut [u8]) {
     if BITS == 4 {
         for i in 0..N / 64 {
-            let eight = core::array::from_fn(|j| get(64 * i + 8 * j));
+            let eight = load::<8>(token, &p[64 * i..], map);
             pack_nibbles(eight, &mut to[32 * i..]);
         }
     } else if BITS <= 6 {
         for i in 0..N / 32 {
-            let four = core::array::from_fn(|j| get(32 * i + 8 * j));
+            let four = load::<4>(token, &p[32 * i..], map);
             pack_narrow::<BITS>(four, &mut to[4 * BITS * i..]);
         }
     } else {
         for i in 0..N / 8 {
-            pack_wide::<BITS>(get(8 * i), &mut to[BITS * i..]);
+            let [one] = load::<1>(token, &p[8 * i..], map);
+            pack_wide::<BITS>(one, &mut to[BITS * i..]);
         }
     }
+}
+
+/// The first 8·`COUNT` coefficients, mapped.
+#[inline(always)]
+fn load<const COUNT: usize>(token: Avx2, from: &[i32], map: Map) -> [I32x8; COUNT] {
+    let mut values = [I32x8::splat(token, 0); COUNT];
+    for (i, value) in values.iter_mut().enumerate() {
+        *value = map.apply(token, I32x8::load(token, &from[8 * i..]));
+    }
+    values
 }
 
 /// In each 64-bit lane: the low half, with the high half moved down to bit `bits`.
@@ -170,13 +182,12 @@ fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
         write_halves(halves, BITS / 2, to);
     } else {
         // The halves meet within a byte.
-        let [low, high] = avx2!([
-            _mm256_extract_epi64::<0>(halves.0),
-            _mm256_extract_epi64::<2>(halves.0),
-        ])
-        .map(|half| u128::from(half as u64));
+        let (low, high) = avx2!((
+            _mm256_extract_epi64::<0>(halves.0) as u64,
+            _mm256_extract_epi64::<2>(halves.0) as u64,
+        ));
         const { assert!(BITS.is_multiple_of(2) || BITS <= 16) };
-        let bits = low | high << (4 * BITS);
+        let bits = u128::from(low) | u128::from(high) << (4 * BITS);
         to[..BITS].copy_from_slice(&bits.to_le_bytes()[..BITS]);
     }
 }
@@ -237,20 +248,23 @@ fn pack_narrow<const BITS: usize>([a, b, c, d]: [I32x8; 4], to: &mut [u8]) {
 /// The first `len` bytes of each 128-bit half, one after the other, to the front of `to`.
 #[inline(always)]
 fn write_halves(halves: I32x8, len: usize, to: &mut [u8]) {
-    let store = |to: &mut [u8]| {
-        let to = &mut to[..len + 16];
-        // SAFETY: `halves` proves AVX2; both stores lie in the len + 16 bytes.
-        unsafe {
-            let at = to.as_mut_ptr();
-            _mm_storeu_si128(at.cast(), _mm256_castsi256_si128(halves.0));
-            _mm_storeu_si128(at.add(len).cast(), _mm256_extracti128_si256::<1>(halves.0));
-        }
-    };
     if to.len() >= len + 16 {
-        store(to);
+        store_halves(halves, len, to);
     } else {
         let mut end = [0; 32];
-        store(&mut end);
+        store_halves(halves, len, &mut end);
         to[..2 * len].copy_from_slice(&end[..2 * len]);
+    }
+}
+
+/// The same with the whole of the second half.
+#[inline(always)]
+fn store_halves(halves: I32x8, len: usize, to: &mut [u8]) {
+    let to = &mut to[..len + 16];
+    // SAFETY: `halves` proves AVX2; both stores lie in the len + 16 bytes.
+    unsafe {
+        let at = to.as_mut_ptr();
+        _mm_storeu_si128(at.cast(), _mm256_castsi256_si128(halves.0));
+        _mm_storeu_si128(at.add(len).cast(), _mm256_extracti128_si256::<1>(halves.0));
     }
 }

@@ -5,8 +5,8 @@ use core::arch::x86_64::*;
 use super::avx512;
 use super::unpack::Unpack;
 use crate::backend::avx2::I32x8;
-use crate::kernels::lanes::{Lanes, Q_INVERSE};
-use crate::params::Q;
+use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
+use crate::params::{N, Q};
 
 /// Sixteen coefficients and the token that proves AVX-512.
 #[derive(Clone, Copy)]
@@ -205,16 +205,8 @@ impl<T: Unpack> Lanes for I32x16<T> {
     /// In 256-bit registers: strings are too short a part of any operation to have a text of their
     /// own here.
     #[inline(always)]
-    fn write_bits<const BITS: usize>(token: T, get: impl Fn(usize) -> Self, to: &mut [u8]) {
-        let half = |at: usize| {
-            let all = get(at & !15).0;
-            avx512!(if at & 8 == 0 {
-                I32x8(_mm512_castsi512_si256(all))
-            } else {
-                I32x8(_mm512_extracti64x4_epi64::<1>(all))
-            })
-        };
-        I32x8::write_bits::<BITS>(token.avx2(), half, to);
+    fn write_bits<const BITS: usize>(token: T, p: &[i32; N], map: Map, to: &mut [u8]) {
+        I32x8::write_bits::<BITS>(token.avx512().avx2(), p, map, to);
     }
     /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]
@@ -240,7 +232,10 @@ impl<T: Unpack> Lanes for I32x16<T> {
     fn transpose(block: &mut [Self; 16]) {
         let token = block[0].1;
         avx512!({
-            let r: [__m512i; 16] = core::array::from_fn(|i| block[i].0);
+            let mut r = [block[0].0; 16];
+            for i in 1..16 {
+                r[i] = block[i].0;
+            }
             // Pairs of rows, then of pairs: after that, 128-bit part `l` of `quads[4 * g + c]` is
             // column 4·l + c of rows 4·g to 4·g + 3.
             let mut pairs = [r[0]; 16];

@@ -4,7 +4,6 @@
 use core::arch::x86_64::*;
 
 use super::{Avx512, Avx512Vbmi};
-use crate::backend::avx2::Avx2;
 
 /// A token of AVX-512 with its way of unpacking. The caller drops the bits above each value.
 pub(super) trait Unpack: Copy {
@@ -14,8 +13,8 @@ pub(super) trait Unpack: Copy {
     fn halves(self, from: u64) -> __m512i;
     /// `BITS` bits a lane, 25 at most, of 2·`BITS` bytes.
     fn bits<const BITS: u32>(self, from: &[u8]) -> __m512i;
-    /// The proof of AVX2, without which no CPU has AVX-512.
-    fn avx2(self) -> Avx2;
+    /// The token of what all CPUs with AVX-512 have.
+    fn avx512(self) -> Avx512;
 }
 
 impl Unpack for Avx512 {
@@ -42,8 +41,8 @@ impl Unpack for Avx512 {
         }
     }
     #[inline(always)]
-    fn avx2(self) -> Avx2 {
-        Avx2(())
+    fn avx512(self) -> Avx512 {
+        self
     }
 }
 
@@ -67,8 +66,8 @@ impl Unpack for Avx512Vbmi {
         }
     }
     #[inline(always)]
-    fn avx2(self) -> Avx2 {
-        Avx2(())
+    fn avx512(self) -> Avx512 {
+        Avx512Vbmi::avx512(self)
     }
 }
 
@@ -139,7 +138,7 @@ unsafe fn vector<T>(table: &'static Table<T>) -> __m512i {
 }
 
 /// For lane 2j + h, byte 4h of quad word j from bit 8j + 4h on; the other bytes do not matter.
-static HALVES: Table<[i8; 64]> = {
+const HALVES: Table<[i8; 64]> = {
     let mut places = [0; 64];
     let mut lane = 0;
     while lane < 16 {
@@ -150,7 +149,7 @@ static HALVES: Table<[i8; 64]> = {
 };
 
 /// Half-byte `lane` of eight in a double word.
-static SHIFTS_OF_HALVES: Table<[i32; 16]> = {
+const SHIFTS_OF_HALVES: Table<[i32; 16]> = {
     let mut shifts = [0; 16];
     let mut lane = 0;
     while lane < 16 {

@@ -10,9 +10,9 @@ use mldsa_lanes::{
 /// A key in all its forms.
 pub struct Key<P: ParameterSet> {
     pub signing: SigningKey<P>,
-    pub signing_expanded: ExpandedSigningKey<P>,
+    pub signing_expanded: Box<ExpandedSigningKey<P>>,
     pub verifying: VerifyingKey<P>,
-    pub verifying_expanded: ExpandedVerifyingKey<P>,
+    pub verifying_expanded: Box<ExpandedVerifyingKey<P>>,
 }
 
 impl<P: ParameterSet> Key<P> {
@@ -111,7 +111,7 @@ impl Case {
         SignJob {
             key: keys[self.key].sign_with(self.expanded),
             input: self.input(),
-            rnd: self.rnd,
+            rnd: &self.rnd,
         }
     }
 }
@@ -143,18 +143,27 @@ pub fn keys<P: ParameterSet>(stream: &mut Stream) -> Vec<Key<P>> {
 
 /// Both forms of a key. Signs in a batch of both, which must agree; what a batch cannot do is done by
 /// the expanded key.
-pub struct Signing<P: ParameterSet>(pub ExpandedSigningKey<P>, pub SigningKey<P>);
+pub struct Signing<P: ParameterSet>(pub Box<ExpandedSigningKey<P>>, pub SigningKey<P>);
+
+impl<P: ParameterSet> Signing<P> {
+    fn jobs<'a>(&'a self, input: &Input<'a>, rnd: &'a [u8; 32]) -> [SignJob<'a, P>; 2] {
+        [(&*self.0).into(), (&self.1).into()].map(|key| SignJob {
+            key,
+            input: *input,
+            rnd,
+        })
+    }
+}
+
+/// The one result of two jobs that are the same.
+fn both<P: ParameterSet>(results: &[Result<Signature<P>, Error>]) -> Result<Vec<u8>, Error> {
+    assert_eq!(results[0], results[1], "{}", P::NAME);
+    results[0].map(|signature| signature.as_ref().to_vec())
+}
 
 impl<P: ParameterSet> Signer for Signing<P> {
     fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-        let job = |key| SignJob {
-            key,
-            input: *input,
-            rnd: *rnd,
-        };
-        let results = batch::sign(&[job((&self.0).into()), job((&self.1).into())]);
-        assert_eq!(results[0], results[1], "{}", P::NAME);
-        results[0].map(|signature| signature.as_ref().to_vec())
+        both(&batch::sign(&self.jobs(input, rnd)))
     }
     fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
         let traced = self.0.traced(input, rnd);
@@ -165,7 +174,7 @@ impl<P: ParameterSet> Signer for Signing<P> {
         traced
     }
     fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error> {
-        self.0.bounded(input, rnd, max)
+        both(&batch::sign_bounded(&self.jobs(input, rnd), max))
     }
     fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
         Signer::sign(self, &Input::Pure { message, context }, &[0; 32])
@@ -176,7 +185,7 @@ impl<P: ParameterSet> Signer for Signing<P> {
 }
 
 /// Both forms of a public key, which verify side by side and must agree.
-pub struct Verifying<P: ParameterSet>(pub ExpandedVerifyingKey<P>, pub VerifyingKey<P>);
+pub struct Verifying<P: ParameterSet>(pub Box<ExpandedVerifyingKey<P>>, pub VerifyingKey<P>);
 
 impl<P: ParameterSet> Verifier for Verifying<P> {
     fn verify(&self, input: &Input<'_>, signature: &[u8]) -> Result<(), Error> {

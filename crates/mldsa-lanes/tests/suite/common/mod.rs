@@ -2,7 +2,6 @@
 //! backend this machine has, with compact and with expanded keys.
 
 mod backends;
-#[cfg(feature = "alloc")]
 pub mod batch;
 pub mod forge;
 pub mod kats;
@@ -22,7 +21,6 @@ pub enum Form {
     Compact,
     Expanded,
     /// In a batch, side by side with a compact and with an expanded key.
-    #[cfg(feature = "alloc")]
     Batch,
 }
 
@@ -37,19 +35,9 @@ pub struct Subject {
 /// All subjects of one parameter set.
 pub fn subjects_of(p: &'static Params) -> Vec<Subject> {
     let forms = |backend: Backend| {
-        let forms = [
-            Form::Compact,
-            Form::Expanded,
-            #[cfg(feature = "alloc")]
-            Form::Batch,
-        ];
         // With one Keccak state a batch has one job at a time.
-        let tested = if backend.name() == "portable" {
-            2
-        } else {
-            forms.len()
-        };
-        let forms = forms.into_iter().take(tested);
+        let batch = (backend.name() != "portable").then_some(Form::Batch);
+        let forms = [Form::Compact, Form::Expanded].into_iter().chain(batch);
         forms.map(move |form| Subject { p, backend, form })
     };
     backends().into_iter().flat_map(forms).collect()
@@ -196,8 +184,7 @@ fn key_of<P: ParameterSet>(key: SigningKey<P>, form: Form) -> Key {
         secret: raw(key.expanded_bytes()),
         signer: match form {
             Form::Compact => Box::new(key),
-            Form::Expanded => Box::new(key.expand()),
-            #[cfg(feature = "alloc")]
+            Form::Expanded => key.expand(),
             Form::Batch => Box::new(batch::Signing(key.expand(), key)),
         },
     }
@@ -218,8 +205,7 @@ fn verifier_of<P: ParameterSet>(subject: &Subject, pk: &[u8]) -> Result<Box<dyn 
     let key = VerifyingKey::<P>::from_bytes(pk)?.with_backend(subject.backend);
     Ok(match subject.form {
         Form::Compact => Box::new(key),
-        Form::Expanded => Box::new(key.expand()),
-        #[cfg(feature = "alloc")]
+        Form::Expanded => key.expand(),
         Form::Batch => Box::new(batch::Verifying(key.expand(), key)),
     })
 }

@@ -1,0 +1,110 @@
+//! As [`crate::scheme::entry`], for many jobs.
+
+use super::sign::Signing;
+use super::{SignJob, VerifyJob, keygen, sign, verify};
+#[cfg(feature = "trace")]
+use super::trace::{Telling, Traces};
+use crate::backend::{Backend, with_engine};
+use crate::error::Error;
+use crate::kernels::poly::wipe_dead_stack;
+use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
+#[cfg(feature = "trace")]
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::entry::Scheme;
+
+/// The batches of a parameter set. Generic code names [`ParameterSet`](crate::ParameterSet), of
+/// which this is a part.
+pub trait Batch: Scheme {
+    /// Signs the jobs at the positions in `order`, all with keys of that backend.
+    #[doc(hidden)]
+    fn sign_jobs(
+        backend: Backend,
+        jobs: &[SignJob<'_, Self>],
+        order: &[usize],
+        max_attempts: u32,
+        results: &mut [Result<Signature<Self>, Error>],
+    );
+    /// Traces them.
+    #[cfg(feature = "trace")]
+    #[doc(hidden)]
+    fn trace_jobs(
+        backend: Backend,
+        jobs: &[SignJob<'_, Self>],
+        order: &[usize],
+        traces: &mut Traces<'_, Telling<'_>>,
+    );
+    /// Verifies the jobs at the positions in `order`.
+    #[doc(hidden)]
+    fn verify_jobs(
+        backend: Backend,
+        jobs: &[VerifyJob<'_, Self>],
+        order: &[usize],
+        results: &mut [Result<(), Error>],
+    );
+    /// A key for each seed.
+    #[doc(hidden)]
+    fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]);
+    /// An expanded key for each seed.
+    #[doc(hidden)]
+    fn keygen_expanded_jobs(
+        backend: Backend,
+        seeds: &[[u8; 32]],
+        keys: &mut [ExpandedSigningKey<Self>],
+    );
+}
+
+macro_rules! entry_points {
+    ($feature:literal $set:ident) => {
+        #[cfg(feature = $feature)]
+        impl Batch for crate::params::$set {
+            fn sign_jobs(
+                backend: Backend,
+                jobs: &[SignJob<'_, Self>],
+                order: &[usize],
+                max_attempts: u32,
+                results: &mut [Result<Signature<Self>, Error>],
+            ) {
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
+                wipe_dead_stack();
+            }
+
+            #[cfg(feature = "trace")]
+            fn trace_jobs(
+                backend: Backend,
+                jobs: &[SignJob<'_, Self>],
+                order: &[usize],
+                traces: &mut Traces<'_, Telling<'_>>,
+            ) {
+                with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
+                wipe_dead_stack();
+            }
+
+            fn verify_jobs(
+                backend: Backend,
+                jobs: &[VerifyJob<'_, Self>],
+                order: &[usize],
+                results: &mut [Result<(), Error>],
+            ) {
+                with_engine!(backend, e => verify::run(e, jobs, order, results));
+            }
+
+            fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
+                with_engine!(backend, e => keygen::run(e, seeds, keys));
+                wipe_dead_stack();
+            }
+
+            fn keygen_expanded_jobs(
+                backend: Backend,
+                seeds: &[[u8; 32]],
+                keys: &mut [ExpandedSigningKey<Self>],
+            ) {
+                with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
+                wipe_dead_stack();
+            }
+        }
+    };
+}
+entry_points!("ml-dsa-44" MlDsa44);
+entry_points!("ml-dsa-65" MlDsa65);
+entry_points!("ml-dsa-87" MlDsa87);

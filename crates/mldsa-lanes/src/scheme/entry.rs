@@ -1,0 +1,209 @@
+//! One function for each operation and parameter set, with nothing generic left but the choice of
+//! the backend: a crate that depends on this one finds them compiled. Every call with a secret ends
+//! by overwriting the stack that it used.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+
+use crate::backend::{Backend, with_engine};
+use crate::error::Error;
+use crate::kernels::poly::wipe_dead_stack;
+use crate::scheme::message::Input;
+use crate::scheme::shapes::Shapes;
+use crate::scheme::sign::Order;
+use crate::scheme::{keygen, sign, verify};
+#[cfg(feature = "trace")]
+use crate::trace::Attempt;
+
+/// The operations of a parameter set, on keys and signatures as they lie in memory. Generic code
+/// names [`ParameterSet`](crate::ParameterSet), of which this is a part.
+pub trait Scheme: Shapes {
+    /// Algorithm 6.
+    #[doc(hidden)]
+    fn keygen(
+        backend: Backend,
+        xi: &[u8; 32],
+        sk: &mut Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+    );
+    /// The public key of a private key read from bytes.
+    #[doc(hidden)]
+    fn recover(
+        backend: Backend,
+        sk: &Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+    ) -> Result<(), Error>;
+    /// Algorithm 7, steps 1 to 5.
+    #[doc(hidden)]
+    fn expand_signing(backend: Backend, sk: &Self::SigningKeyBytes, key: &mut sign::Material<Self>);
+    /// Algorithm 7, steps 6 to 33.
+    #[doc(hidden)]
+    fn sign_in(
+        order: Order<'_>,
+        key: &sign::Material<Self>,
+        space: &mut sign::Space<Self>,
+    ) -> Result<Self::SignatureBytes, Error>;
+    /// The same with a space of its own.
+    #[doc(hidden)]
+    fn sign(
+        order: Order<'_>,
+        key: &sign::Material<Self>,
+    ) -> Result<Self::SignatureBytes, Error>;
+    /// Algorithm 7.
+    #[doc(hidden)]
+    fn sign_compact(
+        order: Order<'_>,
+        sk: &Self::SigningKeyBytes,
+    ) -> Result<Self::SignatureBytes, Error>;
+    /// [`Scheme::sign`], telling of each attempt.
+    #[cfg(feature = "trace")]
+    #[doc(hidden)]
+    fn sign_traced(
+        order: Order<'_>,
+        key: &sign::Material<Self>,
+        on_attempt: &mut dyn FnMut(Attempt),
+    ) -> Result<Self::SignatureBytes, Error>;
+    /// Algorithm 8, steps 1, 5 and 6.
+    #[doc(hidden)]
+    fn expand_verifying(
+        backend: Backend,
+        pk: &Self::VerifyingKeyBytes,
+        key: &mut verify::Material<Self>,
+    );
+    /// Algorithm 8, steps 2 to 13.
+    #[doc(hidden)]
+    fn verify(
+        backend: Backend,
+        key: &verify::Material<Self>,
+        input: &Input<'_>,
+        signature: &Self::SignatureBytes,
+    ) -> Result<(), Error>;
+    /// Algorithm 8.
+    #[doc(hidden)]
+    fn verify_compact(
+        backend: Backend,
+        pk: &Self::VerifyingKeyBytes,
+        input: &Input<'_>,
+        signature: &Self::SignatureBytes,
+    ) -> Result<(), Error>;
+}
+
+macro_rules! entry_points {
+    ($feature:literal $set:ident) => {
+        #[cfg(feature = $feature)]
+        impl Scheme for crate::params::$set {
+            fn keygen(
+                backend: Backend,
+                xi: &[u8; 32],
+                sk: &mut Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+            ) {
+                let mut space = keygen::Space::<Self>::ZERO;
+                with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
+                wipe_dead_stack();
+            }
+
+            fn recover(
+                backend: Backend,
+                sk: &Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+            ) -> Result<(), Error> {
+                let mut space = keygen::Space::<Self>::ZERO;
+                let result = with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk));
+                wipe_dead_stack();
+                result
+            }
+
+            fn expand_signing(
+                backend: Backend,
+                sk: &Self::SigningKeyBytes,
+                key: &mut sign::Material<Self>,
+            ) {
+                with_engine!(backend, e => key.fill(e, sk));
+                wipe_dead_stack();
+            }
+
+            fn sign_in(
+                order: Order<'_>,
+                key: &sign::Material<Self>,
+                space: &mut sign::Space<Self>,
+            ) -> Result<Self::SignatureBytes, Error> {
+                let result = with_engine!(order.backend, e =>
+                    sign::sign(e, key, &order, space, |_, trial, scratch| {
+                        sign::check(e, key, trial, scratch)
+                    }));
+                wipe_dead_stack();
+                result
+            }
+
+            fn sign(
+                order: Order<'_>,
+                key: &sign::Material<Self>,
+            ) -> Result<Self::SignatureBytes, Error> {
+                let mut space = sign::Space::ZERO;
+                Self::sign_in(order, key, &mut space)
+            }
+
+            fn sign_compact(
+                order: Order<'_>,
+                sk: &Self::SigningKeyBytes,
+            ) -> Result<Self::SignatureBytes, Error> {
+                #[cfg(feature = "alloc")]
+                let mut key = Box::new(sign::Material::<Self>::ZERO);
+                #[cfg(not(feature = "alloc"))]
+                let mut key = sign::Material::<Self>::ZERO;
+                Self::expand_signing(order.backend, sk, &mut key);
+                Self::sign(order, &key)
+            }
+
+            #[cfg(feature = "trace")]
+            fn sign_traced(
+                order: Order<'_>,
+                key: &sign::Material<Self>,
+                on_attempt: &mut dyn FnMut(Attempt),
+            ) -> Result<Self::SignatureBytes, Error> {
+                use crate::scheme::{sample::first_nonce, traced};
+                let mut space = sign::Space::<Self>::ZERO;
+                let result = with_engine!(order.backend, e =>
+                    sign::sign(e, key, &order, &mut space, |number, trial, scratch| {
+                        let kappa = first_nonce::<Self>(number);
+                        let attempt = traced::check_all(e, key, kappa, trial, scratch);
+                        on_attempt(attempt);
+                        attempt.accepted()
+                    }));
+                wipe_dead_stack();
+                result
+            }
+
+            fn expand_verifying(
+                backend: Backend,
+                pk: &Self::VerifyingKeyBytes,
+                key: &mut verify::Material<Self>,
+            ) {
+                with_engine!(backend, e => key.fill(e, pk));
+            }
+
+            fn verify(
+                backend: Backend,
+                key: &verify::Material<Self>,
+                input: &Input<'_>,
+                signature: &Self::SignatureBytes,
+            ) -> Result<(), Error> {
+                with_engine!(backend, e => verify::verify(e, key, input, signature))
+            }
+
+            fn verify_compact(
+                backend: Backend,
+                pk: &Self::VerifyingKeyBytes,
+                input: &Input<'_>,
+                signature: &Self::SignatureBytes,
+            ) -> Result<(), Error> {
+                with_engine!(backend, e =>
+                    verify::verify_compact::<Self, _>(e, pk, input, signature))
+            }
+        }
+    };
+}
+entry_points!("ml-dsa-44" MlDsa44);
+entry_points!("ml-dsa-65" MlDsa65);
+entry_points!("ml-dsa-87" MlDsa87);

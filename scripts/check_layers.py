@@ -1,0 +1,89 @@
+"""make layers: rooms of mldsa-lanes are entered downwards only (ARCHITECTURE.md).
+
+Reads every path through `crate::`, or through as many `super::` as lead to the crate's root, in the
+code of crates/mldsa-lanes/src, and compares it with LAYERS. Exit code 1 if one goes where the table
+has no arrow, 2 if the table does not fit the files.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "crates" / "mldsa-lanes" / "src"
+
+# From the ground up: each room, and the rooms below it that it may enter. The longest name that fits
+# counts. lib.rs, the roof, may enter all and is entered by nobody.
+LAYERS = {
+    "params": "",
+    "error": "",
+    "backend::memcheck": "",
+    "declassify": "backend::memcheck",
+    "trace": "params",
+    "kernels": "params declassify",
+    "backend": "params kernels backend::memcheck",
+    "scheme": "params error declassify trace kernels backend",
+    "keys": "params error trace kernels backend scheme",
+    "batch": "params error declassify trace kernels backend scheme keys",
+    "internals": "params kernels backend scheme keys",
+}
+
+COMMENT = re.compile(r"//.*")
+PATH = re.compile(r"\b(?:crate|(?P<up>super(?:::super)*))(?P<names>(?:::\w+)+|::\{)")
+
+
+def room(names: list[str]) -> str | None:
+    """The room of a path from the crate's root."""
+    whole = "::".join(names)
+    fitting = [name for name in LAYERS if f"{whole}::".startswith(f"{name}::")]
+    return max(fitting, key=len, default=None)
+
+
+def faults(file: Path) -> list[str]:
+    """What is wrong in a file, a line each."""
+    names = [*file.relative_to(SOURCE).parts[:-1], file.stem]
+    if names[-1] == "mod":
+        names.pop()
+    here = room(names)
+    if here is None:
+        return [f"{file.relative_to(ROOT)}: scripts/check_layers.py has no room {names[0]}"]
+    found = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        for path in PATH.finditer(COMMENT.sub("", line)):
+            target = path["names"].removeprefix("::").split("::")
+            at = f"{file.relative_to(ROOT)}:{number}"
+            if path["up"]:
+                # An inline module needs one more, so that a name may still be one of this room.
+                if path["up"].count("super") < len(names) or room(target) is None:
+                    continue
+            if target == ["{"]:
+                found.append(f"{at}: a path from the root for each room, please")
+                continue
+            there = room(target)
+            if there != here and there not in LAYERS[here].split():
+                found.append(f"{at}: {here} may not enter {there or 'the root (' + target[0] + ')'}")
+    return found
+
+
+def main() -> int:
+    """The command."""
+    below: set[str] = set()
+    for name, entered in LAYERS.items():
+        if not below >= set(entered.split()):
+            print(f"check_layers: {name} enters what is not below it in the table", file=sys.stderr)
+            return 2
+        below.add(name)
+    files = sorted(path for path in SOURCE.rglob("*.rs") if path != SOURCE / "lib.rs")
+    seen = {room(list(path.relative_to(SOURCE).with_suffix("").parts)) for path in files}
+    if unused := LAYERS.keys() - seen:
+        print(f"check_layers: no file in {', '.join(sorted(unused))}", file=sys.stderr)
+        return 2
+    wrong = [fault for file in files for fault in faults(file)]
+    print("\n".join(wrong) or f"layers: {len(files)} files enter downwards only")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

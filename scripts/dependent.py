@@ -1,0 +1,156 @@
+"""What a crate that depends on the library gets. Makes a fresh project outside the workspace, with
+one line of dependency and Cargo's own release profile, whose program is
+crates/mldsa-lanes/examples/operations.rs.
+
+    python3 scripts/dependent.py check         # looks at the program's object code
+    python3 scripts/dependent.py compare 40    # times it beside the workspace's profile
+
+`check` fails where code of a kernel stands outside the kernel's entry point: only entry points are
+compiled with a backend's CPU features, and what the compiler did not bring into them works on
+registers by way of memory. The program has every operation on every backend of the architecture,
+whatever this CPU can run.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = ROOT / "crates/mldsa-lanes"
+PLACE = ROOT / "target/dependent"
+MANIFEST = """\
+[workspace]
+
+[package]
+name = "operations"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+mldsa-lanes = {{ path = "{library}" }}
+"""
+
+BACKENDS = {"x86_64": ["Avx2", "Avx512", "Avx512Vbmi"], "aarch64": ["Neon", "NeonSha3"]}
+ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry$")
+# Asked once, to detect a feature.
+DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"
+# What an entry point may call: failures, memory, entry points and permutations, hashes and wiping
+# of what is in memory.
+CALLED = re.compile(
+    r"::entry$|(^|<)(core|alloc)::(panicking|slice|option|result|str|ptr::drop_in_place)|^zeroize::"
+    r"|^(mem(cpy|set|move|cmp)|bcmp|_Unwind_Resume)\b|^mldsa_lanes::kernels::(sponge::|keccak::permute_one)"
+)
+
+
+def cargo_build(profile: dict[str, str], name: str) -> Path:
+    """The program's path. Flags and profiles of this shell are kept out."""
+    project = PLACE / "project"
+    (project / "src").mkdir(parents=True, exist_ok=True)
+    (project / "Cargo.toml").write_text(MANIFEST.format(library=LIBRARY))
+    shutil.copy(ROOT / "Cargo.lock", project)
+    shutil.copy(LIBRARY / "examples/operations.rs", project / "src/main.rs")
+    ours = re.compile(r"(CARGO_ENCODED_)?RUSTFLAGS|CARGO_(BUILD|PROFILE|TARGET|INCREMENTAL)(_|$)")
+    environment = {k: v for k, v in os.environ.items() if not ours.match(k)} | profile
+    command = ["cargo", "build", "--release", "--target-dir", str(PLACE / name)]
+    subprocess.run(command, cwd=project, env=environment, check=True)
+    return PLACE / name / "release/operations"
+
+
+def told(*command: str | Path) -> list[str]:
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def plain(name: str) -> str:
+    """Without the hash at its end."""
+    return re.sub(r"::h[0-9a-f]{16}$", "", name)
+
+
+def faults(program: Path) -> set[str]:
+    """What is wrong with the object code."""
+    at = {}
+    found = set()
+    for line in told("nm", "-C", "--defined-only", program):
+        address, kind, name = line.split(maxsplit=2)
+        if kind in "tTwW":
+            at[int(address, 16)] = name = plain(name)
+            intrinsic = "core_arch::" in name and not re.search(DETECTION, name)
+            kernel = re.search(r"mldsa_lanes::(kernels|backend::(avx|neon|portable))", name)
+            if intrinsic or kernel and "{{closure}}" in name:
+                found.add(f"{name} is a function of its own")
+    entries = [name for name in at.values() if ENTRY.search(name)]
+    for backend in BACKENDS.get(platform.machine(), []):
+        count = sum(f"token::{backend}>" in name for name in entries)
+        print(f"{backend}: {count} entry points")
+        if not count:
+            sys.exit(f"{program}: no entry point of {backend}, so nothing was checked")
+    # Calls between parts of a program go through a table of addresses.
+    table = {}
+    for line in told("objdump", "-R", program):
+        if slot := re.match(r"([0-9a-f]+) R_\w+_RELATIVE\s+\*ABS\*\+0x([0-9a-f]+)", line):
+            table[int(slot[1], 16)] = at.get(int(slot[2], 16))
+    function = ""
+    for line in told("objdump", "-d", "-C", "--no-show-raw-insn", program):
+        if head := re.match(r"[0-9a-f]+ <(.*)>:$", line):
+            function = plain(head[1])
+            continue
+        is_entry = ENTRY.search(function)
+        ours = re.search("mldsa_lanes|^core::|^operations|^<", function)
+        if ours and not is_entry and re.search(r"%[yz]mm\d", line):
+            found.add(f"{function} has vector instructions and is no entry point")
+        if not is_entry:
+            continue
+        direct = re.search(r"\t(?:call|jmp|bl|b)\s+[0-9a-f]+ <(.*)>$", line)
+        slot = re.search(r"\t(?:call|jmp)\s+\*0x[0-9a-f]+\(%rip\)\s+# ([0-9a-f]+)", line)
+        callee = plain(direct[1]) if direct else table.get(int(slot[1], 16)) if slot else None
+        if callee and not callee.startswith(function) and not CALLED.search(callee):
+            found.add(f"{function} calls {callee}")
+    return found
+
+
+def check() -> None:
+    found = faults(cargo_build({}, "default"))
+    for fault in sorted(found):
+        print(fault, file=sys.stderr)
+    if found:
+        sys.exit(f"{len(found)} faults in a dependent's object code")
+
+
+def compare(rounds: int) -> None:
+    """Both builds in turn; the quotient of the least times, and the median of the rounds'."""
+    with open(ROOT / "Cargo.toml", "rb") as file:
+        release = tomllib.load(file)["profile"]["release"]
+    tuned = {f"CARGO_PROFILE_RELEASE_{k.upper().replace('-', '_')}": str(v) for k, v in release.items()}
+    programs = [cargo_build({}, "default"), cargo_build(tuned, "workspace")]
+    times: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for number in range(rounds):
+        for i in (0, 1) if number % 2 else (1, 0):
+            for line in told(programs[i]):
+                cell, nanoseconds = line.rsplit("\t", 1)
+                times[cell][i].append(int(nanoseconds))
+    print("set\tbackend\toperation\tdefault, ns\tworkspace, ns\tof least\tmedian")
+    for cell, (default, workspace) in times.items():
+        median = statistics.median(a / b for a, b in zip(default, workspace, strict=True))
+        least = min(default), min(workspace)
+        print(cell, *least, f"{least[0] / least[1]:.3f}", f"{median:.3f}", sep="\t")
+
+
+def main() -> None:
+    match sys.argv[1:]:
+        case ["check"]:
+            check()
+        case ["compare", rounds] if rounds.isdecimal() and int(rounds) > 0:
+            compare(int(rounds))
+        case _:
+            sys.exit("usage: dependent.py check | compare ROUNDS")
+
+
+main()
