@@ -97,6 +97,12 @@ pub(crate) struct Rows(Ahead);
 impl Rows {
     pub(crate) const ZERO: Self = Rows(Ahead::EMPTY);
 
+    /// From the first row on: whoever used the room before took all of them.
+    pub(crate) fn begin(&mut self) {
+        self.0.ready = 0..0;
+        self.0.next = 0;
+    }
+
     /// The l polynomials of the next row. `shadow` as in [`expand_a`].
     pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
