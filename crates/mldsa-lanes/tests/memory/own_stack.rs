@@ -101,7 +101,7 @@ impl OwnStack {
     pub fn run(&mut self, work: &Work<'_>, mut look: impl FnMut(Used<'_>)) {
         self.memory.fill(PAINT);
         let base = self.memory.as_mut_ptr();
-        let start_value = Start {
+        let argument = Start {
             work,
             pause: Pause {
                 state: AtomicU8::new(WORKING),
@@ -112,20 +112,20 @@ impl OwnStack {
         let first = base.addr().next_multiple_of(4096);
         let size = (BYTES - 4096) & !4095;
         // SAFETY: the thread's stack lies within `memory` and is not touched from here until the
-        // thread waits or has ended; `start_value` lives until it is joined.
+        // thread waits or has ended; `argument` lives until it is joined.
         let thread = unsafe {
             let mut attributes = std::mem::zeroed();
             let mut thread = std::mem::zeroed();
             assert_eq!(libc::pthread_attr_init(&mut attributes), 0);
             let at = base.byte_add(first - base.addr()).cast();
             assert_eq!(libc::pthread_attr_setstack(&mut attributes, at, size), 0);
-            let argument = std::ptr::from_ref(&start_value).cast_mut().cast();
-            let made = libc::pthread_create(&mut thread, &attributes, start_of(), argument);
+            let pointer = std::ptr::from_ref(&argument).cast_mut().cast();
+            let made = libc::pthread_create(&mut thread, &attributes, start, pointer);
             assert_eq!(made, 0, "no thread");
             libc::pthread_attr_destroy(&mut attributes);
             thread
         };
-        let Start { pause, entry, .. } = &start_value;
+        let Start { pause, entry, .. } = &argument;
         let mut look = |live: Range<usize>| {
             let top = (entry.load(SeqCst) - base.addr()) / 8;
             // SAFETY: within `memory`; the thread waits in `Pause::with`, or has ended.
@@ -153,9 +153,4 @@ impl OwnStack {
         assert_eq!(joined, 0);
         look(0..0);
     }
-}
-
-/// `start` as the C library takes it.
-fn start_of() -> extern "C" fn(*mut c_void) -> *mut c_void {
-    start
 }
