@@ -6,7 +6,8 @@ PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct clean
+.PHONY: help bench bench-kernels test test-rust test-backends test-arm test-x86 test-big-endian test-workers test-go test-lab \
+  check lint lint-peers layers features targets msrv package deny miri setup mutants ct clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -48,6 +49,17 @@ test-x86:
 	@if grep -qw avx512_vbmi2 /proc/cpuinfo; then echo "test-x86: nothing to emulate, this CPU has AVX-512"; \
 	else sh scripts/test_avx512.sh; fi
 
+# Known answers where the first byte of a word is its highest.
+BIG_ENDIAN := s390x-unknown-linux-gnu
+
+test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulated
+	@for tool in s390x-linux-gnu-gcc qemu-s390x; do command -v $$tool >/dev/null || { \
+	  echo "test-big-endian: $$tool is missing: apt-get install gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user" >&2; exit 2; }; done
+	rustup target add $(BIG_ENDIAN)
+	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
+	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
+	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --test suite -- acvp:: wycheproof::
+
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
 	@$(PYTHON) -m mldsa_lab.run.build --test rust
@@ -61,11 +73,43 @@ test-go: ## the Go worker, where Go is installed
 test-lab: setup ## the lab: types, style and tests
 	cd lab && ../$(PYTHON) -m ruff check . && ../$(PYTHON) -m mypy && ../$(PYTHON) -m pytest
 
+check: lint layers features targets msrv package deny ## what is judged without running tests
+
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
+
+lint-peers: setup ## lints of the crates that need the peers' builds
+	@sh scripts/bench_kernels.sh clippy
+
+layers: setup ## rooms of mldsa-lanes are entered downwards only
+	@$(PYTHON) scripts/check_layers.py
+
+features: ## mldsa-lanes with every set of features, its tests and documents
+	@sh scripts/check_builds.sh features
+
+targets: ## mldsa-lanes for CPUs without a backend of their own
+	@sh scripts/check_builds.sh targets
+
+msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
+	@sh scripts/check_builds.sh msrv
+
+package: ## the package, and projects that depend on it
+	@sh scripts/check_builds.sh package
+
+deny: setup ## licences, sources, duplicates and advisories of the crates (cargo-deny)
+	@sh scripts/deny.sh
+
+# The nightly that has been used; MIRI=nightly takes another.
+MIRI := nightly-2026-05-20
+
+miri: ## every operation once in Miri, which finds undefined behaviour
+	@rustup run $(MIRI) cargo miri --version >/dev/null 2>&1 \
+	  || rustup toolchain install $(MIRI) --profile minimal --component miri --component rust-src \
+	  || { echo "miri: rustup cannot get $(MIRI); MIRI=nightly takes another that is here" >&2; exit 2; }
+	cargo +$(MIRI) miri test --locked -p mldsa-lanes --no-default-features --features alloc --test once
 
 setup: ## the Python environment in .venv
 	@sh scripts/setup_venv.sh
