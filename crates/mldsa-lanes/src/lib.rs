@@ -86,3 +86,7 @@ macro_rules! set_module {
 set_module!(mldsa44, MlDsa44, "ML-DSA-44");
 set_module!(mldsa65, MlDsa65, "ML-DSA-65");
 set_module!(mldsa87, MlDsa87, "ML-DSA-87");
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
