@@ -70,8 +70,8 @@ msrv() {
 package() {
   oldest_rust
   target thumbv7em-none-eabihf
-  cargo package --locked --quiet --no-verify --allow-dirty -p mldsa-lanes
-  archive=$(ls -t target/package/mldsa-lanes-*.crate | head -1)
+  cargo package --locked --quiet --no-verify --allow-dirty -p mldsa-lanes --target-dir target/builds
+  archive=$(ls -t target/builds/package/mldsa-lanes-*.crate | head -1)
   outside=$(mktemp -d)
   trap 'rm -rf "$outside"' EXIT
   tar -xzf "$archive" -C "$outside"
