@@ -54,7 +54,7 @@ def faults(file: Path) -> list[str]:
         for path in PATH.finditer(COMMENT.sub("", line)):
             target = path["names"].removeprefix("::").split("::")
             at = f"{file.relative_to(ROOT)}:{number}"
-            # An inline module needs one more to the root, so that a name may still be one of this room.
+            # An inline module needs one more to the root: a name may still be one of this room.
             to_root = not path["up"] or path["up"].count("super") >= len(names)
             if not to_root or (path["up"] and room(target) is None):
                 continue
