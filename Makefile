@@ -6,7 +6,8 @@ PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-workers test-go test-lab lint setup mutants ct stack clean
+.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
+  test-workers test-go test-lab check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -21,7 +22,7 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features mldsa-lanes/rayon
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
@@ -48,6 +49,17 @@ test-x86:
 	@if grep -qw avx512_vbmi2 /proc/cpuinfo; then echo "test-x86: nothing to emulate, this CPU has AVX-512"; \
 	else sh scripts/test_avx512.sh; fi
 
+# Known answers where the first byte of a word is its highest.
+BIG_ENDIAN := s390x-unknown-linux-gnu
+
+test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulated
+	@for tool in s390x-linux-gnu-gcc qemu-s390x; do command -v $$tool >/dev/null || { \
+	  echo "test-big-endian: $$tool is missing: apt-get install gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user" >&2; exit 2; }; done
+	rustup target add $(BIG_ENDIAN)
+	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
+	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
+	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --test suite -- acvp:: wycheproof::
+
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
 	@$(PYTHON) -m mldsa_lab.run.build --test rust
@@ -67,11 +79,43 @@ check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel
 compare-dependent: ## a dependent's times in Cargo's own profile beside the workspace's
 	python3 scripts/dependent.py compare 40
 
+check: lint layers features targets msrv package check-dependent deny ## what is judged without running tests
+
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features mldsa-lanes/rayon --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
+
+lint-peers: setup ## lints of the crates that need the peers' builds
+	@sh scripts/bench_kernels.sh clippy
+
+layers: setup ## rooms of mldsa-lanes are entered downwards only
+	@$(PYTHON) scripts/check_layers.py
+
+features: ## mldsa-lanes with every set of features, its tests and documents
+	@sh scripts/check_builds.sh features
+
+targets: ## mldsa-lanes for CPUs without a backend of their own
+	@sh scripts/check_builds.sh targets
+
+msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
+	@sh scripts/check_builds.sh msrv
+
+package: ## the package, and projects that depend on it
+	@sh scripts/check_builds.sh package
+
+deny: setup ## licences, sources, duplicates and advisories of the crates (cargo-deny)
+	@sh scripts/deny.sh
+
+# The nightly that has been used; MIRI=nightly takes another.
+MIRI := nightly-2026-05-20
+
+miri: ## every operation once in Miri, which finds undefined behaviour
+	@rustup run $(MIRI) cargo miri --version >/dev/null 2>&1 \
+	  || rustup toolchain install $(MIRI) --profile minimal --component miri --component rust-src \
+	  || { echo "miri: rustup cannot get $(MIRI); MIRI=nightly takes another that is here" >&2; exit 2; }
+	cargo +$(MIRI) miri test --locked -p mldsa-lanes --no-default-features --features alloc,ml-dsa-44 --test once
 
 setup: ## the Python environment in .venv
 	@sh scripts/setup_venv.sh

@@ -2,7 +2,7 @@
 # make bench-kernels: builds bench/kernels as the lab builds its Rust worker by default
 # (workers/registry.toml) and in the same folder, so that the peers are compiled once, and runs it with
 # the arguments given.
-# "test" as the only argument runs its tests instead.
+# "test" as the only argument runs its tests instead, "clippy" the lints of the crates with peers.
 set -eu
 root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
 cd "$root"
@@ -20,7 +20,11 @@ RUSTFLAGS=
 CFLAGS=
 export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS CARGO_TARGET_DIR RUSTFLAGS CFLAGS
 
-if [ "$*" = test ]; then
-  exec cargo test --release --locked -p mldsa-bench-kernels
-fi
+case "$*" in
+  test) exec cargo test --release --locked -p mldsa-bench-kernels ;;
+  clippy)
+    exec cargo clippy --release --locked -p mldsa-bench-kernels -p mldsa-worker-rust -p mldsa-worker-broken \
+      --all-targets -- -D warnings
+    ;;
+esac
 exec cargo run --release --locked -p mldsa-bench-kernels -- "$@"

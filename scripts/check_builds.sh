@@ -8,13 +8,19 @@ say() { echo "check_builds: $*"; }
 fail() { say "$*" >&2; exit 2; }
 command -v rustup >/dev/null 2>&1 || fail "rustup is missing, which has the other targets and the oldest Rust"
 
-# Features that belong together: each line is one build. Empty: none at all.
+# What a build without default features names to have something in it, separated by commas: nothing.
+bare=ml-dsa-44,ml-dsa-65,ml-dsa-87
+# Features that belong together: each line is one build, and - is none at all.
 feature_sets="
 -
 alloc
 std
-rayon
-internals
+ml-dsa-44
+ml-dsa-65,alloc
+ml-dsa-44,ml-dsa-87,trace
+ml-dsa-44,ml-dsa-65,ml-dsa-87
+ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
+ml-dsa-44,ml-dsa-65,ml-dsa-87,internals
 "
 # Small CPUs, one without compare-and-swap among them, and 32 bits.
 targets="thumbv7em-none-eabihf thumbv6m-none-eabi riscv64gc-unknown-none-elf wasm32-unknown-unknown i686-unknown-linux-gnu"
@@ -36,10 +42,10 @@ features() {
   for set in $feature_sets; do
     lanes check --no-default-features --features "${set#-}"
   done
-  lanes check --no-default-features --tests
+  lanes check --no-default-features --features "$bare" --tests
   lanes check --features rayon --tests
   # Links in the documents must not need a feature.
-  for set in "" rayon; do
+  for set in "$bare" "$bare,rayon"; do
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p mldsa-lanes --no-default-features \
       --features "$set" --target-dir target/builds
   done
@@ -49,7 +55,7 @@ features() {
 targets() {
   for triple in $targets; do
     target "$triple"
-    for set in "" alloc; do
+    for set in "$bare" "$bare,alloc"; do
       lanes check --no-default-features --features "$set" --target "$triple"
     done
   done
@@ -59,7 +65,7 @@ targets() {
 msrv() {
   oldest_rust
   RUSTUP_TOOLCHAIN=$oldest lanes check --features rayon
-  RUSTUP_TOOLCHAIN=$oldest lanes check --no-default-features
+  RUSTUP_TOOLCHAIN=$oldest lanes check --no-default-features --features "$bare"
   say "compiles with Rust $oldest"
 }
 
@@ -68,8 +74,8 @@ msrv() {
 package() {
   oldest_rust
   target thumbv7em-none-eabihf
-  cargo package --locked --quiet --no-verify --allow-dirty -p mldsa-lanes
-  archive=$(ls -t target/package/mldsa-lanes-*.crate | head -1)
+  cargo package --locked --quiet --no-verify --allow-dirty -p mldsa-lanes --target-dir target/builds
+  archive=$(ls -t target/builds/package/mldsa-lanes-*.crate | head -1)
   outside=$(mktemp -d)
   trap 'rm -rf "$outside"' EXIT
   tar -xzf "$archive" -C "$outside"
@@ -94,7 +100,9 @@ fn main() -> Result<(), mldsa_lanes::Error> {
     key.verifying_key().verify(b"message", b"", &signature)
 }
 RUST
-  echo "mldsa-lanes = { path = \"../$library\", default-features = false }" >>"$outside/firmware/Cargo.toml"
+  features=$(echo "$bare" | sed 's/[^,][^,]*/"&"/g')
+  echo "mldsa-lanes = { path = \"../$library\", default-features = false, features = [$features] }" \
+    >>"$outside/firmware/Cargo.toml"
   cat >"$outside/firmware/src/lib.rs" <<'RUST'
 #![no_std]
 use mldsa_lanes::{Error, mldsa44};

@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates" / "mldsa-lanes" / "src"
 
-# From the ground up: each room, and the rooms below it that it may enter. The longest name that fits
-# counts. lib.rs, the roof, may enter all and is entered by nobody.
+# From the ground up: each room, and the rooms below it that it may enter. The longest name that
+# fits counts. lib.rs, the roof, may enter all and is entered by nobody.
 LAYERS = {
     "params": "",
     "error": "",
@@ -54,16 +54,18 @@ def faults(file: Path) -> list[str]:
         for path in PATH.finditer(COMMENT.sub("", line)):
             target = path["names"].removeprefix("::").split("::")
             at = f"{file.relative_to(ROOT)}:{number}"
-            if path["up"]:
-                # An inline module needs one more, so that a name may still be one of this room.
-                if path["up"].count("super") < len(names) or room(target) is None:
-                    continue
+            # An inline module needs one more to the root: a name may still be one of this room.
+            to_root = not path["up"] or path["up"].count("super") >= len(names)
+            if not to_root or (path["up"] and room(target) is None):
+                continue
             if target == ["{"]:
                 found.append(f"{at}: a path from the root for each room, please")
                 continue
             there = room(target)
             if there != here and there not in LAYERS[here].split():
-                found.append(f"{at}: {here} may not enter {there or 'the root (' + target[0] + ')'}")
+                found.append(
+                    f"{at}: {here} may not enter {there or 'the root (' + target[0] + ')'}"
+                )
     return found
 
 

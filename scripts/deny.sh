@@ -13,8 +13,8 @@ if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
     || cargo install --quiet --locked --root "$tools" "cargo-deny@$version"
 fi
 
-"$deny" --log-level error check licenses sources
-"$deny" --log-level error --config deny.toml --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev \
+"$deny" --log-level error --locked check licenses sources
+"$deny" --log-level error --locked --config deny.toml --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev \
   check bans licenses sources --allow license-exception-not-encountered
 if timeout 60 "$deny" --log-level off fetch db; then
   "$deny" check advisories

@@ -122,3 +122,7 @@ macro_rules! set_module {
 set_module!("ml-dsa-44", mldsa44, MlDsa44, "ML-DSA-44");
 set_module!("ml-dsa-65", mldsa65, MlDsa65, "ML-DSA-65");
 set_module!("ml-dsa-87", mldsa87, MlDsa87, "ML-DSA-87");
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -84,7 +84,6 @@ fn public_key<P: Shapes, E: Engine>(
     let mut tr = ShadowHash::new(e.permutation());
     let [t, spare] = &mut *space.t0;
     let mut t1 = Poly::zero();
-    space.rows.begin();
     for (row_number, s2) in space.s2.as_ref().iter().enumerate() {
         let mut shadow = Shadow {
             hash: &mut tr,
