@@ -40,13 +40,13 @@ mldsa-lanes = {{ path = "{library}" }}
 """
 
 BACKENDS = {"x86_64": ["Avx2", "Avx512", "Avx512Vbmi"], "aarch64": ["Neon", "NeonSha3"]}
-ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry$")
+ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry(::<.*>)?$")
 # Asked once, to detect a feature.
 DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"
 # What an entry point may call: failures, memory, entry points and permutations, hashes and wiping
 # of what is in memory.
 CALLED = re.compile(
-    r"::entry$|(^|<)(core|alloc)::(panicking|slice|option|result|str|ptr::drop_in_place)|^zeroize::"
+    r"::entry(::<.*>)?$|(^|<)(core|alloc)::(panicking|slice|option|result|str|ptr::drop_in_place)|^zeroize::"
     r"|^(mem(cpy|set|move|cmp)|bcmp|_Unwind_Resume)\b|^mldsa_lanes::kernels::(sponge::|keccak::permute_one)"
 )
 
@@ -84,11 +84,11 @@ def faults(program: Path) -> set[str]:
             at[int(address, 16)] = name = plain(name)
             intrinsic = "core_arch::" in name and not re.search(DETECTION, name)
             kernel = re.search(r"mldsa_lanes::(kernels|backend::(avx|neon|portable))", name)
-            if intrinsic or kernel and "{{closure}}" in name:
+            if intrinsic or (kernel and "{{closure}}" in name):
                 found.add(f"{name} is a function of its own")
     entries = [name for name in at.values() if ENTRY.search(name)]
     for backend in BACKENDS.get(platform.machine(), []):
-        count = sum(f"token::{backend}>" in name for name in entries)
+        count = sum(bool(re.search(rf"token::{backend}\b", name)) for name in entries)
         print(f"{backend}: {count} entry points")
         if not count:
             sys.exit(f"{program}: no entry point of {backend}, so nothing was checked")
@@ -126,10 +126,10 @@ def check() -> None:
 
 def compare(rounds: int) -> None:
     """Both builds in turn; the quotient of the least times, and the median of the rounds'."""
-    with open(ROOT / "Cargo.toml", "rb") as file:
-        release = tomllib.load(file)["profile"]["release"]
-    tuned = {f"CARGO_PROFILE_RELEASE_{k.upper().replace('-', '_')}": str(v) for k, v in release.items()}
-    programs = [cargo_build({}, "default"), cargo_build(tuned, "workspace")]
+    release = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
+    names = (f"CARGO_PROFILE_RELEASE_{key.upper().replace('-', '_')}" for key in release)
+    ours = dict(zip(names, map(str, release.values()), strict=True))
+    programs = [cargo_build({}, "default"), cargo_build(ours, "workspace")]
     times: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for number in range(rounds):
         for i in (0, 1) if number % 2 else (1, 0):
@@ -144,13 +144,18 @@ def compare(rounds: int) -> None:
 
 
 def main() -> None:
-    match sys.argv[1:]:
-        case ["check"]:
-            check()
-        case ["compare", rounds] if rounds.isdecimal() and int(rounds) > 0:
-            compare(int(rounds))
-        case _:
-            sys.exit("usage: dependent.py check | compare ROUNDS")
+    try:
+        match sys.argv[1:]:
+            case ["check"]:
+                check()
+            case ["compare", rounds] if rounds.isdecimal() and int(rounds) > 0:
+                compare(int(rounds))
+            case _:
+                sys.exit("usage: dependent.py check | compare ROUNDS")
+    except FileNotFoundError as error:
+        sys.exit(f"dependent.py: {error.filename} is missing")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"dependent.py: failed: {' '.join(map(str, error.cmd))}")
 
 
 main()

@@ -345,51 +345,58 @@ pub(crate) fn inverse<V: Lanes>(token: V::Token, p: &mut [i32; N]) {
             store_block(&v, memory);
         }
     }
-    // Two layers at a time: `half` apart, then `2 * half`.
     let mut half = square;
-    while half < N / 2 {
-        let len = 2 * half;
-        let last = len == N / 2;
-        let scale = Twiddle::<V>::splat(token, SCALE);
-        for group in 0..128 / len {
-            let k = 256 / len - 1 - group;
-            let z1 = if last {
-                Twiddle::splat(token, SCALED_ZETA)
-            } else {
-                Twiddle::layer(token, k)
-            };
-            let z2 = Twiddle::layer(token, 2 * k + 1);
-            let z3 = Twiddle::layer(token, 2 * k);
-            let chunk = &mut p[group * 2 * len..(group + 1) * 2 * len];
-            let (front, back) = chunk.split_at_mut(len);
-            let (a_half, b_half) = front.split_at_mut(half);
-            let (c_half, d_half) = back.split_at_mut(half);
-            let quarters = a_half
-                .chunks_exact_mut(V::COUNT)
-                .zip(b_half.chunks_exact_mut(V::COUNT))
-                .zip(c_half.chunks_exact_mut(V::COUNT))
-                .zip(d_half.chunks_exact_mut(V::COUNT));
-            for (((pa, pb), pc), pd) in quarters {
-                let (a, b) = (V::load(token, pa), V::load(token, pb));
-                let (c, d) = (V::load(token, pc), V::load(token, pd));
-                let (a, b) = inverse_butterfly(a, b, z2);
-                let (c, d) = inverse_butterfly(c, d, z3);
-                let (a, c) = inverse_butterfly(a, c, z1);
-                let (b, d) = inverse_butterfly(b, d, z1);
-                let (a, b) = if last {
-                    (
-                        a.montgomery_by(scale.0, scale.1),
-                        b.montgomery_by(scale.0, scale.1),
-                    )
-                } else {
-                    (a, b)
-                };
-                a.store(pa);
-                b.store(pb);
-                c.store(pc);
-                d.store(pd);
-            }
-        }
+    while half < N / 4 {
+        inverse_layers::<V, false>(token, p, half);
         half *= 4;
+    }
+    if half == N / 4 {
+        inverse_layers::<V, true>(token, p, half);
+    }
+}
+
+/// Two layers, `half` and `2 * half` apart; the last two of all also scale.
+#[inline(always)]
+fn inverse_layers<V: Lanes, const LAST: bool>(token: V::Token, p: &mut [i32; N], half: usize) {
+    let len = 2 * half;
+    let scale = Twiddle::<V>::splat(token, SCALE);
+    for group in 0..128 / len {
+        let k = 256 / len - 1 - group;
+        let z1 = if LAST {
+            Twiddle::splat(token, SCALED_ZETA)
+        } else {
+            Twiddle::layer(token, k)
+        };
+        let z2 = Twiddle::layer(token, 2 * k + 1);
+        let z3 = Twiddle::layer(token, 2 * k);
+        let chunk = &mut p[group * 2 * len..(group + 1) * 2 * len];
+        let (front, back) = chunk.split_at_mut(len);
+        let (a_half, b_half) = front.split_at_mut(half);
+        let (c_half, d_half) = back.split_at_mut(half);
+        let quarters = a_half
+            .chunks_exact_mut(V::COUNT)
+            .zip(b_half.chunks_exact_mut(V::COUNT))
+            .zip(c_half.chunks_exact_mut(V::COUNT))
+            .zip(d_half.chunks_exact_mut(V::COUNT));
+        for (((pa, pb), pc), pd) in quarters {
+            let (a, b) = (V::load(token, pa), V::load(token, pb));
+            let (c, d) = (V::load(token, pc), V::load(token, pd));
+            let (a, b) = inverse_butterfly(a, b, z2);
+            let (c, d) = inverse_butterfly(c, d, z3);
+            let (a, c) = inverse_butterfly(a, c, z1);
+            let (b, d) = inverse_butterfly(b, d, z1);
+            let (a, b) = if LAST {
+                (
+                    a.montgomery_by(scale.0, scale.1),
+                    b.montgomery_by(scale.0, scale.1),
+                )
+            } else {
+                (a, b)
+            };
+            a.store(pa);
+            b.store(pb);
+            c.store(pc);
+            d.store(pd);
+        }
     }
 }
