@@ -8,7 +8,7 @@ use rand_core::TryCryptoRng;
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::poly::{Secret, Wipe, Zero};
+use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::{Input, MuHasher, PreHash};
@@ -207,7 +207,6 @@ impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
 /// A private key: the seed where it is known, the bytes of FIPS 204's `skEncode` and the public
 /// key. Each signature expands Â and transforms the secrets anew; [`SigningKey::expand`] does so
 /// once. Wiped when dropped.
-#[derive(Clone)]
 pub struct SigningKey<P: Scheme> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) pk: P::VerifyingKeyBytes,
@@ -234,7 +233,14 @@ impl<P: Scheme> SigningKey<P> {
     /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
     /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
-        let backend = backend.granted();
+        let _wiper = StackWiper;
+        Self::made_from(backend.granted(), xi)
+    }
+
+    // The functions that make a key return it, which moves it; so they are called under a wiper.
+
+    #[inline(never)]
+    fn made_from(backend: Backend, xi: &[u8; 32]) -> Self {
         let mut key = Self::empty(backend);
         P::keygen(backend, xi, &mut key.sk, &mut key.pk);
         key.seed.insert(Secret::zero()).copy_from_slice(xi);
@@ -246,9 +252,15 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng>(rng: &mut R) -> Result<Self, Error> {
+        let _wiper = StackWiper;
+        Self::generated(rng)
+    }
+
+    #[inline(never)]
+    fn generated<R: TryCryptoRng>(rng: &mut R) -> Result<Self, Error> {
         let mut xi = Secret([0; 32]);
         rng.try_fill_bytes(xi.as_mut()).map_err(|_| Error::Rng)?;
-        Ok(Self::from_seed(&xi))
+        Ok(Self::made_from(Backend::detect(), &xi))
     }
 
     /// Reads the bytes that `skEncode` writes: 2,560, 4,032 or 4,896. Recomputes the public key
@@ -267,7 +279,13 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let mut result = Ok(Self::empty(backend.granted()));
+        let _wiper = StackWiper;
+        Self::read_from(backend.granted(), bytes)
+    }
+
+    #[inline(never)]
+    fn read_from(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let mut result = Ok(Self::empty(backend));
         if let Ok(key) = &mut result
             && let Err(error) = key.read(bytes)
         {
@@ -342,6 +360,22 @@ impl<P: Scheme> SigningKey<P> {
             max_attempts,
         };
         P::sign_compact(order, &self.sk).map(Signature)
+    }
+}
+
+impl<P: Scheme> Clone for SigningKey<P> {
+    fn clone(&self) -> Self {
+        #[inline(never)]
+        fn copied<P: Scheme>(key: &SigningKey<P>) -> SigningKey<P> {
+            SigningKey {
+                sk: key.sk.clone(),
+                pk: key.pk,
+                seed: key.seed.clone(),
+                backend: key.backend,
+            }
+        }
+        let _wiper = StackWiper;
+        copied(self)
     }
 }
 

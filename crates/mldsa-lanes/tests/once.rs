@@ -40,7 +40,7 @@ fn keys_signatures_and_verdicts() {
         let job = SignJob {
             key: (&expanded).into(),
             input,
-            rnd: [0; 32],
+            rnd: &[0; 32],
         };
         assert_eq!(batch::sign(&[job]), [Ok(signature)]);
         let jobs = [&signature, &altered].map(|signature| VerifyJob {

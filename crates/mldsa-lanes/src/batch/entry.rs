@@ -1,12 +1,12 @@
 //! As [`crate::scheme::entry`], for many jobs.
 
 use super::sign::Signing;
-use super::{SignJob, VerifyJob, keygen, sign, verify};
 #[cfg(feature = "trace")]
 use super::trace::{Telling, Traces};
+use super::{SignJob, VerifyJob, keygen, sign, verify};
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
-use crate::kernels::poly::wipe_dead_stack;
+use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
 #[cfg(feature = "trace")]
 use crate::params::MAX_ATTEMPTS;
@@ -64,9 +64,9 @@ macro_rules! entry_points {
                 max_attempts: u32,
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
+                let _wiper = StackWiper;
                 with_engine!(backend, e =>
                     sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
-                wipe_dead_stack();
             }
 
             #[cfg(feature = "trace")]
@@ -76,8 +76,8 @@ macro_rules! entry_points {
                 order: &[usize],
                 traces: &mut Traces<'_, Telling<'_>>,
             ) {
+                let _wiper = StackWiper;
                 with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
-                wipe_dead_stack();
             }
 
             fn verify_jobs(
@@ -90,8 +90,8 @@ macro_rules! entry_points {
             }
 
             fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
+                let _wiper = StackWiper;
                 with_engine!(backend, e => keygen::run(e, seeds, keys));
-                wipe_dead_stack();
             }
 
             fn keygen_expanded_jobs(
@@ -99,8 +99,8 @@ macro_rules! entry_points {
                 seeds: &[[u8; 32]],
                 keys: &mut [ExpandedSigningKey<Self>],
             ) {
+                let _wiper = StackWiper;
                 with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
-                wipe_dead_stack();
             }
         }
     };

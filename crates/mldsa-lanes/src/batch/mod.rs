@@ -133,8 +133,7 @@ fn draw<R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<Secret<[u8; 32]>>, Error> {
-    let mut rnds = Vec::new();
-    rnds.resize_with(count, Secret::<[u8; 32]>::zero);
+    let mut rnds = made(count, Secret::<[u8; 32]>::zero);
     for rnd in &mut rnds {
         rng.try_fill_bytes(rnd.as_mut()).map_err(|_| Error::Rng)?;
     }
@@ -156,9 +155,7 @@ fn hedged<'a, P: Scheme>(
 
 /// Room for results, every one of which will be written.
 fn unsigned<P: Scheme>(count: usize) -> Vec<Result<Signature<P>, Error>> {
-    let mut results = Vec::new();
-    results.resize_with(count, || Err(Error::TooManyAttempts { allowed: 0 }));
-    results
+    made(count, || Err(Error::TooManyAttempts { allowed: 0 }))
 }
 
 fn sign_into<P: Batch>(
@@ -269,13 +266,20 @@ pub fn keygen_expanded<P: Batch>(
 
 /// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
 fn unfilled<P: Scheme>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
-    let mut keys = Vec::new();
-    keys.resize_with(count, || SigningKey::empty(backend));
-    keys
+    made(count, || SigningKey::empty(backend))
 }
 
 fn keygen_into<P: Batch>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
     P::keygen_jobs(backend, seeds, keys);
+}
+
+/// `count` values. Not a part of its caller, whose frame would have room for one: what lies below a
+/// small frame is overwritten in the end.
+#[inline(never)]
+fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
+    let mut values = Vec::new();
+    values.resize_with(count, new);
+    values
 }
 
 /// Calls `run` once for each backend, with the positions that have it, in order.

@@ -11,16 +11,16 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{SignJob, SignWith, hash_each};
+use super::{SignJob, SignWith, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::keys::{Signature, SigningKey};
-use crate::scheme::entry::Scheme;
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
+use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::sample::{MaskStream, first_nonce};
 use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
@@ -129,8 +129,17 @@ impl<P: Scheme> Outcome<P> for Signing<'_, P> {
 /// small enough to be overwritten when it is over.
 struct Shared<P: Scheme> {
     scratch: Scratch<P>,
-    bytes: Secret<[MaskBytes; 8]>,
     masks: MaskStream,
+}
+
+impl<P: Scheme> Shared<P> {
+    #[inline(never)]
+    fn new() -> Box<Self> {
+        Box::new(Shared {
+            scratch: Scratch::ZERO,
+            masks: MaskStream::ZERO,
+        })
+    }
 }
 
 /// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Never tries more
@@ -148,25 +157,19 @@ pub(super) fn run<P: Scheme, E: Engine>(
         for job in order {
             // A malformed input is told as it is told otherwise.
             let malformed = jobs[*job].input.mu_source(e.permutation()).err();
-            outcome.refuse(*job, malformed.unwrap_or(Error::TooManyAttempts { allowed }));
+            outcome.refuse(
+                *job,
+                malformed.unwrap_or(Error::TooManyAttempts { allowed }),
+            );
         }
         return;
     }
     let mut queue = Queue::new::<E>(jobs, order);
     let count = E::STATES.min(order.len());
-    let mut slots = Vec::new();
-    slots.resize_with(count, Slot::<P>::free);
+    let mut slots = made(count, Slot::<P>::free);
     let mut pool = Pool::new(count);
-    let mut shared = Box::new(Shared {
-        scratch: Scratch::ZERO,
-        bytes: Secret::ZERO,
-        masks: MaskStream::ZERO,
-    });
-    let Shared {
-        scratch,
-        bytes,
-        masks,
-    } = &mut *shared;
+    let mut shared = Shared::new();
+    let Shared { scratch, masks } = &mut *shared;
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
             let Some((job, pending)) = queue.next(e, outcome) else {
@@ -178,14 +181,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
         if live <= 1 && queue.is_empty() {
             break;
         }
-        attempts(
-            e,
-            &mut slots,
-            &pool,
-            scratch,
-            &mut bytes[..E::STATES],
-            outcome,
-        );
+        attempts(e, &mut slots, &pool, scratch, masks.bytes::<E>(), outcome);
         for slot in &mut slots {
             let Some(job) = slot.job else { continue };
             let key = pool.get(slot.key);
@@ -459,6 +455,16 @@ impl<'a, P: Scheme> Pool<'a, P> {
         }
     }
 
+    /// By itself, as it takes the stack of a key.
+    #[inline(never)]
+    fn push(&mut self, from: &'a SigningKey<P>) {
+        self.made.push(Made {
+            from,
+            users: 0,
+            material: Material::ZERO,
+        });
+    }
+
     /// Expands `key`, in place of one that nobody uses.
     fn make<E: Engine>(&mut self, e: E, key: &'a SigningKey<P>) -> usize {
         if self.made.capacity() == 0 {
@@ -466,11 +472,7 @@ impl<'a, P: Scheme> Pool<'a, P> {
             self.made.reserve_exact(self.most);
         }
         let place = if self.made.len() < self.most {
-            self.made.push(Made {
-                from: key,
-                users: 0,
-                material: Material::ZERO,
-            });
+            self.push(key);
             self.made.len() - 1
         } else {
             // The slot that asks holds none, so one of as many keys as slots is not in use.

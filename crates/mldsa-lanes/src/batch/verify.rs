@@ -8,13 +8,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{VerifyJob, VerifyWith, hash_each};
+use super::{VerifyJob, VerifyWith, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
 use crate::keys::VerifyingKey;
-use crate::scheme::entry::Scheme;
 use crate::scheme::encode;
+use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::verify::{Claim, Material, t1_hat};
 
@@ -70,8 +70,7 @@ pub(super) fn run<'a, P: Scheme, E: Engine>(
     order: &[usize],
     results: &mut [Result<(), Error>],
 ) {
-    let mut candidates = Vec::new();
-    candidates.resize_with(E::STATES.min(order.len()), Candidate::<P>::zero);
+    let mut candidates = made(E::STATES.min(order.len()), Candidate::<P>::zero);
     let mut group = Group {
         jobs,
         rows: None,

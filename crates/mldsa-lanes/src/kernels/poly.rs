@@ -107,11 +107,19 @@ impl<T: Wipe> core::ops::DerefMut for Secret<T> {
     }
 }
 
-/// Overwrites what a call that has returned left on the stack below this one's frame: copies in
-/// registers that were spilled, arguments and results on their way. 16 KiB, of which the deepest
-/// calls into kernels use at most what docs/stack.md says.
-#[inline(never)]
-pub(crate) fn wipe_dead_stack() {
-    let mut below = [0u64; 2048];
-    zeroize::optimization_barrier(&mut below);
+/// When it goes, overwrites what the calls that it was made before have left on the stack: copies
+/// that registers were spilled to, arguments and results on their way. It belongs into a function that
+/// keeps no secret in its own frame and hands large ones on by reference; those below use less than 32
+/// KiB, as tests/memory sees on every backend.
+pub(crate) struct StackWiper;
+
+impl Drop for StackWiper {
+    fn drop(&mut self) {
+        #[inline(never)]
+        fn overwrite() {
+            let below = [0u64; 4096];
+            zeroize::optimization_barrier(&below);
+        }
+        overwrite();
+    }
 }

@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
-use crate::kernels::poly::wipe_dead_stack;
+use crate::kernels::poly::StackWiper;
 use crate::scheme::message::Input;
 use crate::scheme::shapes::Shapes;
 use crate::scheme::sign::Order;
@@ -45,10 +45,7 @@ pub trait Scheme: Shapes {
     ) -> Result<Self::SignatureBytes, Error>;
     /// The same with a space of its own.
     #[doc(hidden)]
-    fn sign(
-        order: Order<'_>,
-        key: &sign::Material<Self>,
-    ) -> Result<Self::SignatureBytes, Error>;
+    fn sign(order: Order<'_>, key: &sign::Material<Self>) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
     fn sign_compact(
@@ -99,8 +96,8 @@ macro_rules! entry_points {
                 pk: &mut Self::VerifyingKeyBytes,
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
+                let _wiper = StackWiper;
                 with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
-                wipe_dead_stack();
             }
 
             fn recover(
@@ -109,9 +106,9 @@ macro_rules! entry_points {
                 pk: &mut Self::VerifyingKeyBytes,
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
-                let result = with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk));
-                wipe_dead_stack();
-                result
+                let _wiper = StackWiper;
+                let _wiper = StackWiper;
+                with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk))
             }
 
             fn expand_signing(
@@ -120,7 +117,6 @@ macro_rules! entry_points {
                 key: &mut sign::Material<Self>,
             ) {
                 with_engine!(backend, e => key.fill(e, sk));
-                wipe_dead_stack();
             }
 
             fn sign_in(
@@ -128,12 +124,11 @@ macro_rules! entry_points {
                 key: &sign::Material<Self>,
                 space: &mut sign::Space<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let result = with_engine!(order.backend, e =>
+                let _wiper = StackWiper;
+                with_engine!(order.backend, e =>
                     sign::sign(e, key, &order, space, |_, trial, scratch| {
                         sign::check(e, key, trial, scratch)
-                    }));
-                wipe_dead_stack();
-                result
+                    }))
             }
 
             fn sign(
@@ -164,15 +159,14 @@ macro_rules! entry_points {
             ) -> Result<Self::SignatureBytes, Error> {
                 use crate::scheme::{sample::first_nonce, traced};
                 let mut space = sign::Space::<Self>::ZERO;
-                let result = with_engine!(order.backend, e =>
+                let _wiper = StackWiper;
+                with_engine!(order.backend, e =>
                     sign::sign(e, key, &order, &mut space, |number, trial, scratch| {
                         let kappa = first_nonce::<Self>(number);
                         let attempt = traced::check_all(e, key, kappa, trial, scratch);
                         on_attempt(attempt);
                         attempt.accepted()
-                    }));
-                wipe_dead_stack();
-                result
+                    }))
             }
 
             fn expand_verifying(

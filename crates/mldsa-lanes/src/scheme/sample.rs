@@ -154,6 +154,12 @@ impl MaskStream {
         self.ahead.begin(usize::from(first_nonce::<P>(attempt)));
     }
 
+    /// Its room for bytes, for masks of several streams.
+    #[cfg(feature = "alloc")]
+    pub(crate) fn bytes<E: Engine>(&mut self) -> &mut [MaskBytes] {
+        &mut self.bytes[..E::STATES]
+    }
+
     /// The y of the next attempt. Coefficients in (-γ1, γ1].
     pub(crate) fn next<P: Parameters, E: Engine>(
         &mut self,
