@@ -8,7 +8,7 @@ use rand_core::TryCryptoRng;
 
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::poly::{Secret, Wipe, Zero};
+use crate::kernels::poly::{Secret, Wipe, WipeDeadStack, Zero};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::{Input, MuHasher, PreHash};
@@ -207,12 +207,18 @@ impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
 /// A private key: the seed where it is known, the bytes of FIPS 204's `skEncode` and the public
 /// key. Each signature expands Â and transforms the secrets anew; [`SigningKey::expand`] does so
 /// once. Wiped when dropped.
-#[derive(Clone)]
 pub struct SigningKey<P: Scheme> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) pk: P::VerifyingKeyBytes,
     pub(crate) seed: Option<Secret<[u8; 32]>>,
     pub(crate) backend: Backend,
+}
+
+impl<P: Scheme> Clone for SigningKey<P> {
+    fn clone(&self) -> Self {
+        let _wipe = WipeDeadStack;
+        self.copied()
+    }
 }
 
 impl<P: Scheme> SigningKey<P> {
@@ -226,6 +232,16 @@ impl<P: Scheme> SigningKey<P> {
         }
     }
 
+    #[inline(never)]
+    fn copied(&self) -> Self {
+        SigningKey {
+            sk: self.sk.clone(),
+            pk: self.pk,
+            seed: self.seed.clone(),
+            backend: self.backend,
+        }
+    }
+
     /// ML-DSA.KeyGen_internal (Algorithm 6) from ξ.
     pub fn from_seed(xi: &[u8; 32]) -> Self {
         Self::from_seed_on(Backend::detect(), xi)
@@ -234,7 +250,14 @@ impl<P: Scheme> SigningKey<P> {
     /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
     /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
-        let backend = backend.granted();
+        let _wipe = WipeDeadStack;
+        Self::made_from(backend.granted(), xi)
+    }
+
+    /// Never inlined: the copy that moving the result leaves lies in this frame, where the caller
+    /// wipes it. So with the other functions that make a key.
+    #[inline(never)]
+    fn made_from(backend: Backend, xi: &[u8; 32]) -> Self {
         let mut key = Self::empty(backend);
         P::keygen(backend, xi, &mut key.sk, &mut key.pk);
         key.seed.insert(Secret::zero()).copy_from_slice(xi);
@@ -246,6 +269,12 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng>(rng: &mut R) -> Result<Self, Error> {
+        let _wipe = WipeDeadStack;
+        Self::generated(rng)
+    }
+
+    #[inline(never)]
+    fn generated<R: TryCryptoRng>(rng: &mut R) -> Result<Self, Error> {
         let mut xi = Secret([0; 32]);
         rng.try_fill_bytes(xi.as_mut()).map_err(|_| Error::Rng)?;
         Ok(Self::from_seed(&xi))
@@ -267,7 +296,13 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let mut result = Ok(Self::empty(backend.granted()));
+        let _wipe = WipeDeadStack;
+        Self::read_from(backend.granted(), bytes)
+    }
+
+    #[inline(never)]
+    fn read_from(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let mut result = Ok(Self::empty(backend));
         if let Ok(key) = &mut result
             && let Err(error) = key.read(bytes)
         {

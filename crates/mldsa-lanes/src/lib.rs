@@ -68,13 +68,13 @@ pub use error::Error;
 pub use keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, Place, Signature, SigningKey, VerifyingKey, Workspace,
 };
-pub use params::{MAX_ATTEMPTS, Parameters};
 #[cfg(feature = "ml-dsa-44")]
 pub use params::MlDsa44;
 #[cfg(feature = "ml-dsa-65")]
 pub use params::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use params::MlDsa87;
+pub use params::{MAX_ATTEMPTS, Parameters};
 pub use scheme::message::{Input, MuHasher, PreHash};
 #[cfg(feature = "trace")]
 pub use trace::{Attempt, Check, Checks};

@@ -87,8 +87,7 @@ pub(crate) trait Engine: Copy {
     /// [`crate::kernels::small::product`].
     fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
     /// [`crate::kernels::near::sum_exceeds`], adding.
-    fn sum_exceeds<P: Parameters>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32)
-    -> bool;
+    fn sum_exceeds<P: Parameters>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool;
     /// [`crate::kernels::near::sum_exceeds`], subtracting.
     fn difference_exceeds<P: Parameters>(
         self,

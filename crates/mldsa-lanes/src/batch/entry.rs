@@ -1,9 +1,9 @@
 //! As [`crate::scheme::entry`], for many jobs.
 
 use super::sign::Signing;
-use super::{SignJob, VerifyJob, keygen, sign, verify};
 #[cfg(feature = "trace")]
 use super::trace::{Telling, Traces};
+use super::{SignJob, VerifyJob, keygen, sign, verify};
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
 use crate::kernels::poly::wipe_dead_stack;
@@ -66,7 +66,7 @@ macro_rules! entry_points {
             ) {
                 with_engine!(backend, e =>
                     sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
-                wipe_dead_stack();
+                wipe_dead_stack::<56>();
             }
 
             #[cfg(feature = "trace")]
@@ -77,7 +77,7 @@ macro_rules! entry_points {
                 traces: &mut Traces<'_, Telling<'_>>,
             ) {
                 with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
-                wipe_dead_stack();
+                wipe_dead_stack::<56>();
             }
 
             fn verify_jobs(
@@ -91,7 +91,7 @@ macro_rules! entry_points {
 
             fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
                 with_engine!(backend, e => keygen::run(e, seeds, keys));
-                wipe_dead_stack();
+                wipe_dead_stack::<56>();
             }
 
             fn keygen_expanded_jobs(
@@ -100,7 +100,7 @@ macro_rules! entry_points {
                 keys: &mut [ExpandedSigningKey<Self>],
             ) {
                 with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
-                wipe_dead_stack();
+                wipe_dead_stack::<56>();
             }
         }
     };

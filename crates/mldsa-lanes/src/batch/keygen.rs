@@ -10,8 +10,8 @@ use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::kernels::sampling_each::Target;
 use crate::keys::{ExpandedSigningKey, SigningKey};
-use crate::scheme::entry::Scheme;
 use crate::scheme::encode::{self, SigningKeyWriter};
+use crate::scheme::entry::Scheme;
 use crate::scheme::keygen;
 
 /// A key in the making.
@@ -91,11 +91,7 @@ impl<P: Scheme> Product<P> for Expanding<'_, P> {
 
 /// Fills `keys`, one for each seed.
 #[inline(never)]
-pub(super) fn run<P: Scheme, E: Engine>(
-    e: E,
-    seeds: &[[u8; 32]],
-    keys: &mut [SigningKey<P>],
-) {
+pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
     let mut room = Room::new(e, seeds.len());
     let mut single = None;
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));

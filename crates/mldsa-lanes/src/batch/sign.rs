@@ -18,9 +18,9 @@ use crate::kernels::poly::{Secret, Zero};
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::keys::{Signature, SigningKey};
-use crate::scheme::entry::Scheme;
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
+use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::sample::{MaskStream, first_nonce};
 use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
@@ -148,7 +148,10 @@ pub(super) fn run<P: Scheme, E: Engine>(
         for job in order {
             // A malformed input is told as it is told otherwise.
             let malformed = jobs[*job].input.mu_source(e.permutation()).err();
-            outcome.refuse(*job, malformed.unwrap_or(Error::TooManyAttempts { allowed }));
+            outcome.refuse(
+                *job,
+                malformed.unwrap_or(Error::TooManyAttempts { allowed }),
+            );
         }
         return;
     }

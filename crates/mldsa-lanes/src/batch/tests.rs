@@ -12,11 +12,7 @@ use crate::trace::Check;
 
 /// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a context
 /// that is too long.
-fn with_jobs<P: Batch>(
-    backend: Backend,
-    count: usize,
-    test: impl FnOnce(&[SignJob<'_, P>]),
-) {
+fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJob<'_, P>])) {
     let keys = [3, 4].map(|seed| SigningKey::<P>::from_seed_on(backend, &[seed; 32]));
     let expanded = keys.each_ref().map(SigningKey::expand);
     let messages: Vec<_> = (0..count).map(|i| [i as u8, (i >> 8) as u8]).collect();

@@ -13,8 +13,8 @@ use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
 use crate::keys::VerifyingKey;
-use crate::scheme::entry::Scheme;
 use crate::scheme::encode;
+use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::verify::{Claim, Material, t1_hat};
 

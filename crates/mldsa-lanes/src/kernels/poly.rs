@@ -107,11 +107,21 @@ impl<T: Wipe> core::ops::DerefMut for Secret<T> {
     }
 }
 
-/// Overwrites what a call that has returned left on the stack below this one's frame: copies in
-/// registers that were spilled, arguments and results on their way. 16 KiB, of which the deepest
-/// calls into kernels use at most what docs/stack.md says.
+/// Overwrites `KIB` KiB of what a call that has returned left on the stack below this one's frame:
+/// copies in registers that were spilled, arguments and results on their way. How deep such calls
+/// go is tested (tests/memory).
 #[inline(never)]
-pub(crate) fn wipe_dead_stack() {
-    let mut below = [0u64; 2048];
+pub(crate) fn wipe_dead_stack<const KIB: usize>() {
+    let mut below = [[0u64; 128]; KIB];
     zeroize::optimization_barrier(&mut below);
+}
+
+/// [`wipe_dead_stack`] when it goes out of scope: for functions that hand through a result, and may
+/// have no place of their own for it.
+pub(crate) struct WipeDeadStack;
+
+impl Drop for WipeDeadStack {
+    fn drop(&mut self) {
+        wipe_dead_stack::<24>();
+    }
 }

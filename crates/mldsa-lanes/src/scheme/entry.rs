@@ -45,10 +45,7 @@ pub trait Scheme: Shapes {
     ) -> Result<Self::SignatureBytes, Error>;
     /// The same with a space of its own.
     #[doc(hidden)]
-    fn sign(
-        order: Order<'_>,
-        key: &sign::Material<Self>,
-    ) -> Result<Self::SignatureBytes, Error>;
+    fn sign(order: Order<'_>, key: &sign::Material<Self>) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 7.
     #[doc(hidden)]
     fn sign_compact(
@@ -100,7 +97,7 @@ macro_rules! entry_points {
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
                 with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
-                wipe_dead_stack();
+                wipe_dead_stack::<24>();
             }
 
             fn recover(
@@ -110,7 +107,7 @@ macro_rules! entry_points {
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let result = with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk));
-                wipe_dead_stack();
+                wipe_dead_stack::<24>();
                 result
             }
 
@@ -120,7 +117,7 @@ macro_rules! entry_points {
                 key: &mut sign::Material<Self>,
             ) {
                 with_engine!(backend, e => key.fill(e, sk));
-                wipe_dead_stack();
+                wipe_dead_stack::<24>();
             }
 
             fn sign_in(
@@ -132,7 +129,7 @@ macro_rules! entry_points {
                     sign::sign(e, key, &order, space, |_, trial, scratch| {
                         sign::check(e, key, trial, scratch)
                     }));
-                wipe_dead_stack();
+                wipe_dead_stack::<24>();
                 result
             }
 
@@ -171,7 +168,7 @@ macro_rules! entry_points {
                         on_attempt(attempt);
                         attempt.accepted()
                     }));
-                wipe_dead_stack();
+                wipe_dead_stack::<24>();
                 result
             }
 

@@ -316,7 +316,9 @@ impl MuHasher {
         let m_prime = MPrime::new(context, hash, &[])?;
         let parts = m_prime.after(tr);
         Ok(MuHasher {
-            mu: parts.into_iter().fold(Shake256::new(permute), Sponge::absorb),
+            mu: parts
+                .into_iter()
+                .fold(Shake256::new(permute), Sponge::absorb),
             digester: hash.map(|hash| Digester::new(hash, permute)),
         })
     }

@@ -7,10 +7,7 @@ use crate::kernels::small::SmallPoly;
 use crate::params::Parameters;
 
 /// An array of exact length.
-pub trait Array<T>:
-    AsRef<[T]> + AsMut<[T]> + Clone + Zero + Wipe + Send + Sync + 'static
-{
-}
+pub trait Array<T>: AsRef<[T]> + AsMut<[T]> + Clone + Zero + Wipe + Send + Sync + 'static {}
 impl<T, A> Array<T> for A where
     A: AsRef<[T]> + AsMut<[T]> + Clone + Zero + Wipe + Send + Sync + 'static
 {

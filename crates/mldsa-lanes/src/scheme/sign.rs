@@ -131,12 +131,7 @@ impl<P: Shapes> Wipe for Trial<P> {
 
 impl<P: Shapes> Trial<P> {
     /// Steps 11 to 13 from y on, and w1Encode.
-    pub(crate) fn commit<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        scratch: &mut Scratch<P>,
-    ) {
+    pub(crate) fn commit<E: Engine>(&mut self, e: E, key: &Material<P>, scratch: &mut Scratch<P>) {
         let y_hat = scratch.y_hat.as_mut();
         for (y, y_hat) in self.z.as_ref().iter().zip(&mut *y_hat) {
             *y_hat = *y;

@@ -145,12 +145,7 @@ impl<P: Shapes> Claim<P> {
     }
 
     /// Steps 12 and 13.
-    fn judge<E: Engine>(
-        &self,
-        e: E,
-        mu: &[u8; 64],
-        sig: &P::SignatureBytes,
-    ) -> Result<(), Error> {
+    fn judge<E: Engine>(&self, e: E, mu: &[u8; 64], sig: &P::SignatureBytes) -> Result<(), Error> {
         let hash = Shake256::new(e.permutation()).absorb(mu).absorb(self.w1());
         if Self::holds(&mut hash.finish(), sig) {
             Ok(())

@@ -7,8 +7,8 @@ use mldsa_lanes::{
     Signature, SigningKey, VerifyingKey, Workspace,
 };
 use mldsa_oracle as oracle;
-use std::sync::Mutex;
 use std::convert::Infallible;
+use std::sync::Mutex;
 
 /// A name and the call.
 pub type Operation<'a> = (&'static str, Box<Work<'a>>);
