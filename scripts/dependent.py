@@ -3,7 +3,7 @@ one line of dependency and Cargo's own release profile, whose program is
 crates/mldsa-lanes/examples/operations.rs.
 
     python3 scripts/dependent.py check         # looks at the program's object code
-    python3 scripts/dependent.py compare 40    # times it beside the workspace's profile
+    python3 scripts/dependent.py compare 40    # times it beside the profile `tuned`
 
 `check` fails where code of a kernel stands outside the kernel's entry point: only entry points are
 compiled with a backend's CPU features, and what the compiler did not bring into them works on
@@ -126,20 +126,21 @@ def check() -> None:
 
 def compare(rounds: int) -> None:
     """Both builds in turn; the quotient of the least times, and the median of the rounds'."""
-    release = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["release"]
-    names = (f"CARGO_PROFILE_RELEASE_{key.upper().replace('-', '_')}" for key in release)
-    ours = dict(zip(names, map(str, release.values()), strict=True))
-    programs = [cargo_build({}, "default"), cargo_build(ours, "workspace")]
+    tuned = tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["tuned"]
+    tuned.pop("inherits")
+    names = (f"CARGO_PROFILE_RELEASE_{key.upper().replace('-', '_')}" for key in tuned)
+    ours = dict(zip(names, map(str, tuned.values()), strict=True))
+    programs = [cargo_build({}, "default"), cargo_build(ours, "tuned")]
     times: dict[str, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for number in range(rounds):
         for i in (0, 1) if number % 2 else (1, 0):
             for line in told(programs[i]):
                 cell, nanoseconds = line.rsplit("\t", 1)
                 times[cell][i].append(int(nanoseconds))
-    print("set\tbackend\toperation\tdefault, ns\tworkspace, ns\tof least\tmedian")
-    for cell, (default, workspace) in times.items():
-        median = statistics.median(a / b for a, b in zip(default, workspace, strict=True))
-        least = min(default), min(workspace)
+    print("set\tbackend\toperation\tdefault, ns\ttuned, ns\tof least\tmedian")
+    for cell, (default, tuned) in times.items():
+        median = statistics.median(a / b for a, b in zip(default, tuned, strict=True))
+        least = min(default), min(tuned)
         print(cell, *least, f"{least[0] / least[1]:.3f}", f"{median:.3f}", sep="\t")
 
 

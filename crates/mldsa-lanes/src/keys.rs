@@ -233,7 +233,7 @@ impl<P: Scheme> SigningKey<P> {
     /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
     /// [disabled](Backend::disable).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
-        let _wiper = StackWiper;
+        let _wiper = StackWiper::<20>;
         Self::made_from(backend.granted(), xi)
     }
 
@@ -252,7 +252,7 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng>(rng: &mut R) -> Result<Self, Error> {
-        let _wiper = StackWiper;
+        let _wiper = StackWiper::<20>;
         Self::generated(rng)
     }
 
@@ -279,7 +279,7 @@ impl<P: Scheme> SigningKey<P> {
     /// # Errors
     /// As [`SigningKey::from_expanded_bytes`].
     pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let _wiper = StackWiper;
+        let _wiper = StackWiper::<20>;
         Self::read_from(backend.granted(), bytes)
     }
 
@@ -374,7 +374,7 @@ impl<P: Scheme> Clone for SigningKey<P> {
                 backend: key.backend,
             }
         }
-        let _wiper = StackWiper;
+        let _wiper = StackWiper::<20>;
         copied(self)
     }
 }

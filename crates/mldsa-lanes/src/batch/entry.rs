@@ -64,7 +64,7 @@ macro_rules! entry_points {
                 max_attempts: u32,
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<32>;
                 with_engine!(backend, e =>
                     sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
             }
@@ -76,7 +76,7 @@ macro_rules! entry_points {
                 order: &[usize],
                 traces: &mut Traces<'_, Telling<'_>>,
             ) {
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<32>;
                 with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
             }
 
@@ -90,7 +90,7 @@ macro_rules! entry_points {
             }
 
             fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]) {
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<32>;
                 with_engine!(backend, e => keygen::run(e, seeds, keys));
             }
 
@@ -99,7 +99,7 @@ macro_rules! entry_points {
                 seeds: &[[u8; 32]],
                 keys: &mut [ExpandedSigningKey<Self>],
             ) {
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<32>;
                 with_engine!(backend, e => keygen::run_expanded(e, seeds, keys));
             }
         }

@@ -1,10 +1,9 @@
 //! Key generation with the lanes filled across seeds.
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{hash_each, made};
+use super::{boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
@@ -39,11 +38,14 @@ impl<P: Scheme> Slot<P> {
     }
 }
 
-/// Memory in bytes for each key in the making.
+/// Memory in bytes: for each key in the making; for a last one that is alone.
 #[cfg(test)]
-pub(super) fn memory<P: Scheme>() -> usize {
+pub(super) fn memory<P: Scheme>() -> [usize; 2] {
     let targets = (P::L + P::K) * size_of::<Target<'_, 64>>();
-    size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW
+    [
+        size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW,
+        size_of::<keygen::Space<P>>(),
+    ]
 }
 
 /// What is made of a seed.
@@ -98,7 +100,7 @@ pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [Si
     for (seeds, keys) in groups {
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
-            let space = single.get_or_insert_with(|| Box::new(keygen::Space::<P>::ZERO));
+            let space = single.get_or_insert_with(|| boxed(|| keygen::Space::<P>::ZERO));
             keygen::keygen(e, xi, space, &mut key.sk, &mut key.pk);
         } else {
             group(e, seeds, &mut room, keys);

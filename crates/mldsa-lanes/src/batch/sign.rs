@@ -8,10 +8,9 @@
 //! What an attempt is checked for and what is kept of it is an [`Outcome`]'s business: [`Signing`]
 //! here, traces in [`super::trace`].
 
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{SignJob, SignWith, hash_each, made};
+use super::{SignJob, SignWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
@@ -132,16 +131,6 @@ struct Shared<P: Scheme> {
     masks: MaskStream,
 }
 
-impl<P: Scheme> Shared<P> {
-    #[inline(never)]
-    fn new() -> Box<Self> {
-        Box::new(Shared {
-            scratch: Scratch::ZERO,
-            masks: MaskStream::ZERO,
-        })
-    }
-}
-
 /// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Never tries more
 /// than [`MAX_ATTEMPTS`] times for one.
 #[inline(never)]
@@ -168,7 +157,10 @@ pub(super) fn run<P: Scheme, E: Engine>(
     let count = E::STATES.min(order.len());
     let mut slots = made(count, Slot::<P>::free);
     let mut pool = Pool::new(count);
-    let mut shared = Shared::new();
+    let mut shared = boxed(|| Shared {
+        scratch: Scratch::ZERO,
+        masks: MaskStream::ZERO,
+    });
     let Shared { scratch, masks } = &mut *shared;
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {

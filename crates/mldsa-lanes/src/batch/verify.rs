@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use super::rows::Rows;
-use super::{VerifyJob, VerifyWith, hash_each, made};
+use super::{VerifyJob, VerifyWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
@@ -241,7 +241,7 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
             self.kept_rows(e, &mut candidates[run.candidates], material);
         }
         if goes_on && let Some(run) = runs.pop() {
-            let mut material = Box::new(Material::ZERO);
+            let mut material = boxed(|| Material::ZERO);
             material.fill(e, run.key.pk.as_ref());
             self.kept_rows(e, &mut candidates[run.candidates], &material);
             last = Some(Last {

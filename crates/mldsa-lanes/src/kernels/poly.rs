@@ -107,19 +107,20 @@ impl<T: Wipe> core::ops::DerefMut for Secret<T> {
     }
 }
 
-/// When it goes, overwrites what the calls that it was made before have left on the stack: copies
+/// When it goes, overwrites `KIB` KiB of what the calls made under it have left on the stack: copies
 /// that registers were spilled to, arguments and results on their way. It belongs into a function that
-/// keeps no secret in its own frame and hands large ones on by reference; those below use less than 32
-/// KiB, as tests/memory sees on every backend.
-pub(crate) struct StackWiper;
+/// keeps no secret in its own frame and hands large ones on by reference. tests/memory sees on every
+/// backend that the calls go no deeper.
+pub(crate) struct StackWiper<const KIB: usize>;
 
-impl Drop for StackWiper {
+impl<const KIB: usize> Drop for StackWiper<KIB> {
     fn drop(&mut self) {
-        #[inline(never)]
-        fn overwrite() {
-            let below = [0u64; 4096];
-            zeroize::optimization_barrier(&below);
-        }
-        overwrite();
+        overwrite::<KIB>();
     }
+}
+
+#[inline(never)]
+fn overwrite<const KIB: usize>() {
+    let below = [[0u64; 128]; KIB];
+    zeroize::optimization_barrier(&below);
 }

@@ -115,6 +115,11 @@ impl Offsets {
         offsets
     }
 
+    #[cfg(test)]
+    pub(crate) fn is_zero(&self) -> bool {
+        self.0 == [0; N]
+    }
+
     /// A coefficient of c·s by itself, exact.
     pub(crate) fn coefficient<P: Parameters>(&self, s: &SmallPoly, at: usize) -> i32 {
         let terms = self.0[..P::TAU].iter();

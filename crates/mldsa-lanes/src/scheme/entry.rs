@@ -96,7 +96,7 @@ macro_rules! entry_points {
                 pk: &mut Self::VerifyingKeyBytes,
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<24>;
                 with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
             }
 
@@ -106,8 +106,8 @@ macro_rules! entry_points {
                 pk: &mut Self::VerifyingKeyBytes,
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
-                let _wiper = StackWiper;
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<24>;
+                let _wiper = StackWiper::<24>;
                 with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk))
             }
 
@@ -124,7 +124,7 @@ macro_rules! entry_points {
                 key: &sign::Material<Self>,
                 space: &mut sign::Space<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<24>;
                 with_engine!(order.backend, e =>
                     sign::sign(e, key, &order, space, |_, trial, scratch| {
                         sign::check(e, key, trial, scratch)
@@ -159,7 +159,7 @@ macro_rules! entry_points {
             ) -> Result<Self::SignatureBytes, Error> {
                 use crate::scheme::{sample::first_nonce, traced};
                 let mut space = sign::Space::<Self>::ZERO;
-                let _wiper = StackWiper;
+                let _wiper = StackWiper::<24>;
                 with_engine!(order.backend, e =>
                     sign::sign(e, key, &order, &mut space, |number, trial, scratch| {
                         let kappa = first_nonce::<Self>(number);

@@ -149,6 +149,12 @@ impl Wipe for MaskStream {
 }
 
 impl MaskStream {
+    #[cfg(test)]
+    pub(crate) fn is_zero(&self) -> bool {
+        let polynomials = self.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
+        polynomials && self.bytes.as_flattened().iter().all(|byte| *byte == 0)
+    }
+
     /// The stream from attempt number `attempt` on.
     pub(crate) fn begin<P: Parameters>(&mut self, attempt: u32) {
         self.ahead.begin(usize::from(first_nonce::<P>(attempt)));
