@@ -20,7 +20,7 @@ ml-dsa-65,alloc
 ml-dsa-44,ml-dsa-87,trace
 ml-dsa-44,ml-dsa-65,ml-dsa-87
 ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
-ml-dsa-44,ml-dsa-65,ml-dsa-87,internals
+ml-dsa-44,ml-dsa-65,ml-dsa-87,__internals
 "
 # Small CPUs, one without compare-and-swap among them, and 32 bits.
 targets="thumbv7em-none-eabihf thumbv6m-none-eabi riscv64gc-unknown-none-elf wasm32-unknown-unknown i686-unknown-linux-gnu"

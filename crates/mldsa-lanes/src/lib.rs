@@ -49,7 +49,7 @@ mod backend;
 pub mod batch;
 mod declassify;
 mod error;
-#[cfg(feature = "internals")]
+#[cfg(feature = "__internals")]
 #[doc(hidden)]
 pub mod internals;
 mod kernels;

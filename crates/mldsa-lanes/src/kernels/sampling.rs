@@ -237,7 +237,7 @@ pub(super) fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Po
 
 /// SampleInBall (Algorithm 29): τ coefficients ±1, the rest 0. Positions and signs come from
 /// `c_tilde`, which is public once a signature is out and commonly treated as public before.
-#[cfg(feature = "internals")]
+#[cfg(feature = "__internals")]
 pub(crate) fn in_ball<P: Parameters>(permute: Permutation, c_tilde: &[u8], c: &mut Poly) {
     use super::sponge::Shake256;
     in_ball_from::<P>(&mut Shake256::new(permute).absorb(c_tilde).finish(), c);

@@ -97,7 +97,7 @@ impl<'a> Terms<'a> {
 
 impl Offsets {
     /// `c` has coefficients −1, 0 and 1.
-    #[cfg(any(test, feature = "internals"))]
+    #[cfg(any(test, feature = "__internals"))]
     pub(crate) fn set(&mut self, c: &Poly) {
         let mut count = 0;
         for (p, sign) in c.0.iter().enumerate() {
