@@ -14,7 +14,6 @@ use super::{SignJob, SignWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
-use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::keys::{Signature, SigningKey};
 use crate::params::MAX_ATTEMPTS;
@@ -161,7 +160,6 @@ pub(super) fn run<P: Scheme, E: Engine>(
         scratch: Scratch::ZERO,
         masks: MaskStream::ZERO,
     });
-    let Shared { scratch, masks } = &mut *shared;
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
             let Some((job, pending)) = queue.next(e, outcome) else {
@@ -173,12 +171,12 @@ pub(super) fn run<P: Scheme, E: Engine>(
         if live <= 1 && queue.is_empty() {
             break;
         }
-        attempts(e, &mut slots, &pool, scratch, masks.bytes::<E>(), outcome);
+        attempts(e, &mut slots, &pool, &mut shared, outcome);
         for slot in &mut slots {
             let Some(job) = slot.job else { continue };
             let key = pool.get(slot.key);
             let which = slot.which(job);
-            if outcome.check(e, key, which, &mut slot.trial, scratch) {
+            if outcome.check(e, key, which, &mut slot.trial, &mut shared.scratch) {
                 outcome.accept(e, job, &mut slot.trial);
             } else if slot.attempt + 1 == allowed {
                 outcome.refuse(job, Error::TooManyAttempts { allowed });
@@ -194,7 +192,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
     for slot in &mut slots {
         if let Some(job) = slot.job {
             let key = pool.get(slot.key);
-            alone(e, slot, job, key, allowed, masks, scratch, outcome);
+            alone(e, slot, job, key, allowed, &mut shared, outcome);
         }
     }
 }
@@ -204,8 +202,7 @@ fn attempts<P: Scheme, E: Engine>(
     e: E,
     slots: &mut [Slot<'_, P>],
     pool: &Pool<'_, P>,
-    scratch: &mut Scratch<P>,
-    bytes: &mut [MaskBytes],
+    shared: &mut Shared<P>,
     outcome: &mut impl Outcome<P>,
 ) {
     let mut live = Vec::with_capacity(slots.len());
@@ -219,10 +216,11 @@ fn attempts<P: Scheme, E: Engine>(
     let mut targets = Vec::with_capacity(slots.len() * P::L);
     targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
     // Algorithm 7, step 11.
-    e.mask_each::<P>(&mut targets, bytes);
+    e.mask_each::<P>(&mut targets, shared.masks.bytes::<E>());
     for slot in &mut *slots {
         // Algorithm 7, steps 12 and 13.
-        slot.trial.commit(e, pool.get(slot.key), scratch);
+        let key = pool.get(slot.key);
+        slot.trial.commit(e, key, &mut shared.scratch);
     }
     let strings = slots.iter_mut().map(|slot| {
         let (w1, c_tilde) = slot.trial.committed();
@@ -245,8 +243,7 @@ fn alone<P: Scheme, E: Engine>(
     job: usize,
     key: &Material<P>,
     allowed: u32,
-    masks: &mut MaskStream,
-    scratch: &mut Scratch<P>,
+    Shared { scratch, masks }: &mut Shared<P>,
     outcome: &mut impl Outcome<P>,
 ) {
     masks.begin::<P>(slot.attempt);

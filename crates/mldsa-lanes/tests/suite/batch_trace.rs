@@ -18,8 +18,8 @@ fn alone<P: ParameterSet>(job: &SignJob<'_, P>) -> Trace {
     let mut attempts = Vec::new();
     let tell = |attempt| attempts.push(attempt);
     let result = match job.key {
-        SignWith::Compact(key) => key.sign_traced(&job.input, &job.rnd, tell),
-        SignWith::Expanded(key) => key.sign_traced(&job.input, &job.rnd, tell),
+        SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, tell),
+        SignWith::Expanded(key) => key.sign_traced(&job.input, job.rnd, tell),
     };
     (attempts, result.map(|_| ()))
 }

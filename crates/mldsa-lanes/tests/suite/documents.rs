@@ -234,10 +234,7 @@ fn every_step_is_named_where_it_is_done() {
             let code = code.filter(|line| !line.trim_start().starts_with("///"));
             for step in steps_in(&code.collect::<Vec<_>>().join("\n"), algorithm) {
                 let here = |path: &&str| module(&library, path).is_some_and(|(at, _)| at == file);
-                if !places
-                    .get(&step)
-                    .is_some_and(|all| all.iter().any(|path| here(path)))
-                {
+                if !places.get(&step).is_some_and(|all| all.iter().any(here)) {
                     faults.push(format!(
                         "{file} names step {algorithm}.{step}, the map does not"
                     ));

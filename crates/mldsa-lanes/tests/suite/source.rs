@@ -58,7 +58,7 @@ pub fn defines(line: &str, name: &str) -> bool {
 
 /// The items of `text` whose first line is one that `begins`, each up to the end of its braces, which
 /// rustfmt has put under its beginning.
-pub fn items<'a>(text: &'a str, begins: impl Fn(&str) -> bool) -> Vec<&'a str> {
+pub fn items(text: &str, begins: impl Fn(&str) -> bool) -> Vec<&str> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let start_of = |number: usize| lines[..number].iter().map(|line| line.len()).sum::<usize>();
     let item = |first: usize| {

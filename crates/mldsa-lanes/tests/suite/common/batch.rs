@@ -118,8 +118,8 @@ impl Case {
 
 pub fn sign_alone<P: ParameterSet>(job: &SignJob<'_, P>) -> Result<Signature<P>, Error> {
     match job.key {
-        SignWith::Compact(key) => key.sign_input(&job.input, &job.rnd),
-        SignWith::Expanded(key) => key.sign_input(&job.input, &job.rnd),
+        SignWith::Compact(key) => key.sign_input(&job.input, job.rnd),
+        SignWith::Expanded(key) => key.sign_input(&job.input, job.rnd),
     }
 }
 
