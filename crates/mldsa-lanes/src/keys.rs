@@ -56,7 +56,7 @@ impl<P: Scheme> fmt::Debug for Signature<P> {
 }
 
 /// A public key as FIPS 204's `pkEncode` writes it: 1,312, 1,952 or 2,592 bytes. Each
-/// verification expands Â and computes tr anew; [`VerifyingKey::expand`] does so once.
+/// verification expands Â and computes tr anew; an [`ExpandedVerifyingKey`] has them.
 #[derive(Clone)]
 pub struct VerifyingKey<P: Scheme> {
     pub(crate) pk: P::VerifyingKeyBytes,
@@ -205,8 +205,8 @@ impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
 }
 
 /// A private key: the seed where it is known, the bytes of FIPS 204's `skEncode` and the public
-/// key. Each signature expands Â and transforms the secrets anew; [`SigningKey::expand`] does so
-/// once. Wiped when dropped.
+/// key. Each signature expands Â and transforms the secrets anew; an [`ExpandedSigningKey`] has
+/// them. Wiped when dropped.
 pub struct SigningKey<P: Scheme> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) pk: P::VerifyingKeyBytes,
@@ -327,11 +327,12 @@ impl<P: Scheme> SigningKey<P> {
         self.backend
     }
 
-    /// The same key on another backend, unless that one was [disabled](Backend::disable).
+    /// The same key on another backend, unless that one was [disabled](Backend::disable). It moves
+    /// the key, as every call by value does; [`SigningKey::from_seed_on`] makes it where it stays.
     #[must_use]
-    pub fn with_backend(self, backend: Backend) -> Self {
-        let backend = backend.granted();
-        SigningKey { backend, ..self }
+    pub fn with_backend(mut self, backend: Backend) -> Self {
+        self.backend = backend.granted();
+        self
     }
 
     /// Caches Â, NTT(t0) and the rotations of s1 and s2. Who has no heap uses a [`Place`].

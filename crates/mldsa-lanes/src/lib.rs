@@ -16,7 +16,7 @@
 //! ```
 //!
 //! `no_std`. With the feature `alloc` expanded keys lie on the heap, those too that a signature
-//! with a compact key makes for itself. docs/stack.md has the stack that each operation takes.
+//! with a compact key makes for itself. The repository's docs/stack.md has the stack that each operation takes.
 
 #![no_std]
 #![deny(

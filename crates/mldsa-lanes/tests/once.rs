@@ -1,8 +1,10 @@
 //! Every operation once on the portable backend, little enough for Miri (`make miri`) and without any
 //! feature of the library. Whether the answers are FIPS 204's is the suite's business.
 
-use mldsa_lanes::mldsa44::{Signature, SigningKey, VerifyingKey};
-use mldsa_lanes::{Backend, Error};
+use mldsa_lanes::mldsa44::{
+    ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey,
+};
+use mldsa_lanes::{Backend, Error, Place};
 
 /// Signed under `key` at the first attempt.
 const MESSAGE: &[u8] = &[5];
@@ -16,12 +18,14 @@ fn key() -> SigningKey {
 fn keys_signatures_and_verdicts() {
     let key = key();
     let compact = key.sign_deterministic(MESSAGE, CONTEXT).unwrap();
-    let expanded = key.expand();
+    let mut place = Box::new(Place::<ExpandedSigningKey>::new());
+    let expanded = place.fill(&key);
     let signature = expanded.sign_deterministic(MESSAGE, CONTEXT).unwrap();
     assert_eq!(compact, signature);
 
     let public = VerifyingKey::from_bytes(key.verifying_key().as_bytes()).unwrap();
-    let public = public.with_backend(Backend::portable()).expand();
+    let mut place = Box::new(Place::<ExpandedVerifyingKey>::new());
+    let public = place.fill(&public.with_backend(Backend::portable()));
     assert_eq!(public.verify(MESSAGE, CONTEXT, &signature), Ok(()));
     let mut altered = *signature.as_bytes();
     altered[100] ^= 1;
@@ -38,13 +42,13 @@ fn keys_signatures_and_verdicts() {
             context: CONTEXT,
         };
         let job = SignJob {
-            key: (&expanded).into(),
+            key: expanded.into(),
             input,
             rnd: &[0; 32],
         };
         assert_eq!(batch::sign(&[job]), [Ok(signature)]);
         let jobs = [&signature, &altered].map(|signature| VerifyJob {
-            key: (&public).into(),
+            key: public.into(),
             input,
             signature,
         });

@@ -16,7 +16,12 @@ pub(crate) mod memcheck;
 mod neon;
 mod portable;
 mod select;
-#[cfg(test)]
+#[cfg(all(
+    test,
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
 mod tests;
 #[cfg(test)]
 pub(crate) mod wide;

@@ -21,7 +21,7 @@
 //! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
 //!
 //! So `avx2` signs ML-DSA-65 in 110 KiB with expanded keys, whatever the number of jobs, and in 290
-//! KiB with compact ones. docs/stack.md has the stack that a thread needs.
+//! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
 pub(crate) mod entry;
 mod keygen;
@@ -29,7 +29,7 @@ mod keygen;
 pub mod parallel;
 mod rows;
 mod sign;
-#[cfg(test)]
+#[cfg(all(test, feature = "trace"))]
 mod tests;
 #[cfg(feature = "trace")]
 mod trace;

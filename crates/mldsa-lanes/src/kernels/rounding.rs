@@ -184,7 +184,7 @@ pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, h
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "ml-dsa-44", feature = "ml-dsa-65"))]
 mod tests {
     use super::*;
     use crate::params::{MlDsa44, MlDsa65};

@@ -107,7 +107,6 @@ macro_rules! entry_points {
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let _wiper = StackWiper::<24>;
-                let _wiper = StackWiper::<24>;
                 with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk))
             }
 
@@ -116,6 +115,7 @@ macro_rules! entry_points {
                 sk: &Self::SigningKeyBytes,
                 key: &mut sign::Material<Self>,
             ) {
+                let _wiper = StackWiper::<24>;
                 with_engine!(backend, e => key.fill(e, sk));
             }
 

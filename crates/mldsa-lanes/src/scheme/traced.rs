@@ -52,7 +52,6 @@ pub(crate) fn check_all<P: Shapes, E: Engine>(
 
 /// What [`check_all`] says of an attempt, as far as `checks` goes: z is not computed, nor anything else
 /// that only a signature needs.
-#[cfg(feature = "alloc")]
 pub(crate) fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
@@ -79,7 +78,6 @@ pub(crate) fn check<P: Shapes, E: Engine>(
     attempt
 }
 
-#[cfg(feature = "alloc")]
 /// Steps 25 to 28. The last polynomials are left out once nothing can fail first there.
 fn hints<P: Shapes, E: Engine>(
     e: E,

@@ -8,6 +8,7 @@ use mldsa_lanes::{
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
+use std::mem::ManuallyDrop;
 use std::sync::Mutex;
 
 /// A name and the call.
@@ -198,6 +199,13 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
         operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), rnd, 821));
         operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
+        // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
+        operation!("sign_in, its room on the stack", expanded.sign_in(&mut ManuallyDrop::new(Workspace::new()), &self.input(), rnd, 821));
+        operation!("Place::fill and wipe, on the stack", {
+            let mut place = ManuallyDrop::new(Place::<ExpandedSigningKey<P>>::new());
+            place.fill(key);
+            place.wipe();
+        });
         operation!("Place::fill and wipe", {
             let mut place = self.place.lock().unwrap();
             place.fill(key);
