@@ -7,7 +7,8 @@ crates/mldsa-lanes/examples/operations.rs.
 
 `check` fails where code of a kernel stands outside the kernel's entry point: only entry points are
 compiled with a backend's CPU features, and what the compiler did not bring into them works on
-registers by way of memory. The program has every operation on every backend of the architecture,
+registers by way of memory. It fails too where a part of the scheme or of a kernel is compiled in the
+dependent's own crate. The program has every operation on every backend of the architecture,
 whatever this CPU can run.
 """
 
@@ -50,6 +51,12 @@ CALLED = re.compile(
     r"|^(mem(cpy|set|move|cmp)|bcmp|_Unwind_Resume)\b|^mldsa_lanes::kernels::(sponge::|keccak::permute_one)"
 )
 
+# What has to be in the library alone; its callers may have what wipes, moves and drops.
+PARTS = re.compile(
+    r"^(?!.*(drop_in_place|::drop$|::wipe$|::overwrite$))"
+    r".*mldsa_lanes::(backend|kernels|scheme|batch::(sign|verify|keygen|rows)::)"
+)
+
 
 def cargo_build(profile: dict[str, str], name: str) -> Path:
     """The program's path. Flags and profiles of this shell are kept out."""
@@ -60,7 +67,9 @@ def cargo_build(profile: dict[str, str], name: str) -> Path:
     shutil.copy(LIBRARY / "examples/operations.rs", project / "src/main.rs")
     ours = re.compile(r"(CARGO_ENCODED_)?RUSTFLAGS|CARGO_(BUILD|PROFILE|TARGET|INCREMENTAL)(_|$)")
     environment = {k: v for k, v in os.environ.items() if not ours.match(k)} | profile
-    command = ["cargo", "build", "--release", "--target-dir", str(PLACE / name)]
+    # With the object files of the program's own crate.
+    command = ["cargo", "rustc", "--release", "--target-dir", str(PLACE / name)]
+    command += ["--", "-C", "save-temps"]
     subprocess.run(command, cwd=project, env=environment, check=True)
     return PLACE / name / "release/operations"
 
@@ -116,8 +125,18 @@ def faults(program: Path) -> set[str]:
     return found
 
 
+def compiled_again(program: Path) -> set[str]:
+    """Parts of the library that are in the object files of the program's own crate."""
+    objects = list((program.parent / "deps").glob("operations-*.rcgu.o"))
+    if not objects:
+        sys.exit(f"{program}: no object files of its own, so nothing was checked")
+    names = (plain(line.split(maxsplit=2)[2]) for o in objects for line in told("nm", "-C", "--defined-only", o))
+    return {f"{name} is compiled in the dependent's crate" for name in names if PARTS.search(name)}
+
+
 def check() -> None:
-    found = faults(cargo_build({}, "default"))
+    program = cargo_build({}, "default")
+    found = faults(program) | compiled_again(program)
     for fault in sorted(found):
         print(fault, file=sys.stderr)
     if found:
