@@ -69,8 +69,8 @@ impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     fn expanded_signing_key(
         &self,
         input: &Fields,
-    ) -> Result<Rc<Box<ExpandedSigningKey<P>>>, String> {
-        self.shared(input.sk()?, || Ok(self.signing_key(input)?.expand()))
+    ) -> Result<Rc<ExpandedSigningKey<P>>, String> {
+        self.shared(input.sk()?, || Ok(*self.signing_key(input)?.expand()))
     }
 
     /// The public key; the inner error is one that makes every signature invalid.
@@ -96,7 +96,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
         let key = match self.verifying_key(input)? {
             Err(_) => None,
             Ok(key) if EXPANDED => {
-                let expanded = self.shared(input.pk()?, || Ok(key.expand()))?;
+                let expanded = self.shared(input.pk()?, || Ok(*key.expand()))?;
                 Some(Verifier::Expanded(expanded))
             }
             Ok(key) => Some(Verifier::Compact(Box::new(key))),
@@ -154,7 +154,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         let signature = input.signature()?;
         let parse = move || Signature::<P>::from_bytes(&signature);
         if EXPANDED {
-            let key = self.shared(input.pk()?, || Ok(key.expand()))?;
+            let key = self.shared(input.pk()?, || Ok(*key.expand()))?;
             verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
         } else {
             verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))

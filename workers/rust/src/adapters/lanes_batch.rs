@@ -16,13 +16,13 @@ use crate::runs::{Answer, Group};
 /// A private key as signing takes it.
 pub enum Signer<P: ParameterSet> {
     Compact(Box<SigningKey<P>>),
-    Expanded(Rc<Box<ExpandedSigningKey<P>>>),
+    Expanded(Rc<ExpandedSigningKey<P>>),
 }
 
 /// A public key as verification takes it.
 pub enum Verifier<P: ParameterSet> {
     Compact(Box<VerifyingKey<P>>),
-    Expanded(Rc<Box<ExpandedVerifyingKey<P>>>),
+    Expanded(Rc<ExpandedVerifyingKey<P>>),
 }
 
 /// What is signed.
