@@ -249,6 +249,9 @@ mod environment {
             let start = format!("MLDSA_LANES_BACKEND: no backend `{name}` here");
             refused(name, "sha3,avx2", &start);
         }
+        // Nothing that a terminal would follow.
+        let escaped = r"MLDSA_LANES_BACKEND: no backend `a\nb\u{1b}[2J` here";
+        refused("a\nb\u{1b}[2J", "", escaped);
         let feature = "MLDSA_LANES_DISABLE: no feature `avx3`, only avx2, ";
         refused("portable", "avx2,avx3,neon", feature);
         // A backend that the other variable denies.

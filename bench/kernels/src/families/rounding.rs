@@ -3,7 +3,7 @@
 use std::slice::from_ref;
 
 use mldsa_lanes::internals::{self as lanes, Poly};
-use mldsa_lanes::{MlDsa44, MlDsa65, Parameters, ParameterSet};
+use mldsa_lanes::{MlDsa44, MlDsa65, ParameterSet, Parameters};
 
 use crate::case::{Case, Kernels, case};
 use crate::data::{Q, plain, spread};

@@ -66,10 +66,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
         Ok(key.with_backend(self.0))
     }
 
-    fn expanded_signing_key(
-        &self,
-        input: &Fields,
-    ) -> Result<Rc<ExpandedSigningKey<P>>, String> {
+    fn expanded_signing_key(&self, input: &Fields) -> Result<Rc<ExpandedSigningKey<P>>, String> {
         self.shared(input.sk()?, || Ok(*self.signing_key(input)?.expand()))
     }
 
