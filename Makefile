@@ -67,7 +67,7 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
 test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
-	@$(PYTHON) -m mldsa_lab.run.build --test rust
+	@$(PYTHON) -m mldsa_lab.worker.build --test rust
 	@sh scripts/bench_kernels.sh test
 
 test-go: ## the Go worker, where Go is installed

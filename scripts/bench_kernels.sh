@@ -12,7 +12,7 @@ for tool in cargo cc; do
     exit 2
   }
 done
-ask() { .venv/bin/python -c "from mldsa_lab.run.registry import $1; print($1())"; }
+ask() { .venv/bin/python -c "from mldsa_lab.worker.registry import $1; print($1())"; }
 LIBCLANG_PATH=$(ask libclang_folder)
 BINDGEN_EXTRA_CLANG_ARGS="-isystem $(ask compiler_include)"
 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target/workers}

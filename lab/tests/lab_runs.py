@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.run.build import Place, build, find_root
-from mldsa_lab.run.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.build import Place, build, find_root
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
 
 MODES = (
     "flip-byte",
@@ -50,7 +50,7 @@ class Ran:
 
 
 def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "mldsa_lab.cli", *arguments]
+    return [sys.executable, "-m", "mldsa_lab.cli.main", *arguments]
 
 
 def lab(*arguments: str, env: dict[str, str] | None = None) -> Ran:

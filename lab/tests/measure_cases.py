@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.inputs.design import design
+from mldsa_lab.choice.design import design
+from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import SigningInput
-from mldsa_lab.inputs.trace import Trace
-from mldsa_lab.measure.reader import Measurements
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.simulate import draw_traces
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Trace
+from mldsa_studies.simulate import draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 UNIT = 41_234.0

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from mldsa_lab.inputs.balance import balanced
-from mldsa_lab.inputs.trace import parse_trace
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.bench.shapes import Shape as ShapeOfRuns
+from mldsa_lab.choice.balance import balanced
 from mldsa_lab.records import (
     MANY_KEYS,
     ONE_KEY,
@@ -31,7 +30,8 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
-from mldsa_lab.run.shapes import Shape as ShapeOfRuns
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import parse_trace
 
 ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 OPERATIONS = ("keygen", "sign", "verify")

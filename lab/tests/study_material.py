@@ -14,13 +14,13 @@ import pytest
 
 from mldsa_lab.inputs.selection import Outputs
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.run.build import Place
-from mldsa_lab.run.protocol import Variant
-from mldsa_lab.run.registry import WorkerEntry
-from mldsa_lab.study.collect import Gathering
-from mldsa_lab.study.jobs import Signed
-from mldsa_lab.study.sampling import random_table
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.protocol import Variant
+from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_studies.collect import Gathering
+from mldsa_studies.jobs import Signed
+from mldsa_studies.sampling import random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
 

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
+from mldsa_lab.bench.alter import Altered, Signed, alter, suits
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.alter import Altered, Signed, alter, suits
 from mldsa_lab.sets import PARAMETER_SETS, ParameterSet
 
 SETS = list(PARAMETER_SETS.values())

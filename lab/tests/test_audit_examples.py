@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from mldsa_lab.audit import RULES, as_json, audit, example, example_names
 from mldsa_lab.audit.reading import ABOUT, DEFAULTS
-from mldsa_lab.commands.audit import audit as command
+from mldsa_lab.cli.audit import audit as command
 from mldsa_lab.errors import LabError
 
 DOCUMENT = Path(__file__).parents[2] / "docs/audit.md"

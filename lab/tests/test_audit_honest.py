@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from mldsa_lab.audit import Table, audit
 from mldsa_lab.audit.claims import Claim, Cost, Figure, Source
 from mldsa_lab.audit.law import setup_max
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.estimate.summary import Row, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.stats.simulate import QUIET, Machine, Signer, draw_attempts
-from mldsa_lab.stats.summary import Row, summarise
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.simulate import QUIET, Machine, Signer, draw_attempts
 
 RECORD = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
 SETS = tuple(PARAMETER_SETS)

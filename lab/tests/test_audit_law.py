@@ -25,9 +25,9 @@ from mldsa_lab.audit.law import (
     setups,
 )
 from mldsa_lab.audit.power import detectable, significant_from, variations
-from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.stats.simulate import Signer, draw_attempts
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.simulate import Signer, draw_attempts
 
 SETS = tuple(PARAMETER_SETS)
 MANY = 10**8

@@ -12,24 +12,24 @@ from fake_worker import HELLO
 from report_records import ML_DSA, SIGNERS, TUNED, Shape, build, in_both_builds
 from rich.console import Console
 
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.material import tracers
+from mldsa_lab.bench.options import known_reference, select
+from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.agree import agreement
+from mldsa_lab.estimate.summary import Row, Summary, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
-from mldsa_lab.report.findings import find
-from mldsa_lab.report.page import render
-from mldsa_lab.report.sections import command
-from mldsa_lab.report.table import print_table
-from mldsa_lab.report.view import View
-from mldsa_lab.report.view import build as build_view
-from mldsa_lab.run.build import Place
-from mldsa_lab.run.fleet import Fleet, Station
-from mldsa_lab.run.material import tracers
-from mldsa_lab.run.options import known_reference, select
-from mldsa_lab.run.protocol import JobInput
-from mldsa_lab.run.registry import Build, WorkerEntry
-from mldsa_lab.run.shapes import Shape as Runs
-from mldsa_lab.run.worker import Limits, WorkerFault
-from mldsa_lab.stats.agree import agreement
-from mldsa_lab.stats.summary import Row, Summary, summarise
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.page import render
+from mldsa_lab.show.sections import command
+from mldsa_lab.show.table import print_table
+from mldsa_lab.show.view import View
+from mldsa_lab.show.view import build as build_view
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.registry import Build, WorkerEntry
+from mldsa_lab.worker.worker import Limits, WorkerFault
 
 SET = "ML-DSA-65"
 BUILDS = (Build("default", "plain"), Build("tuned", "quick"))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.build import Place, build
-from mldsa_lab.run.conformance import conform, conform_entry
-from mldsa_lab.run.registry import WorkerEntry, read_registry
-from mldsa_lab.run.worker import Limits, Worker
+from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.conformance import conform, conform_entry
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Limits, Worker
 
 ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.models.cost import class_quantiles
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import read_record
-from mldsa_lab.stats.summary import summarise
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.linear import class_quantiles
+from mldsa_lab.theory.rejection import RejectionModel
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")

@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mldsa_lab.choice.design import design, quality
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.covariates import covariates
-from mldsa_lab.inputs.design import design, quality
-from mldsa_lab.inputs.trace import Trace, count_matrix
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.estimate import estimate_signing
-from mldsa_lab.stats.simulate import QUIET, Signer, draw_traces
+from mldsa_lab.estimate.cell import estimate_signing
+from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_studies.simulate import QUIET, Signer, draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")

@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.design import design
-from mldsa_lab.inputs.trace import Trace, count_matrix
-from mldsa_lab.models.cost import class_quantiles
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.estimate import (
+from mldsa_lab.estimate.cell import (
     QUANTILES,
     Interval,
     estimate_plain,
@@ -24,9 +21,12 @@ from mldsa_lab.stats.estimate import (
     estimate_signing,
     ratio,
 )
-from mldsa_lab.stats.line import fit_line
-from mldsa_lab.stats.location import median_over_rounds, split_levels
-from mldsa_lab.stats.simulate import (
+from mldsa_lab.estimate.line import fit_line
+from mldsa_lab.estimate.location import median_over_rounds, split_levels
+from mldsa_lab.theory.linear import class_quantiles
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_studies.simulate import (
     QUIET,
     Machine,
     Signer,

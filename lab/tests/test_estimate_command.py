@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from mldsa_lab.cli import app
+from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.measure.coverage import Target
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.coverage import Target
 
 NAME = "ML-DSA-65"
 TARGET = Target()

@@ -7,13 +7,13 @@ import heapq
 import numpy as np
 import pytest
 
-from mldsa_lab.inputs.balance import balanced
-from mldsa_lab.inputs.trace import Trace, count_matrix
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.run.shapes import GROUP, Shape
-from mldsa_lab.stats.estimate import Shape as InputShape
-from mldsa_lab.stats.estimate import estimate_plain, estimate_runs, ratio
-from mldsa_lab.stats.simulate import QUIET, Machine, Signer, draw_traces
+from mldsa_lab.bench.shapes import GROUP, Shape
+from mldsa_lab.choice.balance import balanced
+from mldsa_lab.estimate.cell import Shape as InputShape
+from mldsa_lab.estimate.cell import estimate_plain, estimate_runs, ratio
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_studies.simulate import QUIET, Machine, Signer, draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 SIZES = (1, 8, 32, 100, 1000)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from mldsa_lab.measure.coverage import Target, targets
-from mldsa_lab.measure.estimate import Estimation, estimate
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.coverage import Target, targets
 
 Array = NDArray[np.float64]
 NAME = "ML-DSA-65"

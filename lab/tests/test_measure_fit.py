@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.measure.coverage import Target, coverage, main, targets
-from mldsa_lab.measure.estimate import estimate, parse_percentiles
-from mldsa_lab.measure.fit import Fit, fit_costs
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.estimate import Interval
+from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.fit import Fit, fit_costs
+from mldsa_lab.estimate.measured import estimate, parse_percentiles
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.coverage import Target, coverage, main, targets
 
 MODEL = RejectionModel.of("ML-DSA-65")
 NAME = MODEL.name

@@ -8,10 +8,10 @@ import measure_cases as cases
 import numpy as np
 import pytest
 
-from mldsa_lab.inputs.trace import count_matrix
-from mldsa_lab.measure.coverage import Target, targets
-from mldsa_lab.measure.law import Law
-from mldsa_lab.measure.terms import (
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.law import Law
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.terms import (
     LINEAR,
     attempt_terms,
     index_moments,
@@ -19,8 +19,8 @@ from mldsa_lab.measure.terms import (
     terms,
     to_costs,
 )
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.theory.trace import count_matrix
+from mldsa_studies.coverage import Target, targets
 
 SHARES = (0.05, 0.5, 0.95, 0.99, 0.999)
 

@@ -15,9 +15,9 @@ from matplotlib.text import Text
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.measure import plot
-from mldsa_lab.measure.coverage import Target
-from mldsa_lab.measure.estimate import Estimation, estimate
+from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.show import estimate_plot as plot
+from mldsa_studies.coverage import Target
 
 NAME = "ML-DSA-65"
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.measure.reader import Measurements, read_measurements
-from mldsa_lab.measure.texts import of_cost, of_interval, tick
-from mldsa_lab.stats.estimate import Interval
+from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.reader import Measurements, read_measurements
+from mldsa_lab.show.texts import of_cost, of_interval, tick
 
 CHOSEN = cases.selection("ML-DSA-65", cases.pool("ML-DSA-65")[:3])
 

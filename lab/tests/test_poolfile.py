@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.poolfile import Given, Pool, PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.pool import Given, Pool, PoolWriter, read_parts, read_pool
 from mldsa_lab.inputs.spec import SigningInput, Spec
-from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.simulate import draw_traces
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_studies.simulate import draw_traces
 
 SPEC = Spec("ML-DSA-44", bytes(32), per_key=0)
 

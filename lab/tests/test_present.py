@@ -10,7 +10,7 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_whole
-from mldsa_lab.present import View, load
+from mldsa_lab.show.present import View, load
 
 
 def test_a_failed_write_keeps_the_earlier_file(tmp_path: Path) -> None:

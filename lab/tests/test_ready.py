@@ -8,17 +8,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mldsa_lab.choice import ready
+from mldsa_lab.choice.build import complete
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.native import load
+from mldsa_lab.inputs.shipped import (
+    DATA,
+    SIZE,
+    shipped_path,
+    shipped_pool,
+    shipped_spec,
+    trace_pool,
+)
 from mldsa_lab.records import read_record
-from mldsa_lab.select import ready, worth
-from mldsa_lab.select.build import complete
-from mldsa_lab.select.pools import DATA, SIZE, shipped_path, shipped_pool, shipped_spec, trace_pool
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.stats.summary import summarise
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies import worth
 
 SETS = tuple(PARAMETER_SETS)
 

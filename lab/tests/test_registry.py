@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.registry import (
+from mldsa_lab.worker.registry import (
     Need,
     compiler_include,
     libclang_folder,

@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.trace import PASSED
-from mldsa_lab.models.cost import class_quantiles, mean_point, model_matrix
-from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.sets import N, Q, parameter_set
-from mldsa_lab.stats.simulate import draw_attempts, draw_traces
+from mldsa_lab.theory.linear import class_quantiles, mean_point, model_matrix
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import PASSED
+from mldsa_studies.simulate import draw_attempts, draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 SHARES = (0.05, 0.50, 0.95, 0.99, 0.999)

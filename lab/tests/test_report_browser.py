@@ -15,10 +15,10 @@ import pytest
 from matplotlib.image import imread
 from report_records import Shape, build
 
-from mldsa_lab.report.page import write_page
-from mldsa_lab.report.view import View
-from mldsa_lab.report.view import build as build_view
-from mldsa_lab.stats.summary import summarise
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.show.page import write_page
+from mldsa_lab.show.view import View
+from mldsa_lab.show.view import build as build_view
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from mldsa_lab.report.format import (
+from mldsa_lab.show.format import (
     MISSING,
     Unit,
     aligned,

@@ -12,13 +12,13 @@ import pytest
 from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import KEYS, Summary, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.report import sections
-from mldsa_lab.report.compare import compare
-from mldsa_lab.report.findings import find
-from mldsa_lab.report.page import render, write_page
-from mldsa_lab.report.view import build as build_view
-from mldsa_lab.stats.summary import KEYS, Summary, summarise
+from mldsa_lab.show import sections
+from mldsa_lab.show.compare import compare
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.page import render, write_page
+from mldsa_lab.show.view import build as build_view
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from mldsa_lab.report import plots, scales, svg
+from mldsa_lab.show import plots, scales, svg
 
 MARKS = [
     plots.Mark("fast & <b>", 0, False, 80.0, 79.0, 81.0, "80.0"),
@@ -55,12 +55,12 @@ def test_quantiles_of_a_curve() -> None:
 
 
 def test_the_law_drawn_is_that_of_the_percentiles() -> None:
-    from mldsa_lab.models.cost import class_quantiles
-    from mldsa_lab.models.rejection import RejectionModel
-    from mldsa_lab.report import plotdata
-    from mldsa_lab.report.format import Unit
-    from mldsa_lab.report.view import Line
-    from mldsa_lab.stats.summary import Fit
+    from mldsa_lab.estimate.summary import Fit
+    from mldsa_lab.show import plotdata
+    from mldsa_lab.show.format import Unit
+    from mldsa_lab.show.view import Line
+    from mldsa_lab.theory.linear import class_quantiles
+    from mldsa_lab.theory.rejection import RejectionModel
 
     class OneLine:
         label, colour = "a", 0

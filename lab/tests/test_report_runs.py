@@ -11,16 +11,16 @@ import pytest
 from report_records import Shape, build
 from rich.console import Console
 
+from mldsa_lab.estimate.summary import Row, Summary, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.report import run_plots, svg
-from mldsa_lab.report.page import render
-from mldsa_lab.report.run_paths import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
-from mldsa_lab.report.runs import batches, sentences, threads
-from mldsa_lab.report.sections import command
-from mldsa_lab.report.table import print_table
-from mldsa_lab.report.view import View, is_run
-from mldsa_lab.report.view import build as build_view
-from mldsa_lab.stats.summary import Row, Summary, summarise
+from mldsa_lab.show import run_plots, svg
+from mldsa_lab.show.page import render
+from mldsa_lab.show.run_paths import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
+from mldsa_lab.show.runs import batches, sentences, threads
+from mldsa_lab.show.sections import command
+from mldsa_lab.show.table import print_table
+from mldsa_lab.show.view import View, is_run
+from mldsa_lab.show.view import build as build_view
 
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"

@@ -9,10 +9,10 @@ import pytest
 from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
 from rich.console import Console
 
+from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.report.table import print_table
-from mldsa_lab.report.view import build as build_view
-from mldsa_lab.stats.summary import Summary, summarise
+from mldsa_lab.show.table import print_table
+from mldsa_lab.show.view import build as build_view
 
 
 def printed(record: Record, width: int, summary: Summary | None = None) -> str:

@@ -8,20 +8,20 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from mldsa_lab.bench.material import Signed
+from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
+from mldsa_lab.bench.rounds import Cell, Schedule, classical_run_cell, run_cell
+from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
+from mldsa_lab.choice.balance import balanced
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.balance import balanced
-from mldsa_lab.inputs.trace import count_matrix
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
-from mldsa_lab.run.material import Signed
-from mldsa_lab.run.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
-from mldsa_lab.run.protocol import Runs
-from mldsa_lab.run.protocol import Variant as Announced
-from mldsa_lab.run.rounds import Cell, Schedule, classical_run_cell, run_cell
-from mldsa_lab.run.shapes import GROUP, Shape, role_of, shaped, shapes
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.stats.simulate import draw_traces
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import count_matrix
+from mldsa_lab.worker.protocol import Runs
+from mldsa_lab.worker.protocol import Variant as Announced
+from mldsa_studies.simulate import draw_traces
 
 
 def announced(**more: object) -> Announced:

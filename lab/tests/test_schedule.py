@@ -7,10 +7,10 @@ from collections import Counter
 
 import pytest
 
+from mldsa_lab.bench.options import parse_operations, parse_seed, select
+from mldsa_lab.bench.rounds import Cell, Schedule
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
-from mldsa_lab.run.options import parse_operations, parse_seed, select
-from mldsa_lab.run.rounds import Cell, Schedule
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
 
 

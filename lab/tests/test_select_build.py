@@ -7,16 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mldsa_lab.choice.build import build
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.poolfile import Given, Pool
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.pool import Given, Pool
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.shipped import shipped_pool, trace_pool
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.native import load
-from mldsa_lab.select.build import build
-from mldsa_lab.select.choice import Wish, choose
-from mldsa_lab.select.pools import shipped_pool, trace_pool
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.table import TraceTable
 
 
 def test_a_selection_holds_what_was_signed() -> None:

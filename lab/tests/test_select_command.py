@@ -8,14 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from mldsa_lab.commands.select import select
+from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs import poolfile
+from mldsa_lab.inputs import pool as poolfile
+from mldsa_lab.inputs import shipped as pools
+from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.native import load
-from mldsa_lab.select import pools
-from mldsa_lab.select.ready import read_ready
+from mldsa_lab.theory.cost_model import CostModel
 
 APP = typer.Typer()
 APP.command()(select)

@@ -7,24 +7,24 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from mldsa_lab.choice import members
+from mldsa_lab.choice.choice import Wish, choose
+from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.costs import CostRange
+from mldsa_lab.choice.coverage import choose_coverage
+from mldsa_lab.choice.design import PERCENTILES, design, quality
+from mldsa_lab.choice.mean import Aim, choose_mean, class_numbers
+from mldsa_lab.choice.members import pick_members
+from mldsa_lab.choice.paths import Paths, paths_of
+from mldsa_lab.choice.percentile import choose_percentile
+from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.design import PERCENTILES, design, quality
-from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.inputs.trace import parse_trace
-from mldsa_lab.models.cost_model import CostModel
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.select import members
-from mldsa_lab.select.choice import Wish, choose
-from mldsa_lab.select.classes import Classes
-from mldsa_lab.select.costs import CostRange
-from mldsa_lab.select.coverage import choose_coverage
-from mldsa_lab.select.mean import Aim, choose_mean, class_numbers
-from mldsa_lab.select.members import pick_members
-from mldsa_lab.select.paths import Paths, paths_of
-from mldsa_lab.select.percentile import choose_percentile
-from mldsa_lab.select.pools import shipped_pool
-from mldsa_lab.select.solver import Program
-from mldsa_lab.stats.simulate import Signer, draw_traces
+from mldsa_lab.inputs.shipped import shipped_pool
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import parse_trace
+from mldsa_studies.simulate import Signer, draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.images import FORMATS, images, write_images
+from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import SigningInput, Spec
-from mldsa_lab.native import load
-from mldsa_lab.select.images import FORMATS, images, write_images
 from mldsa_lab.sets import ML_DSA_44
 
 

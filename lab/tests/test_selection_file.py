@@ -12,8 +12,8 @@ import pytest
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
 from mldsa_lab.inputs.spec import SigningInput
-from mldsa_lab.inputs.trace import parse_trace
 from mldsa_lab.sets import ML_DSA_44
+from mldsa_lab.theory.trace import parse_trace
 
 TRACES = ("ok", "z0r2 r3 ok", "h3 ok")
 

@@ -9,13 +9,13 @@ import pytest
 from study_material import c_worker, gathering, need_tools, signed
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.build import Place
-from mldsa_lab.run.registry import WorkerEntry
-from mldsa_lab.study import callgrind
-from mldsa_lab.study.callgrind import Counter, command, names, need_valgrind, take_counts
-from mldsa_lab.study.collect import collect_counts
-from mldsa_lab.study.costs import read_costs
-from mldsa_lab.study.jobs import Signed
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_studies import callgrind
+from mldsa_studies.callgrind import Counter, command, names, need_valgrind, take_counts
+from mldsa_studies.collect import collect_counts
+from mldsa_studies.costs import read_costs
+from mldsa_studies.jobs import Signed
 
 DUMP = """\
 version: 1
@@ -126,7 +126,7 @@ def test_a_worker_in_c(tmp_path: Path) -> None:
 
 def test_counts_are_collected_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_tools()
-    monkeypatch.setattr("mldsa_lab.study.collect.COUNT_PART", 4)
+    monkeypatch.setattr("mldsa_studies.collect.COUNT_PART", 4)
     monkeypatch.setattr(callgrind, "PART", 3)
     made = signed(9)
     entry, place = c_worker(tmp_path, made)

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from study_material import SPEC, gathering, python_worker, signed
 
+from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import SigningInput
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.run.fleet import Fleet, Station
-from mldsa_lab.run.protocol import Variant
-from mldsa_lab.run.worker import Limits
-from mldsa_lab.study import collect, greedy, jobs
-from mldsa_lab.study.costs import read_costs
-from mldsa_lab.study.jobs import Signed, one_each
-from mldsa_lab.study.plan import Plan
-from mldsa_lab.study.sampling import random_table, wanted_classes
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.worker.protocol import Variant
+from mldsa_lab.worker.worker import Limits
+from mldsa_studies import collect, greedy, jobs
+from mldsa_studies.costs import read_costs
+from mldsa_studies.jobs import Signed, one_each
+from mldsa_studies.plan import Plan
+from mldsa_studies.sampling import random_table, wanted_classes
 
 
 def variant(id_: str, **more: object) -> Variant:

@@ -14,15 +14,15 @@ from study_material import c_worker, need_tools
 from test_study_evaluate import costs_of
 from typer.testing import CliRunner, Result
 
-from mldsa_lab.commands import study
+from mldsa_lab.cli import study
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.run.build import Place
-from mldsa_lab.run.registry import WorkerEntry
-from mldsa_lab.study import jobs
-from mldsa_lab.study.callgrind import Counter
-from mldsa_lab.study.costs import write_costs
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_studies import jobs
+from mldsa_studies.callgrind import Counter
+from mldsa_studies.costs import write_costs
 
 QUICK = ("--sizes", "3", "--draws", "4", "--pool", "200", "--processes", "1")
 
@@ -186,7 +186,7 @@ def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert found.name == "rust" and where.root.is_dir()
         return Counter(entry, place, function)
 
-    monkeypatch.setattr("mldsa_lab.study.run.open_counter", open_counter)
+    monkeypatch.setattr("mldsa_studies.run.open_counter", open_counter)
     out = tmp_path / "counts.csv"
     words = ("count", path, "--implementation", "toy", "--function", "sign_one", "--out", out)
     result = run(*words)

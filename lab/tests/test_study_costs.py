@@ -15,9 +15,9 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.study.costs import FORMAT, Costs, Series, read_costs, write_costs
-from mldsa_lab.study.sampling import random_table
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.costs import FORMAT, Costs, Series, read_costs, write_costs
+from mldsa_studies.sampling import random_table
 
 ABOUT = {
     "variant": "toy:portable:compact", "implementation": "toy", "version": "1.0",

@@ -11,12 +11,11 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.simulate import Signer
-from mldsa_lab.study import greedy
-from mldsa_lab.study.choices import choose
-from mldsa_lab.study.costs import Costs, Series
-from mldsa_lab.study.evaluate import (
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies import greedy
+from mldsa_studies.choices import choose
+from mldsa_studies.costs import Costs, Series
+from mldsa_studies.evaluate import (
     COUNT,
     MEDIAN,
     ONCE,
@@ -27,7 +26,7 @@ from mldsa_lab.study.evaluate import (
     judge,
     target_name,
 )
-from mldsa_lab.study.plan import (
+from mldsa_studies.plan import (
     BALANCED,
     GREEDY,
     MEAN,
@@ -39,7 +38,8 @@ from mldsa_lab.study.plan import (
     Task,
     tasks,
 )
-from mldsa_lab.study.sampling import Stock, greedy_classes, random_table
+from mldsa_studies.sampling import Stock, greedy_classes, random_table
+from mldsa_studies.simulate import Signer
 
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.inputs.trace import parse_trace
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.study import greedy
-from mldsa_lab.study.sampling import Stock, random_table
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import parse_trace
+from mldsa_studies import greedy
+from mldsa_studies.sampling import Stock, random_table
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mldsa_lab.models.rejection import RejectionModel
-from mldsa_lab.stats.simulate import Signer, draw_attempts
-from mldsa_lab.study.sampling import random_table
-from mldsa_lab.study.truth import truth
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.sampling import random_table
+from mldsa_studies.simulate import Signer, draw_attempts
+from mldsa_studies.truth import truth
 
 PERCENTILES = (50.0, 95.0, 99.0)
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.design import design
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.estimate.agree import agreement
+from mldsa_lab.estimate.summary import KEYS, Summary, summarise
 from mldsa_lab.records import (
     SCHEMA,
     Check,
@@ -26,11 +27,10 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
-from mldsa_lab.stats.agree import agreement
-from mldsa_lab.stats.locations import compare
-from mldsa_lab.stats.locations import main as locations_main
-from mldsa_lab.stats.simulate import Machine, Signer, draw_traces
-from mldsa_lab.stats.summary import KEYS, Summary, summarise
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.locations import compare
+from mldsa_studies.locations import main as locations_main
+from mldsa_studies.simulate import Machine, Signer, draw_traces
 
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.pool import candidates
-from mldsa_lab.inputs.trace import (
+from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.theory.trace import (
     PASSED,
     Attempt,
     class_counts,

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.poolfile import Checks, read_pool
+from mldsa_lab.inputs import tracing as pools
+from mldsa_lab.inputs.library import Library, load
+from mldsa_lab.inputs.pool import Checks, read_pool
+from mldsa_lab.inputs.source import Block, FromFile, Generated
 from mldsa_lab.inputs.spec import SigningInput, Spec
-from mldsa_lab.inputs.table import TraceTable
-from mldsa_lab.native import Library, load
+from mldsa_lab.inputs.tracing import make_pool, unfinished
+from mldsa_lab.inputs.workforce import dask, local, trace_block
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
-from mldsa_lab.tracing import pools
-from mldsa_lab.tracing.pools import make_pool, unfinished
-from mldsa_lab.tracing.source import Block, FromFile, Generated
-from mldsa_lab.tracing.workforce import dask, local, trace_block
+from mldsa_lab.theory.table import TraceTable
 
 SEED = bytes(range(32))
 
@@ -282,7 +282,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
 
 
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mldsa_lab.tracing.workforce._CONNECT_S", 1)
+    monkeypatch.setattr("mldsa_lab.inputs.workforce._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
         with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
             pass
@@ -293,7 +293,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 
 def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "mldsa_lab.cli", "trace", *arguments],
+        [sys.executable, "-m", "mldsa_lab.cli.main", "trace", *arguments],
         capture_output=True,
         text=True,
         env={**os.environ, "COLUMNS": "100"},

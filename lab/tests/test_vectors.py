@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from mldsa_lab.run.vectors import keygen_cases, siggen_cases, sigver_cases
+from mldsa_lab.bench.vectors import keygen_cases, siggen_cases, sigver_cases
 from mldsa_lab.sets import PARAMETER_SETS, ParameterSet
 
 

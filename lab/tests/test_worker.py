@@ -13,8 +13,8 @@ import pytest
 from fake_worker import HELLO, fake_worker
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.run.protocol import JobInput, Runs
-from mldsa_lab.run.worker import Limits, Worker, WorkerFault, WorkerRefusal
+from mldsa_lab.worker.protocol import JobInput, Runs
+from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
 GOOD = """
 jobs = {}

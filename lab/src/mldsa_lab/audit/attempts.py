@@ -10,8 +10,8 @@ from mldsa_lab.audit.claims import Figure, Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.law import share_of
 from mldsa_lab.audit.verdict import Finding, Range, Rule, Verdict, number
-from mldsa_lab.models.rejection import RejectionModel
 from mldsa_lab.sets import PARAMETER_SETS, N
+from mldsa_lab.theory.rejection import RejectionModel
 
 REPETITIONS = {"ML-DSA-44": 4.25, "ML-DSA-65": 5.1, "ML-DSA-87": 3.85}
 """FIPS 204 Table 1, from approximations without the hint check."""

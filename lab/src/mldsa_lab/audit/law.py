@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 from scipy.stats import nbinom
 
-from mldsa_lab.models.rejection import RejectionModel
+from mldsa_lab.theory.rejection import RejectionModel
 
 Array = NDArray[np.float64]
 

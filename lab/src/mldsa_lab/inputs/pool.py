@@ -1,63 +1,314 @@
-"""Candidate inputs derived from a run's seed, so that a pool is reproducible from 32 bytes."""
+"""Pool files: the traces of many candidate inputs, in Parquet (docs/pools.md has the columns).
+
+Written row group by row group and put in its place when it is whole; the columns of inputs are
+there only where these do not follow from a seed.
+"""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self, cast
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SEED_BYTES
+from mldsa_lab.files import parse_json, umask
+from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.theory.table import TraceTable
 
-_DOMAIN = b"mldsa-lab pool 1"
+VERSION = 1
+"""Version of the pool format."""
+ROWS = 1 << 16
+"""Signatures of a row group: what is held in memory at a time."""
+
+Checks = Literal["reached", "all"]
+"""``reached``: c t0 and the hint weight were looked at in attempts that pass z and r0 alone, as
+Algorithm 7 does; ``all``: in every attempt."""
+
+_KEY = b"mldsa-lab pool"
+_TRACES = [
+    ("index", pa.uint64()),
+    ("n_z", pa.uint16()),
+    ("n_r", pa.uint16()),
+    ("n_h", pa.uint16()),
+    ("attempts", pa.list_(pa.uint16())),
+]
+_GIVEN = [
+    ("id", pa.string()),
+    ("xi", pa.binary(SEED_BYTES)),
+    ("message", pa.binary()),
+    ("context", pa.binary()),
+    ("rnd", pa.binary(SEED_BYTES)),
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A key seed xi (32 bytes), a message and a context; signed with rnd of 32 zero bytes."""
+@dataclass(frozen=True)
+class Given:
+    """Inputs that somebody gave: a name for each, and what is signed."""
 
-    seed: bytes
-    message: bytes
-    context: bytes
+    ids: tuple[str, ...]
+    inputs: tuple[SigningInput, ...]
+
+    def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Given:
+        """Those at these places."""
+        return Given(
+            tuple(self.ids[int(i)] for i in numbers), tuple(self.inputs[int(i)] for i in numbers)
+        )
 
 
-def candidates(
-    run_seed: bytes,
-    set_name: str,
-    count: int,
-    *,
-    message_bytes: int = 32,
-    context_bytes: int = 0,
-    stream: str = "design",
-    start: int = 0,
-) -> Iterator[Candidate]:
-    """Candidates ``start .. start + count - 1`` of a set, each with a key of its own.
+@dataclass(frozen=True)
+class Pool:
+    """Traces of candidate inputs.
 
-    Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
-    its length: the same for any ``count``, and independent between sets and streams. ``stream``
-    separates uses of one run seed, such as the pool to design from and inputs taken at random.
-    LabError for an unknown set, a run seed that is not 32 bytes, or sizes out of range.
+    ``index``: (signatures,) the inputs' numbers in ``spec``, or among those given. ``spec``: what
+    generated inputs follow from; ``given``: the inputs where they were given.
     """
-    if len(run_seed) != SEED_BYTES:
-        raise LabError(f"run seed of {len(run_seed)} bytes: must have {SEED_BYTES}")
-    if set_name not in ALL_SETS:
-        raise LabError(f"parameter set {set_name!r}: must be one of {', '.join(ALL_SETS)}")
-    if count < 0 or start < 0:
-        raise LabError(f"pool of {count} from {start}: both must be at least 0")
-    if message_bytes < 0:
-        raise LabError(f"message size {message_bytes}: must be at least 0 bytes")
-    if not 0 <= context_bytes <= CONTEXT_BYTES_MAX:
-        raise LabError(f"context size {context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes")
-    prefix = hashlib.shake_256()
-    sizes = message_bytes.to_bytes(8, "little") + context_bytes.to_bytes(8, "little")
-    for part in (_DOMAIN, run_seed, set_name.encode(), stream.encode(), sizes):
-        prefix.update(len(part).to_bytes(8, "little") + part)
 
-    def draw(number: int) -> Candidate:
-        shake = prefix.copy()
-        shake.update(number.to_bytes(8, "little"))
-        data = shake.digest(SEED_BYTES + message_bytes + context_bytes)
-        message_end = SEED_BYTES + message_bytes
-        return Candidate(data[:SEED_BYTES], data[SEED_BYTES:message_end], data[message_end:])
+    table: TraceTable
+    index: NDArray[np.uint64]
+    checks: Checks
+    spec: Spec | None = None
+    given: Given | None = None
 
-    return (draw(number) for number in range(start, start + count))
+    @property
+    def set(self) -> str:
+        """The parameter set."""
+        return self.table.set
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def input(self, number: int) -> SigningInput:
+        """The input of trace ``number`` of the table."""
+        if self.given is not None:
+            return self.given.inputs[number]
+        assert self.spec is not None
+        return self.spec.input(int(self.index[number]))
+
+    def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Pool:
+        """The pool of these traces alone."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        given = None if self.given is None else self.given.take(wanted)
+        return replace(self, table=self.table.take(wanted), index=self.index[wanted], given=given)
+
+
+class PoolWriter:
+    """Writes a pool file; it takes its place when the block that uses the writer ends without an
+    exception. Else what was written is put at ``keep``, or where that is None nothing is left."""
+
+    def __init__(
+        self,
+        path: Path,
+        set_name: str,
+        checks: Checks,
+        spec: Spec | None,
+        *,
+        given: bool = False,
+        keep: Path | None = None,
+    ) -> None:
+        """LabError if the file cannot be created."""
+        self._path = path.resolve() if path.is_symlink() else path
+        self._keep = keep
+        self._rows = 0
+        about = {
+            "format": "mldsa-lab pool",
+            "version": VERSION,
+            "tool": f"mldsa-lab {__version__}",
+            "set": set_name,
+            "checks": checks,
+            "spec": None if spec is None else spec.as_json(),
+        }
+        columns = [*_TRACES, *(_GIVEN if given else [])]
+        fields = [pa.field(name, kind, nullable=False) for name, kind in columns]
+        self._schema = pa.schema(fields, metadata={_KEY: json.dumps(about).encode()})
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(
+                prefix=f".{self._path.name}.", suffix=".parquet", dir=self._path.parent
+            )
+            os.close(handle)
+            self._temporary = Path(name)
+            self._file = pq.ParquetWriter(
+                name, self._schema, compression="zstd", use_dictionary=["attempts"]
+            )
+        except OSError as error:
+            raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
+
+    def write(self, pool: Pool) -> None:
+        """Append the traces of ``pool`` as one row group."""
+        counts = pool.table.counts().astype(np.uint16)
+        offsets = np.concatenate([[0], pool.table.ends]).astype(np.int32)
+        columns: list[Any] = [
+            pa.array(pool.index),
+            *(pa.array(counts[:, c]) for c in range(3)),
+            pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes)),
+        ]
+        if pool.given is not None:
+            rows = pool.given.inputs
+            columns += [
+                pa.array(pool.given.ids, pa.string()),
+                pa.array([row.xi for row in rows], pa.binary(SEED_BYTES)),
+                pa.array([row.message for row in rows], pa.binary()),
+                pa.array([row.context for row in rows], pa.binary()),
+                pa.array([row.rnd for row in rows], pa.binary(SEED_BYTES)),
+            ]
+        table = pa.Table.from_arrays(columns, schema=self._schema)
+        try:
+            self._file.write_table(table, row_group_size=max(len(pool), 1))
+            self._rows += len(pool)
+        except OSError as error:
+            raise LabError(f"output {self._path}: cannot write it: {error.strerror}") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            self._file.close()
+            target = self._path if kind is None else self._keep
+            if target is not None and (kind is None or self._rows > _rows(target)):
+                self._temporary.chmod(0o666 & ~umask())
+                self._temporary.replace(target)
+        except OSError as failed:
+            raise LabError(f"output {self._path}: cannot write it: {failed.strerror}") from None
+        finally:
+            with suppress(OSError):
+                self._temporary.unlink(missing_ok=True)
+
+
+def _rows(path: Path) -> int:
+    """Traces in a file that an earlier job left; 0 if there is none."""
+    try:
+        return int(pq.ParquetFile(path).metadata.num_rows)
+    except (OSError, pa.ArrowException):
+        return 0
+
+
+def read_pool(path: Path, *, limit: int | None = None) -> Pool:
+    """The pool in a file, or its first ``limit`` traces; LabError if it is none."""
+    parts: list[Pool] = []
+    left = limit
+    for part in read_parts(path):
+        cut = part if left is None or len(part) <= left else part.take(np.arange(left))
+        parts.append(cut)
+        if left is not None:
+            left -= len(cut)
+            if left <= 0:
+                break
+    if not parts:
+        raise LabError(f"pool {path}: has no traces")
+    return join_pools(parts)
+
+
+def join_pools(parts: Sequence[Pool]) -> Pool:
+    """Several parts of one pool, one after another; at least one."""
+    given = None
+    if parts[0].given is not None:
+        every = [cast(Given, part.given) for part in parts]
+        given = Given(
+            tuple(i for g in every for i in g.ids), tuple(i for g in every for i in g.inputs)
+        )
+    return replace(
+        parts[0],
+        table=TraceTable.join([part.table for part in parts]),
+        index=np.concatenate([part.index for part in parts]),
+        given=given,
+    )
+
+
+def read_parts(path: Path) -> Iterator[Pool]:
+    """The pool in a file, a row group at a time; LabError if it is none or is cut off."""
+    try:
+        file = pq.ParquetFile(path)
+    except OSError as error:
+        raise LabError(f"pool {path}: cannot read it: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise LabError(f"pool {path}: is no whole Parquet file: {_first_line(error)}") from None
+    with file:
+        about = _about(path, file.schema_arrow)
+        for number in range(file.num_row_groups):
+            try:
+                rows = file.read_row_group(number)
+            except (OSError, pa.ArrowException) as error:
+                raise LabError(
+                    f"pool {path}: row group {number} is damaged: {_first_line(error)}"
+                ) from None
+            if rows.num_rows:
+                yield _part(path, rows, about)
+
+
+def _part(path: Path, rows: Any, about: tuple[str, Checks, Spec | None]) -> Pool:
+    set_name, checks, spec = about
+    lists = rows["attempts"].combine_chunks()
+    try:
+        table = TraceTable(
+            set_name,
+            lists.flatten().to_numpy(zero_copy_only=False),
+            np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64),
+        )
+    except LabError as error:
+        raise LabError(f"pool {path}: {error}") from None
+    counts = np.column_stack([rows[c].to_numpy() for c in ("n_z", "n_r", "n_h")])
+    if (counts != table.counts()).any():
+        raise LabError(f"pool {path}: n_z, n_r, n_h must be the counts of the attempts")
+    index = rows["index"].to_numpy().astype(np.uint64)
+    given = None
+    if spec is None:
+        columns = [rows[name].to_pylist() for name, _ in _GIVEN]
+        given = Given(
+            tuple(columns[0]),
+            tuple(SigningInput(*row) for row in zip(*columns[1:], strict=True)),
+        )
+        for name, row in zip(given.ids, given.inputs, strict=True):
+            if len(row.context) > CONTEXT_BYTES_MAX:
+                raise LabError(
+                    f"pool {path}: context of {name!r} has {len(row.context)} bytes, "
+                    f"at most {CONTEXT_BYTES_MAX} are allowed"
+                )
+    return Pool(table, index, checks, spec, given)
+
+
+def _about(path: Path, schema: Any) -> tuple[str, Checks, Spec | None]:
+    """Set, checks and spec of a pool file; LabError if it is none, or one of another version."""
+    text = (schema.metadata or {}).get(_KEY)
+    if text is None:
+        raise LabError(f"pool {path}: is a Parquet file, but none that mldsa-lab wrote")
+    about = parse_json(text.decode("utf-8", "replace"), f"pool {path}")
+    if not isinstance(about, Mapping) or about.get("version") != VERSION:
+        found = about.get("version") if isinstance(about, Mapping) else None
+        raise LabError(f"pool {path}: has format version {found}, this reader knows {VERSION}")
+    set_name, checks = about.get("set"), about.get("checks")
+    parameter_set(str(set_name))
+    if checks not in ("reached", "all"):
+        raise LabError(f"pool {path}: checks {checks!r} must be 'reached' or 'all'")
+    spec = about.get("spec")
+    found_spec = None if spec is None else Spec.from_json(spec, f"pool {path}, spec")
+    if found_spec is not None and found_spec.set != set_name:
+        raise LabError(f"pool {path}: is of {set_name}, but its spec of {found_spec.set}")
+    columns = _TRACES if found_spec is not None else [*_TRACES, *_GIVEN]
+    for name, kind in columns:
+        at = schema.get_field_index(name)
+        if at < 0 or schema.field(at).type != kind:
+            raise LabError(f"pool {path}: must have a column {name} of type {kind}")
+    return str(set_name), checks, found_spec
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import parse_json, read_text
 from mldsa_lab.inputs.spec import SigningInput
-from mldsa_lab.inputs.trace import Trace, count_matrix, parse_trace
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, SEED_BYTES, parameter_set
+from mldsa_lab.theory.trace import Trace, count_matrix, parse_trace
 
 FORMAT = "mldsa-lab selection"
 VERSION = 1

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.pool import candidates
+from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, SEED_BYTES, parameter_set
 
 MESSAGE_BYTES_MAX = 1 << 24

@@ -1,0 +1,417 @@
+"""A whole run: build, inputs, gate, rounds; everything found goes to the record as it is found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mldsa_lab import __version__
+from mldsa_lab.bench import gate, machine
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.gate_material import Material, make_material
+from mldsa_lab.bench.material import REFERENCE, Reference, Signed, choose, classical_inputs
+from mldsa_lab.bench.options import DEFAULT_REFERENCE, Options, known_reference, select
+from mldsa_lab.bench.rounds import (
+    Bench,
+    Cell,
+    Schedule,
+    classical_cell,
+    classical_run_cell,
+    ml_dsa_cell,
+    require_cells,
+    run_cell,
+)
+from mldsa_lab.bench.shapes import GROUP, role_of, shaped
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import (
+    MANY_KEYS,
+    ONE_KEY,
+    SCHEMA,
+    End,
+    Fault,
+    InputRow,
+    RecordWriter,
+    Row,
+    Run,
+    Skipped,
+    Variant,
+)
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.build import BuildError, Place, build, find_root
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Limits
+
+RECORD_NAME = "record.jsonl"
+_PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Where the record is, whether the run was ended early, and what it left out."""
+
+    record: Path
+    interrupted: bool
+    samples: bool
+    left_out: list[str] = field(default_factory=list)
+
+
+def now() -> str:
+    """The time as records have it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def run_bench(options: Options, screen: Screen) -> Outcome:
+    """Carry out a run. LabError if nothing can be measured; an interrupt ends it early."""
+    place = Place.of(find_root())
+    with Fleet() as fleet:
+        announced, skipped = _launch(options, place, fleet, screen)
+        variants = select(announced, options.implementations, options.sets)
+        if options.reference != DEFAULT_REFERENCE:
+            known_reference(options.reference, variants)
+        reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
+        variants += _shaped(options, variants, fleet)
+        folder = _new_folder(options.out)
+        with RecordWriter(folder / RECORD_NAME) as writer:
+            session = _Session(options, screen, fleet, writer)
+            session.begin(skipped)
+            try:
+                session.work(variants, reference)
+                status = "complete"
+            except KeyboardInterrupt:
+                status = "interrupted"
+                screen.line("stopped", "what was measured is kept")
+            session.write(End(now(), status, session.rounds))
+    return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples, session.left_out)
+
+
+def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list[Variant]:
+    """The variants measured in runs, where the options ask for any. LabError if none can be."""
+    if not options.batch_sizes and not options.thread_counts:
+        return []
+    found = shaped(variants, fleet.announced, options.batch_sizes, options.thread_counts)
+    return [
+        fleet.shape(v, shape)
+        for v in variants
+        for shape in found.get(v.id, ())
+        # Classical references are for comparison: one loop, and threads.
+        if v.family == "ml-dsa" or shape.form == "loop"
+    ]
+
+
+def _new_folder(out: Path) -> Path:
+    """A new folder named by the time, inside `out`."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    for attempt in range(1, 100):
+        folder = out / (stamp if attempt == 1 else f"{stamp}-{attempt}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise LabError(f"output folder {out}: is not a folder") from None
+            continue
+        except OSError as error:
+            raise LabError(f"output folder {out}: cannot be made: {error.strerror}") from None
+        return folder
+    raise LabError(f"output folder {out}: too many runs in this second")
+
+
+def _chosen_entries(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
+    """The workers to measure."""
+    entries = own if options.registry is None else read_registry(options.registry)
+    for name in options.workers:
+        if name not in [e.name for e in entries]:
+            known = ", ".join(e.name for e in entries)
+            raise LabError(f"unknown worker {name!r}: the registry has {known}")
+    if options.workers:
+        return [e for e in entries if e.name in options.workers]
+    return [e for e in entries if e.default or options.registry is not None]
+
+
+def _launch(
+    options: Options, place: Place, fleet: Fleet, screen: Screen
+) -> tuple[list[Variant], list[Skipped]]:
+    """Build and start the workers; returns the variants to choose from, and who cannot take part.
+
+    The tree's own worker that has the correctness reference is started too where it is not among
+    the chosen ones; its other variants are not measured then.
+    """
+    own = read_registry(place.root / "workers" / "registry.toml")
+    skipped: list[Skipped] = []
+    chosen = _chosen_entries(options, own)
+    for entry in chosen:
+        builds = {e.label: e for e in map(entry.with_build, options.builds)}
+        for made in builds.values():
+            _start(made, options, place, fleet, screen, skipped)
+    if not fleet.stations:
+        reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
+        raise LabError(f"no worker can run here: {reasons}")
+    variants = list(fleet.variants.values())
+    names = [e.name for e in chosen]
+    for entry in own:
+        if any(v.implementation == REFERENCE for v in fleet.variants.values()):
+            break
+        if entry.name not in names:
+            _start(entry, options, place, fleet, screen, skipped)
+    return variants, skipped
+
+
+def _start(
+    entry: WorkerEntry,
+    options: Options,
+    place: Place,
+    fleet: Fleet,
+    screen: Screen,
+    skipped: list[Skipped],
+) -> None:
+    t = options.timeout
+    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
+    try:
+        with screen.phase("build") as phase:
+            phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
+            build(entry, place, phase.show)
+            which = f"{entry.chosen.name} build" if entry.chosen else "its one build"
+            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
+        fleet.add(Station(entry, place, limits))
+    except BuildError as error:
+        screen.trouble("build", f"worker {entry.label}: {error}")
+        screen.lines(error.lines)
+        last = f": {error.lines[-1]}" if error.lines else ""
+        skipped.append(Skipped(entry.label, f"{error}{last}"))
+    except LabError as error:
+        screen.trouble("start", str(error))
+        skipped.append(Skipped(entry.label, str(error)))
+
+
+class _Session:
+    """One run with its record open."""
+
+    def __init__(
+        self, options: Options, screen: Screen, fleet: Fleet, writer: RecordWriter
+    ) -> None:
+        self.options = options
+        self.screen = screen
+        self.fleet = fleet
+        self.rounds = 0
+        self.samples = False
+        self.left_out: list[str] = []
+        self.write = writer.write
+        self._phase = "gate"
+
+    def begin(self, skipped: Sequence[Skipped]) -> None:
+        """The record's first lines."""
+        o = self.options
+        described = machine.describe()
+        profile = o.profile.name if o.rounds is None else "custom"
+        self.write(
+            Run(
+                SCHEMA,
+                f"mldsa-lab {__version__}",
+                now(),
+                profile,
+                o.seed.hex(),
+                o.as_record(),
+                described,
+            )
+        )
+        for station in self.fleet.stations:
+            self.write(station.row())
+        for row in skipped:
+            self.write(row)
+            self.left_out.append(f"worker {row.worker}: {row.reason}")
+        features = [f for f in ("avx2", "avx512f", "asimd", "sha3") if f in described["features"]]
+        cpu = described["cpu"] or described["architecture"]
+        load = "" if described["load1"] is None else f", load {described['load1']:.2f}"
+        shown = f" ({' '.join(features)})" if features else ""
+        self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
+
+    def work(self, variants: Sequence[Variant], reference: Reference | None) -> None:
+        """Inputs, gate, rounds."""
+        o = self._with_groups(variants)
+        inputs: dict[str, list[Signed]] = {}
+        rows: dict[str, list[InputRow]] = {}
+        materials: dict[str, Material] = {}
+        used = [name for name in o.sets if any(name in v.sets for v in variants)]
+        with self.screen.phase("inputs", total=3 * len(used)) as phase:
+            for name in used:
+                if name not in PARAMETER_SETS:
+                    rows[name] = classical_inputs(name, o.seed, o.sizes)
+                    phase.show(name, step=3)
+                    continue
+                assert reference is not None
+                phase.show(f"{name}: the reference and NIST's known answers")
+                gate.examine_reference(reference, self.fleet, name)
+                phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
+                inputs[name] = choose(self.fleet, reference, name, o.seed, o.sizes)
+                phase.show(f"{name}: altered signatures", step=1)
+                materials[name] = make_material(reference, name, inputs[name], o.seed)
+                phase.show(name, step=1)
+            if inputs:
+                phase.summary = (
+                    f"{o.sizes.design} signing inputs per set, chosen by their traces among "
+                    f"{o.sizes.pool:,}; {o.sizes.random} others"
+                )
+        if o.sizes.many_keys or o.sizes.one_key:
+            phase.summary += f"; {GROUP} more for runs, of many keys and of one"
+        for name in used:
+            for row in rows.get(name) or [s.row(name) for s in inputs[name]]:
+                self.write(row)
+        passed = self._gate(variants, reference, materials, rows)
+        schedule = Schedule(self._cells(variants, passed, inputs, rows))
+        require_cells(schedule)
+        self._measure(schedule)
+
+    def _with_groups(self, variants: Sequence[Variant]) -> Options:
+        """The options with as many inputs of runs as these variants need."""
+        roles = {role_of(v, s) for v in variants if v.runs for s in v.sets}
+        sizes = replace(
+            self.options.sizes,
+            many_keys=GROUP if MANY_KEYS in roles else 0,
+            one_key=GROUP if ONE_KEY in roles else 0,
+        )
+        return replace(self.options, sizes=sizes)
+
+    def _gate(
+        self,
+        every: Sequence[Variant],
+        reference: Reference | None,
+        materials: dict[str, Material],
+        classical: dict[str, list[InputRow]],
+    ) -> set[tuple[str, str]]:
+        """The pairs of variant and set that may be measured.
+
+        Batch interfaces go through the gate at every size. Loops are the single calls that have
+        passed, and threads do what one does.
+        """
+        variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
+        sets = {*materials, *classical}
+        pairs = sum(len(sets & set(v.sets)) for v in variants)
+        with self.screen.phase("gate", total=2 * pairs) as phase:
+            verdicts = gate.examine(
+                self.fleet,
+                reference,
+                variants,
+                materials,
+                classical,
+                _PEERS,
+                lambda v, name: phase.show(f"{v.id} {name}", step=1),
+            )
+            passed = {(g.variant, g.set) for g in verdicts.gates if g.passed}
+            passed = {pair for pair in passed if pair[0] not in verdicts.faults}
+            cases = sum(c.cases for g in verdicts.gates for c in g.checks)
+            phase.summary = (
+                f"{len(passed)} of {pairs} pairs of variant and set passed {cases:,} cases"
+            )
+        for row in verdicts.gates:
+            self.write(row)
+        for variant_id, (name, reason) in verdicts.faults.items():
+            self._fault(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
+        for (variant_id, name), reason in verdicts.reasons.items():
+            if variant_id not in verdicts.faults:
+                self._leave(f"{variant_id} {name}: {reason}")
+        for v in every:
+            if v not in variants:
+                like = v.base if v.mode == "single" else f"{v.base}:batch-{v.batch_size}"
+                passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
+        return passed
+
+    def _cells(
+        self,
+        variants: Sequence[Variant],
+        passed: set[tuple[str, str]],
+        inputs: dict[str, list[Signed]],
+        rows: dict[str, list[InputRow]],
+    ) -> list[Cell]:
+        """All cells, those of the same set and operation next to each other."""
+        cells: list[Cell] = []
+        for name in self.options.sets:
+            for operation in self.options.operations:
+                for v in variants:
+                    if (v.id, name) not in passed or operation not in v.operations:
+                        continue
+                    if v.runs:
+                        cells.append(self._run_cell(v, name, operation, inputs, rows))
+                    elif name in inputs:
+                        cells.append(ml_dsa_cell(v, name, operation, inputs[name]))
+                    else:
+                        cells.append(classical_cell(v, name, operation, rows[name]))
+        return cells
+
+    def _run_cell(
+        self,
+        v: Variant,
+        name: str,
+        operation: str,
+        inputs: dict[str, list[Signed]],
+        rows: dict[str, list[InputRow]],
+    ) -> Cell:
+        shape = self.fleet.station(v.id).shape_of(v.id)
+        assert shape is not None
+        if name not in inputs:
+            return classical_run_cell(v, name, operation, rows[name], shape.runs(len(rows[name])))
+        group = [s for s in inputs[name] if s.role == role_of(v, name)]
+        return run_cell(v, name, operation, group, shape.runs(len(group)))
+
+    def _measure(self, schedule: Schedule) -> None:
+        # Fresh processes: none carries the gate's jobs, and all have the same age.
+        self.fleet.stop()
+        self._phase = "measure"
+        bench = Bench(self.fleet, schedule, self._row)
+        with self.screen.phase("calibrate", total=len(schedule.cells), still=True) as phase:
+            bench.calibrate(lambda cell: phase.show(str(cell), step=1))
+        require_cells(schedule)
+        o = self.options
+        began = time.monotonic()
+        with self.screen.phase("measure", total=1.0, still=True) as phase:
+
+            def show(cell: Cell, part: float) -> None:
+                whole = self.rounds + part
+                spent = time.monotonic() - began
+                done = self._part(whole, spent)
+                left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
+                of = f" of {o.rounds}" if o.rounds is not None else ""
+                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
+
+            while schedule.cells and not self._enough(time.monotonic() - began):
+                bench.round(self.rounds, show)
+                self.rounds += 1
+            phase.summary = f"{self.rounds} rounds over {len(schedule.cells)} cells"
+        require_cells(schedule)
+
+    def _part(self, rounds: float, spent: float) -> float:
+        """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
+        o, p = self.options, self.options.profile
+        if o.rounds is not None:
+            return rounds / o.rounds
+        return min(max(spent / p.seconds, rounds / p.rounds_max), rounds / p.rounds_min)
+
+    def _enough(self, spent: float) -> bool:
+        """Whether to stop, `spent` seconds after the first round began."""
+        o = self.options
+        if o.rounds is not None:
+            return self.rounds >= o.rounds
+        if self.rounds < o.profile.rounds_min:
+            return False
+        if self.rounds >= o.profile.rounds_max:
+            return True
+        # Stop where another round would end further from the budget than this one did.
+        return spent + 0.5 * spent / self.rounds >= o.profile.seconds
+
+    def _row(self, row: Row) -> None:
+        if isinstance(row, Fault):
+            self._fault(row)
+            return
+        self.samples = self.samples or row.TYPE == "samples"
+        self.write(row)
+
+    def _fault(self, row: Fault) -> None:
+        self.write(row)
+        of = f" {row.set}" if row.set else ""
+        self._leave(f"{row.variant}{of}: {row.reason}")
+
+    def _leave(self, text: str) -> None:
+        self.left_out.append(text)
+        self.screen.trouble(self._phase, text)

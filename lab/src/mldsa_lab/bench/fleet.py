@@ -1,0 +1,238 @@
+"""The workers of a run: started when first needed, started afresh after a fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from mldsa_lab.bench.shapes import Shape
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Variant
+from mldsa_lab.records import Worker as WorkerRow
+from mldsa_lab.worker import protocol
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.registry import WorkerEntry, build_mark
+from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
+
+
+class Station:
+    """One worker, which may be started more than once in a run."""
+
+    def __init__(self, entry: WorkerEntry, place: Place, limits: Limits) -> None:
+        self.entry = entry
+        self.name = entry.label
+        self.starts = 0
+        """How often it was started: jobs prepared before the last start are gone."""
+        self._argv = entry.run_command(place.root, place.target)
+        self._place = place
+        self._limits = limits
+        self._worker: Worker | None = None
+        self._job = 0
+        self._announced: protocol.Announcement | None = None
+        self._announced_id: dict[str, str] = {}
+        self._shaped: dict[str, tuple[Variant, Shape]] = {}
+
+    @property
+    def announcement(self) -> protocol.Announcement:
+        """What it announced; starts it if it never was. WorkerFault if it cannot."""
+        if self._announced is None:
+            self.worker()
+        assert self._announced is not None
+        return self._announced
+
+    def worker(self) -> Worker:
+        """The running worker, started if it is not. WorkerFault if it cannot be started."""
+        if self._worker is not None and self._worker.alive:
+            return self._worker
+        worker = Worker.start(self.name, self._argv, cwd=self._place.root, limits=self._limits)
+        try:
+            announced = worker.hello()
+        except BaseException:
+            worker.kill()
+            raise
+        asked = self.entry.chosen
+        if asked is not None and announced.build != asked.name:
+            worker.kill()
+            raise WorkerFault(
+                self.name,
+                "hello",
+                f"the registry's build {asked.name!r} announces "
+                f"{f'build {announced.build!r}' if announced.build else 'no build'}, with the "
+                f"flags {announced.flags or 'none'}: something else decides how it is built, "
+                "perhaps the environment",
+            )
+        if self._announced is not None and announced != self._announced:
+            worker.kill()
+            raise WorkerFault(
+                self.name, "hello", "announces something else than at its first start"
+            )
+        self._announced = announced
+        self._worker = worker
+        self.starts += 1
+        return worker
+
+    def stop(self) -> None:
+        """End the process if there is one; the next request starts it afresh."""
+        if self._worker is not None:
+            # Leaving the context asks it to quit before it is killed.
+            self._worker.__exit__(None, None, None)
+            self._worker = None
+
+    def kill(self) -> None:
+        """End the process at once."""
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def variants(self) -> list[tuple[Variant, protocol.Variant]]:
+        """Its variants as they are measured by single calls, with what was announced of each.
+
+        In a run their ids tell the build, so that two builds of a worker can take part."""
+        mark = build_mark(self.announcement.build)
+        found = [(_row(v, v.id + mark), v) for v in self.announcement.variants]
+        self._announced_id |= {row.id: v.id for row, v in found}
+        return found
+
+    def shape(self, variant: Variant, shape: Shape) -> Variant:
+        """Take in a variant measured in this shape, which then has an id and a line of its own."""
+        made = shape.of(variant)
+        self._announced_id[made.id] = self._announced_id[variant.id]
+        self._shaped[made.id] = (made, shape)
+        return made
+
+    def shape_of(self, variant: str) -> Shape | None:
+        """The shape in which this variant is measured; None for single calls."""
+        return self._shaped[variant][1] if variant in self._shaped else None
+
+    def prepare(
+        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+    ) -> int:
+        """Hand over a job and return its number."""
+        worker = self.worker()
+        self._job += 1
+        announced = self._announced_id.get(variant, variant)
+        worker.prepare(self._job, announced, set_name, operation, inputs)
+        return self._job
+
+    def answer(
+        self, variant: str, set_name: str, operation: str, inputs: Sequence[JobInput]
+    ) -> dict[int, Output]:
+        """The outputs of a job of its own, by input number; in batches where it is measured so."""
+        job = self.prepare(variant, set_name, operation, inputs)
+        shape = self.shape_of(variant)
+        batch = shape.size if shape is not None and shape.form == "batch" else None
+        outputs = self.worker().answer(job, batch=batch)
+        self.worker().forget(job)
+        return outputs
+
+    def trace(
+        self, variant: str, set_name: str, inputs: Sequence[JobInput]
+    ) -> dict[int, tuple[str, ...]]:
+        """The attempts of each input, by input number."""
+        job = self.prepare(variant, set_name, "trace", inputs)
+        traces = self.worker().trace(job)
+        self.worker().forget(job)
+        return {number: tuple(attempts) for number, attempts in traces.items()}
+
+    def row(self) -> WorkerRow:
+        """Its line in a record."""
+        a = self.announcement
+        return WorkerRow(
+            worker=self.name,
+            language=a.language,
+            compiler=a.compiler,
+            flags=a.flags,
+            unit=a.unit,
+            clock=a.clock,
+            cpu_clock=a.cpu_clock,
+            build=a.build,
+            variants=(
+                *(row for row, _ in self.variants()),
+                *(made for made, _ in self._shaped.values()),
+            ),
+        )
+
+
+def _row(v: protocol.Variant, name: str) -> Variant:
+    """The variant as it is measured by single calls, under the id that it has in the run."""
+    return Variant(
+        id=name,
+        implementation=v.implementation,
+        version=v.version,
+        backend=v.backend,
+        key=v.key,
+        family=v.family,
+        sets=v.sets,
+        operations=v.operations,
+        rnd=v.rnd,
+        context=v.context,
+        note=v.note,
+    )
+
+
+class Fleet:
+    """All workers of a run, and which of them has a variant."""
+
+    def __init__(self) -> None:
+        self.stations: list[Station] = []
+        self.variants: dict[str, Variant] = {}
+        self.announced: dict[str, protocol.Variant] = {}
+        self._station_of: dict[str, Station] = {}
+
+    def add(self, station: Station) -> None:
+        """Start a worker and take in its variants.
+
+        WorkerFault if it cannot be started; LabError if it announces another worker's variant.
+        In a run it goes by its registry's name, so that one program can be entered twice.
+        """
+        found = station.variants()
+        for variant, _ in found:
+            if variant.id in self.variants:
+                station.kill()
+                other = self._station_of[variant.id].name
+                raise LabError(
+                    f"worker {station.name}: variant {variant.id} is worker {other}'s already"
+                )
+        self.stations.append(station)
+        for variant, announced in found:
+            self.variants[variant.id] = variant
+            self.announced[variant.id] = announced
+            self._station_of[variant.id] = station
+
+    def station(self, variant_id: str) -> Station:
+        """The worker that has this variant."""
+        return self._station_of[variant_id]
+
+    def shape(self, variant: Variant, shape: Shape) -> Variant:
+        """The variant measured in this shape, with its worker as its station."""
+        station = self.station(variant.id)
+        made = station.shape(variant, shape)
+        self._station_of[made.id] = station
+        return made
+
+    def stop(self) -> None:
+        """End every process; the next request to a worker starts it afresh."""
+        for station in self.stations:
+            station.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for station in self.stations:
+            station.stop() if kind is None else station.kill()
+
+
+def first_with(variants: Iterable[Variant], operation: str, set_name: str) -> Variant | None:
+    """The first variant that has this operation for this set."""
+    for variant in variants:
+        if operation in variant.operations and set_name in variant.sets:
+            return variant
+    return None

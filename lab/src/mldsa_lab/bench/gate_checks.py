@@ -1,0 +1,344 @@
+"""The checks of the correctness gate, from sources independent of the implementation under test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mldsa_lab.bench import vectors
+from mldsa_lab.bench.alter import Signed as Given
+from mldsa_lab.bench.examination import (
+    Case,
+    Examination,
+    GateFault,
+    must_accept,
+    must_be_keys,
+    must_equal,
+    must_fail,
+    must_refuse,
+    must_sign,
+)
+from mldsa_lab.bench.gate_material import RND, Material
+from mldsa_lab.bench.material import ZERO_RND, Reference, Signed
+from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import InputRow
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, ParameterSet
+from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
+
+CROSS_CASES = 6
+"""Signatures that go each way between a variant and another implementation."""
+
+
+def acvp(exam: Examination) -> None:
+    """NIST's known answers."""
+    v, name = exam.variant, exam.set_name
+    exam.run(
+        "acvp-keygen",
+        "keygen",
+        (
+            Case(f"tcId {c.number}", JobInput(0, seed=c.seed), must_be_keys(c.pk, c.sk))
+            for c in vectors.keygen_cases(name)
+        ),
+    )
+    kinds = {"acvp-siggen": True, "acvp-siggen-hedged": False}
+    for check, deterministic in kinds.items():
+        if v.rnd == "none" or (v.rnd == "zero" and not deterministic):
+            exam.skip(check, f"it announces rnd {v.rnd}")
+            continue
+        cases = vectors.siggen_cases(name, deterministic=deterministic)
+        exam.run(
+            check,
+            "sign",
+            (
+                Case(
+                    f"tcId {c.number}",
+                    JobInput(0, sk=c.sk, message=c.message, context=c.context, rnd=c.rnd),
+                    must_equal(c.signature, "the signature"),
+                )
+                for c in cases
+                if v.context or not c.context
+            ),
+            may_refuse="it does not sign with an encoded private key alone",
+        )
+    exam.run(
+        "acvp-sigver",
+        "verify",
+        (
+            Case(
+                f"tcId {c.number}",
+                JobInput(0, pk=c.pk, message=c.message, context=c.context, signature=c.signature),
+                must_accept if c.valid else must_refuse,
+            )
+            for c in vectors.sigver_cases(name)
+            if v.context or not c.context
+        ),
+    )
+
+
+def ml_dsa(exam: Examination, m: Material, reference: Reference) -> None:
+    """All checks that need no other implementation than the reference."""
+    acvp(exam)
+    _against_reference(exam, m, reference)
+    _refusals(exam, m)
+    if exam.variant.mode == "batch":
+        _batches(exam, m)
+
+
+def _batches(exam: Examination, m: Material) -> None:
+    """Batches in which good and bad stand beside each other: each item has its own result."""
+    v = exam.variant
+    group = m.groups[role_of(v, exam.set_name)]
+    exam.run(
+        "batch-keygen",
+        "keygen",
+        (Case(_what(s), s.keygen_input(), must_be_keys(s.pk, s.sk)) for s in group),
+    )
+    cases = []
+    for i, s in enumerate(group):
+        good = s.sign_input(v)
+        if i % 7 == 3:
+            cut = replace(good, sk=s.sk[:-1], seed=None)
+            cases.append(Case(f"{_what(s)}, a private key cut short", cut, must_fail))
+        must = must_equal(s.signature, "the signature") if v.deterministic else must_sign(None)
+        cases.append(Case(_what(s), good, must))
+    exam.run("batch-sign", "sign", cases)
+    cases = []
+    for i, s in enumerate(group):
+        if i % 3 == 1:
+            spoiled = _flipped(s.signature, i * len(s.signature) // len(group))
+            cases.append(Case(f"{_what(s)}, a bit flipped", s.verify_input(spoiled), must_refuse))
+        if i % 11 == 5:
+            cut = s.verify_input(s.signature[:-1])
+            cases.append(Case(f"{_what(s)}, a signature cut short", cut, must_refuse))
+        if i % 11 == 7:
+            cut = replace(s.verify_input(), pk=s.pk[:-1])
+            cases.append(Case(f"{_what(s)}, a public key cut short", cut, must_refuse))
+        cases.append(Case(_what(s), s.verify_input(), must_accept))
+    exam.run("batch-verify", "verify", cases)
+
+
+def _usable(exam: Examination, signed: Iterable[Signed]) -> list[Signed]:
+    return [s for s in signed if exam.variant.context or not s.context]
+
+
+def _what(s: Signed) -> str:
+    return f"input {s.id} (message {len(s.message)} bytes, context {len(s.context)})"
+
+
+def _against_reference(exam: Examination, m: Material, reference: Reference) -> None:
+    """Byte for byte what the reference makes of the same inputs, and verification both ways."""
+    v = exam.variant
+    own = [*_usable(exam, m.inputs), *_usable(exam, m.others)]
+    exam.run(
+        "reference-keygen",
+        "keygen",
+        (Case(_what(s), s.keygen_input(), must_be_keys(s.pk, s.sk)) for s in own),
+    )
+    if v.deterministic:
+        exam.run(
+            "reference-sign",
+            "sign",
+            (
+                Case(_what(s), s.sign_input(v), must_equal(s.signature, "the signature"))
+                for s in own
+            ),
+        )
+    if v.rnd == "given":
+        pairs = [
+            (s, h) for s, h in zip(m.others, m.hedged, strict=True) if v.context or not s.context
+        ]
+        exam.run(
+            "reference-sign-rnd",
+            "sign",
+            (
+                Case(_what(s), s.sign_input(v, RND), must_equal(h, "the signature"))
+                for s, h in pairs
+            ),
+        )
+    if "trace" in v.operations:
+        _traces(exam, own)
+    _signs_for(exam, reference, own if v.rnd == "none" else own[:CROSS_CASES], m.p)
+    exam.run(
+        "verifies-reference",
+        "verify",
+        (Case(_what(s), s.verify_input(), must_accept) for s in own),
+    )
+
+
+def _traces(exam: Examination, own: Sequence[Signed]) -> None:
+    """Its attempts must be the reference's."""
+    inputs = [
+        JobInput(
+            i, seed=s.seed, sk=s.sk, pk=s.pk, message=s.message, context=s.context, rnd=ZERO_RND
+        )
+        for i, s in enumerate(own)
+    ]
+    try:
+        traces = exam.station.trace(exam.variant.id, exam.set_name, inputs)
+    except WorkerFault as fault:
+        exam.judge("reference-trace", [("all", f"fault: {fault.rule}")])
+        raise GateFault("reference-trace", fault) from None
+    except LabError as refusal:
+        exam.judge("reference-trace", [("all", str(refusal))])
+        return
+    exam.judge(
+        "reference-trace",
+        [
+            (
+                _what(s),
+                None
+                if traces[i] == s.trace
+                else f"trace {' '.join(traces[i])}, must be {' '.join(s.trace)}",
+            )
+            for i, s in enumerate(own)
+        ],
+    )
+
+
+def _signs_for(
+    exam: Examination, reference: Reference, own: Sequence[Signed], p: ParameterSet
+) -> None:
+    """Its signatures must be accepted by the reference."""
+    v = exam.variant
+    rnd = RND if v.rnd == "given" else ZERO_RND
+    outputs = exam.run(
+        "signs",
+        "sign",
+        (Case(_what(s), s.sign_input(v, rnd), must_sign(p.signature_bytes)) for s in own),
+    )
+    made = [(s, o.value) for s, o in zip(own, outputs.values(), strict=False) if o.value]
+    jobs = [
+        JobInput(i, pk=s.pk, message=s.message, context=s.context, signature=value)
+        for i, (s, value) in enumerate(made)
+    ]
+    if jobs:
+        verdicts = reference.outputs(exam.set_name, "verify", jobs)
+        exam.judge(
+            "verified-by-reference",
+            [(_what(s), must_accept(verdicts[i])) for i, (s, _) in enumerate(made)],
+        )
+
+
+def _refusals(exam: Examination, m: Material) -> None:
+    """Altered inputs, one check for each kind."""
+    with_context = exam.variant.context
+    altered = m.altered if with_context else m.altered_plain
+    for check in dict.fromkeys(a.check for a in altered):
+        if check == "refuses-context" and not with_context:
+            exam.skip(check, "it announces context no")
+            continue
+        exam.run(
+            check,
+            "verify",
+            (Case(a.what, _given(a.signed), must_refuse) for a in altered if a.check == check),
+        )
+    exam.run(
+        "refuses-z-norm",
+        "verify",
+        (
+            Case("a signature whose only fault is the norm of z", _given(g), must_refuse)
+            for g in m.z_violations
+        ),
+    )
+    if with_context and "sign" in exam.variant.operations:
+        s = m.others[0]
+        long = replace(s, context=bytes(CONTEXT_BYTES_MAX + 1))
+        exam.run(
+            "refuses-long-context",
+            "sign",
+            [Case("signing with a context of 256 bytes", long.sign_input(exam.variant), must_fail)],
+        )
+
+
+def _given(g: Given) -> JobInput:
+    return JobInput(0, pk=g.pk, message=g.message, context=g.context, signature=g.signature)
+
+
+def cross(exam: Examination, other: Examination, m: Material) -> None:
+    """Signatures both ways with another implementation, whose own faults do not count."""
+    both = exam.variant.context and other.variant.context
+    common = [s for s in [*m.others, *m.inputs] if both or not s.context][:CROSS_CASES]
+    for signer, verifier, check in (
+        (exam, other, f"verified-by-{other.variant.implementation}"),
+        (other, exam, f"verifies-{other.variant.implementation}"),
+    ):
+        v = signer.variant
+        if "sign" not in v.operations or "verify" not in verifier.variant.operations:
+            continue
+        rnd = RND if v.rnd == "given" else ZERO_RND
+        made = _asked(exam, signer, check, "sign", [s.sign_input(v, rnd) for s in common])
+        if made is None:
+            continue
+        jobs = [s.verify_input(made[s.id].value or b"") for s in common]
+        found = _asked(exam, verifier, check, "verify", jobs)
+        if found is not None:
+            exam.judge(check, [(_what(s), must_accept(found[s.id])) for s in common])
+
+
+def _asked(
+    exam: Examination, side: Examination, check: str, operation: str, inputs: Sequence[JobInput]
+) -> dict[int, Output] | None:
+    """One side's outputs; None where there are none, which counts only if `exam` is that side."""
+    try:
+        return side.station.answer(side.variant.id, exam.set_name, operation, inputs)
+    except (WorkerFault, WorkerRefusal) as problem:
+        if side is not exam:
+            exam.skip(check, f"{side.variant.id}: {problem}")
+            return None
+        exam.judge(check, [(operation, str(problem))])
+        if isinstance(problem, WorkerFault):
+            raise GateFault(check, problem) from None
+        return None
+
+
+def classical(exam: Examination, rows: Sequence[InputRow]) -> None:
+    """A classical reference must verify its own signatures and refuse altered ones."""
+    v = exam.variant
+    few = rows[:CROSS_CASES]
+    rnd = ZERO_RND if v.deterministic else None
+    outputs = exam.run(
+        "signs",
+        "sign",
+        (
+            Case(
+                f"input {r.id}",
+                JobInput(0, seed=r.seed, message=r.message, context=b"", rnd=rnd),
+                must_sign(None),
+            )
+            for r in few
+        ),
+    )
+    made = [(r, o.value) for r, o in zip(few, outputs.values(), strict=False) if o.value]
+
+    def job(row: InputRow, signature: bytes, message: bytes | None = None) -> JobInput:
+        text = row.message if message is None else message
+        return JobInput(0, seed=row.seed, message=text, context=b"", signature=signature)
+
+    exam.run(
+        "verifies-own",
+        "verify",
+        (Case(f"input {r.id}", job(r, s), must_accept) for r, s in made),
+    )
+    exam.run(
+        "refuses-message",
+        "verify",
+        (
+            Case(f"input {r.id}: a byte appended", job(r, s, r.message + b"\0"), must_refuse)
+            for r, s in made
+        ),
+    )
+    exam.run(
+        "refuses-signature",
+        "verify",
+        (
+            Case(f"input {r.id}: a bit of byte {at}", job(r, _flipped(s, at)), must_refuse)
+            for r, s in made
+            for at in (len(s) // 4, len(s) // 2, len(s) - 1)
+        ),
+    )
+
+
+def _flipped(data: bytes, at: int) -> bytes:
+    return data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]

@@ -1,0 +1,197 @@
+"""What a run is asked to do, and which variants that means."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from mldsa_lab.bench.material import REFERENCE, Sizes
+from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Variant
+from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, OPERATIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """How much to measure: rounds go on until `seconds` have passed or there are `rounds_max`.
+
+    At least `rounds_min` are measured, however long they take.
+    """
+
+    name: str
+    seconds: float
+    rounds_min: int
+    rounds_max: int
+
+
+DEFAULT_REFERENCE = "mldsa-native"
+"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
+are measured, a name without one means the default build."""
+
+BOTH_BUILDS = "both"
+"""The option for measuring the default and the tuned build in the same rounds."""
+
+_EACH_THREAD_COUNT = 8
+QUICK = Profile("quick", 35.0, 5, 50)
+DEFAULT = Profile("default", 270.0, 10, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The options of `mldsa-lab bench`; empty `implementations` and `workers` mean the default."""
+
+    sets: tuple[str, ...]
+    operations: tuple[str, ...]
+    implementations: tuple[str, ...]
+    workers: tuple[str, ...]
+    profile: Profile
+    rounds: int | None
+    sizes: Sizes
+    reference: str
+    clock: str
+    confidence: float
+    seed: bytes
+    timeout: float
+    out: Path
+    registry: Path | None = None
+    batch_sizes: tuple[int, ...] = ()
+    thread_counts: tuple[int, ...] = ()
+    build: str = DEFAULT_BUILD
+
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """The builds to measure of each worker that has several."""
+        return BUILDS if self.build == BOTH_BUILDS else (self.build,)
+
+    def as_record(self) -> dict[str, Any]:
+        """The options as they stand in a record; paths of this machine are left out."""
+        return {
+            "sets": list(self.sets),
+            "operations": list(self.operations),
+            "implementations": list(self.implementations),
+            "workers": list(self.workers),
+            "rounds": self.rounds,
+            "seconds": None if self.rounds is not None else self.profile.seconds,
+            "design_inputs": self.sizes.design,
+            "random_inputs": self.sizes.random,
+            "pool": self.sizes.pool,
+            "message_bytes": self.sizes.message_bytes,
+            "batch_sizes": list(self.batch_sizes),
+            "thread_counts": list(self.thread_counts),
+            "build": self.build,
+            "reference": self.reference,
+            "clock": self.clock,
+            "confidence": self.confidence,
+            "timeout": self.timeout,
+        }
+
+
+def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
+    """Operations in canonical order; LabError names an unknown one."""
+    chosen = {part.strip().lower() for text in words for part in text.split(",")}
+    for name in sorted(chosen - set(OPERATIONS)):
+        raise LabError(f"unknown operation {name!r}: known are {', '.join(OPERATIONS)}")
+    return tuple(name for name in OPERATIONS if name in chosen)
+
+
+def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
+    """Batch sizes in ascending order; LabError names one that is none."""
+    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in _parts(words)}))
+
+
+def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
+    """Numbers of threads in ascending order, 1 among them, which the others are compared with.
+
+    LabError names one that is none, or more than the `cores` that the lab may use: threads that
+    wait for each other's core show the scheduler and not the code.
+    """
+    chosen = {_number(w, "number of threads", None) for w in _parts(words)}
+    for number in sorted(chosen):
+        if number > cores:
+            noun = "core" if cores == 1 else "cores"
+            raise LabError(f"{number} threads: this machine has {cores} {noun} to run on")
+    return tuple(sorted({1, *chosen}))
+
+
+def cores_to_use() -> int:
+    """The cores that this process and its workers may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
+
+
+def all_thread_counts(cores: int) -> tuple[int, ...]:
+    """1 to all cores; of many cores the powers of two, and all."""
+    if cores <= _EACH_THREAD_COUNT:
+        return tuple(range(1, cores + 1))
+    powers = (1 << bit for bit in range(cores.bit_length()))
+    return tuple(sorted({*powers, cores}))
+
+
+def _parts(words: Iterable[str]) -> list[str]:
+    return [part.strip() for text in words for part in text.split(",")]
+
+
+def _number(text: str, what: str, most: int | None) -> int:
+    number = int(text) if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII) else 0
+    if number < 1 or (most is not None and number > most):
+        limit = "" if most is None else f" to {most}"
+        raise LabError(f"{what} {text!r}: must be a whole number from 1{limit}")
+    return number
+
+
+def parse_seed(text: str) -> bytes:
+    """The run's 32 bytes: 64 hexadecimal digits as they are, any other text by its SHA-256."""
+    if re.fullmatch(r"[0-9a-fA-F]{64}", text):
+        return bytes.fromhex(text)
+    return hashlib.sha256(text.encode()).digest()
+
+
+def select(
+    variants: Sequence[Variant], patterns: Sequence[str], sets: Sequence[str]
+) -> list[Variant]:
+    """The variants to measure, those of an implementation together.
+
+    A pattern is an implementation, a variant id, or either with the wildcards * ? []. One that
+    names no build means those of every build that is measured. Without
+    patterns all are taken, and classical ones only if a set of theirs is asked for. The
+    correctness reference is taken only by its name. LabError for a pattern that fits none.
+    """
+    chosen: list[Variant] = []
+    if not patterns:
+        patterns = ("*",)
+    for pattern in (part.strip() for text in patterns for part in text.split(",")):
+        found = [
+            v
+            for v in variants
+            if any(fnmatchcase(name, pattern) for name in v.names)
+            and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
+        ]
+        if not found:
+            known = ", ".join(dict.fromkeys(v.implementation for v in variants))
+            raise LabError(
+                f"unknown implementation {pattern!r}: it fits no implementation or variant id; "
+                f"known are {known}"
+            )
+        chosen += [v for v in found if v not in chosen]
+    usable = [v for v in chosen if set(v.sets) & set(sets)]
+    if not usable:
+        raise LabError(
+            f"nothing to measure: none of the chosen implementations has {' or '.join(sets)}"
+        )
+    return usable
+
+
+def known_reference(reference: str, variants: Sequence[Variant]) -> None:
+    """LabError unless the reference for ratios is an implementation or variant of this run."""
+    if not any(reference in v.names for v in variants):
+        known = ", ".join(dict.fromkeys(v.implementation for v in variants))
+        raise LabError(f"unknown reference {reference!r}: this run measures {known}")

@@ -1,0 +1,355 @@
+"""Measuring in interleaved rounds: every round visits every cell once, in a rotated order.
+
+A cell is a variant, a set and an operation. Neighbours in the order measure the same operation of
+different variants, so that a disturbance of the machine meets all of them alike; who comes first
+changes from round to round, and every second round runs backwards. One worker measures at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import TypeVar
+
+from mldsa_lab.bench.examination import ACCEPTED
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.machine import load1
+from mldsa_lab.bench.material import ZERO_RND, Signed
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Fault, InputRow, Load, Row, Samples, Variant
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.protocol import JobInput, Runs, Sample
+from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
+
+SAMPLE_NS = 150_000
+"""Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
+WARMUP_NS = 1_000_000
+"""Time each cell runs before its samples, to fill caches and predictors that others have used."""
+CELL_NS = 250_000_000
+"""A slow operation measures fewer inputs a round, so that a cell takes about this long at most."""
+_CALLS_MAX = 100_000
+LARGE_RUN = 1000
+"""Runs of more operations on a thread than this are measured in every `_LARGE_EVERY`th round: one
+of 10,000 takes as long as everything else. They last so long that they need no warm-up."""
+_LARGE_EVERY = 4
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False)
+class Cell:
+    """One variant, set and operation, with its inputs and the digests that must come out.
+
+    `expected` holds no digest for outputs that differ from call to call. `random` is true for a
+    signer whose attempts differ from call to call: each of its calls is a sample. With `runs` its
+    samples are of runs, and `expected` has the digest of each by its first input.
+    """
+
+    variant: Variant
+    set_name: str
+    operation: str
+    inputs: list[JobInput]
+    expected: Mapping[int, bytes]
+    random: bool
+    runs: Runs | None = None
+    calls: int = 0
+    job: int = -1
+    started: int = -1
+    """The start of the worker in which `job` was prepared."""
+
+    def __str__(self) -> str:
+        return f"{self.variant.id} {self.set_name} {self.operation}"
+
+    def due(self, number: int) -> bool:
+        """Whether round `number` measures it."""
+        return self.runs is None or self.runs.size <= LARGE_RUN or number % _LARGE_EVERY == 0
+
+    @property
+    def warmup(self) -> int:
+        """Ticks to run before the samples."""
+        return 0 if self.runs is not None and self.runs.size >= LARGE_RUN else WARMUP_NS
+
+
+class Left(Exception):
+    """A variant that has to be left out from here on, in one set or (None) everywhere."""
+
+    def __init__(self, set_name: str | None, reason: str) -> None:
+        super().__init__(reason)
+        self.set_name = set_name
+        self.reason = reason
+
+
+@dataclass(slots=True)
+class Schedule:
+    """The cells of a run, and the order of each round."""
+
+    cells: list[Cell] = field(default_factory=list)
+
+    def order(self, number: int) -> list[Cell]:
+        """The order of round `number`: rotated by pairs of rounds, odd rounds reversed."""
+        due = [c for c in self.cells if c.due(number)]
+        groups = [list(cells) for _, cells in groupby(due, key=lambda c: (c.set_name, c.operation))]
+        turned = [
+            cell for group in _rotated(groups, number // 2) for cell in _rotated(group, number // 2)
+        ]
+        return turned[::-1] if number % 2 else turned
+
+    def drop(self, variant_id: str, set_name: str | None) -> None:
+        """Leave out a variant, in one set or everywhere."""
+        self.cells = [
+            c
+            for c in self.cells
+            if c.variant.id != variant_id or (set_name is not None and c.set_name != set_name)
+        ]
+
+
+def _rotated(items: Sequence[T], by: int) -> list[T]:
+    by %= max(len(items), 1)
+    return [*items[by:], *items[:by]]
+
+
+def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequence[Signed]) -> Cell:
+    """A cell of an ML-DSA set: designed inputs for deterministic signing, else the random ones."""
+    random = operation == "sign" and not variant.deterministic
+    role = "design" if operation == "sign" and not random else "random"
+    chosen = [s for s in inputs if s.role == role]
+    expected: dict[int, bytes] = {}
+    jobs: list[JobInput] = []
+    for s in chosen:
+        if operation == "keygen":
+            jobs.append(s.keygen_input())
+            expected[s.id] = hashlib.sha256(s.pk).digest()
+        elif operation == "verify":
+            jobs.append(s.verify_input())
+            expected[s.id] = hashlib.sha256(ACCEPTED).digest()
+        else:
+            jobs.append(s.sign_input(variant))
+            if not random:
+                expected[s.id] = hashlib.sha256(s.signature).digest()
+    return Cell(variant, set_name, operation, jobs, expected, random)
+
+
+def run_cell(
+    variant: Variant, set_name: str, operation: str, inputs: Sequence[Signed], runs: Runs
+) -> Cell:
+    """A cell of an ML-DSA set whose samples are runs over `inputs`."""
+    random = operation == "sign" and not variant.deterministic
+    jobs: list[JobInput] = []
+    outputs: list[bytes] = []
+    for s in inputs:
+        if operation == "keygen":
+            jobs.append(s.keygen_input())
+            outputs.append(s.pk)
+        elif operation == "verify":
+            jobs.append(s.verify_input())
+            outputs.append(ACCEPTED)
+        else:
+            jobs.append(s.sign_input(variant))
+            outputs.append(s.signature)
+    expected = {} if random else _run_digests(jobs, outputs, runs)
+    return Cell(variant, set_name, operation, jobs, expected, random, runs)
+
+
+def classical_run_cell(
+    variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow], runs: Runs
+) -> Cell:
+    """The same of a classical reference."""
+    cell = classical_cell(variant, set_name, operation, rows)
+    cell.runs = runs
+    cell.expected = {}
+    if operation == "verify":
+        cell.expected = _run_digests(cell.inputs, [ACCEPTED] * len(rows), runs)
+    return cell
+
+
+def _run_digests(
+    jobs: Sequence[JobInput], outputs: Sequence[bytes], runs: Runs
+) -> dict[int, bytes]:
+    """The digest of each run's outputs, those of all threads one after another, by first input."""
+    digests: dict[int, bytes] = {}
+    for number in range(runs.count):
+        whole = hashlib.sha256()
+        for thread in range(runs.threads):
+            positions = runs.positions(number, len(jobs), thread)
+            whole.update(b"".join(outputs[p] for p in positions))
+        digests[jobs[runs.positions(number, len(jobs))[0]].id] = whole.digest()
+    return digests
+
+
+def classical_cell(
+    variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow]
+) -> Cell:
+    """A cell of a classical reference; signatures to verify are made when the cell is prepared."""
+    rnd = ZERO_RND if variant.deterministic else None
+    expected: dict[int, bytes] = {}
+    jobs: list[JobInput] = []
+    for r in rows:
+        if operation == "keygen":
+            jobs.append(JobInput(r.id, seed=r.seed))
+        else:
+            sign = operation == "sign"
+            jobs.append(
+                JobInput(
+                    r.id, seed=r.seed, message=r.message, context=b"", rnd=rnd if sign else None
+                )
+            )
+            if not sign:
+                expected[r.id] = hashlib.sha256(ACCEPTED).digest()
+    return Cell(variant, set_name, operation, jobs, expected, random=False)
+
+
+class Bench:
+    """Measures cells with the workers of a fleet; what happens goes to `write` as record rows."""
+
+    def __init__(self, fleet: Fleet, schedule: Schedule, write: Callable[[Row], None]) -> None:
+        self.fleet = fleet
+        self.schedule = schedule
+        self._write = write
+        self.left: list[Fault] = []
+        """Everything that was left out."""
+        self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+        """Start and number of the job that cells of runs over the same inputs share."""
+
+    def calibrate(self, on_cell: Callable[[Cell], None]) -> None:
+        """Prepare every cell and choose its number of calls per sample."""
+        for cell in list(self.schedule.cells):
+            if cell in self.schedule.cells:
+                on_cell(cell)
+                self._guarded(cell, None, partial(self._calibrate, cell))
+
+    def round(self, number: int, on_cell: Callable[[Cell, float], None]) -> None:
+        """Visit every cell once; `on_cell` gets each and the part of the round behind it.
+
+        Each round has processes of its own. Where a process's memory happens to lie makes some
+        operations faster or slower by percents for as long as it lives; in one process that would
+        be a bias that no interval shows, over rounds it is scatter that every interval holds.
+        """
+        if number > 0:
+            self.fleet.stop()
+        self._write(Load(number, load1()))
+        order = self.schedule.order(number)
+        for turn, cell in enumerate(order):
+            # Another cell's fault may have left this one out meanwhile.
+            if cell in self.schedule.cells:
+                on_cell(cell, turn / len(order))
+                self._guarded(cell, number, partial(self._visit, cell, number, turn))
+
+    def _visit(self, cell: Cell, number: int, turn: int) -> None:
+        self._write(self._measured(cell, number, turn))
+
+    def _guarded(self, cell: Cell, number: int | None, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except WorkerFault as fault:
+            self._leave(cell, number, None, fault.rule)
+        except WorkerRefusal as refusal:
+            self._leave(cell, number, cell.set_name, f"the worker refused: {refusal.text}")
+        except Left as left:
+            if left.set_name is None:
+                self.fleet.station(cell.variant.id).kill()
+            self._leave(cell, number, left.set_name, left.reason)
+
+    def _leave(self, cell: Cell, number: int | None, set_name: str | None, reason: str) -> None:
+        self.schedule.drop(cell.variant.id, set_name)
+        fault = Fault(cell.variant.id, set_name, cell.operation, number, reason)
+        self.left.append(fault)
+        self._write(fault)
+
+    def _calibrate(self, cell: Cell) -> None:
+        station = self.fleet.station(cell.variant.id)
+        self._prepare(cell)
+        if cell.runs is not None and cell.runs.size > LARGE_RUN:
+            cell.calls = 1
+            return
+        # Twice: the first run of a process pays for page faults and lazily filled tables.
+        for _ in range(2):
+            samples = station.worker().measure(cell.job, 1, 1, cell.warmup, runs=cell.runs)
+        self._check(cell, samples)
+        cell.calls = 1
+        if station.announcement.unit != "ns":
+            return
+        ticks = [s.wall for s in samples]
+        if not cell.random:
+            cell.calls = min(max(-(-SAMPLE_NS // max(min(ticks), 1)), 1), _CALLS_MAX)
+        designed = cell.operation == "sign" and cell.set_name in PARAMETER_SETS and not cell.random
+        total = sum(ticks) * cell.calls
+        if cell.runs is not None:
+            return
+        if total > CELL_NS and not designed:
+            cell.inputs = cell.inputs[: max(2, len(cell.inputs) * CELL_NS // total)]
+            self._prepare(cell)
+
+    def _prepare(self, cell: Cell) -> None:
+        """Hand over the cell's job, in the worker's present process."""
+        station = self.fleet.station(cell.variant.id)
+        inputs = cell.inputs
+        key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
+        if cell.runs is not None and station.starts == self._jobs.get(key, (-1, 0))[0]:
+            cell.started, cell.job = self._jobs[key]
+            return
+        if cell.operation == "verify" and cell.set_name not in PARAMETER_SETS:
+            inputs = self._signed(cell)
+        cell.job = station.prepare(cell.variant.id, cell.set_name, cell.operation, inputs)
+        cell.started = station.starts
+        if cell.runs is not None:
+            self._jobs[key] = (cell.started, cell.job)
+
+    def _signed(self, cell: Cell) -> list[JobInput]:
+        """Classical signatures to verify, of the process that will: it may keep keys to itself."""
+        v = cell.variant
+        rnd = ZERO_RND if v.deterministic else None
+        jobs = [
+            JobInput(i.id, seed=i.seed, message=i.message, context=b"", rnd=rnd)
+            for i in cell.inputs
+        ]
+        made = self.fleet.station(v.id).answer(v.id, cell.set_name, "sign", jobs)
+        for output in made.values():
+            if output.failure is not None:
+                raise Left(cell.set_name, f"signing input {output.input} failed: {output.failure}")
+        return [
+            JobInput(i.id, seed=i.seed, message=i.message, context=b"", signature=made[i.id].value)
+            for i in cell.inputs
+        ]
+
+    def _measured(self, cell: Cell, number: int, turn: int) -> Samples:
+        station = self.fleet.station(cell.variant.id)
+        worker = station.worker()
+        if cell.started != station.starts:
+            self._prepare(cell)
+        # A signer that draws its own rnd needs many samples for its percentiles.
+        passes = 2 if cell.random and cell.runs is None else 1
+        samples = worker.measure(cell.job, passes, cell.calls, cell.warmup, runs=cell.runs)
+        self._check(cell, samples)
+        cpu = [s.cpu for s in samples if s.cpu is not None]
+        return Samples(
+            round=number,
+            turn=turn,
+            variant=cell.variant.id,
+            set=cell.set_name,
+            operation=cell.operation,
+            calls=cell.calls,
+            inputs=tuple(s.input for s in samples),
+            wall=tuple(s.wall for s in samples),
+            cpu=tuple(cpu) if len(cpu) == len(samples) else None,
+        )
+
+    def _check(self, cell: Cell, samples: Sequence[Sample]) -> None:
+        for s in samples:
+            if s.failure is not None:
+                raise Left(None, f"{cell.operation} of input {s.input} failed: {s.failure}")
+            expected = cell.expected.get(s.input)
+            if expected is not None and s.digest != expected:
+                raise Left(
+                    None,
+                    f"{cell.operation} of input {s.input} gave a wrong output: its digest is "
+                    f"{s.digest.hex()[:16]}…, must be {expected.hex()[:16]}…",
+                )
+
+
+def require_cells(schedule: Schedule) -> None:
+    """LabError if there is nothing to measure."""
+    if not schedule.cells:
+        raise LabError("nothing to measure: no variant passed the gate for the chosen operations")

@@ -1,0 +1,128 @@
+"""Runs of several operations as one sample: which shapes of them a bench measures of each variant.
+
+A variant measured in another way than by single calls is a variant of its own in the record. Its
+id is that of the announced one with the shape behind it: `mldsa-lanes:avx2:compact:batch-1000`,
+`mldsa-native:avx2:compact:loop-100:threads-2`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.protocol import Runs
+from mldsa_lab.worker.protocol import Variant as Announced
+
+BATCH_SIZES = (1, 8, 32, 100, 1000, 10_000)
+"""The batch sizes of `--batch`."""
+BATCH_SIZE_MAX = 100_000
+GROUP = 100
+"""Inputs that runs take in turn; of an ML-DSA set their mean trace is the expected one."""
+LOOP = GROUP
+"""Operations of a loop of single calls: its cost for one does not depend on their number."""
+THREADS_BATCH = 1000
+"""Size of each thread's batch where threads are measured."""
+_PASS, _PASS_MOST = 1000, 10_000  # operations of the runs of one pass together
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`size` operations by single calls (`loop`) or one call (`batch`), on each of `threads`."""
+
+    form: str
+    size: int
+    threads: int = 1
+
+    @property
+    def suffix(self) -> str:
+        """What it adds to a variant's id."""
+        threads = f":threads-{self.threads}" if self.threads > 1 else ""
+        return f":{self.form}-{self.size}{threads}"
+
+    def runs(self, inputs: int) -> Runs:
+        """The runs of one pass over a group of inputs: as many different ones as a pass of about a
+        thousand operations holds, and such that all inputs are used equally often if that takes
+        no more than ten thousand."""
+        counts = [n for n in range(1, inputs + 1) if inputs % n == 0]
+        equal = [n for n in counts if self.size % (inputs // n) == 0]
+        few = [n for n in equal if n * self.size <= _PASS]
+        many = [n for n in equal if n * self.size <= _PASS_MOST]
+        uneven = [n for n in counts if n * self.size <= _PASS_MOST]
+        count = (few[-1:] or many[:1] or uneven[-1:] or [1])[0]
+        return Runs(self.form, self.size, count, self.threads)
+
+    def of(self, variant: Variant) -> Variant:
+        """The variant measured in this shape."""
+        how = {
+            ("loop", "compact"): f"a loop of {self.size} single calls, the inputs of many keys",
+            ("loop", "expanded"): f"a loop of {self.size} single calls, the inputs of one key",
+            ("batch", "compact"): f"calls of {self.size} operations, the inputs of many keys",
+            ("batch", "expanded"): f"calls of {self.size} operations, the inputs of one key",
+        }[self.form, variant.key]
+        if self.threads > 1:
+            how += f", on each of {self.threads} threads"
+        return replace(
+            variant,
+            id=variant.id + self.suffix,
+            operations=tuple(o for o in variant.operations if o in ("keygen", "sign", "verify")),
+            mode="batch" if self.form == "batch" else "single",
+            batch_size=self.size,
+            threads=self.threads,
+            note=f"{variant.note}; {how}" if variant.note else how,
+        )
+
+
+def role_of(variant: Variant, set_name: str) -> str:
+    """Which inputs of a record runs of this variant take: an expanded key is one for all."""
+    if set_name not in PARAMETER_SETS:
+        return RANDOM
+    return ONE_KEY if variant.key == "expanded" else MANY_KEYS
+
+
+def shapes(
+    announced: Announced, batch_sizes: Sequence[int], thread_counts: Sequence[int]
+) -> list[Shape]:
+    """The shapes to measure of an announced variant, in the order of the record.
+
+    A batch interface is measured at all sizes; who has none, by a loop of single calls, once.
+    """
+    found: list[Shape] = []
+    batch = announced.mode == "batch"
+    if batch_sizes and announced.batch_size >= max((LOOP, *batch_sizes) if batch else (LOOP,)):
+        if batch:
+            found += [Shape("batch", size) for size in batch_sizes]
+        found.append(Shape("loop", LOOP))
+    if thread_counts and announced.threads >= max(thread_counts):
+        for threads in thread_counts:
+            if announced.batch_size >= LOOP:
+                found.append(Shape("loop", LOOP, threads))
+            if batch and announced.batch_size >= THREADS_BATCH:
+                found.append(Shape("batch", THREADS_BATCH, threads))
+    return list(dict.fromkeys(found))
+
+
+def shaped(
+    variants: Iterable[Variant],
+    announced: Mapping[str, Announced],
+    batch_sizes: Sequence[int],
+    thread_counts: Sequence[int],
+) -> dict[str, list[Shape]]:
+    """The shapes of each chosen variant by its id; LabError if none of them can be measured so."""
+    listed = list(variants)
+    found = {v.id: shapes(announced[v.id], batch_sizes, thread_counts) for v in listed}
+    names = ", ".join(dict.fromkeys(v.implementation for v in listed))
+    every = [s for of_variant in found.values() for s in of_variant]
+    if batch_sizes and not any(s.form == "batch" for s in every):
+        raise LabError(
+            f"nothing to measure in batches: no chosen implementation has a batch interface that "
+            f"takes {max(batch_sizes)} operations; chosen are {names}"
+        )
+    if thread_counts and not any(s.threads == max(thread_counts) for s in every):
+        raise LabError(
+            f"nothing to measure on {max(thread_counts)} threads: no chosen implementation's "
+            f"worker runs so many; chosen are {names}"
+        )
+    return {name: of_variant for name, of_variant in found.items() if of_variant}

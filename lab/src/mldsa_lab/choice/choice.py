@@ -1,0 +1,174 @@
+"""The choice of inputs for a goal, from the traces of a pool."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.costs import CostRange
+from mldsa_lab.choice.coverage import choose_coverage
+from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
+from mldsa_lab.choice.mean import choose_mean
+from mldsa_lab.choice.paths import paths_of
+from mldsa_lab.choice.percentile import choose_percentile
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.pool import Checks
+from mldsa_lab.inputs.selection import GOALS
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+
+# Random starts of the search for a design: many where a sweep is short.
+_STARTS, _STARTS_MOST = 600, 60
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What to choose.
+
+    ``goal``: one of `GOALS`. ``count``: how many inputs; None for the fewest that cover all, with
+    the goal coverage alone. ``percentile``: in (0, 100), with the goal of that name alone.
+    ``cost_model``: for the goals mean and percentile; None for the set's default.
+    ``max_attempts`` of each input, ``budget`` of all together. LabError if these do not fit
+    together.
+    """
+
+    goal: str = "regression"
+    count: int | None = 10
+    percentile: float | None = None
+    cost_model: CostModel | None = None
+    max_attempts: int | None = None
+    budget: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.goal not in GOALS:
+            raise LabError(f"goal {self.goal!r}: must be one of {', '.join(GOALS)}")
+        if (self.percentile is not None) != (self.goal == "percentile"):
+            raise LabError(
+                "goal percentile: needs a percentile"
+                if self.percentile is None
+                else f"percentile {self.percentile:g}: belongs to the goal 'percentile' alone"
+            )
+        if self.percentile is not None and not 0 < self.percentile < 100:
+            raise LabError(f"percentile {self.percentile:g}: must lie in (0, 100)")
+        if self.count is None and self.goal != "coverage":
+            raise LabError(f"goal {self.goal}: needs the number of inputs")
+        if self.cost_model is not None and self.goal not in ("mean", "percentile"):
+            raise LabError(f"goal {self.goal}: takes no cost model")
+        for name, value in (
+            ("number of inputs", self.count),
+            ("largest number of attempts", self.max_attempts),
+            ("budget", self.budget),
+        ):
+            if value is not None and value < 1:
+                raise LabError(f"{name} {value}: must be at least 1")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``positions``: the chosen traces of the table, shortest first; ``cost_model``: the one that
+    the choice rests on, if any; ``expected``: what theory says of it, for the reader."""
+
+    positions: tuple[int, ...]
+    cost_model: CostModel | None
+    expected: dict[str, Any]
+
+
+def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
+    """The best traces of ``table`` for what is wished; the same for the same arguments.
+
+    ``checks``: which checks the table was made with. LabError if the table has too few traces
+    that keep the limits.
+    """
+    model = RejectionModel.of(table.set)
+    attempts = table.attempts()
+    usable = check_limits(attempts, wish.count or 1, wish.budget, wish.max_attempts)
+    cost_model: CostModel | None = None
+    expected: dict[str, Any]
+    if wish.goal == "regression":
+        assert wish.count is not None
+        chosen = design(
+            table,
+            model,
+            wish.count,
+            budget=wish.budget,
+            max_attempts=wish.max_attempts,
+            restarts=max(1, min(_STARTS_MOST, _STARTS // wish.count)),
+        )
+        expected = _of_design(table.take(chosen), model)
+    elif wish.goal == "coverage":
+        covered = choose_coverage(
+            paths_of(table, checks), attempts, usable, wish.count, wish.budget
+        )
+        chosen = covered.traces.tolist()
+        expected = {
+            "covered": list(covered.covered),
+            "not covered": list(covered.left),
+            "not shown by the pool": list(covered.not_shown),
+        }
+    else:
+        assert wish.count is not None
+        costs = CostRange.around(table.set, wish.cost_model)
+        cost_model = costs.nominal
+        classes = Classes.in_table(table, model)
+        if wish.goal == "mean":
+            averaged = choose_mean(classes, usable, wish.count, model, costs, wish.budget)
+            chosen = averaged.traces.tolist()
+            expected = _of_average(table.take(chosen), model, costs)
+        else:
+            assert wish.percentile is not None
+            at = choose_percentile(
+                classes, usable, wish.count, model, costs, wish.percentile, wish.budget
+            )
+            chosen = at.traces.tolist()
+            expected = {
+                "cost at the percentile": _short(at.cost),
+                "mean cost of the inputs": _short(at.mean),
+                "largest distance of an input, %": _short(100 * at.window),
+                "signatures that cost less, %": _short(100 * at.below),
+                "signatures that cost no more, %": _short(100 * at.upto),
+            }
+    ordered = sorted(chosen, key=lambda i: (int(attempts[i]), i))
+    return Choice(tuple(ordered), cost_model, expected)
+
+
+def _of_design(table: TraceTable, model: RejectionModel) -> dict[str, Any]:
+    """Errors of the regression estimate under the design's assumptions."""
+    found = quality(table, model)
+    names = ("mean", *(f"p{100 * p:g}" for p in PERCENTILES))
+
+    def percent(errors: NDArray[np.float64]) -> dict[str, float]:
+        return {name: _short(100 * float(e)) for name, e in zip(names, errors, strict=True)}
+
+    return {
+        "standard error where costs have 1.5 % noise, %": percent(found.standard_error),
+        "bias for a signer that is not linear, at most, %": percent(found.bias),
+    }
+
+
+def _of_average(table: TraceTable, model: RejectionModel, costs: CostRange) -> dict[str, Any]:
+    """Errors of the plain average."""
+    biases = 100 * costs.biases(table.counts(), model)
+    extra = covariates(table, model)
+    off = np.abs((extra.values.mean(axis=0) - extra.expected) * extra.amplitude)
+    # Amplitudes are in attempts.
+    attempt = max(costs.nominal.z, costs.nominal.r) / costs.nominal.mean(model)
+    of_index = 100 * attempt * float(off[~extra.of_attempts].sum())
+    return {
+        "bias of the average, %": _short(float(biases[0])),
+        "least bias among the costs guarded against, %": _short(float(biases.min())),
+        "greatest bias among the costs guarded against, %": _short(float(biases.max())),
+        "more bias for a signer that stops at the first bad polynomial, at most, %": _short(
+            of_index
+        ),
+    }
+
+
+def _short(value: float) -> float:
+    """Six digits: for people to read, and the same on every machine."""
+    return float(f"{value:.6g}")

@@ -1,0 +1,70 @@
+"""The cost models that a choice has to be good for: the one taken, and others around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+
+Array = NDArray[np.float64]
+
+# Where no model is given: costs over that of an attempt of class r, of all implementations in
+# records/2026-11-21-epyc-zen3 (`python -m mldsa_lab.theory.cost_model` prints them). Few of these
+# fits know the cost of class h, so its range is wider than they are apart.
+_SETUP = (1.3, 4.8)
+_Z = (0.70, 1.25)
+_H = (1.0, 2.0)
+# Where one is given, its costs of attempts and of setup are trusted to this fraction.
+_TRUST = 0.1
+
+
+@dataclass(frozen=True)
+class CostRange:
+    """The cost model taken, and the corners of the range about it that is guarded against."""
+
+    nominal: CostModel
+    corners: tuple[CostModel, ...]
+
+    @staticmethod
+    def around(set_name: str, given: CostModel | None) -> CostRange:
+        """The range about ``given``, or about the set's default where that is None. LabError if
+        the model is of another set, or has attempts that cost nothing."""
+        nominal = given if given is not None else CostModel.default(set_name)
+        nominal.check_set(set_name)
+        if not (nominal.z or nominal.r):
+            raise LabError(
+                "cost model: attempts of class z and r cost nothing, "
+                "so that it cannot tell inputs apart"
+            )
+        if given is None:
+            unit = nominal.r
+            setup, z, h = ((unit * low, unit * high) for low, high in (_SETUP, _Z, _H))
+        else:
+            setup, z, h = (
+                (cost * (1 - _TRUST), cost * (1 + _TRUST))
+                for cost in (nominal.setup, nominal.z, nominal.h)
+            )
+        return CostRange(
+            nominal,
+            tuple(
+                replace(nominal, setup=s, z=z, h=h, source="") for s, z, h in product(setup, z, h)
+            ),
+        )
+
+    def weights(self, model: RejectionModel) -> Array:
+        """(models, 3) relative error of the mean cost per unit of error in the means of n_z, n_r,
+        n_h: of the model taken, then of the corners."""
+        models = (self.nominal, *self.corners)
+        return np.array([np.array([m.z, m.r, m.h]) / m.mean(model) for m in models])
+
+    def biases(self, counts: Array, model: RejectionModel) -> Array:
+        """(models,) relative bias of the plain average over inputs of these ``counts`` (n, 3),
+        likewise."""
+        biases: Array = self.weights(model) @ (counts.mean(axis=0) - model.expected_counts)
+        return biases

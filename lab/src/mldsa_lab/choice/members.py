@@ -1,0 +1,196 @@
+"""Which members of each class: those whose first failing indexes add up as expected.
+
+Signers that stop at the first polynomial that fails a check cost more the later it stands. The
+choice within the classes makes the sums of the indexes what they are on average, so that the
+plain average is right for such signers too. The sums are whole numbers, so how near they can
+come to their expectations is known; the search ends where it is that near.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.choice.classes import Classes
+from mldsa_lab.theory.rejection import RejectionModel
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Differences below this, in costs of an attempt over all inputs, are none.
+_SAME = 1e-6
+# Up to so many inputs all combinations are tried, if there are no more than so many.
+_FEW, _ALL = 5, 1_000_000
+_ROUNDS = 40
+# Exchanges that are tried two at a time.
+_PAIRED = 1200
+
+
+def pick_members(
+    classes: Classes, usable: Ints, wanted: Ints, model: RejectionModel
+) -> tuple[Ints, float, float]:
+    """Traces, ``wanted`` (classes,) of each class, all among ``usable``.
+
+    Minimises the sum over the index terms of amplitude times distance from the expectation, in
+    costs of an attempt. Returns the traces in ascending order, the sum, and what no choice could
+    be below.
+    """
+    search = _Search(classes, usable, wanted)
+    bound = _bound(classes, wanted, model)
+    if not len(search.place_class):
+        return np.zeros(0, dtype=np.int64), 0.0, 0.0
+    if len(search.place_class) <= _FEW and search.combinations() <= _ALL:
+        kinds = search.try_all()
+        bound = search.value(kinds)  # nothing was left out
+    else:
+        kinds = search.descend(bound)
+    return search.traces(kinds), search.value(kinds), bound
+
+
+def _bound(classes: Classes, wanted: Ints, model: RejectionModel) -> float:
+    """The least sum of amplitudes times distances that whole sums of indexes can have."""
+    n_z, n_r, _ = (float(v) for v in wanted @ classes.counts)
+    of_z, of_r, of_both, of_r_in_z = classes.index_amplitude
+    mean_z = float(np.arange(model.l) @ model.first_failing_z())
+    mean_r = float(np.arange(model.k) @ model.first_failing_r())
+    middle = round(n_z * model.p_r_fails_given_z_fails)
+    both = np.arange(max(0, middle - 50), min(int(n_z), middle + 50) + 1)
+    together = of_both * np.abs(both - n_z * model.p_r_fails_given_z_fails)
+    together += of_r_in_z * np.abs(both * mean_r - np.rint(both * mean_r))
+    return float(
+        of_z * abs(n_z * mean_z - round(n_z * mean_z))
+        + of_r * abs(n_r * mean_r - round(n_r * mean_r))
+        + together.min(initial=math.inf if len(both) else 0.0)
+    )
+
+
+class _Search:
+    """Members grouped by kind: traces of a class whose index terms are all the same.
+
+    ``terms``: (kinds, 4) times the amplitudes; ``stock``: (kinds,); ``place_class``: (n,) the
+    class of each input to choose; ``first``, ``last``: (classes,) its range of kinds.
+    """
+
+    def __init__(self, classes: Classes, usable: Ints, wanted: Ints) -> None:
+        of = classes.of[usable]
+        among = usable[wanted[of] > 0]
+        of = classes.of[among]
+        terms = classes.index_terms[among].round(9) + 0.0
+        key = np.column_stack([of, terms])
+        kinds, self._kind_of, self.stock = np.unique(
+            key, axis=0, return_inverse=True, return_counts=True
+        )
+        self._kind_of = self._kind_of.reshape(-1)
+        self._among = among
+        kind_class = kinds[:, 0].astype(np.int64)
+        self.terms = kinds[:, 1:] * classes.index_amplitude
+        self.place_class = np.repeat(np.arange(len(wanted)), wanted)
+        self.first = np.searchsorted(kind_class, np.arange(len(wanted)))
+        self.last = np.searchsorted(kind_class, np.arange(len(wanted)), side="right")
+
+    def value(self, kinds: Ints) -> float:
+        """What is minimised."""
+        return float(np.abs(self.terms[kinds].sum(axis=0)).sum())
+
+    def combinations(self) -> float:
+        """How many choices of a kind for each place there are."""
+        return math.prod(float(self.last[c] - self.first[c]) for c in self.place_class)
+
+    def try_all(self) -> Ints:
+        """The best of all combinations, the first among equals."""
+        sums = np.zeros((1, self.terms.shape[1]))
+        for c in self.place_class:
+            own = self.terms[self.first[c] : self.last[c]]
+            sums = (sums[:, None, :] + own[None, :, :]).reshape(-1, sums.shape[1])
+        value = np.abs(sums).sum(axis=1)
+        sizes = [int(self.last[c] - self.first[c]) for c in self.place_class]
+        for at in np.argsort(value.round(9), kind="stable"):
+            kinds: Ints = np.array(np.unravel_index(at, sizes)) + self.first[self.place_class]
+            if (np.bincount(kinds, minlength=len(self.stock)) <= self.stock).all():
+                return kinds
+        raise AssertionError("every class has as many traces as are wanted")
+
+    def descend(self, bound: float) -> Ints:
+        """Exchanges of one member, then of two, from random starts, until the bound is reached or
+        rounds are used up."""
+        rng = np.random.default_rng(0)
+        best, reached = self._start(rng), math.inf
+        for _ in range(_ROUNDS):
+            kinds = self._start(rng)
+            while self._single(kinds) or self._double(kinds, bound, rng):
+                if self.value(kinds) <= bound + _SAME:
+                    break
+            value = self.value(kinds)
+            if value < reached - _SAME:
+                best, reached = kinds, value
+            if reached <= bound + _SAME:
+                break
+        return best
+
+    def _start(self, rng: np.random.Generator) -> Ints:
+        """Random members of each class."""
+        parts = []
+        for c in np.unique(self.place_class):
+            own = np.repeat(np.arange(self.first[c], self.last[c]), self._stock_of(c))
+            parts.append(rng.choice(own, int((self.place_class == c).sum()), replace=False))
+        return np.concatenate(parts)
+
+    def _stock_of(self, c: int) -> Ints:
+        return self.stock[self.first[c] : self.last[c]]
+
+    def _single(self, kinds: Ints) -> bool:
+        """Exchange each member for the best of its class; whether that gained anything."""
+        total = self.terms[kinds].sum(axis=0)
+        left = self.stock - np.bincount(kinds, minlength=len(self.stock))
+        before = value = float(np.abs(total).sum())
+        for place, c in enumerate(self.place_class):
+            own = slice(self.first[c], self.last[c])
+            old = kinds[place]
+            tried = np.abs(total - self.terms[old] + self.terms[own]).sum(axis=1)
+            tried[left[own] == 0] = np.inf
+            new = int(np.argmin(tried))
+            if tried[new] < value - _SAME:
+                value = float(tried[new])
+                new += int(self.first[c])
+                total += self.terms[new] - self.terms[old]
+                left[old] += 1
+                left[new] -= 1
+                kinds[place] = new
+        return value < before - _SAME
+
+    def _double(self, kinds: Ints, bound: float, rng: np.random.Generator) -> bool:
+        """The best of two exchanges at once, of a random part of all exchanges."""
+        left = self.stock - np.bincount(kinds, minlength=len(self.stock))
+        sizes = (self.last - self.first)[self.place_class]
+        count = int(sizes.sum())
+        some = np.arange(count)
+        if count > _PAIRED:
+            some = np.sort(rng.choice(count, _PAIRED, replace=False))
+        ends = np.cumsum(sizes)
+        place = np.searchsorted(ends, some, side="right")
+        new = some - (ends - sizes)[place] + self.first[self.place_class[place]]
+        free = left[new] > 0
+        place, new = place[free], new[free]
+        step = self.terms[new] - self.terms[kinds[place]]
+        total = self.terms[kinds].sum(axis=0)
+        value = np.zeros((len(step), len(step)))
+        for column, sum_ in zip(step.T, total, strict=True):
+            value += np.abs(sum_ + column[:, None] + column[None, :])
+        # Not two at one place, nor the last trace of a kind twice.
+        value[place[:, None] == place[None, :]] = np.inf
+        value[(new[:, None] == new[None, :]) & (left[new] < 2)[:, None]] = np.inf
+        if not value.size or value.min() >= self.value(kinds) - _SAME:
+            return False
+        one, two = np.unravel_index(int(np.argmin(value)), value.shape)
+        kinds[place[one]], kinds[place[two]] = new[one], new[two]
+        return True
+
+    def traces(self, kinds: Ints) -> Ints:
+        """The first traces of each kind, as many as chosen."""
+        wanted = np.bincount(kinds, minlength=len(self.stock))
+        order = np.argsort(self._kind_of, kind="stable")
+        ordered = self._kind_of[order]
+        rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+        return np.sort(self._among[order[rank < wanted[ordered]]])

@@ -1,0 +1,106 @@
+"""Inputs at a percentile: signatures whose cost, under a cost model, is the exact percentile's.
+
+A cost model orders the classes (n_z, n_r, n_h), whose probabilities are exact, so the percentile
+is the cost of a class. Inputs of that class, or of those about it, are chosen so that their mean
+cost is as near to it as can be and, for the case that the model is somewhat wrong, their mean
+counts near those of all signatures at that cost: if every signature at a percentile costs more
+than the model says, so do these inputs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.costs import CostRange
+from mldsa_lab.choice.mean import Aim, class_numbers
+from mldsa_lab.choice.members import pick_members
+from mldsa_lab.errors import LabError
+from mldsa_lab.theory.linear import class_quantiles
+from mldsa_lab.theory.rejection import RejectionModel
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Relative distances from the percentile within which inputs are looked for, the first that holds
+# enough of them being taken, and how many are enough.
+_WINDOWS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+_ENOUGH, _SPARE = 2, 20
+# The error under the model taken counts as so many of that under the worst of its range.
+_OWN = 3.0
+
+
+@dataclass(frozen=True)
+class AtPercentile:
+    """The chosen traces, ascending. ``cost``: the exact percentile; ``mean``: the mean cost of
+    the inputs; ``window``: their largest relative distance from it; ``below``, ``upto``: the
+    shares of all signatures that cost less than, and no more than, the percentile."""
+
+    traces: Ints
+    cost: float
+    mean: float
+    window: float
+    below: float
+    upto: float
+
+
+def choose_percentile(
+    classes: Classes,
+    usable: Ints,
+    n: int,
+    model: RejectionModel,
+    costs: CostRange,
+    percentile: float,
+    budget: int | None = None,
+) -> AtPercentile:
+    """``n`` of the ``usable`` traces at a ``percentile`` in (0, 100). LabError if the pool has
+    too few about it, or if the budget is too small."""
+    if not 0 < percentile < 100:
+        raise LabError(f"percentile {percentile:g}: must lie in (0, 100)")
+    share = percentile / 100
+    cost_model = costs.nominal
+    level = cost_model.classes_at(model, share)[0]
+    cost = cost_model.of(classes.counts)
+    near = _near(np.abs(cost / level.cost - 1)[classes.of[usable]], n, percentile)
+    some = usable[near]
+    # The mean of all signatures about the percentile, moved along the line from no rejections to
+    # it until it costs exactly what the percentile does.
+    point = class_quantiles(model, cost_model.beta, (share,))[0][1]
+    counts = np.array([point[1], point[2] - point[3], point[3]])
+    rejected = float(cost_model.of(counts[None, :])[0]) - cost_model.setup
+    goal = counts * ((level.cost - cost_model.setup) / rejected if rejected > 0 else 0.0)
+    weights = np.array(
+        [
+            np.array([m.z, m.r, m.h]) / float(m.of(goal[None, :])[0])
+            for m in (cost_model, *costs.corners)
+        ]
+    )
+    aim = Aim(goal, weights, own=_OWN, of_attempts=False)
+    wanted = class_numbers(classes, some, n, model, aim, budget)
+    traces, _, _ = pick_members(classes, some, wanted, model)
+    chosen = cost[classes.of[traces]]
+    return AtPercentile(
+        traces,
+        level.cost,
+        float(chosen.mean()),
+        float(np.abs(chosen / level.cost - 1).max()),
+        level.below,
+        level.upto,
+    )
+
+
+def _near(distance: Array, n: int, percentile: float) -> NDArray[np.bool_]:
+    """Which of the traces are near enough to choose from."""
+    for window in _WINDOWS:
+        near: NDArray[np.bool_] = distance <= window
+        if near.sum() >= _ENOUGH * n + _SPARE:
+            return near
+    if near.sum() < n:
+        raise LabError(
+            f"choice of {n} inputs at percentile {percentile:g}: the pool has {near.sum()} within "
+            f"{100 * _WINDOWS[-1]:g} % of its cost; trace a larger pool, or allow more attempts"
+        )
+    return near

@@ -1,0 +1,94 @@
+"""`mldsa-lab estimate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def estimate(
+    selection: Annotated[
+        Path, typer.Argument(help="The selection that was measured (select writes it).")
+    ],
+    measurements: Annotated[
+        Path,
+        typer.Argument(
+            help="Costs of its inputs: CSV with the header id,cost[,unit][,round], or JSON."
+        ),
+    ],
+    percentiles: Annotated[
+        str, typer.Option(help="Percentiles to estimate, with commas.", metavar="NUMBERS")
+    ] = "50,95,99,99.9",
+    confidence: Annotated[
+        float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
+    ] = 0.95,
+    noise: Annotated[
+        float | None,
+        typer.Option(
+            help="Relative standard deviation of one measurement in percent, where it is known: "
+            "0 for the counts of a simulator. Else repeats show it, or it is taken as unknown.",
+            metavar="PERCENT",
+            min=0,
+            max=99,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
+    ] = None,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", help="Write all figures to this file.", metavar="PATH")
+    ] = None,
+    cost_model: Annotated[
+        Path | None,
+        typer.Option(help="Write the fitted costs as a cost model, for select and others."),
+    ] = None,
+) -> None:
+    """Estimate mean, percentiles and costs of attempts from measurements of a selection."""
+    import json
+
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path, words
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.estimate.measured import estimate as estimate_selection
+    from mldsa_lab.estimate.measured import parse_percentiles
+    from mldsa_lab.estimate.reader import read_measurements
+    from mldsa_lab.files import check_target, write_text
+    from mldsa_lab.inputs.selection import Selection
+    from mldsa_lab.show.estimation import print_estimation
+
+    wanted = parse_percentiles(words([percentiles]))
+    for path in (plot, json_path, cost_model):
+        if path is not None:
+            check_target(path)
+    if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
+        raise LabError(f"plot {plot}: must end in .svg or .png")
+    chosen = Selection.read(selection)
+    found = estimate_selection(
+        chosen,
+        read_measurements(measurements, chosen),
+        percentiles=wanted,
+        confidence=confidence,
+        noise=None if noise is None else noise / 100,
+    )
+    screen = make_console()
+    print_estimation(found, screen)
+    # Nothing is written where the costs make no model.
+    model = None if cost_model is None else found.cost_model().to_json()
+    written = []
+    if json_path is not None:
+        write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
+        written.append(("figures", json_path))
+    if plot is not None:
+        from mldsa_lab.show.estimate_plot import write_plot
+
+        write_plot(found, plot)
+        written.append(("plot", plot))
+    if cost_model is not None and model is not None:
+        write_text(cost_model, model)
+        written.append(("cost model", cost_model))
+    if written:
+        screen.print()
+    for title, path in written:
+        show_path(screen, title, path)

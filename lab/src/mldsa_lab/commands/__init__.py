@@ -1,1 +1,0 @@
-"""The commands of `mldsa-lab`, a module for each; `mldsa_lab.cli` puts them together."""

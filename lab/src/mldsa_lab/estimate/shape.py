@@ -1,0 +1,220 @@
+"""Whether the cost is the sum of attempts that the model takes it for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import fdtrc
+
+from mldsa_lab.estimate.findings import CHANCE, SURE, Data, Finding
+from mldsa_lab.estimate.posterior import NO_INDEX, NO_STEPS
+from mldsa_lab.show.format import join_words
+from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
+
+Array = NDArray[np.float64]
+
+# Probability that must speak for a kind of model against the others.
+_CERTAIN = 0.95
+# Of an attempt: what an attempt lacking to a group costs at least if attempts come in groups.
+_IN_FULL = 0.5
+# Share of the longest input's cost that a curvature must make up.
+_BENT = 0.05
+# c_r and c_z differ by at most 1.4 in the committed records.
+_UNLIKE = 2.0
+# The least that a signature accepted at once costs, in attempts, and how far over the bound from
+# Keccak counts it may be.
+_LEAST_FIRST = 0.9
+_OVER_BOUND = 1.15
+
+
+def _index_effects(data: Data) -> list[Finding]:
+    posterior = data.fit.posterior
+    without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
+    if len(data.ids) < 5 or without > 1 - _CERTAIN:
+        return []
+    named = _named_terms(data, prior(data.fit.model).of_index)
+    if not named:
+        return []
+    return [
+        Finding(
+            "abort-index",
+            "note",
+            "the cost depends on which polynomial fails first, as that of signers does that stop "
+            f"there or check r0 before z: {join_words(named)}, in costs of an attempt. The "
+            "estimates take it into account",
+        )
+    ]
+
+
+_TERM_TEXTS = {
+    "first failing z": "{:+.3f} per polynomial of z before the one that fails",
+    "first failing r0, z passed": "{:+.3f} per polynomial of r0 before the one that fails",
+    "r0 fails too": "{:+.3f} where r0 fails beside z",
+    "first failing r0, z failed": "{:+.3f} per polynomial of r0 before the one that fails beside z",
+    "curvature": "{:+.4f} times the square of the number of attempts",
+    "pairs": "{:+.2f} for an attempt that an odd number lacks to a pair",
+    "fours": "{:+.2f} for each attempt that is lacking to a multiple of four",
+    "masks by eight": "{:+.3f} for each mask polynomial that is lacking to a multiple of eight",
+}
+
+
+def _named_terms(data: Data, which: NDArray[np.bool_]) -> list[str]:
+    """The terms among ``which`` that are certainly not zero, with their size in attempts."""
+    known = prior(data.fit.model)
+    attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
+    found = []
+    for place in np.flatnonzero(which):
+        row = np.zeros(len(known.names))
+        row[place] = 1.0
+        low, high = data.sure(row)
+        if low > 0 or high < 0:
+            size = float(data.fit.coefficients[place]) / attempt
+            found.append(_TERM_TEXTS[known.names[place]].format(size))
+    return found
+
+
+def _steps(data: Data) -> list[Finding]:
+    posterior = data.fit.posterior
+    chances = {
+        kind: float(posterior.weight[posterior.steps == kind].sum())
+        for kind in (NO_STEPS, "pairs", "fours")
+    }
+    straight = chances.pop(NO_STEPS)
+    likely, chance = max(chances.items(), key=lambda item: item[1])
+    known = prior(data.fit.model)
+    named = _named_terms(data, known.of_attempts)
+    size = float(data.fit.coefficients[known.names.index(likely)])
+    if chance > _CERTAIN and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
+        reason = f"as that of signers that compute attempts in {likely}"
+    elif straight < 1 - SURE and (named or chance > _CERTAIN):
+        reason = "as that of signers that compute several attempts, or their masks, at a time"
+    else:
+        return []
+    terms = f": {join_words(named)}, in costs of an attempt" if named else ""
+    return [
+        Finding(
+            "steps",
+            "warning",
+            f"the cost goes up in steps and not with every attempt, {reason}{terms}. The "
+            "estimates take it into account as far as the inputs show it; percentiles between "
+            "steps are the least certain",
+        )
+    ]
+
+
+def curvature(data: Data) -> list[Finding]:
+    """Whether a square of the number of attempts explains what a line leaves."""
+    attempts = data.attempts
+    if len(data.ids) < 8 or len(set(attempts)) < 5:
+        return []
+    fit = data.fit
+    scale = 1 / np.sqrt(fit.cost)
+    # Abort indexes, as far as they are known, must not be taken for it.
+    which = prior(fit.model).of_index
+    cost = fit.cost - fit.values[:, which] @ fit.coefficients[which]
+    columns = fit.values[:, [MEAN, SLOPE, CONTRAST]]
+    if len(data.ids) >= 12:
+        columns = np.hstack([columns, fit.values[:, which]])
+    centred = (attempts - attempts.mean()) ** 2
+    before, rank, _ = _rest(columns, cost, scale)
+    after, more, solved = _rest(np.column_stack([columns, centred]), cost, scale)
+    left = len(data.ids) - more
+    if more <= rank or left < 2 or before <= 0:
+        return []
+    ratio = (before - after) / max(after / left, 1e-20 * before)
+    bend = float(solved[-1]) * float(centred.max())
+    longest = float(fit.cost.max())
+    if float(fdtrc(1, left, ratio)) > CHANCE or abs(bend) < _BENT * longest:
+        return []
+    how = "more" if bend > 0 else "less"
+    return [
+        Finding(
+            "curvature",
+            "warning",
+            f"the cost is no line in the number of attempts: each further attempt costs {how} "
+            f"than the one before (the square makes {100 * bend / longest:+.0f} % of the longest "
+            "input). Percentiles in the tail are then uncertain beyond their intervals",
+        )
+    ]
+
+
+def _rest(columns: Array, cost: Array, scale: Array) -> tuple[float, int, Array]:
+    rows, goal = columns * scale[:, None], cost * scale
+    size = np.sqrt((rows**2).sum(axis=0))
+    size[size == 0] = 1.0
+    solved, _, rank, _ = np.linalg.lstsq(rows / size, goal, rcond=1e-9)
+    rest = goal - rows / size @ solved
+    return float(rest @ rest), int(rank), solved / size
+
+
+def _attempt_costs(data: Data) -> list[Finding]:
+    """Costs of attempts that no signer has."""
+    matrix = np.zeros((4, len(data.fit.coefficients)))
+    matrix[:, :LINEAR] = to_costs(data.fit.model)
+    _, z, r, _ = matrix
+    found = []
+    for name, row in (("z", z), ("r0", r)):
+        if data.sure(row)[1] < 0:
+            found.append(
+                Finding(
+                    "negative-attempt",
+                    "warning",
+                    f"an attempt rejected at {name} seems to cost less than nothing: costs and "
+                    "traces do not belong together, or one input is wrong",
+                )
+            )
+    if found:
+        return found
+    for dear, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
+        if data.sure(dear - _UNLIKE * cheap)[0] > 0:
+            found.append(
+                Finding(
+                    "unlike-classes",
+                    "warning",
+                    f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one "
+                    f"rejected at {names[1]}; up to 1.4 is known. A signer may put off work until "
+                    f"{names[1]} has passed; else check that the ids belong to their costs",
+                )
+            )
+    return found
+
+
+def _setup(data: Data) -> list[Finding]:
+    known = prior(data.fit.model)
+    first = np.zeros(len(data.fit.coefficients))
+    first[:LINEAR] = to_costs(data.fit.model)[0]
+    slope = data.row(slope=1.0)
+    attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
+    ratio = float(first @ data.fit.coefficients) / attempt
+    if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
+        return [
+            Finding(
+                "setup-large",
+                "warning",
+                f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
+                f"permutations give at most {known.most_first:.2f}: the measured time seems to "
+                "hold more than signing (loading, transfer, parsing, a call's overhead)",
+            )
+        ]
+    if data.sure(first - _LEAST_FIRST * slope)[1] < 0:
+        return [
+            Finding(
+                "setup-small",
+                "warning",
+                f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
+                "something was subtracted from the costs, or attempts overlap",
+            )
+        ]
+    return []
+
+
+CHECKS: tuple[Callable[[Data], list[Finding]], ...] = (
+    _attempt_costs,
+    curvature,
+    _steps,
+    _setup,
+    _index_effects,
+)
+"""All checks of this kind, the gravest first."""

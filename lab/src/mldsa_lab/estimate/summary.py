@@ -1,0 +1,329 @@
+"""From a record to its table: one row per cell, with documented keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cell import Estimate, Interval, ratio
+from mldsa_lab.estimate.cells import Cell, Key, gather
+from mldsa_lab.estimate.classical import Comparison, compare_classical
+from mldsa_lab.estimate.estimator import Estimator
+from mldsa_lab.estimate.throughput import Throughput, throughputs
+from mldsa_lab.records import Record, Variant, Worker
+from mldsa_lab.sets import ALL_SETS, OPERATIONS
+
+Array = NDArray[np.float64]
+
+KEYS = (
+    "implementation",
+    "version",
+    "language",
+    "backend",
+    "build",
+    "key",
+    "mode",
+    "batch_size",
+    "threads",
+    "set",
+    "operation",
+    "deterministic",
+    "unit",
+    "samples",
+    "mean",
+    "mean_low",
+    "mean_high",
+    "p50",
+    "p95",
+    "p99",
+    "p999",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+    "clock",
+    "per_second",
+    "per_second_low",
+    "per_second_high",
+    "scaling",
+    "scaling_low",
+    "scaling_high",
+)
+"""The keys of a row, in order: the stable interface of `--json`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cell of the table. Costs are in ``unit`` per operation; None where unknown.
+
+    ``ratio`` is this mean over that of the reference in the same set and operation, on as many
+    threads. ``clock`` is the clock the samples are from. Where threads were measured,
+    ``per_second`` is the number of operations in a second of wall time, all threads together, and
+    ``scaling`` that over the same with one thread. Not among the documented keys are ``variant``,
+    the variant's id, ``again``, whether its default build was measured beside it, and ``notes``,
+    what a reader must know.
+    """
+
+    implementation: str
+    version: str
+    language: str
+    backend: str
+    build: str | None
+    key: str
+    mode: str
+    batch_size: int
+    threads: int
+    set: str
+    operation: str
+    deterministic: bool
+    unit: str
+    samples: int
+    mean: float | None
+    mean_low: float | None
+    mean_high: float | None
+    p50: float | None
+    p95: float | None
+    p99: float | None
+    p999: float | None
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    clock: str = ""
+    per_second: float | None = None
+    per_second_low: float | None = None
+    per_second_high: float | None = None
+    scaling: float | None = None
+    scaling_low: float | None = None
+    scaling_high: float | None = None
+    variant: str = ""
+    again: bool = False
+    notes: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row under exactly the documented keys (`KEYS`)."""
+        return {key: getattr(self, key) for key in KEYS}
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The trace regression of one variant and set, for plots.
+
+    ``coefficients``: cost of a signature accepted at once, then of each attempt rejected by z, by
+    r0, by the hint. ``counts``: (inputs, 3) rejected attempts of each input; ``costs``: (inputs,)
+    its cost in the typical round; ``fitted`` and ``residuals`` likewise, residuals absolute.
+    ``quantiles``: share to interval, with limits where there are any.
+    """
+
+    inputs: tuple[int, ...]
+    counts: Array
+    costs: Array
+    coefficients: tuple[float, float, float, float]
+    fitted: Array
+    residuals: Array
+    quantiles: dict[float, Interval]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows in the order of set, operation and mean; ``fits`` by variant id and set; ``classical``:
+    the cheapest variants of each kind over each classical scheme; ``notes`` on the whole."""
+
+    rows: list[Row]
+    fits: dict[tuple[str, str], Fit]
+    reference: str
+    clock: str
+    confidence: float
+    notes: list[str] = field(default_factory=list)
+    classical: tuple[Comparison, ...] = ()
+
+
+def summarise(
+    record: Record,
+    *,
+    reference: str = "mldsa-native",
+    clock: str = "cpu",
+    confidence: float = 0.95,
+) -> Summary:
+    """The table of a record, interrupted ones included.
+
+    ``reference``: an implementation's name (its compact key is taken) or a variant's id, either of
+    the default build where both were measured and the id does not say `tuned`.
+    ``clock``: "cpu" for the thread's own time where a worker gives it, or "wall". Variants that
+    the gate refused for a set have no rows there. LabError for an unknown clock, a confidence
+    outside (0, 1), or a trace in the record that is malformed.
+    """
+    if clock not in ("cpu", "wall"):
+        raise LabError(f"clock {clock!r}: must be 'cpu' or 'wall'")
+    if not 0 < confidence < 1:
+        raise LabError(f"confidence {confidence}: must lie strictly between 0 and 1")
+    refused = {(gate.variant, gate.set) for gate in record.gates if not gate.passed}
+    cells = {
+        key: cell for key, cell in gather(record, clock).items() if (key[0], key[1]) not in refused
+    }
+    variants = {v.id: (v, worker) for worker in record.workers for v in worker.variants}
+    estimator = Estimator.of(record, confidence)
+    notes: list[str] = []
+    estimates: dict[Key, Estimate] = {}
+    failures: dict[Key, str] = {}
+    for key, cell in cells.items():
+        try:
+            estimates[key] = estimator.estimate(variants[key[0]][0], key, cell)
+        except LabError as error:
+            failures[key] = str(error)
+    rates = throughputs(record, set(estimates), estimator)
+    references = _references(record, reference, estimates)
+    if not references:
+        notes.append(f"no measurements of the reference {reference!r}: ratios are left out")
+    rows = []
+    for key, cell in cells.items():
+        variant, worker = variants[key[0]]
+        against = references.get((*key[1:], variant.threads))
+        rows.append(
+            _row(
+                record,
+                variant,
+                worker,
+                key,
+                cell,
+                estimates.get(key),
+                _ratio(key, against, estimates, variants, confidence),
+                rates.get(key),
+                failures.get(key),
+            )
+        )
+    rows.sort(key=_order)
+    fits = {
+        key[:2]: _fit(cells[key], estimate, estimator.counts[key[1]])
+        for key, estimate in estimates.items()
+        if estimate.line is not None
+    }
+    once = {v: found for v, found in variants.items() if not record.again(found[1])}
+    compared = compare_classical(estimates, once, confidence)
+    return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared))
+
+
+def _references(
+    record: Record, reference: str, estimates: dict[Key, Estimate]
+) -> dict[tuple[str, str, int], str]:
+    """The variant to compare with, by set, operation and threads: single calls before runs, and
+    the default build before the tuned one."""
+    named = [
+        (variant, record.again(worker))
+        for worker in record.workers
+        for variant in worker.variants
+        if reference in variant.names
+    ]
+    # Stable: among equals the first announced.
+    named.sort(
+        key=lambda found: (
+            found[0].id != reference,
+            found[0].base != reference,
+            found[1],
+            found[0].key != "compact",
+            found[0].mode != "single",
+            found[0].batch_size,
+        )
+    )
+    found: dict[tuple[str, str, int], str] = {}
+    for variant, _ in named:
+        for identifier, set_name, operation in estimates:
+            if identifier == variant.id:
+                found.setdefault((set_name, operation, variant.threads), identifier)
+    return found
+
+
+def _ratio(
+    key: Key,
+    against: str | None,
+    estimates: dict[Key, Estimate],
+    variants: dict[str, tuple[Variant, Worker]],
+    confidence: float,
+) -> Interval | None:
+    if against is None or key not in estimates:
+        return None
+    if against == key[0]:
+        return Interval(1.0, 1.0, 1.0)
+    if variants[against][1].unit != variants[key[0]][1].unit:
+        return None
+    return ratio(estimates[key], estimates[against, key[1], key[2]], confidence)
+
+
+def _row(
+    record: Record,
+    variant: Variant,
+    worker: Worker,
+    key: Key,
+    cell: Cell,
+    estimate: Estimate | None,
+    against: Interval | None,
+    rate: Throughput | None,
+    failure: str | None,
+) -> Row:
+    mean = estimate.mean if estimate else None
+    second = rate.per_second if rate else None
+    scaling = rate.scaling if rate else None
+    quantiles = {q: i.value for q, i in estimate.quantiles.items()} if estimate else {}
+    return Row(
+        implementation=variant.implementation,
+        version=variant.version,
+        language=worker.language,
+        backend=variant.backend,
+        build=worker.build,
+        key=variant.key,
+        mode=variant.mode,
+        batch_size=variant.batch_size,
+        threads=variant.threads,
+        set=key[1],
+        operation=key[2],
+        deterministic=variant.deterministic,
+        unit=worker.unit,
+        samples=len(cell.ticks),
+        mean=mean.value if mean else None,
+        mean_low=mean.low if mean else None,
+        mean_high=mean.high if mean else None,
+        p50=quantiles.get(0.50),
+        p95=quantiles.get(0.95),
+        p99=quantiles.get(0.99),
+        p999=quantiles.get(0.999),
+        ratio=against.value if against else None,
+        ratio_low=against.low if against else None,
+        ratio_high=against.high if against else None,
+        clock=cell.clock,
+        per_second=second.value if second else None,
+        per_second_low=second.low if second else None,
+        per_second_high=second.high if second else None,
+        scaling=scaling.value if scaling else None,
+        scaling_low=scaling.low if scaling else None,
+        scaling_high=scaling.high if scaling else None,
+        variant=variant.id,
+        again=record.again(worker),
+        notes=estimate.notes if estimate else (failure or "no estimate",),
+    )
+
+
+def _fit(cell: Cell, estimate: Estimate, known: dict[int, tuple[int, int, int]]) -> Fit:
+    assert estimate.line is not None and estimate.levels is not None
+    setup, z, r, h = (float(c) for c in estimate.line.costs)
+    return Fit(
+        inputs=cell.inputs,
+        counts=np.array([known[i] for i in cell.inputs], dtype=np.float64),
+        costs=estimate.levels.shape,
+        coefficients=(setup, z, r, h),
+        fitted=estimate.line.fitted,
+        residuals=estimate.line.residual,
+        quantiles=estimate.quantiles,
+        notes=estimate.notes,
+    )
+
+
+def _order(row: Row) -> tuple[int, int, bool, float]:
+    return (
+        ALL_SETS.index(row.set),
+        OPERATIONS.index(row.operation),
+        row.mean is None,
+        row.mean or 0.0,
+    )

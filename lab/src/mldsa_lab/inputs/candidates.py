@@ -1,0 +1,63 @@
+"""Candidate inputs derived from a run's seed, so that a pool is reproducible from 32 bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SEED_BYTES
+
+_DOMAIN = b"mldsa-lab pool 1"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A key seed xi (32 bytes), a message and a context; signed with rnd of 32 zero bytes."""
+
+    seed: bytes
+    message: bytes
+    context: bytes
+
+
+def candidates(
+    run_seed: bytes,
+    set_name: str,
+    count: int,
+    *,
+    message_bytes: int = 32,
+    context_bytes: int = 0,
+    stream: str = "design",
+    start: int = 0,
+) -> Iterator[Candidate]:
+    """Candidates ``start .. start + count - 1`` of a set, each with a key of its own.
+
+    Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
+    its length: the same for any ``count``, and independent between sets and streams. ``stream``
+    separates uses of one run seed, such as the pool to design from and inputs taken at random.
+    LabError for an unknown set, a run seed that is not 32 bytes, or sizes out of range.
+    """
+    if len(run_seed) != SEED_BYTES:
+        raise LabError(f"run seed of {len(run_seed)} bytes: must have {SEED_BYTES}")
+    if set_name not in ALL_SETS:
+        raise LabError(f"parameter set {set_name!r}: must be one of {', '.join(ALL_SETS)}")
+    if count < 0 or start < 0:
+        raise LabError(f"pool of {count} from {start}: both must be at least 0")
+    if message_bytes < 0:
+        raise LabError(f"message size {message_bytes}: must be at least 0 bytes")
+    if not 0 <= context_bytes <= CONTEXT_BYTES_MAX:
+        raise LabError(f"context size {context_bytes}: must be in 0..{CONTEXT_BYTES_MAX} bytes")
+    prefix = hashlib.shake_256()
+    sizes = message_bytes.to_bytes(8, "little") + context_bytes.to_bytes(8, "little")
+    for part in (_DOMAIN, run_seed, set_name.encode(), stream.encode(), sizes):
+        prefix.update(len(part).to_bytes(8, "little") + part)
+
+    def draw(number: int) -> Candidate:
+        shake = prefix.copy()
+        shake.update(number.to_bytes(8, "little"))
+        data = shake.digest(SEED_BYTES + message_bytes + context_bytes)
+        message_end = SEED_BYTES + message_bytes
+        return Candidate(data[:SEED_BYTES], data[SEED_BYTES:message_end], data[message_end:])
+
+    return (draw(number) for number in range(start, start + count))

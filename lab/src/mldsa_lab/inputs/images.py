@@ -1,0 +1,238 @@
+"""Selections in the forms that harnesses read: NIST-style responses, a C header, memory images.
+
+docs/selections.md describes them. Every image is made from the whole selection, and holds all
+that a target needs: key, message, context, rnd and the expected signature.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import write_text
+from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
+from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.trace import format_trace
+
+FORMATS = ("json", "rsp", "c", "readmemh")
+"""The forms a selection can be written in."""
+
+_BYTES_A_LINE = 32
+
+
+def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
+    """The texts of the files, by name. LabError for an unknown format, or if the selection has no
+    outputs (it must be signed first)."""
+    chosen = tuple(formats)
+    for name in chosen:
+        if name not in FORMATS:
+            raise LabError(f"format {name!r}: must be one of {', '.join(FORMATS)}")
+    makers: dict[str, tuple[tuple[str, Callable[[Selection], str]], ...]] = {
+        "rsp": (("selection.rsp", response),),
+        "c": (("selection.h", c_header),),
+        "readmemh": (("selection.hex", memory_image), ("selection.map", memory_map)),
+        "json": (("selection.json", Selection.to_json),),
+    }
+    return {name: make(selection) for form in chosen for name, make in makers[form]}
+
+
+def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> list[Path]:
+    """Write the files of these formats to ``folder``: all texts are made before the first file is
+    written, each file is whole or not written, and the JSON is the last."""
+    texts = images(selection, formats)
+    paths = [folder / name for name in sorted(texts, key=lambda name: name.endswith(".json"))]
+    for path in paths:
+        write_text(path, texts[path.name])
+    return paths
+
+
+def _signed(selection: Selection) -> list[tuple[SelectedInput, Outputs]]:
+    rows = []
+    for item in selection.inputs:
+        if item.outputs is None:
+            raise LabError(f"input {item.id}: has no outputs; sign it first")
+        rows.append((item, item.outputs))
+    return rows
+
+
+def _about(selection: Selection) -> list[str]:
+    """What every image says at its top."""
+    goal = selection.goal
+    if selection.percentile is not None:
+        goal += f" {selection.percentile:g}"
+    tool = (selection.made or {}).get("tool", "mldsa-lab")
+    return [
+        f"{selection.set} signing inputs for the goal {goal}, made by {tool}",
+        "mldsa-lab selection, version 1",
+    ]
+
+
+# --- NIST-style responses -------------------------------------------------------------------------
+
+
+def response(selection: Selection) -> str:
+    """A `.rsp` file: `name = value` lines, an empty line between inputs, comments after `#`.
+
+    ``sm`` is the signature followed by the message, as in NIST's files; ``sig`` the signature.
+    """
+    lines = [f"# {line}" for line in _about(selection)]
+    for item, out in _signed(selection):
+        what = item.input
+        lines += [
+            "",
+            f"# trace: {format_trace(item.trace)}",
+            f"count = {item.id}",
+            f"xi = {what.xi.hex().upper()}",
+            f"rnd = {what.rnd.hex().upper()}",
+            f"mlen = {len(what.message)}",
+            f"msg = {what.message.hex().upper()}",
+            f"ctxlen = {len(what.context)}",
+            f"ctx = {what.context.hex().upper()}",
+            f"pk = {out.pk.hex().upper()}",
+            f"sk = {out.sk.hex().upper()}",
+            f"sig = {out.signature.hex().upper()}",
+            f"smlen = {len(out.signature) + len(what.message)}",
+            f"sm = {(out.signature + what.message).hex().upper()}",
+        ]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+# --- C --------------------------------------------------------------------------------------------
+
+
+def c_header(selection: Selection) -> str:
+    """A C99 header with the inputs as one constant array of structures."""
+    p = parameter_set(selection.set)
+    guard = f"MLDSA_LAB_SELECTION_{p.name.rpartition('-')[2]}_H"
+    lines = [f"/* {line}. */" for line in _about(selection)]
+    lines += [
+        f"#ifndef {guard}",
+        f"#define {guard}",
+        "",
+        "#include <stddef.h>",
+        "#include <stdint.h>",
+        "",
+        f"#define MLDSA_LAB_PK_BYTES {p.public_key_bytes}",
+        f"#define MLDSA_LAB_SK_BYTES {p.private_key_bytes}",
+        f"#define MLDSA_LAB_SIGNATURE_BYTES {p.signature_bytes}",
+        f"#define MLDSA_LAB_INPUTS {len(selection.inputs)}",
+        "",
+        "struct mldsa_lab_input {",
+        "    uint32_t id;",
+        "    uint32_t attempts;",
+        "    const char *trace;",
+        "    const uint8_t *xi;  /* 32 bytes */",
+        "    const uint8_t *rnd; /* 32 bytes */",
+        "    const uint8_t *message;",
+        "    size_t message_bytes;",
+        "    const uint8_t *context;",
+        "    size_t context_bytes;",
+        "    const uint8_t *pk;        /* MLDSA_LAB_PK_BYTES */",
+        "    const uint8_t *sk;        /* MLDSA_LAB_SK_BYTES */",
+        "    const uint8_t *signature; /* MLDSA_LAB_SIGNATURE_BYTES: what signing must give */",
+        "};",
+        "",
+    ]
+    rows = _signed(selection)
+    for item, out in rows:
+        for name, value in _fields(item, out):
+            lines += _c_array(f"mldsa_lab_{name}_{item.id}", value)
+    lines += ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
+    for item, out in rows:
+        names = {name: f"mldsa_lab_{name}_{item.id}" for name, _ in _fields(item, out)}
+        lines += [
+            f"    {{{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))},",
+            f"     {names['xi']}, {names['rnd']},",
+            f"     {names['message']}, {len(item.input.message)},",
+            f"     {names['context']}, {len(item.input.context)},",
+            f"     {names['pk']}, {names['sk']}, {names['signature']}}},",
+        ]
+    lines += ["};", "", f"#endif /* {guard} */"]
+    return "\n".join(lines) + "\n"
+
+
+def _fields(item: SelectedInput, out: Outputs) -> list[tuple[str, bytes]]:
+    what = item.input
+    return [
+        ("xi", what.xi),
+        ("rnd", what.rnd),
+        ("message", what.message),
+        ("context", what.context),
+        ("pk", out.pk),
+        ("sk", out.sk),
+        ("signature", out.signature),
+    ]
+
+
+def _c_array(name: str, value: bytes) -> list[str]:
+    """An array; of nothing, one that holds a zero, since C has no empty arrays."""
+    held = value or b"\0"
+    lines = [f"static const uint8_t {name}[{len(held)}] = {{"]
+    for at in range(0, len(held), _BYTES_A_LINE // 2):
+        lines.append(
+            "    " + ", ".join(f"0x{b:02x}" for b in held[at : at + _BYTES_A_LINE // 2]) + ","
+        )
+    return [*lines, "};"]
+
+
+# --- Verilog --------------------------------------------------------------------------------------
+
+
+def _layout(selection: Selection) -> list[tuple[int, SelectedInput, list[tuple[str, int, bytes]]]]:
+    """Each input with the address of its descriptor, and its fields with theirs.
+
+    The image begins with a directory: the number of inputs, then one descriptor an input, all in
+    32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
+    address and length of each field in the order of `_fields`.
+    """
+    rows = _signed(selection)
+    descriptor = 4 * (2 + 2 * 7)
+    at = 4 + descriptor * len(rows)
+    found = []
+    for number, (item, out) in enumerate(rows):
+        places = []
+        for name, value in _fields(item, out):
+            places.append((name, at, value))
+            at += len(value)
+        found.append((4 + descriptor * number, item, places))
+    return found
+
+
+def memory_image(selection: Selection) -> str:
+    """A byte-wide image for Verilog's `$readmemh`: one byte a word, address 0 first."""
+    layout = _layout(selection)
+    data = bytearray(_word(len(layout)))
+    for _, item, places in layout:
+        data += _word(item.id) + _word(len(item.trace))
+        for _, address, value in places:
+            data += _word(address) + _word(len(value))
+    lines = [f"// {line}" for line in _about(selection)]
+    lines += ["// directory: see selection.map", "@0", *_hex_lines(bytes(data))]
+    for _, item, places in layout:
+        for name, address, value in places:
+            if value:
+                lines += [f"// input {item.id} {name}", f"@{address:x}", *_hex_lines(value)]
+    return "\n".join(lines) + "\n"
+
+
+def memory_map(selection: Selection) -> str:
+    """Where in the image everything is, as text: id, field, address (hexadecimal), length."""
+    lines = [f"# {line}" for line in _about(selection)]
+    layout = _layout(selection)
+    total = max(address + len(value) for _, _, places in layout for _, address, value in places)
+    lines += [f"# {total} bytes in all", "# id field address length"]
+    for descriptor, item, places in layout:
+        lines.append(f"{item.id} descriptor {descriptor:x} {4 * (2 + 2 * 7)}")
+        lines += [f"{item.id} {name} {address:x} {len(value)}" for name, address, value in places]
+    return "\n".join(lines) + "\n"
+
+
+def _word(value: int) -> bytes:
+    return value.to_bytes(4, "big")
+
+
+def _hex_lines(value: bytes) -> list[str]:
+    step = _BYTES_A_LINE
+    return [value[at : at + step].hex(" ") for at in range(0, len(value), step)]

@@ -1,0 +1,222 @@
+"""The C ABI of crates/mldsa-trace (include/mldsa_trace.h), built when needed and called in process.
+
+Calls release Python's lock, use one thread each, and keep nothing between them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.pool import Checks
+from mldsa_lab.inputs.selection import Outputs
+from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.worker.build import BuildError, find_root
+
+_ABI = 1
+_ROOM = 8
+# enum mldsa_trace_error; those that only a defect of this module could cause have no words.
+_ERRORS = {
+    7: "a context has more than 255 bytes",
+    9: "a signature needs more than 821 attempts",
+    10: "the library failed; its words are on standard error",
+}
+_LINES_KEPT = 40
+
+_bytes_p = ctypes.POINTER(ctypes.c_uint8)
+_u16_p = ctypes.POINTER(ctypes.c_uint16)
+_u32_p = ctypes.POINTER(ctypes.c_uint32)
+_u64_p = ctypes.POINTER(ctypes.c_uint64)
+_size_p = ctypes.POINTER(ctypes.c_size_t)
+
+
+class Library:
+    """The loaded library. `load` makes it."""
+
+    def __init__(self, path: Path) -> None:
+        """LabError if the file is no library of this ABI."""
+        try:
+            library = ctypes.CDLL(str(path))
+            library.mldsa_trace_abi.restype = ctypes.c_int32
+            found = int(library.mldsa_trace_abi())
+        except (OSError, AttributeError) as error:
+            raise LabError(f"library {path}: cannot be loaded: {error}") from None
+        if found != _ABI:
+            raise LabError(f"library {path}: has ABI {found}, this lab needs {_ABI}")
+        library.mldsa_trace_backend.restype = ctypes.c_char_p
+        library.mldsa_trace_run.restype = ctypes.c_int32
+        library.mldsa_trace_run.argtypes = [
+            ctypes.c_uint32,
+            ctypes.c_uint32,
+            ctypes.c_size_t,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            _u32_p,
+            ctypes.c_char_p,
+            _u64_p,
+            ctypes.c_char_p,
+            ctypes.c_size_t,
+            _u16_p,
+            _u64_p,
+            _size_p,
+        ]
+        library.mldsa_trace_sign.restype = ctypes.c_int32
+        library.mldsa_trace_sign.argtypes = [
+            ctypes.c_uint32,
+            ctypes.c_size_t,
+            ctypes.c_char_p,
+            ctypes.c_char_p,
+            _u64_p,
+            ctypes.c_char_p,
+            _bytes_p,
+            _bytes_p,
+            _bytes_p,
+        ]
+        self._library = library
+
+    @property
+    def backend(self) -> str:
+        """The backend that works, such as ``avx2``."""
+        return str(self._library.mldsa_trace_backend().decode("ascii"))
+
+    def trace(
+        self, set_name: str, inputs: Sequence[SigningInput], checks: Checks = "reached"
+    ) -> TraceTable:
+        """The traces of signing these inputs, in their order. Consecutive inputs with one xi
+        share its expansion."""
+        keys: list[bytes] = []
+        key_of = np.empty(len(inputs), dtype=np.uint32)
+        at = 0
+        for xi, run in groupby(inputs, key=lambda item: item.xi):
+            length = sum(1 for _ in run)
+            key_of[at : at + length] = len(keys)
+            keys.append(xi)
+            at += length
+        data, ends = _joined(inputs)
+        rnd = _rnd(inputs)
+        code_ends = np.empty(len(inputs), dtype=np.uint64)
+        needed = ctypes.c_size_t()
+        room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
+        while True:
+            codes = np.empty(room, dtype=np.uint16)
+            status = self._library.mldsa_trace_run(
+                _number(set_name),
+                int(checks == "all"),
+                len(keys),
+                b"".join(keys),
+                len(inputs),
+                key_of.ctypes.data_as(_u32_p),
+                data,
+                ends.ctypes.data_as(_u64_p),
+                rnd,
+                room,
+                codes.ctypes.data_as(_u16_p),
+                code_ends.ctypes.data_as(_u64_p),
+                ctypes.byref(needed),
+            )
+            if status != _ROOM:
+                break
+            room = needed.value
+        if status:
+            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: {_words(status)}")
+        used = int(code_ends[-1]) if len(inputs) else 0
+        return TraceTable(set_name, codes[:used].copy(), code_ends.astype(np.int64))
+
+    def sign(self, set_name: str, inputs: Sequence[SigningInput]) -> list[Outputs]:
+        """Keys and signature of each input, in order."""
+        p = parameter_set(set_name)
+        sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
+        out = [np.empty((len(inputs), size), dtype=np.uint8) for size in sizes]
+        data, ends = _joined(inputs)
+        status = self._library.mldsa_trace_sign(
+            _number(set_name),
+            len(inputs),
+            b"".join(item.xi for item in inputs),
+            data,
+            ends.ctypes.data_as(_u64_p),
+            _rnd(inputs),
+            *(array.ctypes.data_as(_bytes_p) for array in out),
+        )
+        if status:
+            raise LabError(f"signing {len(inputs)} inputs of {set_name}: {_words(status)}")
+        return [Outputs(*(bytes(row) for row in rows)) for rows in zip(*out, strict=True)]
+
+
+def _words(status: int) -> str:
+    return _ERRORS.get(status, f"error {status} of mldsa_trace.h")
+
+
+def _joined(
+    inputs: Sequence[SigningInput],
+) -> tuple[bytes, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
+    """All messages and contexts in one string, and where each ends."""
+    parts = [part for item in inputs for part in (item.message, item.context)]
+    return b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.uint64)
+
+
+def _rnd(inputs: Sequence[SigningInput]) -> bytes | None:
+    return b"".join(item.rnd for item in inputs) if any(any(i.rnd) for i in inputs) else None
+
+
+def _number(set_name: str) -> int:
+    return int(parameter_set(set_name).name.rpartition("-")[2])
+
+
+def library_path(root: Path) -> Path:
+    """Where the library of the tree at ``root`` is built."""
+    name = {"darwin": "libmldsa_trace.dylib", "win32": "mldsa_trace.dll"}
+    return root / "target" / "trace" / "tuned" / name.get(sys.platform, "libmldsa_trace.so")
+
+
+def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
+    """Bring the library up to date with cargo, which does nothing where it is; BuildError with
+    the last lines if that fails. ``on_line`` gets what cargo prints."""
+    # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.
+    command = ["cargo", "build", "--profile", "tuned", "--locked", "-p", "mldsa-trace"]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "trace")}
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=root,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise BuildError(f"cargo cannot be run: {error.strerror}", []) from None
+    lines: list[str] = []
+    with process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines = [*lines[-_LINES_KEPT:], line.rstrip()]
+            on_line(lines[-1])
+    if process.returncode:
+        raise BuildError(
+            f"build failed with status {process.returncode}: {' '.join(command)}", lines
+        )
+    return library_path(root)
+
+
+_loaded: list[Library] = []
+
+
+def load(on_line: Callable[[str], None] = lambda line: None) -> Library:
+    """The library of this checkout, built first where it is not up to date; once per process.
+    ``on_line`` gets what cargo prints."""
+    if not _loaded:
+        _loaded.append(Library(build_library(find_root(), on_line)))
+    return _loaded[0]

@@ -1,0 +1,173 @@
+"""Making a pool file: blocks are traced side by side and written in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.pool import ROWS, Checks, Pool, PoolWriter, join_pools, read_parts
+from mldsa_lab.inputs.source import Block, Source
+from mldsa_lab.inputs.workforce import Workforce
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+
+BLOCK = 1 << 13
+"""Inputs traced in one call: half a second's work."""
+assert ROWS % BLOCK == 0
+
+
+@dataclass
+class Tally:
+    """What was found in traces that are not kept in memory."""
+
+    set: str
+    own_keys: bool = True
+    """Each signature has a key of its own."""
+    signatures: int = 0
+    attempts: int = 0
+    longest: int = 0
+    z_passed: int = 0
+    r_passed: int = 0
+    reached: int = 0
+    """Attempts that pass z and r0."""
+    accepted: int = 0
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """Signatures by their number of attempts."""
+
+    def add(self, table: TraceTable) -> None:
+        """Count these traces too."""
+        each = table.attempts()
+        z, r = table.first_failing("z") < 0, table.first_failing("r") < 0
+        self.signatures += len(table)
+        self.attempts += len(table.codes)
+        self.longest = max(self.longest, int(each.max(initial=0)))
+        self.z_passed += int(z.sum())
+        self.r_passed += int(r.sum())
+        self.reached += int((z & r).sum())
+        self.accepted += len(table)
+        counts = np.bincount(each)
+        if len(counts) > len(self.histogram):
+            self.histogram = np.pad(self.histogram, (0, len(counts) - len(self.histogram)))
+        self.histogram[: len(counts)] += counts
+
+    def rows(self) -> list[tuple[str, float, float, float | None]]:
+        """Name, share or mean found, its expectation, and their distance in standard errors:
+        None of hint failures under few keys, whose share depends on the key (its t0)."""
+        model = RejectionModel.of(self.set)
+        mean = self.attempts / self.signatures
+        expected = model.expected_attempts
+        deviation = (expected * (expected - 1) / self.signatures) ** 0.5
+        found: list[tuple[str, float, float, float | None]] = [
+            ("attempts", mean, expected, (mean - expected) / deviation)
+        ]
+        for name, hits, of, p, error in (
+            ("z passes", self.z_passed, self.attempts, model.p_z, 0.0),
+            ("r0 passes", self.r_passed, self.attempts, model.p_r, 0.0),
+            ("hint fails", self.reached - self.accepted, self.reached, model.fail_h,
+             model.fail_h_error),
+        ):  # fmt: skip
+            spread = (p * (1 - p) / of + error**2) ** 0.5
+            known = self.own_keys or name != "hint fails"
+            found.append((name, hits / of, p, (hits / of - p) / spread if known else None))
+        return found
+
+
+def make_pool(
+    source: Source,
+    path: Path,
+    workforce: Workforce,
+    checks: Checks = "reached",
+    *,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Tally:
+    """Trace all inputs of ``source`` and write the pool file ``path``.
+
+    The file depends on the source and ``checks`` alone, byte for byte: not on who worked. Memory
+    holds a few blocks, whatever the count. Whatever ends the job early, what was traced is kept
+    in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` is
+    told how many inputs are done.
+    """
+    rest = unfinished(path)
+    tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
+    given = source.spec is None
+    with PoolWriter(path, source.set, checks, source.spec, given=given, keep=rest) as writer:
+        done = 0
+        for part in _kept(rest, source, checks):
+            writer.write(part)
+            tally.add(part.table)
+            done += len(part)
+        progress(done)
+        waiting: list[Pool] = []
+        for block, table in _traced(source.blocks(BLOCK, done), workforce, checks):
+            waiting.append(Pool(table, block.index(), checks, block.spec, block.given))
+            done += block.count
+            progress(done)
+            if len(waiting) * BLOCK >= ROWS:
+                _flush(waiting, writer, tally)
+        _flush(waiting, writer, tally)
+    with suppress(OSError):
+        rest.unlink(missing_ok=True)
+    return tally
+
+
+def unfinished(path: Path) -> Path:
+    """Where the traces of a job that was ended early are kept."""
+    return path.with_name(f"{path.name}.unfinished")
+
+
+def _flush(waiting: list[Pool], writer: PoolWriter, tally: Tally) -> None:
+    if waiting:
+        whole = join_pools(waiting)
+        writer.write(whole)
+        tally.add(whole.table)
+        waiting.clear()
+
+
+def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
+    """The whole row groups of an earlier job of the same inputs, if there is one."""
+    if not rest.exists():
+        return
+    most = source.count
+    start = 0
+    for part in read_parts(rest):
+        same = part.spec == source.spec and part.checks == checks and part.set == source.set
+        if not same or (most is not None and start + len(part) > most):
+            raise LabError(
+                f"{rest}: is of a job with other inputs; delete it, or choose another output"
+            )
+        if part.given is not None and not _lists(source, start, part):
+            raise LabError(
+                f"{rest}: is of a job with other inputs; delete it, or choose another output"
+            )
+        if len(part) % BLOCK:
+            return
+        start += len(part)
+        yield part
+
+
+def _lists(source: Source, start: int, part: Pool) -> bool:
+    """Whether the inputs of ``part`` are those that ``source`` gives from ``start`` on."""
+    block = next(source.blocks(len(part), start), None)
+    return block is not None and block.given == part.given
+
+
+def _traced(
+    blocks: Iterator[Block], workforce: Workforce, checks: Checks
+) -> Iterator[tuple[Block, TraceTable]]:
+    """Each block with its traces, in order; a few blocks are under way at a time."""
+    under_way: deque[tuple[Block, Callable[[], TraceTable]]] = deque()
+    for block in blocks:
+        under_way.append((block, workforce.trace(block, checks)))
+        if len(under_way) >= workforce.ahead:
+            first, wait = under_way.popleft()
+            yield first, wait()
+    while under_way:
+        first, wait = under_way.popleft()
+        yield first, wait()

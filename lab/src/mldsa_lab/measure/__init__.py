@@ -1,5 +1,0 @@
-"""Estimates from anybody's measurements of a selection.
-
-`mldsa_lab.measure.fit.estimate` is the public function; docs/measurements.md describes the files
-that are read and written, and the model.
-"""

@@ -1,0 +1,126 @@
+"""From tables and fits to the plain data that the plots take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mldsa_lab.estimate.summary import Fit
+from mldsa_lab.show.format import Unit, plain
+from mldsa_lab.show.plots import Bar, Cloud, Curve, Mark
+from mldsa_lab.show.view import Line, Table, View
+from mldsa_lab.theory.rejection import RejectionModel
+
+SAVES = 0.9
+"""An expanded key has a curve of its own where it costs less than this share of the compact one."""
+_TAIL = 1e-6
+
+
+def mean_marks(table: Table) -> list[Mark]:
+    """The lines of a ranking by mean."""
+    unit = table.unit
+    return [
+        Mark(
+            n.label, n.colour, n.row.key == "expanded", unit.shown(n.row.mean),
+            _shown(n.row.mean_low, unit), _shown(n.row.mean_high, unit), n.mean.value,
+        )
+        for n in table.lines
+        if n.row.mean
+    ]  # fmt: skip
+
+
+def ratio_marks(table: Table) -> list[Mark]:
+    """The lines of a ranking by ratio to the reference."""
+    return [
+        Mark(
+            n.label, n.colour, n.row.key == "expanded", n.row.ratio, n.row.ratio_low,
+            n.row.ratio_high, n.ratio.value,
+        )
+        for n in table.lines
+        if n.row.ratio
+    ]  # fmt: skip
+
+
+def fitted(view: View, table: Table) -> list[tuple[Line, Fit]]:
+    """The lines of a signing table that have a fit, fastest first."""
+    pairs = []
+    for line in table.lines:
+        fit = view.summary.fits.get((line.row.variant, table.set))
+        if fit is not None:
+            pairs.append((line, fit))
+    return pairs
+
+
+def chosen(pairs: Sequence[tuple[Line, Fit]]) -> list[tuple[Line, Fit]]:
+    """For the distribution plot, where a curve for every variant would be a thicket: of each
+    implementation the fastest variant with a compact key, and that with an expanded one if there
+    is no other or if it saves enough; of the default build where both were measured."""
+    kept: list[tuple[Line, Fit]] = []
+    for name in dict.fromkeys(line.row.implementation for line, _ in pairs):
+        every = [p for p in pairs if p[0].row.implementation == name]
+        mine = [p for p in every if not p[0].row.again] or every
+        compact = next((p for p in mine if p[0].row.key == "compact"), None)
+        expanded = next((p for p in mine if p[0].row.key != "compact"), None)
+        if compact is not None:
+            kept.append(compact)
+        if expanded is not None:
+            limit = SAVES * (compact[0].row.mean or 0.0) if compact else float("inf")
+            if (expanded[0].row.mean or 0.0) < limit:
+                kept.append(expanded)
+    return kept
+
+
+def cloud(fit: Fit, set_name: str, unit: Unit) -> Cloud:
+    """Measured cost of the designed inputs and the fit through them."""
+    counts = np.asarray(fit.counts, dtype=np.float64)
+    rejected = counts.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # What fails the hint has passed r0 and cost as much: it counts with r0.
+        share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
+    base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.coefficients)
+    expected = RejectionModel.of(set_name).expected_counts
+    return Cloud(
+        attempts=rejected + 1, share_r0=share,
+        cost=np.asarray(fit.costs, dtype=np.float64) / unit.divisor,
+        base=base, cost_z=cost_z, cost_r0=cost_r,
+        expected_z=float(expected[0]), expected_r0=float(expected[1] + expected[2]),
+    )  # fmt: skip
+
+
+def curves(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[Curve]:
+    """The exact law of the rejected attempts' classes, priced by each fit."""
+    law = RejectionModel.of(set_name).class_table(_TAIL)
+    made = []
+    for line, fit in pairs:
+        base, *per_class = (float(c) for c in fit.coefficients)
+        costs = base + law.counts @ np.array(per_class)
+        order = np.argsort(costs, kind="stable")
+        made.append(
+            Curve(
+                line.label, line.colour, line.row.key == "expanded",
+                costs[order] / unit.divisor, np.cumsum(law.probability[order]),
+            )
+        )  # fmt: skip
+    return made
+
+
+def bars(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[Bar]:
+    """The mean's parts. The fit cannot part set-up from the one successful attempt that every
+    signature has; that attempt does at least what an r0-rejected one does, and counts as that."""
+    n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)
+    made = []
+    for line, fit in pairs:
+        base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.coefficients)
+        final = min(cost_r, base)
+        made.append(
+            Bar(
+                line.label, base - final, final, n_z * cost_z, n_r * cost_r + n_h * cost_h,
+                f"{plain(line.row.mean, unit)} {unit.name}",
+            )
+        )  # fmt: skip
+    return made
+
+
+def _shown(value: float | None, unit: Unit) -> float | None:
+    return None if value is None else unit.shown(value)

@@ -1,0 +1,310 @@
+"""The plots of a report, one function each; every one takes plain data and gives a figure.
+
+Call them inside `svg.drawing()`. Sizes are CSS pixels. An implementation has one colour in all
+plots; an expanded key is a hollow dot or a dashed line. Colour never carries a label alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from mldsa_lab.show import scales, svg
+from mldsa_lab.show.axes import axis_length, end_labels, log_axis, tick_text
+from mldsa_lab.show.scales import text_width
+
+Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+LOG_FROM = 6.0
+"""A ranking whose largest value is this many times its smallest gets a logarithmic axis."""
+PERCENTILES = (0.5, 0.95, 0.99, 0.999)
+"""The percentiles that the distribution plot marks."""
+MIX_NAMES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
+"""What the five colours of `cost_against_attempts` stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One line of a ranking: a value with its interval in the plot's unit, and its text."""
+
+    label: str
+    colour: int
+    hollow: bool
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cloud:
+    """Measured cost of the designed inputs of one signer, in the plot's unit.
+
+    `attempts`, `share_r0` (of the rejected attempts; NaN where none) and `cost` run in parallel.
+    The fit is base + n_z * cost_z + n_r0 * cost_r0; `expected_z` and `expected_r0` are the exact
+    mean numbers of rejected attempts, whose proportion the drawn line follows.
+    """
+
+    attempts: Floats
+    share_r0: Floats
+    cost: Floats
+    base: float
+    cost_z: float
+    cost_r0: float
+    expected_z: float
+    expected_r0: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The law of one signer's cost: ascending `cost` in the plot's unit, `cumulative` in (0, 1]."""
+
+    label: str
+    colour: int
+    dashed: bool
+    cost: Floats
+    cumulative: Floats
+
+    def quantile(self, p: float) -> float:
+        """The smallest cost that at least a share `p` of the signatures do not exceed."""
+        index = int(np.searchsorted(self.cumulative, p, side="left"))
+        return float(self.cost[min(index, len(self.cost) - 1)])
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Where the mean signing cost of one signer goes, in the plot's unit; negative parts are 0.
+
+    `final` is the part of the successful attempt that an r0-rejected one also does, `setup` all
+    that is done once: key parsing, mu, the hint.
+    """
+
+    label: str
+    setup: float
+    final: float
+    z: float
+    r0: float
+    text: str
+
+
+def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 380) -> Figure:
+    """Mean cost with its interval, best first. Linear from zero, or logarithmic from `LOG_FROM`."""
+    values = [m.value for m in marks]
+    logarithmic = max(values) / min(values) > LOG_FROM
+    scale = "log scale" if logarithmic else "from zero"
+    figure, axes = _rows(marks, width)
+    if logarithmic:
+        log_axis(axes, *_bounds(marks))
+    else:
+        _axis_from_zero(axes, 1.06 * _bounds(marks)[1])
+    axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
+    return figure
+
+
+def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
+    """Cost relative to the reference with its interval, on a log axis: halves mirror doubles."""
+    figure, axes = _rows(marks, width)
+    low, high = _bounds(marks)
+    log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
+    axes.axvline(1, color=svg.MUTED, linewidth=1, zorder=0.5)
+    axes.set_xlabel(f"× the cost of {reference}, log scale")
+    return figure
+
+
+def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure:
+    """Each designed input's cost over its attempts, with the fit.
+
+    The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
+    is their expected mix.
+    """
+    height = 198.0
+    figure = svg.new_figure(width, height)
+    axes = figure.add_axes((46 / width, 36 / height, 1 - 54 / width, 1 - 62 / height))
+    last = float(cloud.attempts.max())
+    ends = np.array([1.0, last + 0.5])
+    rejected = ends - 1
+    axes.fill_between(
+        ends, cloud.base + rejected * cloud.cost_z, cloud.base + rejected * cloud.cost_r0,
+        color=svg.MUTED, alpha=0.18, linewidth=0,
+    )  # fmt: skip
+    share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
+    slope = share * cloud.cost_z + (1 - share) * cloud.cost_r0
+    axes.plot(ends, cloud.base + rejected * slope, color=svg.MUTED, linewidth=1.2)
+    mix = np.where(np.isnan(cloud.share_r0), 2, np.round(cloud.share_r0 * 4)).astype(int)
+    for index, colour in enumerate(svg.MIX):
+        chosen = mix == index
+        if chosen.any():
+            axes.plot(
+                cloud.attempts[chosen], cloud.cost[chosen], "o", markersize=5.5, color=colour,
+                markeredgecolor=svg.SURFACE, markeredgewidth=0.6,
+            )  # fmt: skip
+    axes.set_xlim(0.5, last + 0.7)
+    dearest = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
+    _axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), dearest), vertical=True)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
+    axes.grid(axis="y")
+    axes.tick_params(length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("attempts", labelpad=2)
+    axes.set_title(unit, loc="left", x=-0.16, fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=10)
+    return figure
+
+
+def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figure:
+    """The estimated law of the signing cost: cost over percentile, both axes stretched.
+
+    The horizontal axis is the logarithm of the share of signatures that cost more, so that the
+    tail, where implementations are felt, has as much room as the body.
+    """
+    height = 390.0
+    labels = max(text_width(c.label) for c in curves)
+    left, right, bottom, top = 48.0, labels + 14, 52.0, 20.0
+    figure = svg.new_figure(width, height)
+    axes = figure.add_axes(
+        (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
+    )
+    end = 4.0
+    grid = np.linspace(0, end, 161)
+    ceiling = max(c.quantile(1 - 10**-end) for c in curves)
+    floor = min(float(c.cost[0]) for c in curves)
+    for curve in curves:
+        values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
+        colour = svg.series(curve.colour)
+        axes.plot(
+            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
+        )
+        axes.plot(
+            [_tail(p) for p in PERCENTILES], [curve.quantile(p) for p in PERCENTILES], "o",
+            markersize=4.5, color=colour, markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
+        )  # fmt: skip
+    log_axis(axes, floor, ceiling, vertical=True)
+    axes.set_xlim(-0.03, end)
+    ticks = {0.0: "min", 0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9"}
+    names = {_tail(p) if p else 0.0: name for p, name in ticks.items()} | {end: "p99.99"}
+    room = (width - left - right) / end
+    shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
+    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
+    axes.xaxis.set_major_formatter(_lookup(shown))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.tick_params(length=0)
+    axes.grid(axis="both")
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
+    axes.set_title(
+        f"{unit}, log scale", loc="left", fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=5,
+        x=-left / (width - left - right) + 0.005,
+    )  # fmt: skip
+    ends = [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves]
+    end_labels(axes, ends, width - left - right, height - bottom - top)
+    return figure
+
+
+def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
+    """Shares of the mean signing cost, one bar a signer, the parts' cost written where it fits."""
+    figure, axes, plot = _lines([(b.label, b.text) for b in bars], width)
+    parts: list[tuple[str, str, Callable[[Bar], float]]] = [
+        (svg.SETUP, svg.ON_DARK, lambda b: b.setup),
+        (svg.FINAL, svg.ON_LIGHT, lambda b: b.final),
+        (svg.Z, svg.ON_DARK, lambda b: b.z),
+        (svg.R, svg.ON_LIGHT, lambda b: b.r0),
+    ]
+    for line, bar in enumerate(bars):
+        costs = [max(part(bar), 0.0) for _, _, part in parts]
+        total = sum(costs) or 1.0
+        start = 0.0
+        for (colour, ink, _), cost in zip(parts, costs, strict=True):
+            share = cost / total
+            axes.barh(
+                line, share, left=start, height=0.72, color=colour, edgecolor=svg.SURFACE,
+                linewidth=1,
+            )  # fmt: skip
+            text = f"{cost:,.3g}" if cost < 1000 else f"{cost:,.0f}"
+            if share * plot > text_width(text) + 5:
+                axes.text(
+                    start + share / 2, line, text, ha="center", va="center_baseline", color=ink,
+                    fontsize=svg.FONT_PX - 1.5,
+                )  # fmt: skip
+            start += share
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axes.spines["bottom"].set_visible(False)
+    axes.set_xlabel(f"share of the mean; figures in {unit}", labelpad=4)
+    return figure
+
+
+def _lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
+    """The frame of a plot with a line per signer: label left, text right; and the width between."""
+    labels = max(text_width(label) for label, _ in texts) + 12
+    right = max(text_width(text) for _, text in texts) + 10
+    row, top, bottom = 21.0, 2.0, 42.0
+    height = row * len(texts) + top + bottom
+    figure = svg.new_figure(width, height)
+    plot = width - labels - right
+    axes = figure.add_axes(
+        (labels / width, bottom / height, plot / width, row * len(texts) / height)
+    )
+    axes.set_ylim(len(texts) - 0.5, -0.5)
+    axes.set_yticks(range(len(texts)), [label for label, _ in texts], color=svg.INK)
+    axes.tick_params(length=0)
+    axes.spines["left"].set_visible(False)
+    for line, (_, text) in enumerate(texts):
+        axes.annotate(
+            text, (1, line), (8, 0), xycoords=("axes fraction", "data"),
+            textcoords="offset points", ha="left", va="center_baseline", color=svg.INK,
+            annotation_clip=False,
+        )  # fmt: skip
+    return figure, axes, plot
+
+
+def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
+    """The common body of rankings: a dot with its interval on each line."""
+    figure, axes, _ = _lines([(m.label, m.text) for m in marks], width)
+    for line, mark in enumerate(marks):
+        colour = svg.series(mark.colour)
+        axes.axhline(line, color=svg.GRID, linewidth=0.8, zorder=0)
+        if mark.low is not None and mark.high is not None:
+            axes.plot(
+                [mark.low, mark.high], [line, line], color=colour, linewidth=7, alpha=0.4,
+                solid_capstyle="butt",
+            )  # fmt: skip
+        axes.plot(
+            [mark.value], [line], "o", markersize=6, color=svg.SURFACE if mark.hollow else colour,
+            markeredgecolor=colour, markeredgewidth=1.6 if mark.hollow else 0.5,
+        )  # fmt: skip
+    axes.grid(axis="x")
+    return figure, axes
+
+
+def _bounds(marks: Sequence[Mark]) -> tuple[float, float]:
+    lows = [m.value if m.low is None else min(m.low, m.value) for m in marks]
+    highs = [m.value if m.high is None else max(m.high, m.value) for m in marks]
+    positive = [v for v in lows if v > 0] or [m.value for m in marks]
+    return min(positive), max(highs)
+
+
+def _axis_from_zero(axes: Axes, high: float, *, vertical: bool = False) -> None:
+    """A linear axis over [0, high]."""
+    axis = axes.yaxis if vertical else axes.xaxis
+    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
+    ticks = scales.linear_ticks(
+        high,
+        axis_length(axes, vertical),
+        lambda v: scales.LINE if vertical else text_width(tick_text(v)),
+    )
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
+
+
+def _tail(p: float) -> float:
+    """Where percentile `p` stands on the distribution's axis: minus log10 of the share above."""
+    return -math.log10(1 - p)
+
+
+def _lookup(names: dict[float, str]) -> FuncFormatter:
+    return FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])

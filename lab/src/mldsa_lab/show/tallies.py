@@ -1,0 +1,28 @@
+"""What was traced, beside what theory says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from mldsa_lab.inputs.tracing import Tally
+
+
+def print_tallies(tallies: Sequence[Tally], console: Console) -> None:
+    """A table of the shares found and expected, with their distance in standard errors."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in ("set", "", "found", "expected", "standard errors"):
+        table.add_column(title, justify="left" if title in ("set", "") else "right")
+    for tally in tallies:
+        for number, (name, found, expected, distance) in enumerate(tally.rows()):
+            table.add_row(
+                tally.set if number == 0 else "",
+                name,
+                f"{found:.5f}",
+                f"{expected:.5f}",
+                "depends on the key" if distance is None else f"{distance:+.1f}",
+            )
+        table.add_row("", "longest", f"{tally.longest} attempts", "", "")
+    console.print(table)

@@ -1,0 +1,358 @@
+"""A record and its summary, arranged as a reader meets them: tables, marks, reasons, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from mldsa_lab.estimate.summary import Row, Summary
+from mldsa_lab.records import Gate, Record, Variant
+from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
+from mldsa_lab.show.format import Estimate, Unit, choose_unit, estimate, join_words, plain
+
+SHOWN_OPERATIONS = ("sign", "verify", "keygen")
+"""Operations in the order of a report: signing first, which differs most."""
+FEW_ROUNDS = 5
+"""An interval from fewer rounds than this is marked: it rests on too few repetitions."""
+
+MARKS = {
+    "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
+    "part of its interval",
+    "w": "wall-clock time, where others have the thread's processor time",
+    "f": f"measured in fewer than {FEW_ROUNDS} rounds",
+    "n": "see the notes on single figures",
+    "!": "left out part-way through the run; the rounds before that count",
+}
+"""What each mark of a table says."""
+
+_PREFERRED = (
+    "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
+)  # fmt: skip
+_QUANTILES = ("p50", "p95", "p99", "p999")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of a table, its numbers as text in the table's unit."""
+
+    row: Row
+    label: str
+    colour: int
+    rank: int
+    mean: Estimate
+    quantiles: tuple[str, ...]
+    ratio: Estimate
+    marks: str
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether this is what the others' ratios relate to."""
+        return self.row.ratio == self.row.ratio_low == self.row.ratio_high == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One set and operation, best mean first."""
+
+    set: str
+    operation: str
+    unit: Unit
+    lines: tuple[Line, ...]
+
+    @property
+    def has_quantiles(self) -> bool:
+        """Whether percentiles are shown: for signing, whose cost is random by design; those of
+        other operations would show the machine's noise."""
+        return self.operation == "sign" and any(line.row.p50 is not None for line in self.lines)
+
+    @property
+    def has_ratios(self) -> bool:
+        """Whether any line has a ratio to the reference."""
+        return any(line.row.ratio is not None for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something said about a variant: that the gate refused it, that it failed, a note."""
+
+    variant: str
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Everything a report shows of one record."""
+
+    record: Record
+    summary: Summary
+    tables: tuple[Table, ...]
+    refused: tuple[Refusal, ...]
+    faults: tuple[Refusal, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[Refusal, ...]
+    labels: dict[str, str]
+    colours: dict[str, int]
+
+    def of(self, set_name: str) -> tuple[Table, ...]:
+        """The tables of one set, in the order of `SHOWN_OPERATIONS`."""
+        return tuple(t for t in self.tables if t.set == set_name)
+
+    def table(self, set_name: str, operation: str) -> Table | None:
+        """The first table of this set and operation."""
+        found = (t for t in self.tables if (t.set, t.operation) == (set_name, operation))
+        return next(found, None)
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The ML-DSA sets that were measured, in canonical order."""
+        present = {t.set for t in self.tables}
+        return tuple(s for s in PARAMETER_SETS if s in present)
+
+    @property
+    def classical_sets(self) -> tuple[str, ...]:
+        """The classical schemes that were measured, in canonical order."""
+        present = {t.set for t in self.tables}
+        return tuple(s for s in CLASSICAL_SETS if s in present)
+
+    @property
+    def builds(self) -> tuple[str, ...]:
+        """The builds that were measured; none in a record that names none."""
+        found = {r.build for r in self.summary.rows}
+        return tuple(build for build in BUILDS if build in found)
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """The marks in use and what they say."""
+        used = "".join(line.marks for table in self.tables for line in table.lines)
+        return {mark: text for mark, text in MARKS.items() if mark in used}
+
+
+def is_run(row: Row) -> bool:
+    """Whether this row's calls were runs of operations: those have tables of their own."""
+    return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
+
+
+def build(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
+    """Arrange one record. `colours` may come from `assign_colours` over several records."""
+    colours = colours or assign_colours([record])
+    variants = [v for w in record.workers for v in w.variants]
+    measured = {s.variant for s in record.samples}
+    labels = short_labels([v for v in variants if v.id in measured])
+    rounds: dict[tuple[str, str, str], set[int]] = {}
+    for cell in record.samples:
+        rounds.setdefault((cell.variant, cell.set, cell.operation), set()).add(cell.round)
+    context = _Context(record, summary, labels, colours, rounds)
+    tables = [
+        table
+        for set_name in ALL_SETS
+        for operation in SHOWN_OPERATIONS
+        for table in context.tables(set_name, operation)
+    ]
+    warnings = _warnings(record) + list(summary.notes if summary.rows else ())
+    if tables and all("f" in line.marks for table in tables for line in table.lines):
+        # Said once, not on every line.
+        tables = [_unmarked(table, "f") for table in tables]
+        warnings.append(
+            f"Every figure rests on fewer than {FEW_ROUNDS} rounds: take the intervals as rough."
+        )
+    return View(
+        record, summary, tuple(tables), tuple(_refusals(record)), tuple(_faults(record)),
+        tuple(warnings), tuple(_notes(summary)), labels, colours,
+    )  # fmt: skip
+
+
+def classical_rows(view: View) -> list[tuple[str, Line, dict[str, tuple[Estimate, str]]]]:
+    """The classical schemes: scheme, a line of its implementation, and per operation the mean in
+    a unit of its own with the unit's name."""
+    rows: list[tuple[str, Line, dict[str, tuple[Estimate, str]]]] = []
+    for scheme in view.classical_sets:
+        found: dict[str, list[Line]] = {}
+        for table in view.of(scheme):
+            for line in table.lines:
+                found.setdefault(line.row.variant, []).append(line)
+        for lines in found.values():
+            cells = {}
+            for line in lines:
+                r = line.row
+                unit = choose_unit([r.mean], r.unit)
+                cells[r.operation] = (estimate(r.mean, r.mean_low, r.mean_high, unit), unit.name)
+            rows.append((scheme, lines[0], cells))
+    return rows
+
+
+def scheme_name(line: Line) -> str:
+    """A classical scheme's implementation, told from its default build where that stands beside."""
+    return f"{line.row.implementation} {TUNED_BUILD}" if line.row.again else line.row.implementation
+
+
+def assign_colours(records: Iterable[Record]) -> dict[str, int]:
+    """A colour number per implementation: the same for the usual ones in every report."""
+    names = {v.implementation for r in records for w in r.workers for v in w.variants}
+    timed = {r.variant(s.variant).implementation for r in records for s in r.samples}
+    ordered = list(_PREFERRED) + sorted((names & timed) - set(_PREFERRED))
+    return {name: index for index, name in enumerate(ordered)}
+
+
+def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
+    """The shortest label that tells each variant (by id) from the others: `aws-lc`,
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the default
+    build). A variant measured in runs has the label of its single calls with the runs behind it."""
+    every = list(variants)
+    bases = {v.base: replace(v, id=v.base) for v in every} | {v.id: v for v in every if not v.runs}
+    labels = _base_labels(list(bases.values()))
+    for variant in every:
+        if variant.runs:
+            parts = [labels[variant.base], f"{_FORMS[variant.mode]} {variant.batch_size}"]
+            if variant.threads > 1:
+                parts.append(f"{variant.threads} threads")
+            labels[variant.id] = " ".join(parts)
+    return labels
+
+
+_FORMS = {"batch": "batch", "single": "loop"}
+
+
+def _base_labels(listed: Sequence[Variant]) -> dict[str, str]:
+    labels: dict[str, str] = {}
+    for variant in listed:
+        peers = [
+            v
+            for v in listed
+            if v.implementation == variant.implementation and v.family == variant.family
+        ]
+        parts = [variant.implementation]
+        if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+            parts.append(variant.backend)
+        if variant.key != "compact":
+            parts.append("exp.")
+        if variant.tuned and not all(v.tuned for v in peers):
+            parts.append(TUNED_BUILD)
+        labels[variant.id] = " ".join(parts)
+    for variant in listed:
+        same = [
+            v for v in listed if (labels[v.id], v.family) == (labels[variant.id], variant.family)
+        ]
+        if len(same) > 1:
+            labels |= {v.id: v.id for v in same}
+    return labels
+
+
+@dataclass(frozen=True, slots=True)
+class _Context:
+    record: Record
+    summary: Summary
+    labels: dict[str, str]
+    colours: dict[str, int]
+    rounds: dict[tuple[str, str, str], set[int]]
+
+    def tables(self, set_name: str, operation: str) -> list[Table]:
+        rows = [
+            r
+            for r in self.summary.rows
+            if (r.set, r.operation) == (set_name, operation)
+            and r.mean is not None
+            and not is_run(r)
+        ]
+        made = []
+        # Cycles of a simulator and nanoseconds of a clock cannot be ranked together.
+        for stored in sorted({r.unit for r in rows}):
+            mine = sorted((r for r in rows if r.unit == stored), key=lambda r: r.mean or 0.0)
+            unit = choose_unit([r.mean for r in mine], stored)
+            lines = tuple(self._line(r, i, unit) for i, r in enumerate(mine, start=1))
+            made.append(Table(set_name, operation, unit, lines))
+        return made
+
+    def _line(self, row: Row, rank: int, unit: Unit) -> Line:
+        return Line(
+            row=row,
+            label=self.labels.get(row.variant, row.variant),
+            colour=self.colours.get(row.implementation, 0),
+            rank=rank,
+            mean=estimate(row.mean, row.mean_low, row.mean_high, unit),
+            quantiles=tuple(plain(getattr(row, name), unit) for name in _QUANTILES),
+            ratio=estimate(row.ratio, row.ratio_low, row.ratio_high),
+            marks=self._marks(row),
+        )
+
+    def _marks(self, row: Row) -> str:
+        marks = ""
+        if row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS:
+            marks += "h"
+        if row.clock == "wall" and self.summary.clock == "cpu":
+            marks += "w"
+        if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEW_ROUNDS:
+            marks += "f"
+        if row.notes:
+            marks += "n"
+        if any(
+            fault.variant == row.variant
+            and fault.set in (None, row.set)
+            and fault.operation in (None, row.operation)
+            for fault in self.record.faults
+        ):
+            marks += "!"
+        return marks
+
+
+def _refusals(record: Record) -> list[Refusal]:
+    """One refusal per variant and reason, the sets it holds for named together."""
+    sets: dict[tuple[str, str], list[str]] = {}
+    for gate in record.gates:
+        if not gate.passed:
+            sets.setdefault((gate.variant, _why(gate)), []).append(gate.set)
+    return [Refusal(v, join_words(names), reason) for (v, reason), names in sets.items()]
+
+
+def _why(gate: Gate) -> str:
+    failed = [c for c in gate.checks if c.failed]
+    parts = [
+        f"{c.check}: {c.failed} of {c.cases} wrong"
+        + (f" ({c.first_failure})" if c.first_failure else "")
+        for c in failed
+    ]
+    return "; ".join(parts) or "refused without a named check"
+
+
+def _faults(record: Record) -> list[Refusal]:
+    made = []
+    for fault in record.faults:
+        parts = [fault.set or "all sets", fault.operation or "all operations"]
+        if fault.round is not None:
+            parts.append(f"from round {fault.round + 1} on")
+        made.append(Refusal(fault.variant, ", ".join(parts), fault.reason))
+    return made
+
+
+def _unmarked(table: Table, mark: str) -> Table:
+    lines = tuple(replace(line, marks=line.marks.replace(mark, "")) for line in table.lines)
+    return replace(table, lines=lines)
+
+
+def _notes(summary: Summary) -> list[Refusal]:
+    """What the estimates of single figures say about themselves; equal notes are joined."""
+    where: dict[tuple[str, str], list[str]] = {}
+    for row in summary.rows:
+        for note in row.notes:
+            where.setdefault((row.variant, note), []).append(f"{row.set} {row.operation}")
+    return [Refusal(v, join_words(cells), note) for (v, note), cells in where.items()]
+
+
+def _warnings(record: Record) -> list[str]:
+    warnings = []
+    if record.interrupted:
+        rounds = len({s.round for s in record.samples})
+        noun = "round" if rounds == 1 else "rounds"
+        warnings.append(
+            f"This run was interrupted after {rounds} {noun} (the last may be incomplete): what "
+            "was measured until then is shown."
+        )
+    cores = record.run.machine.get("cores")
+    loads = [row.load1 for row in record.loads if row.load1 is not None]
+    # The bench itself is one running thread.
+    if isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
+        warnings.append(
+            f"The machine was busy with other work: load average up to {max(loads):.1f} on "
+            f"{cores} cores. Ratios suffer less from that than absolute times."
+        )
+    return warnings + record.warnings

@@ -1,0 +1,159 @@
+"""Rejection traces of many signatures in arrays: millions fit where tuples would not.
+
+An attempt is one number of 16 bits: the index of the first polynomial that fails the check of z
+in its lowest four bits, then those of r0, c t0 and the hint weight, each 15 where the check
+passed. An accepted attempt is 0xFFFF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.trace import CHECKS, PASSED, Attempt, Trace
+
+ACCEPTED = 0xFFFF
+"""The code of an accepted attempt."""
+_NONE = 15
+_SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
+
+Codes = NDArray[np.uint16]
+
+
+def encode_attempt(attempt: Attempt) -> int:
+    """The code of an attempt."""
+    code = 0
+    for shift, index in zip(_SHIFTS, attempt.first_failing, strict=True):
+        code |= (_NONE if index == PASSED else index) << shift
+    return code
+
+
+def decode_attempt(code: int) -> Attempt:
+    """The attempt of a code."""
+    found = tuple((code >> shift) & _NONE for shift in _SHIFTS)
+    failed = sum(1 << bit for bit, index in enumerate(found) if index != _NONE)
+    z, r, c, h = (PASSED if index == _NONE else index for index in found)
+    return Attempt(failed, (z, r, c, h))
+
+
+@dataclass(frozen=True, eq=False)
+class TraceTable:
+    """Traces of ``len(table)`` signatures of one parameter set.
+
+    ``codes``: (attempts,) all attempts, signature after signature; ``ends``: (signatures,) where
+    in ``codes`` each signature's attempts end. LabError if a signature does not end in its only
+    accepted attempt, or an index does not fit the set's k and l.
+    """
+
+    set: str
+    codes: Codes
+    ends: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        p = parameter_set(self.set)
+        ends, codes = self.ends, self.codes
+        starts = self.starts
+        if (len(ends) == 0) != (len(codes) == 0) or (len(ends) and ends[-1] != len(codes)):
+            raise LabError(f"traces of {self.set}: the ends must cover all attempts")
+        if (ends <= starts).any():
+            at = int(np.argmax(ends <= starts))
+            raise LabError(f"trace {at} of {self.set}: must have at least one attempt")
+        accepted = codes == ACCEPTED
+        last = np.zeros(len(codes), dtype=bool)
+        last[ends - 1] = True
+        if (accepted != last).any():
+            at = int(np.searchsorted(ends, int(np.argmax(accepted != last)), side="right"))
+            raise LabError(
+                f"trace {at} of {self.set}: the last attempt, and only that, must be accepted"
+            )
+        for check, size, column in zip(CHECKS, (p.l, p.k, p.k, p.k), _SHIFTS, strict=True):
+            index = (codes >> column) & _NONE
+            wrong = (index >= size) & (index != _NONE)
+            if wrong.any():
+                at = int(np.searchsorted(ends, int(np.argmax(wrong)), side="right"))
+                raise LabError(f"trace {at} of {self.set}: index of {check} must be below {size}")
+
+    @staticmethod
+    def of(set_name: str, traces: Iterable[Trace]) -> TraceTable:
+        """The table of these traces."""
+        codes: list[int] = []
+        ends: list[int] = []
+        for trace in traces:
+            codes.extend(encode_attempt(attempt) for attempt in trace)
+            ends.append(len(codes))
+        return TraceTable(
+            set_name, np.array(codes, dtype=np.uint16), np.array(ends, dtype=np.int64)
+        )
+
+    @staticmethod
+    def join(tables: Sequence[TraceTable]) -> TraceTable:
+        """Several tables of one set, one after another; at least one."""
+        lengths = [len(t.codes) for t in tables]
+        offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64)
+        return TraceTable(
+            tables[0].set,
+            np.concatenate([t.codes for t in tables]),
+            np.concatenate([t.ends + o for t, o in zip(tables, offsets, strict=True)]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """(signatures,) where in ``codes`` each signature's attempts begin."""
+        return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])[: len(self.ends)]
+
+    def attempts(self) -> NDArray[np.int64]:
+        """(signatures,) attempts of each signature, the accepted one included."""
+        return self.ends - self.starts
+
+    def signature_of(self) -> NDArray[np.int64]:
+        """(attempts,) the signature that each attempt belongs to."""
+        return np.repeat(np.arange(len(self.ends)), self.attempts())
+
+    def first_failing(self, check: str) -> NDArray[np.int64]:
+        """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"), -1
+        where none does."""
+        index = ((self.codes >> _SHIFTS[CHECKS.index(check)]) & _NONE).astype(np.int64)
+        return np.where(index == _NONE, -1, index)
+
+    def rejections(self) -> NDArray[np.int8]:
+        """(attempts,) class of each attempt: 0 z, 1 r, 2 h, 3 accepted."""
+        z = (self.codes & _NONE) != _NONE
+        r = ((self.codes >> 4) & _NONE) != _NONE
+        found = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
+        return found.astype(np.int8)
+
+    def counts(self) -> NDArray[np.float64]:
+        """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
+        classes, signature = self.rejections(), self.signature_of()
+        size = len(self)
+        return np.column_stack(
+            [np.bincount(signature[classes == c], minlength=size) for c in range(3)]
+        ).astype(np.float64)
+
+    def trace(self, number: int) -> Trace:
+        """The trace of one signature."""
+        start = int(self.ends[number - 1]) if number else 0
+        return tuple(decode_attempt(int(c)) for c in self.codes[start : self.ends[number]])
+
+    def traces(self) -> list[Trace]:
+        """All traces; for tables of moderate size."""
+        return [self.trace(i) for i in range(len(self))]
+
+    def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> TraceTable:
+        """The traces of these signatures, in this order."""
+        wanted = np.asarray(numbers, dtype=np.int64)
+        sizes = self.attempts()[wanted]
+        ends = np.cumsum(sizes)
+        # Position within each signature, added to where it starts.
+        within = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
+        return TraceTable(
+            self.set, self.codes[np.repeat(self.starts[wanted], sizes) + within], ends
+        )

@@ -1,0 +1,142 @@
+"""The terms of the cost model that measurements are fitted to, with what is known beforehand.
+
+cost = mean + slope (attempts - E) + contrast (...) + hint (n_h - E) + further terms, every term
+less its expectation over all signatures, so that the first coefficient is the mean itself. The
+further terms are those of `mldsa_lab.theory.covariates`: what a signer's cost may depend on beside
+its counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import PASSED, Attempt, Trace, count_matrix
+
+Array = NDArray[np.float64]
+
+MEAN, SLOPE, CONTRAST, HINT = range(4)
+"""Columns of the linear part."""
+LINEAR_NAMES = ("mean", "attempts", "r0 less z", "hint less r0")
+LINEAR = len(LINEAR_NAMES)
+"""How many they are; the terms of `covariates` follow."""
+
+# Bounds of the cost of a signature accepted at once over that of an attempt. The lower one is an
+# attempt itself; the upper ones are counts of Keccak permutations, which dominate both, for a
+# signer that expands A in each signature (44, 65, 87).
+_LEAST_FIRST = 1.0
+_MOST_FIRST = {"ML-DSA-44": 3.96, "ML-DSA-65": 5.64, "ML-DSA-87": 7.29}
+# Standard deviation of the share of rejected attempts in the mean cost, in units of half the range
+# that these bounds leave: a uniform law has 0.58, and some real signers are a little outside.
+_SHARE_SPREAD = 0.75
+# In units of the cost of an attempt: c_r - c_z and c_h - c_r, each with its standard deviation.
+# Signers of the committed records have 0.90 to 1.40 for c_r / c_z and 0.2 to 0.6 for the latter.
+_CONTRAST = (0.05, 0.2)
+_HINT = (0.3, 0.25)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """What is known of the coefficients before anything is measured, with the mean cost as 1.
+
+    ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
+    that of the mean is infinite. ``of_index``, ``of_attempts``: (columns,) which are terms of
+    abort indexes, and of the number of attempts. ``most_first``: the most that a signature
+    accepted at once costs, in attempts.
+    """
+
+    names: tuple[str, ...]
+    centre: Array
+    spread: Array
+    of_index: NDArray[np.bool_]
+    of_attempts: NDArray[np.bool_]
+    most_first: float
+
+
+def terms(traces: Sequence[Trace], model: RejectionModel) -> Array:
+    """The terms of these traces, shape (traces, columns)."""
+    extra = covariates(traces, model)
+    linear = linear_terms(count_matrix(traces), model)
+    return np.column_stack([linear, extra.values - extra.expected])
+
+
+def linear_terms(counts: Array, model: RejectionModel) -> Array:
+    """(rows, 4) terms of the linear part for ``counts`` (rows, 3) of n_z, n_r, n_h."""
+    z, r, h = (counts - model.expected_counts).T
+    of_z, of_r = _weights(model)
+    return np.column_stack([np.ones(len(counts)), z + r + h, of_z * (r + h) - of_r * z, h])
+
+
+@cache
+def to_costs(model: RejectionModel) -> Array:
+    """(4, 4): rows setup, c_z, c_r, c_h in terms of the linear coefficients."""
+    of_z, of_r = _weights(model)
+    z = np.array([0.0, 1.0, -of_r, 0.0])
+    r = np.array([0.0, 1.0, of_z, 0.0])
+    h = r + np.array([0.0, 0.0, 0.0, 1.0])
+    setup = np.array([1.0, 0, 0, 0]) - model.expected_counts @ np.array([z, r, h])
+    return np.array([setup, z, r, h])
+
+
+@cache
+def attempt_terms(model: RejectionModel, most: int) -> Array:
+    """(most + 1, columns) terms of the number of attempts, at 0..most rejected attempts, less
+    their expectation; 0 for the terms of abort indexes."""
+    # A trace of hint failures has no index of z or r0.
+    failed = Attempt(8, (PASSED, PASSED, PASSED, 0))
+    accepted = Attempt(0, (PASSED,) * 4)
+    found = covariates([(failed,) * n + (accepted,) for n in range(most + 1)], model)
+    values: Array = (found.values - found.expected) * found.of_attempts
+    return values
+
+
+@cache
+def prior(model: RejectionModel) -> Prior:
+    """What is known of signers of this set."""
+    p = parameter_set(model.name)
+    rejected = float(model.expected_counts.sum())
+    ends = [rejected / (rejected + first) for first in (_LEAST_FIRST, _MOST_FIRST[p.name])]
+    attempt = (ends[0] + ends[1]) / 2 / rejected
+    slope = _SHARE_SPREAD * (ends[0] - ends[1]) / 2 / rejected
+    extra = covariates([(Attempt(0, (PASSED,) * 4),)], model)
+    centre = [1.0, attempt, _CONTRAST[0] * attempt, _HINT[0] * attempt]
+    spread = [np.inf, slope, _CONTRAST[1] * attempt, _HINT[1] * attempt]
+    none = np.zeros(LINEAR, dtype=bool)
+    return Prior(
+        (*LINEAR_NAMES, *extra.names),
+        np.concatenate([centre, np.zeros(len(extra.names))]),
+        np.concatenate([spread, extra.amplitude * attempt]),
+        np.concatenate([none, ~extra.of_attempts]),
+        np.concatenate([none, extra.of_attempts]),
+        _MOST_FIRST[p.name],
+    )
+
+
+def index_moments(model: RejectionModel) -> tuple[Array, Array]:
+    """Covariances of the terms of abort indexes in one attempt: (4, 4) of class z, and of class
+    r, in the order of `covariates`."""
+    law_z, law_r = model.first_failing_z(), model.first_failing_r()
+    variance_z = _variance(law_z)
+    variance_r = _variance(law_r)
+    both = model.p_r_fails_given_z_fails
+    of_z = np.diag([variance_z, 0.0, both * (1 - both), both * variance_r])
+    of_r = np.diag([0.0, variance_r, 0.0, 0.0])
+    return of_z, of_r
+
+
+def _variance(law: Array) -> float:
+    index = np.arange(len(law))
+    return float(law @ index**2 - (law @ index) ** 2)
+
+
+def _weights(model: RejectionModel) -> tuple[float, float]:
+    """Shares of class z, and of r and h, among rejected attempts."""
+    counts = model.expected_counts
+    return float(counts[0] / counts.sum()), float(counts[1:].sum() / counts.sum())

@@ -1,0 +1,1 @@
+"""Workers: their protocol, registry and builds, processes that speak it, and conformance."""

@@ -1,0 +1,272 @@
+"""A child process spoken to in lines over its pipes, with time limits, that cannot deadlock.
+
+All three pipes are served by one selector loop in the caller's thread, so neither side can block
+the other however much is written, and the lab's process sleeps while a worker measures.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from mldsa_lab.worker.protocol import ProtocolError, decode_line, quote
+
+_CHUNK_BYTES = 1 << 18
+_STDERR_KEPT_BYTES = 16 * 1024
+_STDERR_SHOWN_LINES = 5
+_STDERR_SHOWN_CHARACTERS = 400
+_POLL_S = 1.0  # notices a dead process whose children still hold its pipes open
+_EXIT_WAIT_S = 5.0
+
+
+class Channel:
+    """One process in a session of its own, so that it and its children die together.
+
+    Broken rules raise ProtocolError and leave the process as it is: the caller decides to kill it.
+    """
+
+    def __init__(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path | None,
+        env: Mapping[str, str] | None,
+        line_bytes: int,
+    ) -> None:
+        """Starts the program; `env` is added to this process's environment.
+
+        Raises OSError or ValueError if it cannot be started.
+        """
+        self._line_bytes = line_bytes
+        self._received = bytearray()  # standard output not yet taken as lines
+        self._searched = 0  # bytes of _received known to hold no line end
+        self._stderr = bytearray()
+        self._output_open = True
+        self._stderr_open = True
+        self._process = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else {**os.environ, **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            os.set_blocking(_stream(stream).fileno(), False)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of the process's standard error, joined by ` | `."""
+        if self._stderr_open and not _stream(self._process.stderr).closed:
+            self._read_stderr()
+        text = self._stderr.decode("utf-8", "replace")
+        lines = [re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip() for line in text.splitlines()]
+        shown = " | ".join([line for line in lines if line][-_STDERR_SHOWN_LINES:])
+        return (
+            shown
+            if len(shown) <= _STDERR_SHOWN_CHARACTERS
+            else "…" + shown[-_STDERR_SHOWN_CHARACTERS:]
+        )
+
+    def exchange(self, text: bytes, take: Callable[[str], bool], limit: float) -> None:
+        """Sends the text and hands each reply line to `take` until it returns True.
+
+        Raises ProtocolError when that is not so within `limit` seconds, at the end of the process,
+        for a line that is no text or too long, and for anything said unasked.
+        """
+        self._refuse_unasked()
+        deadline = time.monotonic() + limit
+        pending = memoryview(text)
+        with selectors.DefaultSelector() as selector:
+            self._register(selector)
+            if pending:
+                selector.register(_stream(self._process.stdin), selectors.EVENT_WRITE)
+            while True:
+                for line in self._lines():
+                    if pending:
+                        raise ProtocolError(f"answered before the request's end: {quote(line)}")
+                    if take(line):
+                        return
+                if not self._output_open:
+                    raise ProtocolError(self._exit_text())
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise ProtocolError(f"no whole reply within {limit:g} s")
+                events = selector.select(min(left, _POLL_S))
+                if not events and self._exited():
+                    self._output_open = False
+                for key, _ in events:
+                    pending = self._serve(selector, key.fileobj, pending)
+
+    def leave(self, text: bytes, limit: float) -> None:
+        """Sends the text, closes the standard input and waits for the end with status 0."""
+        self._refuse_unasked()
+        stdin = _stream(self._process.stdin)
+        with contextlib.suppress(OSError):
+            if text:
+                os.write(stdin.fileno(), text)  # a few bytes into an empty pipe
+            stdin.close()
+        self._drain(limit)
+        if self._received:
+            raise ProtocolError("the worker spoke after it was told to end")
+        self._kill_group()
+        status = self._process.wait()
+        if status != 0:
+            raise ProtocolError(f"the worker ended with {_status(status)} instead of status 0")
+
+    def kill(self) -> None:
+        """Kills the process group and reaps the process. May be called at any time."""
+        self._kill_group()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_EXIT_WAIT_S)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _register(self, selector: selectors.BaseSelector) -> None:
+        if self._output_open:
+            selector.register(_stream(self._process.stdout), selectors.EVENT_READ)
+        if self._stderr_open:
+            selector.register(_stream(self._process.stderr), selectors.EVENT_READ)
+
+    def _serve(
+        self, selector: selectors.BaseSelector, stream: object, pending: memoryview
+    ) -> memoryview:
+        if stream is self._process.stdout:
+            self._read_output()
+            if not self._output_open:
+                selector.unregister(_stream(self._process.stdout))
+        elif stream is self._process.stderr:
+            self._read_stderr()
+            if not self._stderr_open:
+                selector.unregister(_stream(self._process.stderr))
+        else:
+            stdin = _stream(self._process.stdin)
+            try:
+                pending = pending[os.write(stdin.fileno(), pending[:_CHUNK_BYTES]) :]
+            except BlockingIOError:
+                return pending
+            except OSError:  # it closed its input: its output or its status will say why
+                selector.unregister(stdin)
+                return pending
+            if not pending:
+                selector.unregister(stdin)
+        return pending
+
+    def _read_output(self) -> None:
+        data = _read(_stream(self._process.stdout))
+        if data is None:
+            return
+        self._output_open = bool(data)
+        self._received += data
+
+    def _read_stderr(self) -> None:
+        data = _read(_stream(self._process.stderr))
+        if data is None:
+            return
+        self._stderr_open = bool(data)
+        self._stderr += data
+        del self._stderr[:-_STDERR_KEPT_BYTES]
+
+    def _lines(self) -> Iterator[str]:
+        """Takes the whole lines out of what was received."""
+        while True:
+            end = self._received.find(b"\n", self._searched)
+            length = len(self._received) if end < 0 else end
+            if length > self._line_bytes:
+                raise ProtocolError(f"a line is longer than {self._line_bytes} bytes")
+            if end < 0:
+                self._searched = length
+                return
+            line = bytes(self._received[:end])
+            del self._received[: end + 1]
+            self._searched = 0
+            yield decode_line(line)
+
+    def _refuse_unasked(self) -> None:
+        """A worker never speaks unasked: whatever is there before a request is out of step."""
+        if self._output_open:
+            self._read_output()
+        if self._received:
+            line = bytes(self._received).partition(b"\n")[0].decode("utf-8", "replace")
+            raise ProtocolError(f"the worker spoke unasked: {quote(line)}")
+
+    def _exited(self) -> bool:
+        """Whether the worker has ended; where the system can, without reaping it."""
+        if not hasattr(os, "waitid"):
+            return self._process.poll() is not None
+        try:
+            found = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return True
+        return found is not None
+
+    def _exit_text(self) -> str:
+        deadline = time.monotonic() + _EXIT_WAIT_S
+        while not self._exited():
+            if time.monotonic() > deadline:
+                return "it closed its standard output but did not end"
+            time.sleep(0.01)
+        with contextlib.suppress(OSError):
+            self._read_stderr()
+        self._kill_group()
+        return f"the worker ended with {_status(self._process.wait())} before its reply was whole"
+
+    def _kill_group(self) -> None:
+        # Once the leader is reaped its id may belong to another group.
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _drain(self, limit: float) -> None:
+        """Reads until the worker has ended."""
+        deadline = time.monotonic() + limit
+        with selectors.DefaultSelector() as selector:
+            self._register(selector)
+            while not self._exited():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise ProtocolError(f"the worker did not end within {limit:g} s")
+                if not selector.get_map():  # both outputs are closed already
+                    time.sleep(0.01)
+                    continue
+                for key, _ in selector.select(min(left, 0.05)):
+                    self._serve(selector, key.fileobj, memoryview(b""))
+        if self._output_open:
+            self._read_output()
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    assert stream is not None  # all three are pipes
+    return stream
+
+
+def _read(stream: IO[bytes]) -> bytes | None:
+    """What is there to read: empty at the end of the stream, None where there is nothing yet."""
+    try:
+        return os.read(stream.fileno(), _CHUNK_BYTES)
+    except BlockingIOError:
+        return None
+
+
+def _status(status: int) -> str:
+    if status >= 0:
+        return f"status {status}"
+    with contextlib.suppress(ValueError):
+        return f"signal {signal.Signals(-status).name}"
+    return f"signal {-status}"

@@ -1,0 +1,280 @@
+"""What the conformance checks are made with: a worker under test, its cells, and the check list."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.worker.protocol import Announcement, JobInput, Output, Variant, quote
+from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
+
+_FAULTS_PER_CHECK = 3  # a worker that hangs in every cell would otherwise take hours
+_ZERO_RND = bytes(32)
+_SEED = bytes(range(SEED_BYTES))
+
+
+class Nonconformance(LabError):
+    """A check's rule does not hold; the text is what the worker said."""
+
+
+class NotApplicable(LabError):
+    """A check cannot be made on this worker or cell; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """A key pair of a set; classical pairs are their seed alone."""
+
+    seed: bytes
+    pk: bytes | None = None
+    sk: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A variant with one of its sets."""
+
+    variant: Variant
+    set: str
+
+    def __str__(self) -> str:
+        return f"{self.variant.id} {self.set}"
+
+    @property
+    def classical(self) -> bool:
+        return self.variant.family == "classical"
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether signing the same input again must give the same signature."""
+        return self.variant.rnd != "none"
+
+    def sign_input(
+        self,
+        number: int,
+        keys: Keys,
+        message: bytes = b"message",
+        context: bytes = b"",
+        rnd: bytes = _ZERO_RND,
+        forms: tuple[str, ...] = ("seed", "sk"),
+    ) -> JobInput:
+        """An input of `sign`, `trace` or `z_violation`, with the private key in these forms."""
+        if self.classical:
+            return JobInput(number, seed=keys.seed, message=message, context=context)
+        return JobInput(
+            number,
+            seed=keys.seed if "seed" in forms else None,
+            sk=keys.sk if "sk" in forms else None,
+            pk=keys.pk,
+            message=message,
+            context=context,
+            rnd=rnd if self.deterministic else None,
+        )
+
+    def verify_input(
+        self,
+        number: int,
+        keys: Keys,
+        signature: bytes,
+        message: bytes = b"message",
+        context: bytes = b"",
+    ) -> JobInput:
+        """An input of `verify`."""
+        return JobInput(
+            number,
+            seed=keys.seed if self.classical else None,
+            pk=keys.pk,
+            message=message,
+            context=context,
+            signature=signature,
+        )
+
+
+class Bench:
+    """A worker under test: started when first needed and afresh after every fault."""
+
+    def __init__(self, name: str, start: Callable[[], Worker]) -> None:
+        self.name = name
+        self._start = start
+        self._worker: Worker | None = None
+        self._announcement: Announcement | None = None
+        self._keys: dict[tuple[str, bytes], Keys] = {}
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+    def fresh(self) -> Worker:
+        """A worker just started, that was asked nothing yet."""
+        self.close()
+        self._worker = self._start()
+        return self._worker
+
+    @property
+    def worker(self) -> Worker:
+        if self._worker is None or not self._worker.alive:
+            worker = self.fresh()
+            self._announcement = worker.hello()
+        assert self._worker is not None
+        return self._worker
+
+    @property
+    def announcement(self) -> Announcement:
+        if self._announcement is None:
+            self._announcement = self.worker.hello()
+        return self._announcement
+
+    def cells(self, operation: str) -> Iterator[Cell]:
+        """All cells that announce the operation."""
+        for variant in self.announcement.variants:
+            if operation in variant.operations:
+                for set_name in variant.sets:
+                    yield Cell(variant, set_name)
+
+    def refuses(self, request: bytes) -> None:
+        """Sends a whole request, which must be answered by one `error` line and no more."""
+        worker = self.worker
+        asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
+        try:
+            lines = worker.raw(request, lambda line: True, timeout=worker.limits.hello)
+        except WorkerRefusal:
+            pass
+        else:
+            self.close()  # it may have more to say
+            raise Nonconformance(f"to {asked} it said {quote(lines[0])}, not an error")
+        try:  # a second error line would be taken for the answer to this
+            worker.hello()
+        except (WorkerRefusal, WorkerFault) as error:
+            self.close()
+            raise Nonconformance(f"after {asked} and its error: {error}") from None
+
+    def answer(self, cell: Cell, operation: str, inputs: list[JobInput]) -> list[Output]:
+        """The outputs of the inputs, in order, by a job of its own."""
+        worker = self.worker
+        worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
+        outputs = worker.answer(1)
+        worker.forget(1)
+        return [outputs[item.id] for item in inputs]
+
+    def values(self, cell: Cell, operation: str, inputs: list[JobInput]) -> list[bytes]:
+        """The same where every input must succeed."""
+        values: list[bytes] = []
+        for output in self.answer(cell, operation, inputs):
+            if output.value is None:
+                raise Nonconformance(f"{operation} of a good input: `failed` {output.failure}")
+            values.append(output.value)
+        return values
+
+    def fails(self, cell: Cell, operation: str, item: JobInput, why: str) -> None:
+        """The input must be `failed`, or the request refused."""
+        try:
+            (output,) = self.answer(cell, operation, [item])
+        except WorkerRefusal:
+            return
+        if output.failure is None:
+            raise Nonconformance(f"{operation} {why} gave an output of {_size(output)} bytes")
+
+    def keys(self, cell: Cell, seed: bytes = _SEED) -> Keys:
+        """The key pair of a seed, from whichever variants of this worker make it."""
+        if cell.classical:
+            return Keys(seed)
+        known = self._keys.get((cell.set, seed))
+        if known is not None:
+            return known
+        pk = sk = None
+        for maker in self.cells("keygen"):
+            if maker.set == cell.set and (pk is None or sk is None):
+                (output,) = self.answer(maker, "keygen", [JobInput(0, seed=seed)])
+                pk, sk = output.value or pk, output.private_key or sk
+        if pk is None:
+            raise NotApplicable(f"no variant of this worker makes keys of {cell.set}")
+        self._keys[cell.set, seed] = Keys(seed, pk, sk)
+        return self._keys[cell.set, seed]
+
+    def signature(
+        self, cell: Cell, keys: Keys, message: bytes = b"message", context: bytes = b""
+    ) -> bytes:
+        """A signature that the cell must accept: its own if it signs, else another variant's."""
+        for signer in [cell, *self.cells("sign")]:
+            able = "sign" in signer.variant.operations and (signer.variant.context or not context)
+            same = signer == cell or not (cell.classical or signer.classical)
+            if able and same and signer.set == cell.set:
+                return self.values(signer, "sign", [signer.sign_input(0, keys, message, context)])[
+                    0
+                ]
+        raise NotApplicable(f"no variant of this worker signs for {cell.set}")
+
+
+def _size(output: Output) -> int:
+    return len(output.value or b"")
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A named rule. `run` returns what is wrong, raises NotApplicable, or lets a fault through."""
+
+    name: str
+    description: str
+    run: Callable[[Bench], list[str]]
+
+
+@dataclass(slots=True)
+class CheckList:
+    """The checks in order; its methods are the decorators that add to it."""
+
+    checks: list[Check] = field(default_factory=list)
+
+    def of_worker(
+        self, name: str, description: str
+    ) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+        """A check of the worker as a whole."""
+
+        def add(check: Callable[[Bench], None]) -> Callable[[Bench], None]:
+            def run(bench: Bench) -> list[str]:
+                check(bench)
+                return []
+
+            self.checks.append(Check(name, description, run))
+            return check
+
+        return add
+
+    def of_cells(
+        self, operation: str, name: str, description: str
+    ) -> Callable[[Callable[[Bench, Cell], None]], Callable[[Bench, Cell], None]]:
+        """A check of every cell that announces the operation."""
+
+        def add(check: Callable[[Bench, Cell], None]) -> Callable[[Bench, Cell], None]:
+            def run(bench: Bench) -> list[str]:
+                return _all_cells(bench, operation, check)
+
+            self.checks.append(Check(name, description, run))
+            return check
+
+        return add
+
+
+def _all_cells(bench: Bench, operation: str, check: Callable[[Bench, Cell], None]) -> list[str]:
+    wrong: list[str] = []
+    reasons: list[str] = []
+    faults = made = 0
+    for cell in bench.cells(operation):
+        try:
+            check(bench, cell)
+            made += 1
+        except NotApplicable as reason:
+            reasons.append(str(reason))
+        except (Nonconformance, WorkerRefusal) as error:
+            wrong.append(f"{cell}: {error}")
+        except WorkerFault as fault:
+            wrong.append(f"{cell}: {fault}")
+            faults += 1
+            if faults == _FAULTS_PER_CHECK:
+                wrong.append("too many faults: the remaining cells were not asked")
+                break
+    if not wrong and not made:
+        raise NotApplicable(reasons[0] if reasons else f"no variant announces {operation}")
+    return wrong

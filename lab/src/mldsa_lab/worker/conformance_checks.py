@@ -1,0 +1,476 @@
+"""The checks of the conformance test, in the order they are made."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from itertools import pairwise
+
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.worker.conformance_bench import (
+    Bench,
+    Cell,
+    CheckList,
+    Nonconformance,
+    NotApplicable,
+)
+from mldsa_lab.worker.conformance_runs import add_checks
+from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.worker import WorkerRefusal
+
+CHECKS = CheckList()
+
+_LONG_MESSAGE_BYTES = 1 << 20
+_OTHER_SEED = bytes(range(100, 100 + SEED_BYTES))
+_THIRD_SEED = bytes([1]) * SEED_BYTES  # not zero, which is no private key of ECDSA
+_TIMED = ("keygen", "sign", "verify")
+# Clocks may differ by rate and be read a little apart; anything beyond is a wrong unit.
+_CLOCK_SLACK = 1.2
+_CLOCK_SLACK_NS = 20_000_000
+
+
+# --- the worker as a whole ----------------------------------------------------------------------
+
+
+@CHECKS.of_worker(
+    "hello", "`hello 1` is answered by an announcement of the protocol's form, of this worker"
+)
+def _hello(bench: Bench) -> None:
+    announced = bench.worker.hello()
+    if announced.worker != bench.name:
+        raise Nonconformance(f"it calls itself {announced.worker}, the registry {bench.name}")
+
+
+@CHECKS.of_worker("hello-again", "`hello 1` is answered the same each time")
+def _hello_again(bench: Bench) -> None:
+    if bench.worker.hello() != bench.worker.hello():
+        raise Nonconformance("two announcements differ")
+
+
+@CHECKS.of_worker("hello-version", "a version that the worker does not speak is an error")
+def _hello_version(bench: Bench) -> None:
+    bench.refuses(b"hello 999999\n")
+
+
+@CHECKS.of_worker("unknown-request", "an unknown request is answered by one error line")
+def _unknown_request(bench: Bench) -> None:
+    for text in (b"frobnicate\n", b"frobnicate 1 2 3\n", b"HELLO 1\n", b"end\n"):
+        bench.refuses(text)
+
+
+@CHECKS.of_worker("garbage", "a line of garbage is answered by one error line, and no more")
+def _garbage(bench: Bench) -> None:
+    for text in (
+        b"\n",
+        b" \n",
+        b"\x00\x01\x7f\n",
+        b"\xc3\xa9 \xff\xfe\n",
+        b"x" * 100_000 + b"\n",
+        b"hello\n",
+    ):
+        bench.refuses(text)
+
+
+@CHECKS.of_worker("unknown-job", "`answer`, `measure` and `forget` of an unknown job are errors")
+def _unknown_job(bench: Bench) -> None:
+    for text in (b"answer 4711\n", b"measure 4711 1 1 0\n", b"forget 4711\n"):
+        bench.refuses(text)
+    for text in (b"answer\n", b"answer x\n", b"measure 4711\n", b"measure 4711 1 x 0\n"):
+        bench.refuses(text)
+
+
+@CHECKS.of_worker(
+    "malformed-prepare", "a malformed `prepare` is read through its `end` and is one error"
+)
+def _malformed_prepare(bench: Bench) -> None:
+    cell, operation = _any_cell(bench)
+    head = [f"variant {cell.variant.id}", f"set {cell.set}", f"operation {operation}"]
+    for first, lines in (
+        ("prepare x", head),
+        ("prepare 1", []),
+        ("prepare 1", head[:2]),
+        ("prepare 1", ["variant no:such:variant", *head[1:]]),
+        ("prepare 1", [head[0], "set ML-DSA-1024", head[2]]),
+        ("prepare 1", [*head[:2], "operation frobnicate"]),
+        ("prepare 1", [*head, "seed 00"]),
+        ("prepare 1", [*head, "input x"]),
+        ("prepare 1", [*head, "input 0", "seed 0"]),
+        ("prepare 1", [*head, "input 0", "seed xy"]),
+        ("prepare 1", [*head, "input 0", "seed AB"]),
+        ("prepare 1", [*head, "input 0", "frobnicate 00"]),
+        ("prepare 1", [*head, "input 0"]),
+        ("prepare 1", ["garbage", "hello 1", "quit"]),
+    ):
+        bench.refuses("\n".join([first, *lines, "end\n"]).encode())
+
+
+@CHECKS.of_worker("jobs", "jobs are kept side by side, replaced and forgotten, each by its number")
+def _jobs(bench: Bench) -> None:
+    cell, operation = _any_cell(bench)
+    worker, variant = bench.worker, cell.variant.id
+
+    def good(number: int, seed: bytes) -> JobInput:
+        keys = bench.keys(cell, seed)
+        if operation == "keygen":
+            return JobInput(number, seed=seed)
+        if operation == "sign":
+            return cell.sign_input(number, keys)
+        return cell.verify_input(number, keys, bench.signature(cell, keys))
+
+    first, second, third = good(5, _THIRD_SEED), good(6, _OTHER_SEED), good(7, _THIRD_SEED)
+    worker.prepare(1000, variant, cell.set, operation, [first])
+    worker.prepare(18446744073709551615, variant, cell.set, operation, [second, third])
+    if list(worker.answer(1000)) != [5] or len(worker.answer(18446744073709551615)) != 2:
+        raise Nonconformance("two jobs were not kept side by side")
+    worker.prepare(1000, variant, cell.set, operation, [third, first])
+    worker.answer(1000)
+    worker.forget(1000)
+    bench.refuses(b"answer 1000\n")
+    worker.answer(18446744073709551615)
+    worker.forget(18446744073709551615)
+
+
+@CHECKS.of_worker("no-inputs", "a job without inputs is answered by `done` alone")
+def _no_inputs(bench: Bench) -> None:
+    cell, operation = _any_cell(bench)
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, operation, [])
+    worker.answer(1)
+    worker.measure(1, 2, 1, 0)
+    worker.forget(1)
+
+
+def _any_cell(bench: Bench) -> tuple[Cell, str]:
+    for operation in _TIMED:
+        for cell in bench.cells(operation):
+            return cell, operation
+    raise NotApplicable("no variant announces an operation that is timed")
+
+
+# --- key generation -----------------------------------------------------------------------------
+
+
+@CHECKS.of_cells(
+    "keygen", "keygen", "keys have the set's sizes, are the seed's alone and come in order"
+)
+def _keygen(bench: Bench, cell: Cell) -> None:
+    seeds = [_OTHER_SEED, _THIRD_SEED, _OTHER_SEED]
+    numbers = [9, 0, 4]
+    inputs = [JobInput(n, seed=seed) for n, seed in zip(numbers, seeds, strict=True)]
+    first, second, again = bench.answer(cell, "keygen", inputs)
+    for output in (first, second, again):
+        if output.value is None:
+            raise Nonconformance(f"keygen of a good seed: `failed` {output.failure}")
+        if not cell.classical:
+            p = parameter_set(cell.set)
+            _has_size("public key", output.value, p.public_key_bytes)
+            if output.private_key is not None:
+                _has_size("private key", output.private_key, p.private_key_bytes)
+    if first.value != again.value or first.private_key != again.private_key:
+        raise Nonconformance("one seed gave two different key pairs")
+    if first.value == second.value and cell.set != "RSA-2048-PSS":
+        raise Nonconformance("two seeds gave the same public key")
+
+
+@CHECKS.of_cells("keygen", "keygen-seed-length", "a seed that is not of 32 bytes is `failed`")
+def _keygen_seed_length(bench: Bench, cell: Cell) -> None:
+    for size in (0, SEED_BYTES - 1, SEED_BYTES + 1):
+        bench.fails(cell, "keygen", JobInput(0, seed=bytes(size)), f"of a seed of {size} bytes")
+
+
+# --- signing ------------------------------------------------------------------------------------
+
+
+@CHECKS.of_cells(
+    "sign", "sign", "each announced private key form signs, in order, and the public key accepts"
+)
+def _sign(bench: Bench, cell: Cell) -> None:
+    keys, other = bench.keys(cell), bench.keys(cell, _OTHER_SEED)
+    forms = [("seed",)] if cell.classical else [(form,) for form in cell.variant.private_keys]
+    for form in forms:
+        if form == ("sk",) and (keys.sk is None or other.sk is None):
+            continue  # no variant here gives private keys as bytes
+        messages = {9: b"first", 0: b"second", 4: b"third"}
+        owners = {9: keys, 0: other, 4: keys}
+        signatures = bench.values(
+            cell,
+            "sign",
+            [cell.sign_input(n, owners[n], m, forms=form) for n, m in messages.items()],
+        )
+        if not cell.classical:
+            for signature in signatures:
+                _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
+        for (n, message), signature in zip(messages.items(), signatures, strict=True):
+            _accepted(bench, cell, cell.verify_input(0, owners[n], signature, message))
+
+
+@CHECKS.of_cells(
+    "sign",
+    "sign-rnd",
+    "`rnd given` and `zero` repeat a signature, another `rnd` or `none` changes it",
+)
+def _sign_rnd(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    job = [cell.sign_input(n, keys) for n in range(2)]
+    signatures = {*bench.values(cell, "sign", job), *bench.values(cell, "sign", job)}
+    if cell.deterministic and len(signatures) != 1:
+        raise Nonconformance(
+            f"it announces rnd {cell.variant.rnd}, and signatures of one input differ"
+        )
+    if not cell.deterministic and len(signatures) != 4:
+        raise Nonconformance("it announces rnd none, and signatures of one input repeat")
+    if cell.classical or not cell.deterministic:
+        return
+    hedged = cell.sign_input(0, keys, rnd=bytes([7]) * 32)
+    if cell.variant.rnd == "zero":
+        bench.fails(
+            cell, "sign", hedged, "with an rnd other than zero, where rnd zero is announced,"
+        )
+    elif bench.values(cell, "sign", [hedged])[0] in signatures:
+        raise Nonconformance("it announces rnd given, and another rnd gives the same signature")
+
+
+@CHECKS.of_cells("sign", "messages", "the empty message and one of 1 MiB are signed and accepted")
+def _messages(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    for message in (b"", bytes(range(256)) * (_LONG_MESSAGE_BYTES // 256)):
+        (signature,) = bench.values(cell, "sign", [cell.sign_input(0, keys, message)])
+        _accepted(bench, cell, cell.verify_input(0, keys, signature, message))
+
+
+@CHECKS.of_cells(
+    "sign",
+    "context",
+    "contexts up to 255 bytes are signed where announced, all others are `failed`",
+)
+def _context(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    longest = bytes(range(CONTEXT_BYTES_MAX))
+    if not cell.variant.context:
+        bench.fails(
+            cell,
+            "sign",
+            cell.sign_input(0, keys, context=b"c"),
+            "with a context, where none can be,",
+        )
+        return
+    job = [
+        cell.sign_input(n, keys, context=context) for n, context in enumerate((b"", b"c", longest))
+    ]
+    signatures = bench.values(cell, "sign", job)
+    if cell.deterministic and any(a == b for a, b in pairwise(signatures)):
+        raise Nonconformance("signatures with different contexts are the same")
+    for item, signature in zip(job, signatures, strict=True):
+        context = item.context or b""
+        _accepted(bench, cell, cell.verify_input(0, keys, signature, context=context))
+    too_long = cell.sign_input(0, keys, context=longest + b"x")
+    bench.fails(cell, "sign", too_long, "with a context of 256 bytes")
+
+
+@CHECKS.of_cells("sign", "sign-key-length", "a private key of a wrong length is `failed`")
+def _sign_key_length(bench: Bench, cell: Cell) -> None:
+    if cell.classical or "sk" not in cell.variant.private_keys:
+        raise NotApplicable("no variant announces private keys as `sk`")
+    sk = bench.keys(cell).sk
+    if sk is None:
+        raise NotApplicable(f"no variant of this worker gives private keys of {cell.set} as bytes")
+    for wrong in (b"", sk[:-1], sk + b"\0"):
+        item = JobInput(0, sk=wrong, message=b"", context=b"", rnd=bytes(32))
+        if not cell.deterministic:
+            item = JobInput(0, sk=wrong, message=b"", context=b"")
+        bench.fails(cell, "sign", item, f"with a private key of {len(wrong)} bytes")
+
+
+# --- verification -------------------------------------------------------------------------------
+
+
+@CHECKS.of_cells(
+    "verify", "verify", "a good signature is 01; with anything altered or of wrong length it is 00"
+)
+def _verify(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    signature = bench.signature(cell, keys)
+    _accepted(bench, cell, cell.verify_input(0, keys, signature))
+    flipped = bytes([signature[0] ^ 1]) + signature[1:]
+    last = signature[:-1] + bytes([signature[-1] ^ 0xFF])
+    wrong = {
+        "the first bit flipped": cell.verify_input(1, keys, flipped),
+        "the last byte inverted": cell.verify_input(2, keys, last),
+        "the last byte cut off": cell.verify_input(3, keys, signature[:-1]),
+        "a byte appended": cell.verify_input(4, keys, signature + b"\0"),
+        "no signature at all": cell.verify_input(5, keys, b""),
+        "zeros as signature": cell.verify_input(6, keys, bytes(len(signature))),
+        "ones as signature": cell.verify_input(7, keys, b"\xff" * len(signature)),
+        "another message": cell.verify_input(8, keys, signature, b"massage"),
+    }
+    if cell.variant.context:
+        wrong["another context"] = cell.verify_input(9, keys, signature, context=b"c")
+        wrong["a context of 256 bytes"] = cell.verify_input(10, keys, signature, context=bytes(256))
+    if cell.set != "RSA-2048-PSS":  # one key for all seeds
+        other = bench.keys(cell, _OTHER_SEED)
+        wrong["another public key"] = cell.verify_input(11, other, signature)
+    if keys.pk is not None:
+        for number, pk in ((12, b""), (13, keys.pk[:-1]), (14, keys.pk + b"\0")):
+            wrong[f"a public key of {len(pk)} bytes"] = JobInput(
+                number, pk=pk, message=b"message", context=b"", signature=signature
+            )
+    outputs = bench.answer(cell, "verify", list(wrong.values()))
+    for what, output in zip(wrong, outputs, strict=True):
+        if output.value != b"\x00":
+            said = "01" if output.failure is None else f"`failed` {output.failure}"
+            raise Nonconformance(f"with {what} it said {said}, not 00")
+
+
+# --- measurement --------------------------------------------------------------------------------
+
+
+def _job(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
+    """Two good inputs, the second one of number 0."""
+    keys = bench.keys(cell)
+    if operation == "keygen":
+        return [JobInput(3, seed=_OTHER_SEED), JobInput(0, seed=_THIRD_SEED)]
+    if operation == "sign":
+        return [cell.sign_input(3, keys, b"three"), cell.sign_input(0, keys, b"none")]
+    signature = bench.signature(cell, keys)
+    return [
+        cell.verify_input(3, keys, signature),
+        cell.verify_input(0, keys, signature, b"another"),
+    ]
+
+
+def _measured(bench: Bench, cell: Cell, operation: str) -> None:
+    job = _job(bench, cell, operation)
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, operation, job)
+    outputs = worker.answer(1)
+    for passes, calls, warmup in ((1, 1, 0), (3, 2, 1)):
+        began = time.monotonic_ns()
+        samples = worker.measure(1, passes, calls, warmup)
+        elapsed = time.monotonic_ns() - began
+        wall = sum(sample.wall for sample in samples)
+        cpu = sum(sample.cpu or 0 for sample in samples)
+        for sample in samples:
+            if sample.failure is not None:
+                raise Nonconformance(
+                    f"{operation}: `failed` {sample.failure}, where `answer` was good"
+                )
+            if sample.wall == 0:
+                raise Nonconformance(f"{operation}: a sample of no wall ticks at all")
+            value = outputs[sample.input].value
+            repeats = operation != "sign" or cell.deterministic
+            if repeats and sample.digest != hashlib.sha256(value or b"").digest():
+                raise Nonconformance(
+                    f"{operation}: digest {sample.digest.hex()} of input {sample.input} is not the "
+                    f"SHA-256 of its output"
+                )
+        if bench.announcement.unit == "ns":
+            if wall > elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS:
+                raise Nonconformance(
+                    f"{operation}: {wall} ns in a request that took {elapsed} ns: the unit is wrong"
+                )
+            threads = cell.variant.threads
+            if cpu > wall * threads * _CLOCK_SLACK + _CLOCK_SLACK_NS:
+                raise Nonconformance(
+                    f"{operation}: {cpu} ns of CPU time in {wall} ns of {threads} thread"
+                )
+    worker.forget(1)
+
+
+def _add_measure(operation: str) -> None:
+    @CHECKS.of_cells(
+        operation,
+        f"measure-{operation}",
+        f"`measure` of {operation} gives passes × inputs samples in order, plausible ticks, "
+        "digests of the outputs",
+    )
+    def _(bench: Bench, cell: Cell) -> None:
+        _measured(bench, cell, operation)
+
+
+for _operation in _TIMED:
+    _add_measure(_operation)
+
+
+@CHECKS.of_cells(
+    "keygen",
+    "measure-failed",
+    "an input that fails is `failed` in every pass, the others are timed",
+)
+def _measure_failed(bench: Bench, cell: Cell) -> None:
+    worker = bench.worker
+    job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=_THIRD_SEED)]
+    try:
+        worker.prepare(1, cell.variant.id, cell.set, "keygen", job)
+    except WorkerRefusal as refusal:
+        raise Nonconformance(f"one bad input made the request an error: {refusal.text}") from None
+    failed = [sample.failure is not None for sample in worker.measure(1, 2, 1, 0)]
+    if failed != [True, False, True, False]:
+        raise Nonconformance(f"of bad, good, bad, good the failed ones were {failed}")
+    worker.forget(1)
+
+
+add_checks(CHECKS)
+
+
+# --- traces -------------------------------------------------------------------------------------
+
+
+@CHECKS.of_cells("trace", "trace", "a trace ends with `ok` and repeats")
+def _trace(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    job = [cell.sign_input(n, keys, bytes([n])) for n in (3, 0, 7)]
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, "trace", job)
+    first, second = worker.trace(1), worker.trace(1)
+    worker.forget(1)
+    if cell.deterministic and first != second:
+        raise Nonconformance(f"the traces of one job differ: {first} and {second}")
+
+
+@CHECKS.of_cells(
+    "z_violation", "z-violation", "the signature has the set's size and verification refuses it"
+)
+def _z_violation(bench: Bench, cell: Cell) -> None:
+    keys = bench.keys(cell)
+    (signature,) = bench.values(cell, "z_violation", [cell.sign_input(0, keys)])
+    _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
+    if "verify" in cell.variant.operations:
+        (verdict,) = bench.values(cell, "verify", [cell.verify_input(0, keys, signature)])
+        if verdict != b"\x00":
+            raise Nonconformance("its own verification accepts it")
+
+
+# --- the end ------------------------------------------------------------------------------------
+
+
+@CHECKS.of_worker("quit", "on `quit` the worker says nothing and exits with status 0")
+def _quit(bench: Bench) -> None:
+    bench.fresh().quit()
+    bench.worker.quit()
+
+
+@CHECKS.of_worker("end-of-input", "at the end of input the worker exits with status 0")
+def _end_of_input(bench: Bench) -> None:
+    bench.fresh().end_of_input()
+    bench.worker.end_of_input()
+
+
+def _accepted(bench: Bench, cell: Cell, item: JobInput) -> None:
+    """The variant, or where it does not verify another of its worker, must accept."""
+    for verifier in [cell, *bench.cells("verify")]:
+        able = "verify" in verifier.variant.operations and (
+            verifier.variant.context or not item.context
+        )
+        same = verifier == cell or not (cell.classical or verifier.classical)
+        if able and same and verifier.set == cell.set:
+            (verdict,) = bench.values(verifier, "verify", [item])
+            if verdict != b"\x01":
+                raise Nonconformance(
+                    f"{verifier.variant.id} refused a signature of {cell.variant.id}"
+                )
+            return
+
+
+def _has_size(what: str, data: bytes, expected: int) -> None:
+    if len(data) != expected:
+        raise Nonconformance(f"a {what} of {len(data)} bytes, must be {expected}")

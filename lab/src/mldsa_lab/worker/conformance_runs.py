@@ -1,0 +1,164 @@
+"""The checks of the conformance test on runs: loops, batches and threads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.worker.conformance_bench import Bench, Cell, CheckList, Nonconformance, NotApplicable
+from mldsa_lab.worker.protocol import JobInput, Runs
+from mldsa_lab.worker.worker import WorkerRefusal
+
+_TIMED = ("keygen", "sign", "verify")
+_SEEDS = [bytes([n]) * SEED_BYTES for n in (1, 2, 3)]
+
+
+def add_checks(checks: CheckList) -> None:
+    """Append the checks of runs to a list."""
+    for operation in _TIMED:
+        _add(checks, operation)
+
+
+def _add(checks: CheckList, operation: str) -> None:
+    @checks.of_cells(
+        operation,
+        f"batch-{operation}",
+        f"`answer JOB batch SIZE` of {operation} answers as `answer` does, bad inputs alone",
+    )
+    def _(bench: Bench, cell: Cell) -> None:
+        if cell.variant.mode != "batch":
+            raise NotApplicable("no variant announces mode batch")
+        _batches(bench, cell, operation)
+
+    @checks.of_cells(
+        operation,
+        f"runs-{operation}",
+        f"`measure` of runs of {operation} takes the inputs in turn, on one thread and on several",
+    )
+    def _(bench: Bench, cell: Cell) -> None:
+        if cell.variant.batch_size < 2:
+            raise NotApplicable("no variant announces a batch_size above 1")
+        forms = ["loop", "batch"] if cell.variant.mode == "batch" else ["loop"]
+        for form in forms:
+            for threads in sorted({1, min(cell.variant.threads, 2)}):
+                _runs(bench, cell, operation, Runs(form, 2, 3, threads))
+        _refusals(bench, cell, operation)
+
+
+def _inputs(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
+    """Three good inputs of three keys, numbered 9, 0 and 4."""
+    made = []
+    for number, seed in zip((9, 0, 4), _SEEDS, strict=True):
+        if operation == "keygen":
+            made.append(JobInput(number, seed=seed))
+            continue
+        keys = bench.keys(cell, seed)
+        if operation == "sign":
+            made.append(cell.sign_input(number, keys, b"message %d" % number))
+        else:
+            made.append(cell.verify_input(number, keys, bench.signature(cell, keys)))
+    return made
+
+
+def _bad(bench: Bench, cell: Cell, operation: str) -> JobInput:
+    """An input that fails, or is refused: a short seed, a long context, a cut signature."""
+    if operation == "keygen":
+        return JobInput(7, seed=bytes(3))
+    keys = bench.keys(cell, _SEEDS[1])
+    if operation == "sign":
+        return cell.sign_input(7, keys, context=bytes(256))
+    return cell.verify_input(7, keys, bench.signature(cell, keys)[:-1])
+
+
+def _batches(bench: Bench, cell: Cell, operation: str) -> None:
+    first, second, third = _inputs(bench, cell, operation)
+    job = [first, second, _bad(bench, cell, operation), third]
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, operation, job)
+    alone = worker.answer(1)
+    repeats = operation != "sign" or cell.deterministic
+    for size in sorted({1, 3, 4, min(cell.variant.batch_size, 64)}):
+        if size > cell.variant.batch_size:
+            continue
+        together = worker.answer(1, batch=size)
+        for item in job:
+            one, other = alone[item.id], together[item.id]
+            failed = (one.failure is None, other.failure is None)
+            same = failed[0] == failed[1] and (not repeats or one.value == other.value)
+            if not same:
+                raise Nonconformance(
+                    f"in batches of {size} the output of input {item.id} is another than alone"
+                )
+    worker.forget(1)
+
+
+def _runs(bench: Bench, cell: Cell, operation: str, runs: Runs) -> None:
+    inputs = _inputs(bench, cell, operation)
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
+    outputs = worker.answer(1)
+    for passes, calls, warmup in ((1, 1, 0), (2, 2, 1)):
+        samples = worker.measure(1, passes, calls, warmup, runs=runs)
+        for place, sample in enumerate(samples):
+            if sample.failure is not None:
+                raise Nonconformance(f"{_named(runs)}: `failed` {sample.failure} of good inputs")
+            if sample.wall == 0:
+                raise Nonconformance(f"{_named(runs)}: a sample of no wall ticks at all")
+            values = [
+                outputs[inputs[position].id].value or b""
+                for thread in range(runs.threads)
+                for position in runs.positions(place % runs.count, len(inputs), thread)
+            ]
+            repeats = operation != "sign" or cell.deterministic
+            if repeats and sample.digest != hashlib.sha256(b"".join(values)).digest():
+                raise Nonconformance(
+                    f"{_named(runs)}: digest {sample.digest.hex()} of the run from input "
+                    f"{sample.input} on is not the SHA-256 of its outputs"
+                )
+    if operation == "keygen":
+        bad = [*inputs[:2], JobInput(4, seed=bytes(3))]
+        worker.prepare(1, cell.variant.id, cell.set, operation, bad)
+        failed = [sample.failure is not None for sample in worker.measure(1, 1, 1, 0, runs=runs)]
+        expected = [_touches(runs, number, 2) for number in range(runs.count)]
+        if failed != expected:
+            raise Nonconformance(
+                f"{_named(runs)}: runs with a bad input failed as {failed}, not as {expected}"
+            )
+    worker.forget(1)
+
+
+def _touches(runs: Runs, number: int, position: int) -> bool:
+    """Whether a thread performs the input at this position, of three, in this run."""
+    return any(position in runs.positions(number, 3, t) for t in range(runs.threads))
+
+
+def _refusals(bench: Bench, cell: Cell, operation: str) -> None:
+    """Runs that are not announced are errors, and so are numbers that make no sense."""
+    v = cell.variant
+    asked: Sequence[str] = [
+        "measure 1 1 1 0 loop 0 1 1",
+        "measure 1 1 1 0 loop 1 0 1",
+        "measure 1 1 1 0 loop 1 1 0",
+        f"measure 1 1 1 0 loop {v.batch_size + 1} 1 1",
+        f"measure 1 1 1 0 loop 1 1 {v.threads + 1}",
+        "measure 1 1 1 0 heap 1 1 1",
+        "answer 1 batch 0",
+        f"answer 1 batch {v.batch_size + 1}",
+        "answer 1 loop 1",
+    ]
+    if v.mode != "batch":
+        asked = [*asked, "measure 1 1 1 0 batch 1 1 1", "answer 1 batch 1"]
+    worker = bench.worker
+    worker.prepare(1, v.id, cell.set, operation, _inputs(bench, cell, operation))
+    for request in asked:
+        bench.refuses(f"{request}\n".encode())
+    try:
+        worker.forget(1)
+    except WorkerRefusal as refusal:
+        raise Nonconformance(f"a refused run lost the job: {refusal.text}") from None
+
+
+def _named(runs: Runs) -> str:
+    threads = f" on {runs.threads} threads" if runs.threads > 1 else ""
+    return f"a {runs.form} of {runs.size}{threads}"

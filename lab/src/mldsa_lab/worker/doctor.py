@@ -1,0 +1,93 @@
+"""`mldsa-lab doctor`: which workers can run on this machine, and what each missing one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mldsa_lab.bench.machine import describe, tool_version
+from mldsa_lab.worker.build import Place, find_root
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One worker: the tools it needs as found here, what is wrong, and whether it is built."""
+
+    entry: WorkerEntry
+    tools: tuple[str, ...]
+    unmet: tuple[str, ...]
+    built: bool
+
+    @property
+    def runs(self) -> bool:
+        """Whether it can be built and run here."""
+        return not self.unmet
+
+
+def diagnose(place: Place, registry: Path) -> list[Diagnosis]:
+    """All workers of a registry. Nothing is built or started."""
+    return [
+        Diagnosis(entry, tuple(_tools(entry)), tuple(entry.unmet()), _built(entry, place))
+        for entry in read_registry(registry)
+    ]
+
+
+def _tools(entry: WorkerEntry) -> list[str]:
+    found = []
+    for need in entry.needs:
+        version = tool_version(need.version or (need.tool, "--version"))
+        at_least = f" (needs {need.minimum} or newer)" if need.minimum else ""
+        found.append(f"{version}{at_least}" if version else f"{need.tool}: not found{at_least}")
+    return found
+
+
+def _built(entry: WorkerEntry, place: Place) -> bool:
+    return Path(entry.run_command(place.root, place.target)[0]).is_file()
+
+
+def doctor(console: Console, registry: Path | None = None) -> bool:
+    """Print the diagnosis; returns whether at least one default worker can run."""
+    place = Place.of(find_root())
+    found = diagnose(place, registry or place.root / "workers" / "registry.toml")
+    _machine(console)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for title in ("worker", "language", "state", "tools"):
+        table.add_column(title)
+    for d in found:
+        if not d.runs:
+            state = Text("cannot run", style="red")
+        elif d.built:
+            state = Text("ready", style="green")
+        else:
+            state = Text("ready, not built yet", style="green")
+        name = d.entry.name if d.entry.default else f"{d.entry.name} (not by default)"
+        table.add_row(name, d.entry.language, state, Text("\n".join(d.tools)))
+    console.print(table)
+    for d in found:
+        for text in d.unmet:
+            console.print(Text.assemble("\n", (f"{d.entry.name}: ", "bold"), text), soft_wrap=True)
+    return any(d.runs and d.entry.default for d in found)
+
+
+def _machine(console: Console) -> None:
+    m = describe()
+    features: Sequence[str] = m["features"]
+    rows = {
+        "cpu": f"{m['cpu'] or 'unknown'} ({m['architecture']}), {m['cores']} cores",
+        "features": " ".join(features) or "unknown",
+        "governor": m["governor"] or "not readable",
+        "load": "unknown" if m["load1"] is None else f"{m['load1']:.2f}",
+        "system": f"{m['os']}, Python {m['python']}",
+    }
+    table = Table.grid(padding=(0, 2))
+    for key, value in rows.items():
+        table.add_row(Text(key, style="bold"), Text(value))
+    console.print(table)
+    console.print()

@@ -1,0 +1,363 @@
+"""A running worker, with the requests of `workers/PROTOCOL.md` as methods."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.worker import protocol
+from mldsa_lab.worker.channel import Channel
+from mldsa_lab.worker.protocol import Announcement, JobInput, Output, ProtocolError, Runs, Sample
+
+
+class WorkerFault(LabError):
+    """The worker broke the protocol, timed out or ended. Its process group has been killed."""
+
+    def __init__(self, worker: str, request: str, rule: str) -> None:
+        super().__init__(f"worker {worker}, request {request}: {rule}")
+        self.worker = worker
+        self.request = request
+        self.rule = rule
+
+
+class WorkerRefusal(LabError):
+    """The worker answered `error TEXT`: the request failed, the worker lives on."""
+
+    def __init__(self, worker: str, request: str, text: str) -> None:
+        super().__init__(f"worker {worker}, request {request}: the worker refused: {text}")
+        self.worker = worker
+        self.request = request
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Time limits of the requests in seconds, and the longest line that is accepted in bytes."""
+
+    hello: float = 30.0
+    prepare: float = 60.0
+    answer: float = 120.0
+    measure: float = 300.0
+    forget: float = 30.0
+    quit: float = 10.0
+    line_bytes: int = protocol.MAX_LINE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    operation: str
+    inputs: tuple[int, ...]
+
+
+class Worker:
+    """One worker process. Use as a context manager; leaving it ends the process in every case.
+
+    A fault, an interrupt or any other exception in the middle of a request kills the worker's whole
+    process group and leaves no zombie; afterwards every request raises WorkerFault.
+    """
+
+    def __init__(self, name: str, channel: Channel, limits: Limits) -> None:
+        self.name = name
+        self.limits = limits
+        self.announcement: Announcement | None = None
+        self._channel = channel
+        self._jobs: dict[int, _Job] = {}
+        self._ended: str | None = None  # why the worker is gone
+
+    @classmethod
+    def start(
+        cls,
+        name: str,
+        argv: Sequence[str],
+        *,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
+    ) -> Self:
+        """Starts the program in a session of its own, so that it and its children die together.
+
+        `env` is added to this process's environment. Raises WorkerFault if it cannot be started.
+        """
+        limits = limits or Limits()
+        try:
+            channel = Channel(argv, cwd=cwd, env=env, line_bytes=limits.line_bytes)
+        except (OSError, ValueError) as error:
+            raise WorkerFault(name, "start", f"cannot run {argv[0]}: {error}") from None
+        return cls(name, channel, limits)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None and self.alive:
+            with contextlib.suppress(WorkerFault):
+                self.quit()
+        self.kill()
+
+    @property
+    def pid(self) -> int:
+        return self._channel.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests can still be made."""
+        return self._ended is None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last lines of the worker's standard error, joined by ` | `."""
+        return self._channel.stderr_tail
+
+    # --- requests -------------------------------------------------------------------------------
+
+    def hello(self, *, timeout: float | None = None) -> Announcement:
+        """Asks for the announcement and keeps it as `announcement`."""
+        lines: list[str] = []
+
+        def take(line: str) -> bool:
+            if line == "end":
+                return True
+            lines.append(line)
+            return False
+
+        with self._guarded("hello"):
+            limit = self.limits.hello if timeout is None else timeout
+            self._exchange("hello", f"hello {protocol.PROTOCOL_VERSION}\n".encode(), take, limit)
+            self.announcement = protocol.parse_hello(lines)
+        return self.announcement
+
+    def prepare(
+        self,
+        job: int,
+        variant: str,
+        set_name: str,
+        operation: str,
+        inputs: Sequence[JobInput],
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Hands over a job's inputs; a job of the same number is replaced."""
+        text = protocol.format_prepare(job, variant, set_name, operation, inputs)
+        limit = self.limits.prepare if timeout is None else timeout
+        self._acknowledged(f"prepare {job}", text, f"ready {job}", limit)
+        self._jobs[job] = _Job(operation, tuple(item.id for item in inputs))
+
+    def answer(
+        self, job: int, *, batch: int | None = None, timeout: float | None = None
+    ) -> dict[int, Output]:
+        """Each input's output, performed once and untimed, by input number in the job's order.
+
+        With `batch` the batch interface performs them, so many in each call.
+        """
+        known = self._job(job)
+        outputs: dict[int, Output] = {}
+
+        def take(line: str) -> bool:
+            if line == f"done {job}":
+                return True
+            output = protocol.parse_output(line, known.operation)
+            _in_order(output.input, known.inputs, len(outputs), len(known.inputs))
+            outputs[output.input] = output
+            return False
+
+        request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
+        self._listed(request, take, lambda: len(outputs), len(known.inputs), timeout)
+        return outputs
+
+    def trace(self, job: int, *, timeout: float | None = None) -> dict[int, list[str]]:
+        """The attempts of each input of a `trace` job as text, by input number.
+
+        Raises WorkerRefusal where the implementation failed on an input.
+        """
+        known = self._job(job)
+        traces: dict[int, list[str]] = {}
+        failures: list[str] = []
+
+        def take(line: str) -> bool:
+            if line == f"done {job}":
+                return True
+            if line.startswith("failed "):
+                output = protocol.parse_output(line, "trace")
+                number, attempts = output.input, [""]
+                failures.append(f"input {number} failed: {output.failure}")
+            else:
+                number, attempts = protocol.parse_trace(line)
+            _in_order(number, known.inputs, len(traces), len(known.inputs))
+            traces[number] = attempts
+            return False
+
+        self._listed(f"answer {job}", take, lambda: len(traces), len(known.inputs), timeout)
+        if failures:
+            raise WorkerRefusal(self.name, f"answer {job}", failures[0])
+        return traces
+
+    def measure(
+        self,
+        job: int,
+        passes: int,
+        calls: int,
+        warmup: int,
+        *,
+        runs: Runs | None = None,
+        timeout: float | None = None,
+    ) -> list[Sample]:
+        """`passes` samples of each input, of `calls` calls each, in the order they were taken.
+
+        With `runs` a sample is of a run instead, whose first input it names. `warmup` is in ticks
+        of the worker's `clock`.
+        """
+        known = self._job(job)
+        expected = known.inputs
+        if runs is not None and expected:
+            firsts = (n * len(known.inputs) // runs.count for n in range(runs.count))
+            expected = tuple(known.inputs[position] for position in firsts)
+        total = passes * len(expected)
+        has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
+        samples: list[Sample] = []
+
+        def take(line: str) -> bool:
+            if line == f"done {job}":
+                return True
+            sample = protocol.parse_sample(line)
+            _in_order(sample.input, expected, len(samples), total)
+            if sample.failure is None:
+                if sample.calls != calls:
+                    raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
+                if has_cpu is not None and has_cpu != (sample.cpu is not None):
+                    raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
+            samples.append(sample)
+            return False
+
+        request = f"measure {job} {passes} {calls} {warmup}"
+        if runs is not None:
+            request += f" {runs.text()}"
+        limit = self.limits.measure if timeout is None else timeout
+        self._listed(request, take, lambda: len(samples), total, limit)
+        return samples
+
+    def forget(self, job: int, *, timeout: float | None = None) -> None:
+        """Frees the job."""
+        limit = self.limits.forget if timeout is None else timeout
+        self._acknowledged(f"forget {job}", f"forget {job}\n".encode(), f"done {job}", limit)
+        self._jobs.pop(job, None)
+
+    def raw(self, text: bytes, last: Callable[[str], bool], *, timeout: float) -> list[str]:
+        """Sends the bytes as they are and returns the lines up to the first for which `last` holds.
+
+        For the conformance checks, which ask what a well-behaved client never would. An `error`
+        line raises WorkerRefusal as in every request.
+        """
+        lines: list[str] = []
+
+        def take(line: str) -> bool:
+            lines.append(line)
+            return last(line)
+
+        label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
+        with self._guarded(label):
+            self._exchange(label, text, take, timeout)
+        return lines
+
+    def quit(self) -> None:
+        """Sends `quit` and waits for the end; a status other than 0 is a fault."""
+        self._leave("quit", b"quit\n")
+
+    def end_of_input(self) -> None:
+        """Closes the worker's standard input and waits for its end, as `quit` does."""
+        self._leave("end of input", b"")
+
+    def kill(self) -> None:
+        """Kills the worker's process group and reaps the worker. May be called at any time."""
+        if self._ended is None:
+            self._ended = "the worker was ended"
+        self._channel.kill()
+
+    # --- the parts ------------------------------------------------------------------------------
+
+    def _job(self, job: int) -> _Job:
+        if job not in self._jobs:
+            raise LabError(f"worker {self.name}: job {job} has not been prepared")
+        return self._jobs[job]
+
+    def _acknowledged(self, request: str, text: bytes, reply: str, limit: float) -> None:
+        def take(line: str) -> bool:
+            if line != reply:
+                raise ProtocolError(f"expected `{reply}`, got {protocol.quote(line)}")
+            return True
+
+        with self._guarded(request):
+            self._exchange(request, text, take, limit)
+
+    def _listed(
+        self,
+        request: str,
+        take: Callable[[str], bool],
+        count: Callable[[], int],
+        total: int,
+        timeout: float | None,
+    ) -> None:
+        with self._guarded(request):
+            limit = self.limits.answer if timeout is None else timeout
+            self._exchange(request, f"{request}\n".encode(), take, limit)
+            if count() != total:
+                raise ProtocolError(
+                    f"the reply must have {total} lines before its last, got {count()}"
+                )
+
+    @contextlib.contextmanager
+    def _guarded(self, request: str) -> Iterator[None]:
+        """Turns a broken rule into a fault; any other exception but a refusal kills the worker."""
+        if self._ended is not None:
+            raise WorkerFault(self.name, request, f"not sent: {self._ended}")
+        try:
+            yield
+        except WorkerRefusal:
+            raise
+        except ProtocolError as error:
+            raise self._fault(request, str(error)) from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _fault(self, request: str, rule: str) -> WorkerFault:
+        """Ends the worker, and the fault that says why."""
+        self._ended = f"ended by an earlier fault: {rule}"
+        tail = self.stderr_tail
+        self.kill()
+        if tail:
+            rule += f"; its standard error: {tail}"
+        return WorkerFault(self.name, request, rule)
+
+    def _exchange(
+        self, request: str, text: bytes, take: Callable[[str], bool], limit: float
+    ) -> None:
+        def take_or_refuse(line: str) -> bool:
+            if line == "error" or line.startswith("error "):
+                raise WorkerRefusal(self.name, request, line[6:] or "no reason given")
+            return take(line)
+
+        self._channel.exchange(text, take_or_refuse, limit)
+
+    def _leave(self, request: str, text: bytes) -> None:
+        with self._guarded(request):
+            self._channel.leave(text, self.limits.quit)
+        self._ended = f"the worker was told to end by {request}"
+        self.kill()
+
+
+def _in_order(number: int, inputs: tuple[int, ...], position: int, total: int) -> None:
+    if position >= total:
+        raise ProtocolError(f"more than {total} lines in the reply: input {number} again")
+    expected = inputs[position % len(inputs)]
+    if number != expected:
+        raise ProtocolError(f"inputs must be answered in order: expected {expected}, got {number}")

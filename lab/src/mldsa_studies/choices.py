@@ -1,0 +1,98 @@
+"""Which inputs each method takes in each draw. Only traces matter for that, so that one plan
+serves all implementations of a parameter set.
+
+The greedy method looks at nothing but how often which check failed. So each draw gives it a fresh
+pool as large as the published one, drawn from the law of rejections, and for the candidates that
+it takes stand measured inputs that failed alike. So it is with balanced selections for a
+percentile, from fresh pools of some 10,000. Designs, and balanced selections for the mean, look at
+the whole trace: each draw gives them a pool of a quarter of the inputs that were measured, and
+four quarters in a row share none. Random inputs are taken from the random sample, none twice in a
+draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mldsa_lab.choice.choice import Wish
+from mldsa_lab.choice.choice import choose as select
+from mldsa_lab.errors import LabError
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_studies import greedy
+from mldsa_studies.plan import (
+    GREEDY,
+    MEAN,
+    METHODS,
+    PARTS,
+    RANDOM,
+    REGRESSION,
+    Method,
+    Plan,
+    Task,
+)
+from mldsa_studies.sampling import Positions, Stock, greedy_classes, random_table
+
+POOL = 10_000
+"""Candidates of a balanced selection at a percentile: what `mldsa-lab trace` makes by default."""
+_EACH = 300  # candidates for each input of a larger one
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The inputs that a method takes: ``inputs`` (draws, n), positions among those measured; no
+    draws where too few are as the method wants them.
+
+    ``target``: what the choice is for, `MEAN` where it is for all.
+    """
+
+    method: Method
+    n: int
+    target: float
+    inputs: Positions
+
+
+def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Choice:
+    """Make a choice in every draw, from the inputs of these traces, of which the first ``sample``
+    are a random sample. The result depends on the arguments alone."""
+    plan.check(sample)
+    method, n, target = task.method, task.n, task.target
+    model = RejectionModel.of(table.set)
+    draws = plan.draws_of(n)
+    rng = np.random.default_rng([plan.seed, METHODS.index(method), n, int(target)])
+    rows: list[Positions] = []
+    if method == RANDOM:
+        rows = [rng.choice(sample, n, replace=False) for _ in range(draws)]
+    elif method == GREEDY:
+        stock = Stock(greedy.first_failures(table))
+        found = greedy_classes(stock, model, n, target, draws, plan.pool, rng)
+        rows = [stock.stand_in(classes, rng) for classes in found]
+    elif target != MEAN:
+        try:
+            rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
+        except LabError:  # too few at this percentile
+            return Choice(method, n, target, np.empty((0, n), dtype=np.int64))
+    while len(rows) < draws:
+        for part in np.array_split(rng.permutation(len(table)), PARTS):
+            goal = "regression" if method == REGRESSION else "mean"
+            taken = select(table.take(part), "reached", Wish(goal, n)).positions
+            rows.append(part[np.array(taken)])
+    return Choice(method, n, target, np.array(rows[:draws], dtype=np.int64))
+
+
+def _at_percentile(
+    table: TraceTable, model: RejectionModel, n: int, percentile: float, rng: np.random.Generator
+) -> Positions:
+    """A balanced selection at a percentile from a pool of random candidates, those left
+    out that fail as no measured input does; inputs of the same classes stand for it."""
+    stock = Stock(table.counts().astype(np.int64))
+    known = {tuple(row): number for number, row in enumerate(stock.classes.tolist())}
+    drawn = random_table(model, max(POOL, _EACH * n), rng)
+    counts = drawn.counts().astype(np.int64)
+    of = np.array([known.get(tuple(row), -1) for row in counts.tolist()])
+    pool = np.flatnonzero(of >= 0)
+    wish = Wish("percentile", n, percentile)
+    found = np.array(select(drawn.take(pool), "reached", wish).positions)
+    return stock.stand_in(of[pool[found]], rng)

@@ -1,0 +1,218 @@
+"""Files of costs: what each of many inputs costs several implementations, round by round, in
+Parquet (docs/study-estimators.md has the columns)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from mldsa_lab import __version__
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import parse_json, write_whole
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.worker.protocol import UNITS
+
+FORMAT = "mldsa-lab study costs"
+VERSION = 1
+"""Version of the format."""
+
+_KEY = FORMAT.encode()
+_HEAD = ("format", "version", "tool", "set", "unit", "spec", "sample", "machine", "series",
+         "rounds")  # fmt: skip
+_TEXTS = ("variant", "implementation", "version", "backend", "key", "worker", "language",
+          "compiler", "flags", "clock", "note")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Series:
+    """The costs of one implementation.
+
+    ``cost``: (rounds, inputs) in the file's unit, positive. ``about``: the texts variant (its id),
+    implementation, version, backend, key, worker, language, compiler, flags, clock, note.
+    """
+
+    about: Mapping[str, str]
+    cost: NDArray[np.uint64]
+
+    @property
+    def variant(self) -> str:
+        """The variant's id, such as ``mldsa-native:avx2:compact``."""
+        return self.about["variant"]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Costs of the same random inputs for several implementations.
+
+    ``unit``: ns or instructions; ``spec``: what the inputs follow from; ``index``: (inputs,) their
+    numbers in it; ``sample``: so many of them, the first ones, are a random sample of all
+    signatures, the others were added for their traces; ``machine``: as in a record; ``rounds``: of
+    each round when it began and the load, ``{"started": text, "load1": number or null}``.
+    """
+
+    set: str
+    unit: str
+    spec: Spec
+    index: NDArray[np.uint64]
+    table: TraceTable
+    sample: int
+    series: tuple[Series, ...]
+    machine: Mapping[str, Any]
+    rounds: tuple[Mapping[str, Any], ...]
+    tool: str = f"mldsa-lab {__version__}"
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def of(self, wanted: Sequence[str]) -> Costs:
+        """Those of these implementations or variant ids alone; all where none is named. May end
+        up with none."""
+        if not wanted:
+            return self
+        kept = [
+            s for s in self.series if s.variant in wanted or s.about["implementation"] in wanted
+        ]
+        return replace(self, series=tuple(kept))
+
+
+def write_costs(costs: Costs, path: Path) -> None:
+    """Write the file, whole or not at all; LabError if it cannot be written."""
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "tool": costs.tool,
+        "set": costs.set,
+        "unit": costs.unit,
+        "spec": costs.spec.as_json(),
+        "sample": costs.sample,
+        "machine": dict(costs.machine),
+        "series": [dict(s.about) for s in costs.series],
+        "rounds": [dict(r) for r in costs.rounds],
+    }
+    offsets = np.concatenate([[0], costs.table.ends]).astype(np.int32)
+    columns = {
+        "index": pa.array(costs.index),
+        "attempts": pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes)),
+    }
+    for number, series in enumerate(costs.series):
+        for round_number, row in enumerate(series.cost):
+            columns[_column(number, round_number)] = pa.array(row)
+    fields = [pa.field(name, column.type, nullable=False) for name, column in columns.items()]
+    schema = pa.schema(fields, metadata={_KEY: json.dumps(about, allow_nan=False).encode()})
+    table = pa.Table.from_arrays(list(columns.values()), schema=schema)
+    # Of numbers that share their high bytes, the bytes of equal place compress far better together.
+    split = [name for name in columns if name != "attempts"]
+
+    def write(target: Path) -> None:
+        pq.write_table(
+            table, target, compression="zstd", compression_level=19, use_dictionary=False,
+            use_byte_stream_split=split, write_statistics=False, row_group_size=max(len(costs), 1),
+        )  # fmt: skip
+
+    write_whole(path, write)
+
+
+def read_costs(path: Path) -> Costs:
+    """The costs in a file; LabError that names the file and the broken rule."""
+    where = f"costs {path}"
+    try:
+        with pq.ParquetFile(path) as file:
+            text = (file.schema_arrow.metadata or {}).get(_KEY)
+            if text is None:
+                raise LabError(f"{where}: is a Parquet file, but no costs of a study")
+            about = _about(text, where)
+            rows = file.read()
+    except OSError as error:
+        raise LabError(f"{where}: cannot read it: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        first = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise LabError(f"{where}: is no whole Parquet file: {first}") from None
+    return _costs(about, rows, where)
+
+
+def _about(text: bytes, where: str) -> dict[str, Any]:
+    about = parse_json(text.decode("utf-8", "replace"), where)
+    if not isinstance(about, dict) or about.get("version") != VERSION:
+        found = about.get("version") if isinstance(about, dict) else None
+        raise LabError(f"{where}: has format version {found!r}, this reader knows {VERSION}")
+    for name in _HEAD:
+        if name not in about:
+            raise LabError(f"{where}: {name} is missing")
+    if about["set"] not in PARAMETER_SETS:
+        raise LabError(f"{where}: set must be one of {', '.join(PARAMETER_SETS)}")
+    if about["unit"] not in UNITS:
+        raise LabError(f"{where}: unit must be one of {', '.join(UNITS)}")
+    if not isinstance(about["machine"], dict):
+        raise LabError(f"{where}: machine must be an object")
+    for name in ("series", "rounds"):
+        value = about[name]
+        if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
+            raise LabError(f"{where}: {name} must be a list of at least one object")
+    for number, series in enumerate(about["series"]):
+        for name in _TEXTS:
+            if not isinstance(series.get(name), str):
+                raise LabError(f"{where}, series {number}: {name} must be a text")
+    return about
+
+
+def _costs(about: Mapping[str, Any], rows: Any, where: str) -> Costs:
+    expected = [("index", pa.uint64()), ("attempts", pa.list_(pa.uint16()))]
+    expected += [
+        (_column(s, r), pa.uint64())
+        for s in range(len(about["series"]))
+        for r in range(len(about["rounds"]))
+    ]
+    for name, kind in expected:
+        at = rows.schema.get_field_index(name)
+        same = at >= 0 and rows.schema.field(at).type.equals(kind)
+        if not same or rows.column(at).null_count:
+            raise LabError(f"{where}: must have a column {name} of type {kind} without gaps")
+    sample = about["sample"]
+    if type(sample) is not int or not 1 <= sample <= rows.num_rows:
+        raise LabError(
+            f"{where}: sample must be a whole number from 1 to the {rows.num_rows} inputs"
+        )
+    lists = rows["attempts"].combine_chunks()
+    try:
+        spec = Spec.from_json(about["spec"], "spec")
+        if spec.set != about["set"]:
+            raise LabError(f"spec: is of {spec.set}, the costs are of {about['set']}")
+        table = TraceTable(
+            about["set"],
+            lists.flatten().to_numpy(zero_copy_only=False),
+            np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64),
+        )
+    except LabError as error:
+        raise LabError(f"{where}: {error}") from None
+    found: list[Series] = []
+    for number, described in enumerate(about["series"]):
+        cost = np.stack([rows[_column(number, r)].to_numpy() for r in range(len(about["rounds"]))])
+        if (cost == 0).any():
+            raise LabError(f"{where}, {described['variant']}: a cost must be above 0")
+        found.append(Series({name: described[name] for name in _TEXTS}, cost))
+    return Costs(
+        about["set"],
+        about["unit"],
+        spec,
+        rows["index"].to_numpy(),
+        table,
+        sample,
+        tuple(found),
+        about["machine"],
+        tuple(about["rounds"]),
+        str(about["tool"]),
+    )
+
+
+def _column(series: int, round_number: int) -> str:
+    return f"cost_{series}_{round_number}"

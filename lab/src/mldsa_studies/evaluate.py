@@ -1,0 +1,311 @@
+"""How far the estimates of each method are from the truth, draw by draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.fit import fit_costs
+from mldsa_lab.estimate.location import split_levels
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
+from mldsa_studies.choices import Choice, choose
+from mldsa_studies.costs import Costs, Series
+from mldsa_studies.plan import MEAN, PERCENTILES, TARGETS, Plan, Task, tasks
+from mldsa_studies.truth import Truth, truth
+
+Array = NDArray[np.float64]
+
+ONCE, MEDIAN, COUNT = "once", "median", "count"
+"""What a person who measures has of each input: one time, taken in a round drawn anew for each
+draw; the times of all rounds; or its number of instructions."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method with n inputs on one implementation.
+
+    ``errors``: (draws,) of the estimates, relative to the truth; ``kind``: `ONCE`, `MEDIAN` or
+    `COUNT`; ``target``: `MEAN` or a percentile; ``truth`` and ``truth_error`` in ``unit``.
+    """
+
+    set: str
+    variant: str
+    implementation: str
+    unit: str
+    kind: str
+    method: str
+    n: int
+    target: float
+    truth: float
+    truth_error: float
+    errors: Array
+
+    @property
+    def bias(self) -> float:
+        """Mean of the errors."""
+        return float(self.errors.mean())
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the estimates, relative to the truth."""
+        return float(self.errors.std(ddof=1))
+
+    @property
+    def rmse(self) -> float:
+        """Root of the mean square of the errors."""
+        return math.sqrt(float(np.mean(self.errors**2)))
+
+    @property
+    def bias_error(self) -> float:
+        """Standard error of the bias: of the draws, and of the truth."""
+        draws = self.deviation / math.sqrt(len(self.errors))
+        return math.hypot(draws, self.truth_error / self.truth)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The values of a line of the table, relative ones as fractions."""
+        return {
+            "set": self.set,
+            "variant": self.variant,
+            "implementation": self.implementation,
+            "unit": self.unit,
+            "measured": self.kind,
+            "method": self.method,
+            "n": self.n,
+            "target": target_name(self.target),
+            "draws": len(self.errors),
+            "truth": self.truth,
+            "truth_error": self.truth_error / self.truth,
+            "bias": self.bias,
+            "bias_error": self.bias_error,
+            "sd": self.deviation,
+            "rmse": self.rmse,
+        }
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One implementation in one parameter set: the truth by kind of measurement, and its cells."""
+
+    set: str
+    series: Series
+    unit: str
+    truths: dict[str, Truth]
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a study found. ``costs``: what it rests on, file by file."""
+
+    plan: Plan
+    costs: tuple[Costs, ...]
+    judged: tuple[Judged, ...]
+
+    def cells(self) -> Iterator[Cell]:
+        """All lines of the table."""
+        return (cell for judged in self.judged for cell in judged.cells)
+
+
+def target_name(target: float) -> str:
+    """``mean``, ``p50``."""
+    return "mean" if target == MEAN else f"p{target:g}"
+
+
+def evaluate(
+    costs: Sequence[Costs],
+    plan: Plan,
+    *,
+    processes: int = 1,
+    show: Callable[[str, float], object] = lambda text, part: None,
+) -> Study:
+    """Carry out a plan on these costs; ``show`` is told what was done last, and the part of all
+    that is done. The same, to within rounding, for the same plan and costs and any processes."""
+    for item in costs:
+        try:
+            plan.check(item.sample)
+        except LabError as error:
+            raise LabError(f"{item.set}, {item.unit}: {error}") from None
+    tables: list[tuple[TraceTable, int]] = []
+    of: list[int] = []
+    for item in costs:
+        # Files of one set may hold the same inputs: then one plan serves both.
+        known = [
+            t.set == item.set and s == item.sample and np.array_equal(t.codes, item.table.codes)
+            for t, s in tables
+        ]
+        if not any(known):
+            tables.append((item.table, item.sample))
+            known.append(True)
+        of.append(known.index(True))
+    wanted = tasks(plan)
+    # The longest first, so that all processes end together.
+    order = sorted(range(len(wanted)), key=lambda i: -wanted[i].n)
+    chosen = [(t, s, plan, wanted[i]) for i in order for t, s in tables]
+    with _pool(processes) as run:
+        made: list[list[Choice | None]] = [[None] * len(wanted) for _ in tables]
+        for number, choice in enumerate(run(_choose, chosen)):
+            made[number % len(tables)][order[number // len(tables)]] = choice
+            text = f"{chosen[number][0].set}: {choice.method.name}, n = {choice.n}"
+            show(text, 0.5 * (number + 1) / len(chosen))
+        work = [
+            Work(item.sample, item.unit, series, item.table, tuple(made[of[i]]), plan.seed)
+            for i, item in enumerate(costs)
+            for series in item.series
+        ]
+        judged: list[Judged] = []
+        for found in run(judge, work):
+            judged.append(found)
+            text = f"{found.set}: {found.series.variant}, {found.unit}"
+            show(text, 0.5 + 0.5 * len(judged) / len(work))
+    return Study(plan, tuple(costs), tuple(judged))
+
+
+def _choose(work: tuple[TraceTable, int, Plan, Task]) -> Choice:
+    return choose(*work)
+
+
+@contextmanager
+def _pool(processes: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """What applies a function to each of a list, in order, with so many processes."""
+    if processes <= 1:
+        yield map
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        yield executor.map
+
+
+@dataclass(frozen=True)
+class Work:
+    """One implementation to judge methods on: its costs of the inputs of ``table``, of which the
+    first ``sample`` are a random sample, and what each method takes of them."""
+
+    sample: int
+    unit: str
+    series: Series
+    table: TraceTable
+    choices: tuple[Choice | None, ...]
+    seed: int
+
+
+def judge(work: Work) -> Judged:
+    """The truth, and how far each choice's estimates are from it."""
+    sample, unit, series, table = work.sample, work.unit, work.series, work.table
+    set_name = table.set
+    model = RejectionModel.of(set_name)
+    ticks = series.cost.astype(np.float64)
+    random = table.take(np.arange(sample))
+    truths: dict[str, Truth] = {}
+    cells: list[Cell] = []
+    seen = _level(ticks)
+    for kind in kinds(unit, len(ticks)):
+        truths[kind] = _truth(random, ticks[:, :sample], seen[:, :sample], model, kind)
+        for choice in work.choices:
+            if choice is None or not len(choice.inputs):
+                continue
+            rng = np.random.default_rng([work.seed, choice.n, int(choice.target), len(cells)])
+            errors = _errors(choice, seen, kind, table, model, truths[kind], rng)
+            for target, values in errors.items():
+                known = truths[kind].mean if target == MEAN else truths[kind].quantiles[target]
+                cells.append(
+                    Cell(
+                        set_name,
+                        series.variant,
+                        series.about["implementation"],
+                        unit,
+                        kind,
+                        choice.method.name,
+                        choice.n,
+                        target,
+                        known.value,
+                        known.error,
+                        values,
+                    )
+                )
+    return Judged(set_name, series, unit, truths, tuple(cells))
+
+
+def kinds(unit: str, rounds: int) -> tuple[str, ...]:
+    """What a person may have of each input."""
+    if unit == "instructions":
+        return (COUNT,)
+    return (ONCE,) if rounds == 1 else (ONCE, MEDIAN)
+
+
+def _level(ticks: Array) -> Array:
+    """The costs (rounds, inputs) with all rounds brought to one level: how rounds differ as a
+    whole is the machine's doing, and would hide what the choice of inputs does."""
+    if len(ticks) == 1:
+        return ticks
+    return ticks / np.exp(split_levels(ticks).level)[:, None]
+
+
+def _truth(
+    random: TraceTable, ticks: Array, seen: Array, model: RejectionModel, kind: str
+) -> Truth:
+    """The mean is that of what is measured: of single times, spikes included, or of the rounds'
+    medians. Percentiles are over inputs, in the typical round."""
+    noise = float(np.sqrt(np.mean(split_levels(ticks).noise ** 2))) if len(ticks) > 1 else 0.0
+    found = truth(random, np.median(seen, axis=0), model, PERCENTILES, noise)
+    if kind == ONCE and len(ticks) > 1:
+        of_singles = truth(random, seen.mean(axis=0), model, PERCENTILES)
+        return replace(found, mean=of_singles.mean)
+    return found
+
+
+def _errors(
+    choice: Choice,
+    seen: Array,
+    kind: str,
+    table: TraceTable,
+    model: RejectionModel,
+    known: Truth,
+    rng: np.random.Generator,
+) -> dict[float, Array]:
+    """The relative errors (draws,) of the estimates from a choice, for each of its targets."""
+    targets = TARGETS if choice.method.for_all else (choice.target,)
+    found: dict[float, list[float]] = {target: [] for target in targets}
+    medians = np.median(seen, axis=0)
+    for chosen in choice.inputs:
+        if kind == ONCE:
+            measured = seen[rng.integers(len(seen)), chosen][None, :]
+        else:
+            measured = seen[:, chosen]
+        single = medians[chosen] if kind == MEDIAN else measured[0]
+        if choice.method.name == "regression":
+            estimates = regression(table.take(chosen), measured, model, kind)
+        elif choice.method.name == "random":
+            estimates = {t: _sampled(single, t) for t in targets}
+        else:
+            estimates = {choice.target: float(single.mean())}
+        for target in targets:
+            found[target].append(estimates[target])
+    truths = {t: known.mean.value if t == MEAN else known.quantiles[t].value for t in targets}
+    return {t: np.array(values) / truths[t] - 1 for t, values in found.items()}
+
+
+def _sampled(costs: Array, target: float) -> float:
+    """Mean or percentile of the costs as they are."""
+    return float(costs.mean() if target == MEAN else np.quantile(costs, target / 100))
+
+
+def regression(
+    table: TraceTable, measured: Array, model: RejectionModel, kind: str
+) -> dict[float, float]:
+    """Mean and percentiles by `mldsa_lab.estimate` from ``measured`` (rounds, inputs)."""
+    fitted = fit_costs(table.traces(), measured, model, noise=0.0 if kind == COUNT else None)
+    law = fitted.law()
+    estimates = {MEAN: float(fitted.coefficients[MEAN_COLUMN])}
+    for percentile in PERCENTILES:
+        estimates[percentile] = float(law.quantile(percentile / 100)[0])
+    return estimates

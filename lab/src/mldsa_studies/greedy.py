@@ -1,0 +1,143 @@
+"""The nearest published method, as a baseline: greedy balance of pass rates.
+
+zeroRISC, "Efficiently Measuring ML-DSA Signing Performance"
+(https://www.zerorisc.com/blog/efficiently-measuring-ml-dsa-signing-performance), with scripts at
+https://github.com/zerorisc/mldsa-sign-bench. This is our own implementation of what these do:
+
+- Each check of Algorithm 7 (z, r0, ct0, hint weight) has an expected pass rate: the share of the
+  attempts reaching it that pass it. For the mean the rates of z and r0 follow from the parameters,
+  those of ct0 and of the hint are taken to be 0.9925.
+- The candidates (100,000, shuffled) are cut into n runs of equal length. From each run in turn
+  that candidate is taken which brings the pass rates of all taken so far nearest to the expected
+  ones: the sum of the absolute differences over the checks. The first of several equals is taken.
+- For a percentile the expected rates are those of one typical signature: the combinations of
+  rejections are gone through from the cheapest, on the assumption that a signature of more
+  attempts always costs more, and among those of equally many, one that was rejected later, until
+  their probability passes the percentile.
+- The estimate is the plain mean of the measured costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.sets import N, parameter_set
+from mldsa_lab.theory.table import ACCEPTED, TraceTable
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+POOL = 100_000
+"""Candidates of the published selections."""
+CHECKS = 4
+"""z, r0, ct0, hint weight."""
+_LAST_CHECKS = 0.9925
+_LEAST_RUN = 3  # the published script refuses runs of two candidates or fewer
+
+
+def first_failures(table: TraceTable) -> Counts:
+    """(signatures, 4) rejected attempts by the first check that fails, in Algorithm 7's order."""
+    nibbles = np.stack([(table.codes >> (4 * i)) & 15 for i in range(CHECKS)], axis=1)
+    first = np.argmax(nibbles != 15, axis=1)
+    rejected = table.codes != ACCEPTED
+    cells = table.signature_of()[rejected] * CHECKS + first[rejected]
+    return np.bincount(cells, minlength=CHECKS * len(table)).reshape(-1, CHECKS)
+
+
+def mean_rates(set_name: str) -> Array:
+    """(4,) the pass rates that a selection for the mean aims at."""
+    p = parameter_set(set_name)
+    z = (1 - p.beta / (p.gamma1 - 0.5)) ** (p.l * N)
+    r0 = ((2 * (p.gamma2 - p.beta) - 1) / (2 * p.gamma2)) ** (p.k * N)
+    return np.array([z, r0, _LAST_CHECKS, _LAST_CHECKS])
+
+
+def percentile_rates(set_name: str, percentile: float) -> Array:
+    """(4,) the pass rates that a selection for a percentile in (0, 100) aims at."""
+    if not 0 < percentile < 100:
+        raise LabError(f"percentile {percentile}: must lie in (0, 100)")
+    counts = percentile_counts(set_name, percentile)
+    rates: Array = _rates(counts[None, :])[0]
+    return rates
+
+
+def percentile_counts(set_name: str, percentile: float) -> Counts:
+    """(4,) rejections of the typical signature of a percentile, by the check that fails first."""
+    rates = mean_rates(set_name)
+    reach = np.concatenate([[1.0], np.cumprod(rates)])
+    stops = reach[:-1] * (1 - rates)
+    accepted, rejected = float(reach[-1]), 1 - float(reach[-1])
+    share = percentile / 100
+    total = 0
+    while 1 - rejected ** (total + 1) <= share:
+        total += 1
+    below = 1 - rejected**total
+    counts = np.zeros(CHECKS, dtype=np.int64)
+    for counts in _combinations(total, CHECKS):
+        ways = math.factorial(total)
+        for count in counts:
+            ways //= math.factorial(int(count))
+        below += ways * float(np.prod(stops**counts)) * accepted
+        if below > share:
+            return counts
+    return counts  # rounding alone leads here
+
+
+def _combinations(total: int, parts: int) -> Iterator[Counts]:
+    """Ways to spread `total` rejections over the checks, those that fail earlier first."""
+    if parts == 1:
+        yield np.array([total], dtype=np.int64)
+        return
+    for first in range(total, -1, -1):
+        for rest in _combinations(total - first, parts - 1):
+            yield np.concatenate([[first], rest])
+
+
+def select(counts: Counts, n: int, rates: Array) -> NDArray[np.int64]:
+    """Positions of the ``n`` candidates taken, in the order in which they are taken.
+
+    ``counts``: (candidates, 4) as `first_failures` gives them, in the order of the search (shuffle
+    them for a fresh choice); ``rates``: (4,) the pass rates aimed at. LabError if there are not at
+    least three candidates for each that is taken.
+    """
+    classes, members = np.unique(counts, axis=0, return_inverse=True)
+    return select_classes(classes, members.reshape(-1), n, rates)
+
+
+def select_classes(
+    classes: Counts, members: NDArray[np.int64], n: int, rates: Array
+) -> NDArray[np.int64]:
+    """`select` where candidates are given by their class: ``classes`` (classes, 4), ``members``
+    (candidates,). Candidates of one class are equals, so that only classes need be judged."""
+    run = len(members) // n if n > 0 else 0
+    if run < _LEAST_RUN:
+        raise LabError(
+            f"greedy selection of {n} inputs from {len(members)}: "
+            f"needs at least {_LEAST_RUN} candidates for each input"
+        )
+    taken = np.zeros(CHECKS, dtype=np.int64)
+    chosen = np.empty(n, dtype=np.int64)
+    for turn in range(n):
+        part = members[turn * run : (turn + 1) * run]
+        present = np.flatnonzero(np.bincount(part, minlength=len(classes)))
+        found = _rates(taken + classes[present], signatures=turn + 1)
+        distance = np.abs(found - rates).sum(axis=1)
+        best = np.zeros(len(classes), dtype=bool)
+        best[present[distance == distance.min()]] = True
+        at = int(np.argmax(best[part]))
+        chosen[turn] = turn * run + at
+        taken = taken + classes[part[at]]
+    return chosen
+
+
+def _rates(failures: Counts, signatures: int = 1) -> Array:
+    """(rows, 4) pass rates of each check over ``signatures`` signatures that failed it first
+    ``failures`` (rows, 4) times: an attempt reaches a check if it passed those before."""
+    later = np.cumsum(failures[:, ::-1], axis=1)[:, ::-1]
+    rates: Array = 1 - failures / (later + signatures)
+    return rates

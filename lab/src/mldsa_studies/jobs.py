@@ -1,0 +1,112 @@
+"""Signing inputs as jobs of the worker protocol, and the check of what comes back."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.selection import Outputs
+from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.worker.protocol import JobInput, Variant
+
+_WEAKEST = ("portable", "literal")
+
+
+@dataclass(frozen=True)
+class Signed:
+    """Inputs of one parameter set with the keys and signatures that FIPS 204 makes of them."""
+
+    set: str
+    inputs: tuple[SigningInput, ...]
+    outputs: tuple[Outputs, ...]
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def part(self, start: int, end: int) -> Signed:
+        """Inputs ``start .. end - 1``."""
+        return Signed(self.set, self.inputs[start:end], self.outputs[start:end])
+
+    def jobs(self, variant: Variant) -> list[JobInput]:
+        """What this variant's signing is handed, numbered from 0; LabError if it cannot take one
+        of the inputs."""
+        return [self._job(number, variant) for number in range(len(self))]
+
+    def _job(self, number: int, variant: Variant) -> JobInput:
+        what, made = self.inputs[number], self.outputs[number]
+        if what.context and not variant.context:
+            raise LabError(f"input {number}: {variant.id} signs with the empty context alone")
+        if variant.rnd != "given" and what.rnd != bytes(SEED_BYTES):
+            raise LabError(f"input {number}: {variant.id} takes no rnd but 32 zero bytes")
+        return JobInput(
+            number,
+            seed=what.xi,
+            sk=made.sk,
+            pk=made.pk,
+            message=what.message,
+            context=what.context,
+            rnd=what.rnd,
+        )
+
+    def check(
+        self, variant: Variant, results: Iterable[tuple[int, bytes | None, str | None]]
+    ) -> None:
+        """LabError for the first signature that failed or is wrong: (input, SHA-256, failure) for
+        each."""
+        for number, digest, failure in results:
+            if failure is not None:
+                raise LabError(f"{variant.id}, {self.set}, input {number}: failed: {failure}")
+            if digest != hashlib.sha256(self.outputs[number].signature).digest():
+                raise LabError(
+                    f"{variant.id}, {self.set}, input {number}: the signature is wrong, so its "
+                    "cost says nothing"
+                )
+
+
+def sign(set_name: str, inputs: Sequence[SigningInput]) -> Signed:
+    """Keys and signatures of these inputs, by mldsa-lanes in process."""
+    return Signed(set_name, tuple(inputs), tuple(load().sign(set_name, inputs)))
+
+
+def traces(set_name: str, inputs: Sequence[SigningInput]) -> TraceTable:
+    """The traces of these inputs, by mldsa-lanes in process."""
+    return load().trace(set_name, inputs)
+
+
+def one_each(
+    variants: Iterable[Variant], wanted: Sequence[str], known: Iterable[str] | None = None
+) -> list[Variant]:
+    """The variants that were asked for, by implementation or id, in the order asked.
+
+    Of an implementation: that with a compact key before expanded ones, code for this CPU before
+    portable code, and the last announced of several. LabError for a name that fits no
+    deterministic signer, unless it is among ``known`` (implementations that a worker left out may
+    have).
+    """
+    signers = [v for v in variants if v.family == "ml-dsa" and "sign" in v.operations]
+    signers = [v for v in signers if v.rnd != "none"]
+    chosen: list[Variant] = []
+    for name in wanted:
+        fitting = [v for v in signers if name in (v.id, v.implementation)]
+        if not fitting:
+            if known is not None and name in known:
+                continue
+            names = ", ".join(dict.fromkeys(v.implementation for v in signers))
+            raise LabError(
+                f"unknown implementation {name!r}: it is no deterministic signer here; "
+                f"known are {names}"
+            )
+        best = max(
+            enumerate(fitting),
+            key=lambda item: (
+                item[1].key == "compact", item[1].backend not in _WEAKEST, item[0],
+            ),
+        )[1]  # fmt: skip
+        if best not in chosen:
+            chosen.append(best)
+    return chosen

@@ -1,0 +1,101 @@
+"""Which location over rounds repeats best on a given machine.
+
+`python -m mldsa_studies.locations RECORD` cuts each cell's rounds into blocks, as if each were
+a short run of its own, and prints how much the blocks' results differ for several locations: the
+ground on which `mldsa_lab.estimate.location` stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import Key, gather
+from mldsa_lab.estimate.location import split_levels
+from mldsa_lab.records import Record, read_record
+
+Array = NDArray[np.float64]
+
+LOCATIONS: dict[str, Callable[[Array], float]] = {
+    "mean": lambda x: float(np.mean(x)),
+    "trimmed mean, 25 %": lambda x: float(stats.trim_mean(x, 0.25)),
+    "median": lambda x: float(np.median(x)),
+    "lower quartile": lambda x: float(np.quantile(x, 0.25)),
+    "minimum": lambda x: float(np.min(x)),
+}
+"""Locations of round levels (logarithms)."""
+
+
+def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tuple[float, ...]]:
+    """For each location, medians over cells of the standard deviation between blocks of
+    ``block`` consecutive rounds: of the level, of the ratio of two cells paired by round, and of
+    the ratio of the two levels.
+
+    Ratios are those of each cell to the first of its set and operation. LabError if no two such
+    cells have three blocks of rounds in common.
+    """
+    levels: dict[Key, dict[int, float]] = {}
+    for key, cell in gather(record, clock).items():
+        levels[key] = dict(zip(cell.rounds, split_levels(cell.table()).level, strict=True))
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in LOCATIONS}
+    first: dict[tuple[str, str], Key] = {}
+    for key in levels:
+        reference = first.setdefault(key[1:], key)
+        common = sorted(set(levels[key]) & set(levels[reference]))
+        blocks = [common[i : i + block] for i in range(0, len(common) - block + 1, block)]
+        if reference == key or len(blocks) < 3:
+            continue
+        one = [np.array([levels[key][r] for r in rounds]) for rounds in blocks]
+        two = [np.array([levels[reference][r] for r in rounds]) for rounds in blocks]
+        for name, location in LOCATIONS.items():
+            of_one = np.array([location(x) for x in one])
+            of_two = np.array([location(x) for x in two])
+            paired = [location(x - y) for x, y in zip(one, two, strict=True)]
+            found[name].append(
+                (
+                    float(np.std(of_one, ddof=1)),
+                    float(np.std(paired, ddof=1)),
+                    float(np.std(of_one - of_two, ddof=1)),
+                )
+            )
+    if not found["median"]:
+        raise LabError(f"record: needs two cells with three blocks of {block} rounds in common")
+    return {name: tuple(float(x) for x in np.median(rows, axis=0)) for name, rows in found.items()}
+
+
+def report(record: Record, clock: str, block: int) -> Iterator[str]:
+    """The lines that the module prints."""
+    yield f"| location of {block} rounds | level | ratio, paired by round | ratio of the levels |"
+    yield "|---|---|---|---|"
+    for name, values in compare(record, clock, block).items():
+        yield f"| {name} | {' | '.join(f'{v:.1%}' for v in values)} |"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the comparison as Markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mldsa_studies.locations", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("record", type=Path)
+    parser.add_argument("--clock", choices=("cpu", "wall"), default="cpu")
+    parser.add_argument("--block", type=int, default=8, help="rounds in a block")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.block < 2:
+            raise LabError(f"block of {chosen.block} rounds: must have at least 2")
+        for line in report(read_record(chosen.record), chosen.clock, chosen.block):
+            print(line)
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

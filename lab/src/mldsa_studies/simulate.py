@@ -1,0 +1,412 @@
+"""Synthetic signers on a synthetic machine, with known answers.
+
+`python -m mldsa_studies.simulate` prints how the estimators do on them: error of the mean for
+random and designed inputs, and coverage of the intervals. The tests use the same functions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from mldsa_lab.choice.design import design
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cell import (
+    QUANTILES,
+    Estimate,
+    Interval,
+    estimate_random,
+    estimate_signing,
+    ratio,
+)
+from mldsa_lab.estimate.cells import Cell
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.trace import PASSED, Attempt, Trace, count_matrix
+
+Array = NDArray[np.float64]
+
+# ---------------------------------------------------------------------------------------------
+# Traces
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Many attempts in a row, (attempts,) each: first failing index of z and of r0 (`PASSED`
+    where passed), whether the hint fails, and the number of the signature it belongs to."""
+
+    z: NDArray[np.int64]
+    r: NDArray[np.int64]
+    h: NDArray[np.bool_]
+    signature: NDArray[np.int64]
+
+    @property
+    def rejected(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which attempts are of class z, r, h."""
+        z = self.z != PASSED
+        r = ~z & (self.r != PASSED)
+        return z, r, ~z & ~r & self.h
+
+
+def draw_attempts(model: RejectionModel, signatures: int, rng: np.random.Generator) -> Attempts:
+    """The attempts of ``signatures`` signatures, drawn from the exact law."""
+    parts: list[tuple[NDArray[Any], ...]] = []
+    found = 0
+    while found < signatures:
+        size = int((signatures - found) * model.expected_attempts * 1.1) + 64
+        z = _first_failing(model.p_z, model.l, size, rng)
+        r = _first_failing(model.p_r, model.k, size, rng)
+        h = rng.random(size) < model.fail_h
+        accepted = (z == PASSED) & (r == PASSED) & ~h
+        if not accepted.any():
+            continue
+        last = int(np.flatnonzero(accepted)[-1]) + 1
+        parts.append((z[:last], r[:last], h[:last], accepted[:last]))
+        found += int(accepted[:last].sum())
+    z, r, h, accepted = (np.concatenate(column) for column in zip(*parts, strict=True))
+    signature = np.concatenate([[0], np.cumsum(accepted)[:-1]]).astype(np.int64)
+    keep = signature < signatures
+    return Attempts(
+        z[keep].astype(np.int64), r[keep].astype(np.int64), h[keep].astype(bool), signature[keep]
+    )
+
+
+def _first_failing(
+    passes: float, length: int, size: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Index of the first of ``length`` polynomials to fail, when all pass with ``passes``."""
+    index = np.floor(np.log(rng.random(size)) / (math.log(passes) / length)).astype(np.int64)
+    return np.where(index >= length, PASSED, index)
+
+
+def draw_traces(model: RejectionModel, count: int, rng: np.random.Generator) -> list[Trace]:
+    """Traces of ``count`` signatures."""
+    drawn = draw_attempts(model, count, rng)
+    traces: list[list[Attempt]] = [[] for _ in range(count)]
+    columns = (drawn.z.tolist(), drawn.r.tolist(), drawn.h.tolist(), drawn.signature.tolist())
+    for z, r, h, signature in zip(*columns, strict=True):
+        failed = (z != PASSED) + 2 * (r != PASSED) + 8 * h
+        traces[signature].append(Attempt(failed, (z, r, PASSED, 0 if h else PASSED)))
+    return [tuple(trace) for trace in traces]
+
+
+# ---------------------------------------------------------------------------------------------
+# Signers and machines
+
+
+@dataclass(frozen=True)
+class Signer:
+    """Costs in ns. ``z_step`` and ``r_step`` are added per index of the first failing polynomial,
+    for signers that stop there."""
+
+    setup: float = 60_000.0
+    z: float = 19_000.0
+    r: float = 21_000.0
+    h: float = 26_250.0
+    z_step: float = 0.0
+    r_step: float = 0.0
+
+    def cost(self, drawn: Attempts, signatures: int) -> Array:
+        """Cost of each of ``signatures`` signatures."""
+        z, r, h = drawn.rejected
+        each = (
+            z * self.z
+            + r * self.r
+            + h * self.h
+            + np.where(z, drawn.z, 0) * self.z_step
+            + np.where(r, drawn.r, 0) * self.r_step
+        )
+        rejected = np.bincount(drawn.signature, weights=each, minlength=signatures)
+        return np.asarray(self.setup + rejected, dtype=np.float64)
+
+    def cost_of(self, traces: Sequence[Trace]) -> Array:
+        """Cost of each trace."""
+        return self.cost(_flatten(traces), len(traces))
+
+    def mean(self, model: RejectionModel) -> float:
+        """The exact mean over all signatures."""
+        n_z, n_r, n_h = model.expected_counts
+        z = self.z + self.z_step * float(np.arange(model.l) @ model.first_failing_z())
+        r = self.r + self.r_step * float(np.arange(model.k) @ model.first_failing_r())
+        return float(self.setup + n_z * z + n_r * r + n_h * self.h)
+
+
+def _flatten(traces: Sequence[Trace]) -> Attempts:
+    rows = [
+        (a.first_failing[0], a.first_failing[1], a.failed >= 4, number)
+        for number, trace in enumerate(traces)
+        for a in trace
+    ]
+    z, r, h, signature = (np.array(column) for column in zip(*rows, strict=True))
+    return Attempts(z, r, h, signature)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Noise, as standard deviations of logarithms unless said otherwise.
+
+    ``drift`` is the level of a round, with correlation ``memory`` to the one before; in a share
+    ``fast`` of the rounds, in runs of about four, the sibling core is idle and the level lower by
+    ``boost``. ``jitter`` is the noise of a sample; a share ``spikes`` of them take longer by an
+    exponential variate of mean ``spike``. ``habit`` is each input's own deviation from the line,
+    the same in all rounds.
+    """
+
+    drift: float = 0.08
+    memory: float = 0.5
+    fast: float = 0.15
+    boost: float = 0.5
+    jitter: float = 0.03
+    spikes: float = 0.03
+    spike: float = 0.5
+    habit: float = 0.005
+
+    def levels(self, rounds: int, rng: np.random.Generator) -> Array:
+        """Levels of consecutive rounds, with median 0 in the long run."""
+        level = np.empty(rounds)
+        quick = np.empty(rounds, dtype=bool)
+        innovation = math.sqrt(1 - self.memory**2)
+        stay = 0.75
+        for i in range(rounds):
+            noise = self.drift * rng.standard_normal()
+            level[i] = noise if i == 0 else self.memory * level[i - 1] + innovation * noise
+            start = self.fast if i == 0 else (1 - stay) * self.fast / (1 - self.fast)
+            quick[i] = rng.random() < (stay if i and quick[i - 1] else start)
+        median = self.drift * float(ndtri((0.5 - self.fast) / (1 - self.fast)))
+        return level - self.boost * quick - median
+
+    def measure(
+        self,
+        cost: Array,
+        rounds: int,
+        rng: np.random.Generator,
+        *,
+        passes: int = 1,
+        levels: Array | None = None,
+    ) -> Cell:
+        """Samples of inputs of known ``cost`` (inputs,), or (rounds, inputs) where the cost is
+        random from call to call (``passes`` must then be 1)."""
+        own = np.exp(self.habit * rng.standard_normal(cost.shape[-1]))
+        level = self.levels(rounds, rng) if levels is None else levels
+        shape = (rounds, passes, cost.shape[-1])
+        noise = self.jitter * rng.standard_normal(shape)
+        noise += (rng.random(shape) < self.spikes) * rng.exponential(max(self.spike, 1e-9), shape)
+        base = cost[:, None, :] if cost.ndim == 2 else cost
+        return cell_of(base * own * np.exp(level[:, None, None] + noise))
+
+
+def cell_of(ticks: Array) -> Cell:
+    """A cell of ``ticks`` (rounds, passes, inputs), rounds and inputs numbered from 0."""
+    rounds, _, inputs = ticks.shape
+    index = np.indices(ticks.shape)
+    return Cell(
+        tuple(range(rounds)),
+        tuple(range(inputs)),
+        ticks.ravel(),
+        index[0].ravel(),
+        index[2].ravel(),
+        True,
+        "cpu",
+        0,
+    )
+
+
+QUIET = Machine(0, 0, 0, 0, 0, 0, 0, 0)
+"""No noise at all: a simulator's cycle counts."""
+
+# ---------------------------------------------------------------------------------------------
+# Studies
+
+
+def root_mean_square(errors: Sequence[float]) -> float:
+    """Root of the mean square."""
+    return math.sqrt(float(np.mean(np.square(errors))))
+
+
+def mean_errors(
+    model: RejectionModel,
+    n: int,
+    signer: Signer,
+    machine: Machine,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    designed: bool,
+    rounds: int = 12,
+) -> list[float]:
+    """Relative errors of the mean of signing: trace regression on ``n`` designed inputs, or the
+    average of ``n`` random ones. A fresh pool for every tenth replication."""
+    errors = []
+    chosen: list[Trace] = []
+    for number in range(replications):
+        if not designed:
+            chosen = draw_traces(model, n, rng)
+        elif number % 10 == 0:
+            pool = draw_traces(model, 2000, rng)
+            chosen = [pool[i] for i in design(pool, model, n, seed=number, restarts=1)]
+        cell = machine.measure(signer.cost_of(chosen), rounds, rng)
+        if designed:
+            value = estimate_signing(cell, count_matrix(chosen), model).mean.value
+        else:
+            value = float(np.median(cell.table(), axis=0).mean())
+        errors.append(value / signer.mean(model) - 1)
+    return errors
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Shares of replications whose interval holds the truth, and typical interval half-widths
+    (relative): of the mean, of each percentile, and of the ratio of two signers."""
+
+    mean: float
+    mean_width: float
+    quantiles: dict[float, float]
+    ratio: float
+    ratio_width: float
+
+
+def signing_coverage(
+    model: RejectionModel,
+    n: int,
+    signers: tuple[Signer, Signer],
+    machine: Machine,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    rounds: int = 12,
+    population: int = 400_000,
+) -> Coverage:
+    """Coverage of the 95 % intervals for two signers measured in the same rounds; they share
+    three quarters of the variance of the rounds' levels."""
+    drawn = draw_attempts(model, population, rng)
+    cost = signers[0].cost(drawn, population)
+    truth = {share: float(np.quantile(cost, share)) for share in QUANTILES}
+    means = [signer.mean(model) for signer in signers]
+    pool = draw_traces(model, 2000, rng)
+    designs = [design(pool, model, n, seed=s, restarts=1) for s in range(5)]
+    hits = dict.fromkeys(QUANTILES, 0)
+    mean_hits = ratio_hits = 0
+    widths: list[tuple[float, float]] = []
+    for number in range(replications):
+        chosen = [pool[i] for i in designs[number % len(designs)]]
+        shared = machine.levels(rounds, rng)
+        estimates: list[Estimate] = []
+        for signer in signers:
+            own = machine.drift * 0.5 * rng.standard_normal(rounds)
+            cell = machine.measure(signer.cost_of(chosen), rounds, rng, levels=shared + own)
+            estimates.append(estimate_signing(cell, count_matrix(chosen), model))
+        of_ratio = ratio(estimates[0], estimates[1])
+        mean_hits += _holds(estimates[0].mean, means[0])
+        ratio_hits += _holds(of_ratio, means[0] / means[1])
+        for share in QUANTILES:
+            hits[share] += _holds(estimates[0].quantiles[share], truth[share])
+        widths.append((_half_width(estimates[0].mean), _half_width(of_ratio)))
+    typical = np.median(widths, axis=0)
+    return Coverage(
+        mean_hits / replications,
+        float(typical[0]),
+        {share: count / replications for share, count in hits.items()},
+        ratio_hits / replications,
+        float(typical[1]),
+    )
+
+
+def random_coverage(
+    model: RejectionModel,
+    signer: Signer,
+    machine: Machine,
+    replications: int,
+    rng: np.random.Generator,
+    *,
+    rounds: int = 12,
+    inputs: int = 12,
+) -> float:
+    """Coverage of the interval of the mean for a signer that draws its own rnd. The truth is the
+    mean over the machine's levels and spikes too, taken from the replications together."""
+    estimates = []
+    for _ in range(replications):
+        drawn = draw_attempts(model, rounds * inputs, rng)
+        cost = signer.cost(drawn, rounds * inputs).reshape(rounds, inputs)
+        estimates.append(estimate_random(machine.measure(cost, rounds, rng)))
+    truth = float(np.mean([e.mean.value for e in estimates]))
+    return sum(_holds(e.mean, truth) for e in estimates) / replications
+
+
+def _holds(interval: Interval, truth: float) -> bool:
+    if interval.low is None or interval.high is None:
+        raise LabError("simulation: an interval without limits cannot be judged")
+    return interval.low <= truth <= interval.high
+
+
+def _half_width(interval: Interval) -> float:
+    assert interval.low is not None and interval.high is not None
+    return (interval.high - interval.low) / 2 / interval.value
+
+
+def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
+    """The lines that the module prints."""
+    model = RejectionModel.of(set_name)
+    rng = np.random.default_rng(seed)
+    stopping = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
+    yield f"{set_name}, {replications} replications, seed {seed}"
+    yield ""
+    yield "| n | signer | machine | random inputs, mean | designed inputs, regression |"
+    yield "|---|---|---|---|---|"
+    for n in (3, 5, 10, 12):
+        for name, signer, label, machine in (
+            ("linear", Signer(), "no noise", QUIET),
+            ("stops at first bad polynomial", stopping, "no noise", QUIET),
+            ("linear", Signer(), "input noise alone", Machine(drift=0, fast=0)),
+        ):
+            errors = [
+                root_mean_square(
+                    mean_errors(model, n, signer, machine, replications, rng, designed=designed)
+                )
+                for designed in (False, True)
+            ]
+            yield f"| {n} | {name} | {label} | {errors[0]:.1%} | {errors[1]:.3%} |"
+    yield ""
+    yield "| rounds | machine | mean | its half-width | p50, p95, p99, p99.9 | ratio | half-width |"
+    yield "|---|---|---|---|---|---|---|"
+    for rounds in (3, 5, 12, 30):
+        for label, machine in (("calm", Machine(drift=0.02, fast=0)), ("shared", Machine())):
+            c = signing_coverage(
+                model, 12, (stopping, Signer()), machine, replications, rng, rounds=rounds
+            )
+            quantiles = ", ".join(f"{c.quantiles[share]:.1%}" for share in QUANTILES)
+            yield (
+                f"| {rounds} | {label} | {c.mean:.1%} | {c.mean_width:.1%} | {quantiles} "
+                f"| {c.ratio:.1%} | {c.ratio_width:.1%} |"
+            )
+    yield ""
+    covered = random_coverage(model, Signer(), Machine(drift=0.02, fast=0), replications, rng)
+    yield f"own rnd, 12 rounds of 12 calls, calm machine: {covered:.1%} of the intervals hold"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the study as Markdown."""
+    parser = argparse.ArgumentParser(
+        prog="python -m mldsa_studies.simulate",
+        description="Judge the estimators on synthetic signers.",
+    )
+    parser.add_argument("--set", default="ML-DSA-65", help="parameter set")
+    parser.add_argument("--replications", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args(arguments)
+    try:
+        for line in report(chosen.set, chosen.replications, chosen.seed):
+            print(line, flush=True)
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""What an implementation's signing costs on average and at percentiles, from all inputs measured.
+
+The inputs are a random sample of all signatures, and what they cost is nearly a function of their
+traces, whose law is known. So the cost of the sample is regressed on the trace, and the regression
+taken where the law says. For the mean, by least squares with a constant, this is unbiased in
+large samples whether or not the cost is linear in the trace; its error is what the trace does not
+explain. The plain mean of all inputs has an error many times larger and stands beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr
+
+from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.theory.linear import mean_point, model_matrix
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import ACCEPTED, TraceTable
+
+Array = NDArray[np.float64]
+
+_TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99
+_DRAWN = 200_000
+_CONFIDENCE = 0.95
+_NORMAL = 1.96
+
+
+@dataclass(frozen=True)
+class Known:
+    """A figure from all inputs, its standard error, and the same from the sample alone: ``low``
+    and ``high`` are the limits of its 95 % interval."""
+
+    value: float
+    error: float
+    sample: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Truth:
+    """``mean`` and ``quantiles`` (by percentile) in the costs' unit; ``unexplained``: standard
+    deviation of the residuals over the mean."""
+
+    mean: Known
+    quantiles: dict[float, Known]
+    unexplained: float
+
+
+def truth(
+    table: TraceTable,
+    cost: Array,
+    model: RejectionModel,
+    percentiles: Sequence[float],
+    noise: float = 0.0,
+) -> Truth:
+    """From the ``cost`` (inputs,) of the inputs of these traces.
+
+    ``noise``: relative standard deviation of these costs that is the measurement's doing. The
+    percentiles are over inputs, so it is taken off what the trace does not explain.
+    """
+    extra = covariates(table, model)
+    matrix = np.column_stack([model_matrix(table.counts()), extra.values])
+    # Columns that do not vary here (no hint failure, say) get the coefficient 0, and those in
+    # proportion to each other (masks by eight and pairs where l is 4) share theirs.
+    scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
+    inverse = np.linalg.pinv(matrix / scale, rcond=1e-9)
+    beta = (inverse @ cost) / scale
+    fitted = matrix @ beta
+    size = len(cost)
+    residual = cost - fitted
+    spread = math.sqrt(float(residual @ residual) / max(size - matrix.shape[1], 1))
+
+    def error(point: Array) -> float:
+        return spread * float(np.linalg.norm((point / scale) @ inverse))
+
+    point = np.concatenate([mean_point(model), extra.expected])
+    plain, off = float(cost.mean()), _NORMAL * float(cost.std(ddof=1)) / math.sqrt(size)
+    mean = Known(float(point @ beta), error(point), plain, plain - off, plain + off)
+    everyone = _population(model)
+    centre = np.maximum(everyone.matrix @ beta, 0.1 * float(cost.min()))
+    # What the trace leaves open varies with the root of the cost.
+    left = residual / np.sqrt(np.maximum(fitted, 1e-3 * plain))
+    squares = float(np.mean(residual**2))
+    own = 1 - float(np.mean((noise * cost) ** 2)) / squares if squares else 0.0
+    left = np.sort(left) * math.sqrt(max(own, 0.0))
+    drawn = np.random.default_rng(0).integers(0, size, len(centre))
+    costs = centre + left[drawn] * np.sqrt(centre)
+    order = np.argsort(costs)
+    cumulated = np.cumsum(everyone.weight[order])
+    quantiles = {}
+    for percentile in percentiles:
+        share = percentile / 100
+        at = min(int(np.searchsorted(cumulated, share * cumulated[-1])), len(order) - 1)
+        value = float(costs[order[at]])
+        low, high = np.searchsorted(costs[order], (0.98 * value, 1.02 * value))
+        near = order[low : max(high, low + 1)]
+        row = np.average(everyone.matrix[near], axis=0, weights=everyone.weight[near])
+        quantiles[percentile] = Known(value, error(row), *_sample_quantile(cost, share))
+    return Truth(mean, quantiles, spread / mean.value)
+
+
+@dataclass(frozen=True)
+class _Population:
+    """All signatures, by classes: ``matrix`` (signatures, terms), ``weight`` (signatures,)."""
+
+    matrix: Array
+    weight: Array
+
+
+@cache
+def _population(model: RejectionModel) -> _Population:
+    """Each class of traces as often as it is likely, at least once, with the exact probability of
+    the class as weight; within a class the first failing indexes are drawn."""
+    law = model.class_table(_TAIL)
+    times = 1 + np.round(_DRAWN * law.probability).astype(np.int64)
+    counts = np.repeat(law.counts, times, axis=0)
+    weight = np.repeat(law.probability / times, times)
+    rng = np.random.default_rng(0)
+    sizes = counts.sum(axis=1) + 1
+    # A signature's attempts one after another: those of class z, of r, of h, the accepted one.
+    each = np.column_stack([counts, np.ones(len(counts), dtype=np.int64)])
+    kind = np.repeat(np.tile(np.arange(4), len(counts)), each.ravel())
+    z = rng.choice(model.l, len(kind), p=model.first_failing_z())
+    r = rng.choice(model.k, len(kind), p=model.first_failing_r())
+    fails = (kind == 1) | ((kind == 0) & (rng.random(len(kind)) < model.p_r_fails_given_z_fails))
+    codes = np.where(kind == 0, z, 15) | np.where(fails, r, 15) << 4 | 0xF00
+    codes |= np.where(kind == 2, 0, 15) << 12
+    codes[kind == 3] = ACCEPTED
+    table = TraceTable(model.name, codes.astype(np.uint16), np.cumsum(sizes))
+    values = covariates(table, model).values
+    matrix = np.column_stack([model_matrix(counts.astype(np.float64)), values])
+    return _Population(matrix, weight)
+
+
+def _sample_quantile(cost: Array, share: float) -> tuple[float, float, float]:
+    """The quantile of the sample, and an interval from its order statistics."""
+    ordered, size = np.sort(cost), len(cost)
+    tail = (1 - _CONFIDENCE) / 2
+    law = bdtr(np.arange(size), size, share)  # P(at most so many inputs cost less)
+    low = max(int(np.searchsorted(law, tail)) - 1, 0)
+    high = min(int(np.searchsorted(law, 1 - tail)), size - 1)
+    return float(np.quantile(cost, share)), float(ordered[low]), float(ordered[high])

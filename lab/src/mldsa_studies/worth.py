@@ -1,0 +1,113 @@
+"""What selections are worth to plain averages: `python -m mldsa_studies.worth RECORD` compares,
+for every implementation of a record, the mean cost over the inputs of each ready-made selection
+with what they stand for, both by the costs that were fitted to that implementation. With `--own`
+each implementation has inputs of its own, chosen by its own costs from the pool that ships. Beside
+them, for the mean, stand the greedy selections of `mldsa_studies.greedy`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from mldsa_lab.choice.choice import choose
+from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.inputs.shipped import shipped_pool
+from mldsa_lab.records import read_record
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies import greedy
+
+
+def averaging_errors(
+    set_name: str, name: str, count: int, costs: Iterable[CostModel], *, own: bool = False
+) -> list[float]:
+    """Relative error of the plain average over a ready-made selection under each cost model: of
+    the mean cost of all signatures, or of the percentile that ``name`` says. ``own``: over the
+    inputs that are chosen by that model, not over the ready-made ones."""
+    model = RejectionModel.of(set_name)
+    errors = []
+    for cost in costs:
+        goal = cost.mean(model) if name == "mean" else cost.quantile(model, float(name[1:]) / 100)
+        if own:
+            pool = shipped_pool(set_name)
+            wish = replace(wish_of(name, count), cost_model=cost)
+            chosen = choose(pool.table, pool.checks, wish).positions
+            counts = pool.table.take(chosen).counts()
+        else:
+            counts = read_ready(set_name, name, count).counts()
+        errors.append(float(cost.of(counts).mean()) / goal - 1)
+    return errors
+
+
+def greedy_errors(set_name: str, count: int, costs: Iterable[CostModel]) -> list[float]:
+    """The same of a greedy selection for the mean, from `greedy.POOL` candidates whose rejections
+    are drawn from their law."""
+    model, rng = RejectionModel.of(set_name), np.random.default_rng(1)
+    rejected = rng.geometric(model.p_accept, greedy.POOL) - 1
+    law = np.array(model.attempt[:3])
+    drawn = rng.multinomial(rejected, law / law.sum())
+    # Of the four checks ct0, the third, hardly ever fails.
+    candidates = np.insert(drawn, 2, 0, axis=1)
+    chosen = greedy.select(candidates, count, greedy.mean_rates(set_name))
+    counts = drawn[chosen].astype(np.float64)
+    return [float(cost.of(counts).mean()) / cost.mean(model) - 1 for cost in costs]
+
+
+def _cell(errors: Sequence[float]) -> str:
+    """The first error, and of the others root mean square and largest, in percent."""
+    default, *others = (100 * error for error in errors)
+    seen = np.array(others)
+    return f"{default:+.2f}; {np.sqrt((seen**2).mean()):.2f}, {np.abs(seen).max():.2f}"
+
+
+def _print(path: Path, own: bool) -> None:
+    fits = summarise(read_record(path)).fits
+    names = [name for name in NAMES if name not in ("regression", "coverage")]
+    console = Console(width=120)
+    console.print(
+        "Error of the average over 1 to 100 inputs, %: under the default costs; root mean square "
+        "and largest of the record's variants"
+    )
+    for set_name in PARAMETER_SETS:
+        costs = [CostModel(*fit.coefficients) for (_, of), fit in fits.items() if of == set_name]
+        if not costs:
+            raise LabError(f"record {path}: has no signing of {set_name}")
+        costs.insert(0, CostModel.default(set_name))
+        table = Table(box=None, pad_edge=False)
+        table.add_column(set_name)
+        for count in COUNTS:
+            table.add_column(str(count), justify="right")
+        for name in names:
+            cells = (averaging_errors(set_name, name, count, costs, own=own) for count in COUNTS)
+            table.add_row(name, *map(_cell, cells))
+        cells = (greedy_errors(set_name, count, costs) for count in COUNTS)
+        table.add_row("mean, greedy", *map(_cell, cells))
+        console.print(table)
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("record", type=Path, help="a record of mldsa-lab bench")
+    parser.add_argument("--own", action="store_true", help="choose inputs by each one's own costs")
+    wanted = parser.parse_args()
+    try:
+        _print(wanted.record, wanted.own)
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main())
