@@ -23,7 +23,7 @@ stamp=$("$python" - "$root" <<'PY'
 import hashlib, pathlib, sys
 root = pathlib.Path(sys.argv[1])
 digest = hashlib.sha256(f"{root} {sys.version}".encode())
-for name in ("lab/requirements.lock", "lab/pyproject.toml"):
+for name in ("lab/requirements.lock", "lab/pyproject.toml", "studies/pyproject.toml"):
     digest.update((root / name).read_bytes())
 print(digest.hexdigest())
 PY
@@ -44,5 +44,6 @@ fi
 pip() { "$venv/bin/python" -m pip --disable-pip-version-check --no-input "$@"; }
 pip install --quiet --require-hashes --only-binary :all: -r "$root/lab/requirements.lock"
 # setuptools comes from the lock, so no build isolation: nothing unpinned is fetched.
-pip install --quiet --no-deps --no-build-isolation --editable "$root/lab"
+pip install --quiet --no-deps --no-build-isolation \
+  --editable "$root/lab" --editable "$root/studies"
 printf '%s\n' "$stamp" > "$venv/mldsa-lab.stamp"
