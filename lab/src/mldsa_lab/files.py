@@ -1,16 +1,32 @@
-"""Files that the lab writes and reads: whole or not at all, and an error that names the file."""
+"""Files that the lab writes and reads: whole or not at all, and an error that names the file.
+
+The types of file formats are msgspec types. `decode_json` reads a text into one, `plain` is the
+inverse; bytes (`Hex`) are hexadecimal in files.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from mldsa_lab.errors import LabError
+
+T = TypeVar("T")
+
+if TYPE_CHECKING:
+    Hex = bytes
+else:
+
+    class Hex(bytes):
+        """Bytes of a file format's type: in hexadecimal in the file."""
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
@@ -82,6 +98,108 @@ def parse_json(text: str, where: str) -> Any:
         raise LabError(f"{where}: {error}") from None
     except RecursionError:
         raise LabError(f"{where}: is nested too deeply") from None
+
+
+def decode_json(text: str, kind: type[T], where: str) -> T:
+    """The value of a JSON text as a ``kind``, a type that msgspec knows.
+
+    LabError that begins with ``where`` and names the place in the text and the rule; beside what
+    `parse_json` finds, whatever does not fit the type.
+    """
+    return convert(parse_json(text, where), kind, where)
+
+
+def convert(value: object, kind: type[T], where: str) -> T:
+    """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`."""
+    with checked(kind, where):
+        return msgspec.convert(value, kind, dec_hook=decode_hook)
+
+
+@contextmanager
+def checked(kind: Any, where: str) -> Iterator[None]:
+    """Turns what msgspec says of a value that is no ``kind`` into a LabError."""
+    try:
+        yield
+    except msgspec.ValidationError as error:
+        rule, _, path = str(error).partition(" - at `$")
+        place = path.rstrip("`").removeprefix(".")
+        rule = _plain_rule(rule, kind, path.rstrip("`"))
+        raise LabError(f"{where}, {place}: {rule}" if place else f"{where}: {rule}") from None
+
+
+def decode_hook(kind: type[Any], value: Any) -> Any:
+    """msgspec's hook for `Hex`."""
+    if kind is not Hex:
+        raise NotImplementedError(f"no file holds a {kind}")
+    if not isinstance(value, str) or not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", value):
+        raise ValueError("must be bytes in hexadecimal")
+    return Hex.fromhex(value)
+
+
+def plain(value: object) -> Any:
+    """The values of JSON that stand for ``value``, bytes in hexadecimal."""
+    return _hexadecimal(msgspec.to_builtins(value, builtin_types=(bytes,), enc_hook=bytes))
+
+
+def _hexadecimal(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {name: _hexadecimal(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hexadecimal(part) for part in value]
+    return value
+
+
+def schema(kind: Any, title: str) -> dict[str, Any]:
+    """The JSON Schema of a type."""
+
+    def hook(part: type[Any]) -> dict[str, Any]:
+        assert part is Hex, part
+        return {"type": "string", "pattern": "^(?:[0-9a-fA-F]{2})*$"}
+
+    made = msgspec.json.schema(kind, schema_hook=hook)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **made}
+
+
+_WORDS = {
+    "int": "a whole number", "float": "a number", "str": "text", "bool": "true or false",
+    "array": "a list", "object": "an object", "null": "null", "bytes": "text",
+}  # fmt: skip
+
+
+def _plain_rule(rule: str, kind: Any, path: str) -> str:
+    """What msgspec says, in the words of the lab's other errors."""
+    named = re.fullmatch(r"Object (missing required|contains unknown) field `(.*)`", rule)
+    if named is not None:
+        missing = named[1] == "missing required"
+        return f"{named[2]} is missing" if missing else f"the key {named[2]!r} is unknown"
+    invalid = re.fullmatch(r"Invalid (?:enum )?value ('.*'|-?[0-9]+)", rule)
+    if invalid is not None:
+        allowed = _choices(msgspec.inspect.type_info(kind), re.findall(r"[^.\[\]]+|\[", path))
+        return f"{invalid[1]} must be one of {allowed}" if allowed else f"{invalid[1]} is unknown"
+    wanted = re.fullmatch(r"Expected `([^`]*)`(.*)", rule)
+    if wanted is None:
+        return rule
+    names = " or ".join(_WORDS.get(word, word) for word in wanted[1].split(" | "))
+    rest = re.sub(r", got `(\w+)`", lambda m: f", is {_WORDS.get(m[1], m[1])}", wanted[2])
+    return f"must be {names}{rest}"
+
+
+def _choices(info: Any, path: list[str]) -> str:
+    """What the type ``info`` allows at ``path``, where that is a choice of a few values."""
+    if isinstance(info, msgspec.inspect.UnionType):
+        found = [_choices(part, path) for part in info.types]
+        return ", ".join(text for text in found if text)
+    if not path:
+        return ", ".join(map(str, getattr(info, "values", ())))
+    if path[0] == "[":
+        item = getattr(info, "item_type", None) or getattr(info, "value_type", None)
+        return "" if item is None else _choices(item, path[2:])
+    for part in getattr(info, "fields", ()):
+        if part.encode_name == path[0]:
+            return _choices(part.type, path[1:])
+    return ""
 
 
 class _Malformed(Exception):
