@@ -130,7 +130,8 @@ class Fit:
 @dataclass(frozen=True)
 class Summary:
     """Rows in the order of set, operation and mean; ``fits`` by variant id and set; ``classical``:
-    the cheapest variants of each kind over each classical scheme; ``notes`` on the whole."""
+    the cheapest variants of each kind over each classical scheme; ``notes`` on the whole;
+    ``estimates``: what `over` needs of the rows' cells."""
 
     rows: list[Row]
     fits: dict[tuple[str, str], Fit]
@@ -139,6 +140,15 @@ class Summary:
     confidence: float
     notes: list[str] = field(default_factory=list)
     classical: tuple[Comparison, ...] = ()
+    estimates: dict[Key, Estimate] = field(default_factory=dict)
+
+    def over(self, one: Row, other: Row) -> Interval | None:
+        """The mean of ``one`` over that of ``other``, paired by round where both have the same;
+        None where either is not known or they are in different units."""
+        pair = [self.estimates.get((r.variant, r.set, r.operation)) for r in (one, other)]
+        if pair[0] is None or pair[1] is None or one.unit != other.unit:
+            return None
+        return ratio(pair[0], pair[1], self.confidence)
 
 
 def summarise(
@@ -203,7 +213,7 @@ def summarise(
     }
     once = {v: found for v, found in variants.items() if not record.again(found[1])}
     compared = compare_classical(estimates, once, confidence)
-    return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared))
+    return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared), estimates)
 
 
 def _references(
