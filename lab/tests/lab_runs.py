@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mldsa_lab.checkout import find_root
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.worker.build import Place, build, find_root
+from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 
 MODES = (

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from lab_runs import Ran, bench, build_rust, command, lab
 
-from mldsa_lab.bench.options import cores_to_use
 from mldsa_lab.estimate.summary import KEYS
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.trace import parse_trace

@@ -14,12 +14,13 @@ from rich.console import Console
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import tracers
-from mldsa_lab.bench.options import known_reference, select
+from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.agree import agreement
 from mldsa_lab.estimate.summary import Row, Summary, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
+from mldsa_lab.records.reference import known_reference
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
 from mldsa_lab.show.sections import command

@@ -14,9 +14,9 @@ from mldsa_lab.show.format import (
     clean,
     decimals_for,
     estimate,
-    join_words,
     plain,
 )
+from mldsa_lab.wording import join_words
 
 US = Unit(1e3, "µs")
 

@@ -23,7 +23,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.bench import machine
+from mldsa_lab import machine
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announcement, JobInput, Variant

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.bench import machine
+from mldsa_lab import machine
 from mldsa_lab.bench.bench import now
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.options import cores_to_use
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker import protocol

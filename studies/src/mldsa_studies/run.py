@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.screen import Screen
-from mldsa_lab.worker.build import BuildError, Place, build, find_root
+from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import collect

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mldsa_lab import __version__
-from mldsa_lab.bench import gate, machine
+from mldsa_lab import __version__, machine
+from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.material import REFERENCE, Reference, Signed, choose, classical_inputs
-from mldsa_lab.bench.options import DEFAULT_REFERENCE, Options, known_reference, select
+from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.rounds import (
     Bench,
     Cell,
@@ -25,6 +25,7 @@ from mldsa_lab.bench.rounds import (
     run_cell,
 )
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped
+from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import (
     MANY_KEYS,
@@ -39,9 +40,10 @@ from mldsa_lab.records import (
     Skipped,
     Variant,
 )
+from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.worker.build import BuildError, Place, build, find_root
+from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,10 +29,6 @@ class Profile:
     rounds_min: int
     rounds_max: int
 
-
-DEFAULT_REFERENCE = "mldsa-native"
-"""Ratios are to it unless an option says otherwise; a run without it has none. Where both builds
-are measured, a name without one means the default build."""
 
 BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
@@ -120,14 +115,6 @@ def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
     return tuple(sorted({1, *chosen}))
 
 
-def cores_to_use() -> int:
-    """The cores that this process and its workers may run on."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
-
-
 def all_thread_counts(cores: int) -> tuple[int, ...]:
     """1 to all cores; of many cores the powers of two, and all."""
     if cores <= _EACH_THREAD_COUNT:
@@ -188,10 +175,3 @@ def select(
             f"nothing to measure: none of the chosen implementations has {' or '.join(sets)}"
         )
     return usable
-
-
-def known_reference(reference: str, variants: Sequence[Variant]) -> None:
-    """LabError unless the reference for ratios is an implementation or variant of this run."""
-    if not any(reference in v.names for v in variants):
-        known = ", ".join(dict.fromkeys(v.implementation for v in variants))
-        raise LabError(f"unknown reference {reference!r}: this run measures {known}")

@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.machine import load1
 from mldsa_lab.bench.material import ZERO_RND, Signed
 from mldsa_lab.errors import LabError
+from mldsa_lab.machine import load1
 from mldsa_lab.records import Fault, InputRow, Load, Row, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample

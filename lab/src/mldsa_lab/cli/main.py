@@ -17,25 +17,26 @@ from mldsa_lab.bench.bench import run_bench
 from mldsa_lab.bench.material import Sizes
 from mldsa_lab.bench.options import (
     DEFAULT,
-    DEFAULT_REFERENCE,
     QUICK,
     Options,
     all_thread_counts,
-    cores_to_use,
     parse_batch_sizes,
     parse_operations,
     parse_seed,
     parse_thread_counts,
 )
 from mldsa_lab.bench.shapes import BATCH_SIZES
+from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.cli import audit, estimate, select, study, trace
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.cli.shared import show_path, words
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import check_target
+from mldsa_lab.machine import cores_to_use
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import parse_set_names
-from mldsa_lab.worker.build import BuildError, Place, build, find_root
+from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.doctor import doctor as run_doctor
 from mldsa_lab.worker.registry import read_registry

@@ -203,10 +203,11 @@ def _pool(
 ) -> Pool:
     """The pool to choose from: the one given, the one that ships if its inputs are those wanted,
     or a fresh one."""
-    from mldsa_lab.bench.options import cores_to_use, parse_seed
+    from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.pool import read_pool
     from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec, trace_pool
+    from mldsa_lab.machine import cores_to_use
 
     if path is not None:
         pool = read_pool(path, limit=_LARGEST)

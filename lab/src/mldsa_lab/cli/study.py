@@ -80,11 +80,12 @@ def estimators(
 ) -> None:
     """Compare ways to estimate what signing costs from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
-    from mldsa_lab.bench.options import cores_to_use, parse_seed
+    from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path, words
     from mldsa_lab.errors import LabError
     from mldsa_lab.files import check_target
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
     from mldsa_studies.costs import Costs, read_costs
@@ -170,12 +171,13 @@ def count(
     ] = None,
 ) -> None:
     """Count the instructions of signing each input of a selection, under Valgrind."""
+    from mldsa_lab.checkout import find_root
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import check_target
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.screen import Screen
-    from mldsa_lab.worker.build import Place, find_root
+    from mldsa_lab.worker.build import Place
     from mldsa_studies.count import count_selection, write_counts
     from mldsa_studies.run import open_counter, worker_entry
 

@@ -56,7 +56,7 @@ def trace(
     ] = None,
 ) -> None:
     """Trace signatures: which checks every attempt of every input fails, as Parquet."""
-    from mldsa_lab.bench.options import cores_to_use, parse_seed
+    from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
@@ -66,6 +66,7 @@ def trace(
     from mldsa_lab.inputs.tracing import make_pool
     from mldsa_lab.inputs.workforce import dask as dask_workforce
     from mldsa_lab.inputs.workforce import local
+    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
     from mldsa_lab.show.tallies import print_tallies

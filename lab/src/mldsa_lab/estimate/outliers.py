@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from mldsa_lab.estimate.findings import SMALL, Data, Finding
 from mldsa_lab.estimate.fit import Fit, fit_costs
-from mldsa_lab.show.format import join_words
 from mldsa_lab.theory.terms import CONTRAST, MEAN, SLOPE
+from mldsa_lab.wording import join_words
 
 # The probability of a cost so far off, times the inputs, below which it is an outlier.
 _OUTLIER = 1e-2

@@ -10,8 +10,8 @@ from scipy.special import fdtrc
 
 from mldsa_lab.estimate.findings import CHANCE, SURE, Data, Finding
 from mldsa_lab.estimate.posterior import NO_INDEX, NO_STEPS
-from mldsa_lab.show.format import join_words
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
+from mldsa_lab.wording import join_words
 
 Array = NDArray[np.float64]
 

@@ -6,8 +6,6 @@ Calls release Python's lock, use one thread each, and keep nothing between them.
 from __future__ import annotations
 
 import ctypes
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -15,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mldsa_lab.checkout import find_root, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.inputs.selection import Outputs
@@ -22,7 +21,6 @@ from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.worker.build import BuildError, find_root
 
 _ABI = 1
 _ROOM = 8
@@ -32,7 +30,6 @@ _ERRORS = {
     9: "a signature needs more than 821 attempts",
     10: "the library failed; its words are on standard error",
 }
-_LINES_KEPT = 40
 
 _bytes_p = ctypes.POINTER(ctypes.c_uint8)
 _u16_p = ctypes.POINTER(ctypes.c_uint16)
@@ -184,30 +181,7 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
     the last lines if that fails. ``on_line`` gets what cargo prints."""
     # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.
     command = ["cargo", "build", "--profile", "tuned", "--locked", "-p", "mldsa-trace"]
-    environment = {**os.environ, "CARGO_TARGET_DIR": str(root / "target" / "trace")}
-    try:
-        process = subprocess.Popen(
-            command,
-            cwd=root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-    except OSError as error:
-        raise BuildError(f"cargo cannot be run: {error.strerror}", []) from None
-    lines: list[str] = []
-    with process:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines = [*lines[-_LINES_KEPT:], line.rstrip()]
-            on_line(lines[-1])
-    if process.returncode:
-        raise BuildError(
-            f"build failed with status {process.returncode}: {' '.join(command)}", lines
-        )
+    run_tool(command, root, {"CARGO_TARGET_DIR": str(root / "target" / "trace")}, on_line)
     return library_path(root)
 
 

@@ -21,11 +21,11 @@ from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.files import write_whole
 from mldsa_lab.show import scales
 from mldsa_lab.show.axes import LABEL_GAP, axis_length
-from mldsa_lab.show.format import join_words
 from mldsa_lab.show.plots import MIX_NAMES
 from mldsa_lab.show.scales import text_width
 from mldsa_lab.show.svg import FONT_PX
 from mldsa_lab.show.texts import of_interval, tick
+from mldsa_lab.wording import join_words
 
 Array = NDArray[np.float64]
 

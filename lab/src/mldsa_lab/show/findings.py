@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from mldsa_lab.estimate.summary import Row
 from mldsa_lab.show import runs
-from mldsa_lab.show.format import join_words
 from mldsa_lab.show.view import Line, Table, View
+from mldsa_lab.wording import join_words
 
 
 @dataclass(frozen=True, slots=True)

@@ -123,14 +123,6 @@ def estimate(
     return Estimate(number(value, decimals), number(low, decimals), number(high, decimals))
 
 
-def join_words(words: Iterable[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    parts = list(words)
-    if len(parts) < 2:
-        return "".join(parts)
-    return ", ".join(parts[:-1]) + " and " + parts[-1]
-
-
 def aligned(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:
     """Numbers padded on the right with what is as wide as the digits they lack, so that decimal
     points stand under each other in a right-aligned column (figure and punctuation spaces; in a

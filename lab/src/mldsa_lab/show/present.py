@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from mldsa_lab.bench.options import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.files import write_text, write_whole
 from mldsa_lab.records import Record, read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.page import write_page
 from mldsa_lab.show.table import print_table
 

@@ -12,8 +12,8 @@ from mldsa_lab.estimate.summary import Row
 from mldsa_lab.records import Check, Record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.show.findings import best_of
-from mldsa_lab.show.format import join_words
 from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View
+from mldsa_lab.wording import join_words
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
 """Headings of the operations."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from mldsa_lab.estimate.summary import Row, Summary
 from mldsa_lab.records import Gate, Record, Variant
 from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
-from mldsa_lab.show.format import Estimate, Unit, choose_unit, estimate, join_words, plain
+from mldsa_lab.show.format import Estimate, Unit, choose_unit, estimate, plain
+from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "keygen")
 """Operations in the order of a report: signing first, which differs most."""

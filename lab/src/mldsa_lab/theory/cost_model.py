@@ -247,22 +247,3 @@ class CostModel:
         """LabError if the model is of another parameter set."""
         if self.set not in (None, set_name):
             raise LabError(f"cost model of {self.set}: cannot be used for {set_name}")
-
-
-def _print_fits(path: Path) -> None:
-    """The fits behind the defaults."""
-    from mldsa_lab.estimate.summary import summarise
-    from mldsa_lab.records import read_record
-
-    fits = summarise(read_record(path)).fits
-    for (variant, set_name), fit in sorted(fits.items(), key=lambda item: item[0][::-1]):
-        setup, z, r, h = fit.coefficients
-        print(f"{set_name}  {variant:32} {setup / r:6.3f} {z / r:6.3f} 1 {h / r:6.3f}")
-
-
-if __name__ == "__main__":
-    import sys
-
-    if len(sys.argv) != 2:
-        sys.exit("usage: python -m mldsa_lab.theory.cost_model RECORD")
-    _print_fits(Path(sys.argv[1]))

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mldsa_lab.bench.machine import describe, tool_version
-from mldsa_lab.worker.build import Place, find_root
+from mldsa_lab.checkout import find_root
+from mldsa_lab.machine import describe, tool_version
+from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 
 

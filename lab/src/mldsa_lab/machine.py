@@ -30,7 +30,7 @@ def describe() -> dict[str, Any]:
         "cpu": cpu,
         "architecture": platform.machine(),
         "features": features,
-        "cores": _cores(),
+        "cores": cores_to_use(),
         "governor": _governor(),
         "memory_bytes": _memory_bytes(),
         "os": f"{platform.system()} {platform.release()}",
@@ -94,11 +94,11 @@ def _cpu_of_macos() -> tuple[str | None, list[str]]:
     return model or platform.processor() or None, names
 
 
-def _cores() -> int:
-    """Cores this process may use."""
+def cores_to_use() -> int:
+    """The cores that this process and those it starts may run on."""
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:
+    except AttributeError:  # not on every system
         return os.cpu_count() or 1
 
 

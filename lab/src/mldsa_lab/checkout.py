@@ -1,0 +1,80 @@
+"""The checkout of the source: where it stands, and running its build tools."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+
+LINES_SHOWN = 15
+"""Lines of a failed build that are shown."""
+
+
+class BuildError(LabError):
+    """A build that failed; `lines` are the last ones its tools printed."""
+
+    def __init__(self, text: str, lines: list[str]) -> None:
+        super().__init__(text)
+        self.lines = lines
+
+
+def find_root() -> Path:
+    """The checkout this package stands in, or the one around the current folder.
+
+    LabError if neither has a worker registry.
+    """
+    for start in (Path(__file__).resolve(), Path.cwd() / "x"):
+        for folder in start.parents:
+            if (folder / "workers" / "registry.toml").is_file():
+                return folder
+    raise LabError("no workers/registry.toml: mldsa-lab must be run from a checkout of its source")
+
+
+def run_tool(
+    command: Sequence[str],
+    root: Path,
+    environment: Mapping[str, str],
+    on_line: Callable[[str], None],
+    what: str = "build",
+) -> None:
+    """Run a build tool in `root`; `on_line` gets each line it prints, none of them empty.
+
+    `environment` adds to the process's own. Interrupted, what was started ends too. BuildError
+    with the last lines if the tool cannot be run or fails; `what` says in it what failed.
+    """
+    try:
+        process = subprocess.Popen(
+            command,
+            cwd=root,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise BuildError(f"{command[0]} cannot be run: {error.strerror}", []) from None
+    kept: deque[str] = deque(maxlen=LINES_SHOWN)
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            text = line.rstrip()
+            if text:
+                kept.append(text)
+                on_line(text)
+        status = process.wait()
+    except BaseException:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        raise
+    if status != 0:
+        raise BuildError(f"{what} failed with status {status}: {' '.join(command)}", list(kept))

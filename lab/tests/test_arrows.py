@@ -1,0 +1,113 @@
+"""Imports between the lab's folders run one way, those inside functions too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import mldsa_lab
+import mldsa_studies
+
+BASE = ("errors", "wording", "sets", "files", "machine", "checkout", "screen")
+"""The modules that every folder may use; each may use those before it."""
+
+MAY_USE: dict[str, tuple[str, ...]] = {
+    "theory": (),
+    "inputs": ("theory",),
+    "choice": ("theory", "inputs"),
+    "worker": ("theory", "inputs"),
+    "records": ("theory", "inputs"),
+    "bench": ("theory", "inputs", "choice", "worker", "records"),
+    "estimate": ("theory", "inputs", "records"),
+    "show": ("theory", "inputs", "records", "estimate"),
+    "audit": ("theory",),
+}
+"""What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them, and
+alone may they use the studies."""
+
+LAB, STUDIES = "mldsa_lab", "mldsa_studies"
+
+
+def imported(source: str) -> Iterator[tuple[int, str]]:
+    """Line and full name of each thing that a module imports of the lab or the studies."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports are not used here"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            if name.split(".")[0] in (LAB, STUDIES):
+                yield node.lineno, name
+
+
+def allowed(folder: str, name: str) -> bool:
+    """Whether a module of this folder of the lab (or of the base, itself) may import ``name``."""
+    package, _, rest = name.partition(".")
+    used = rest.split(".")[0]
+    if package == STUDIES:
+        return folder == "cli"
+    if folder in BASE:
+        return used in BASE[: BASE.index(folder)] or used == "__version__"
+    if folder == "cli" or used in (folder, "__version__", *BASE):
+        return True
+    return used in MAY_USE[folder]
+
+
+def against(sources: dict[str, str]) -> list[str]:
+    """The imports that run against the arrows: ``sources`` by path in the package."""
+    found = []
+    for path, source in sources.items():
+        folder = Path(path).parts[0].removesuffix(".py")
+        if folder != "__init__":
+            found += [
+                f"{path}:{line} imports {name}"
+                for line, name in imported(source)
+                if not allowed(folder, name)
+            ]
+    return found
+
+
+def sources(package: str) -> dict[str, str]:
+    root = Path(package).parent
+    return {
+        p.relative_to(root).as_posix(): p.read_text(encoding="utf-8")
+        for p in sorted(root.rglob("*.py"))
+    }
+
+
+def test_imports_run_one_way() -> None:
+    found = sources(mldsa_lab.__file__)
+    folders = {Path(path).parts[0].removesuffix(".py") for path in found}
+    assert folders == {"__init__", "cli", *BASE, *MAY_USE}
+    assert against(found) == []
+
+
+def test_studies_use_no_command() -> None:
+    wrong = [
+        f"{path}:{line} imports {name}"
+        for path, source in sources(mldsa_studies.__file__).items()
+        for line, name in imported(source)
+        if name.startswith("mldsa_lab.cli.") and not name.startswith("mldsa_lab.cli.shared.")
+    ]
+    assert wrong == []
+
+
+def test_what_runs_back_is_found() -> None:
+    back = {
+        "theory/law.py": "from mldsa_lab.theory import table\nfrom mldsa_lab.estimate import line",
+        "estimate/line.py": "def f():\n    from mldsa_lab.show.format import number",
+        "files.py": "import mldsa_lab.machine\nfrom mldsa_lab.errors import LabError",
+        "show/page.py": "from mldsa_lab import bench, files\nimport mldsa_studies.page",
+        "cli/study.py": "from mldsa_studies import command\nfrom mldsa_lab.audit import rules",
+    }
+    assert against(back) == [
+        "theory/law.py:2 imports mldsa_lab.estimate.line",
+        "estimate/line.py:2 imports mldsa_lab.show.format.number",
+        "files.py:1 imports mldsa_lab.machine",
+        "show/page.py:1 imports mldsa_lab.bench",
+        "show/page.py:2 imports mldsa_studies.page",
+    ]
