@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.theory.trace import (
+    ACCEPTED,
     PASSED,
     Attempt,
     class_counts,
@@ -20,14 +21,8 @@ from mldsa_lab.theory.trace import (
 )
 
 checks = st.tuples(*[st.one_of(st.just(PASSED), st.integers(0, 7)) for _ in range(4)])
-
-
-def attempt_of(first: tuple[int, int, int, int]) -> Attempt:
-    return Attempt(sum(1 << i for i, index in enumerate(first) if index != PASSED), first)
-
-
-rejected = checks.map(attempt_of).filter(lambda a: a.failed != 0)
-traces = st.lists(rejected, max_size=30).map(lambda t: (*t, attempt_of((PASSED,) * 4)))
+rejected = checks.map(Attempt.of).filter(lambda a: a != ACCEPTED)
+traces = st.lists(rejected, max_size=30).map(lambda t: (*t, ACCEPTED))
 
 
 @given(traces)

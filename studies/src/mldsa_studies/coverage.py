@@ -67,15 +67,14 @@ class Target:
     def draw(self, model: RejectionModel, count: int, rng: np.random.Generator) -> Array:
         """Costs of ``count`` random signatures."""
         drawn = draw_attempts(model, count, rng)
-        z = np.where(drawn.z == PASSED, -1, drawn.z)
-        r = np.where(drawn.r == PASSED, -1, drawn.r)
-        return self._costs(z, r, (z >= 0) | (r >= 0) | drawn.h, drawn.signature, count)
+        rejected = (drawn.z != PASSED) | (drawn.r != PASSED) | drawn.h
+        return self._costs(drawn.z, drawn.r, rejected, drawn.signature, count)
 
     def mean(self, model: RejectionModel) -> float:
         """The exact mean over all signatures."""
         law_z, law_r = model.first_failing_z(), model.first_failing_r()
-        z = np.concatenate([np.arange(model.l), [-1]])
-        r = np.concatenate([np.arange(model.k), [-1]])
+        z = np.concatenate([np.arange(model.l), [PASSED]])
+        r = np.concatenate([np.arange(model.k), [PASSED]])
         of_z = np.concatenate([(1 - model.p_z) * law_z, [model.p_z]])
         of_r = np.concatenate([(1 - model.p_r) * law_r, [model.p_r]])
         chance = np.outer(of_z, of_r)
@@ -91,14 +90,14 @@ class Target:
     def _attempts(
         self, z: NDArray[np.int64], r: NDArray[np.int64], rejected: NDArray[np.bool_]
     ) -> Array:
-        """Cost of each attempt by first failing index of z and r0 (-1: none); 0 if accepted."""
-        by_z = self.z + self.z_step * np.maximum(z, 0)
-        by_r = self.r + self.r_step * np.maximum(r, 0)
+        """Cost of each attempt by first failing index of z and r0; 0 if accepted."""
+        by_z = self.z + self.z_step * z
+        by_r = self.r + self.r_step * r
         if self.r_first:
             # An attempt whose r0 fails never comes to z.
-            found = np.where(r >= 0, by_r - 0.25, np.where(z >= 0, by_z, self.h))
+            found = np.where(r != PASSED, by_r - 0.25, np.where(z != PASSED, by_z, self.h))
         else:
-            found = np.where(z >= 0, by_z, np.where(r >= 0, by_r, self.h))
+            found = np.where(z != PASSED, by_z, np.where(r != PASSED, by_r, self.h))
         return np.asarray(np.where(rejected, found, 0.0))
 
     def _of_number(self, attempts: NDArray[np.int64]) -> Array:

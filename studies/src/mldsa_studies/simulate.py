@@ -92,8 +92,7 @@ def draw_traces(model: RejectionModel, count: int, rng: np.random.Generator) -> 
     traces: list[list[Attempt]] = [[] for _ in range(count)]
     columns = (drawn.z.tolist(), drawn.r.tolist(), drawn.h.tolist(), drawn.signature.tolist())
     for z, r, h, signature in zip(*columns, strict=True):
-        failed = (z != PASSED) + 2 * (r != PASSED) + 8 * h
-        traces[signature].append(Attempt(failed, (z, r, PASSED, 0 if h else PASSED)))
+        traces[signature].append(Attempt.of((z, r, PASSED, 0 if h else PASSED)))
     return [tuple(trace) for trace in traces]
 
 

@@ -21,7 +21,8 @@ from scipy.special import bdtr
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.linear import mean_point, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import ACCEPTED, TraceTable
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import ACCEPTED
 
 Array = NDArray[np.float64]
 

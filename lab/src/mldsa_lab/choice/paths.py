@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import PASSED
 
 Flags = NDArray[np.bool_]
 
@@ -39,7 +40,7 @@ def paths_of(table: TraceTable, checks: Checks) -> Paths:
     """
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}
-    fails = {check: found >= 0 for check, found in index.items()}
+    fails = {check: found != PASSED for check, found in index.items()}
     reached = ~fails["z"] & ~fails["r"]
     of_attempt: list[tuple[str, Flags]] = []
 

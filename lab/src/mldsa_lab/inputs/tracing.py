@@ -17,6 +17,7 @@ from mldsa_lab.inputs.source import Block, Source
 from mldsa_lab.inputs.workforce import Workforce
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import PASSED
 
 BLOCK = 1 << 13
 """Inputs traced in one call: half a second's work."""
@@ -44,7 +45,7 @@ class Tally:
     def add(self, table: TraceTable) -> None:
         """Count these traces too."""
         each = table.attempts()
-        z, r = table.first_failing("z") < 0, table.first_failing("r") < 0
+        z, r = (table.first_failing(check) == PASSED for check in "zr")
         self.signatures += len(table)
         self.attempts += len(table.codes)
         self.longest = max(self.longest, int(each.max(initial=0)))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import Trace
+from mldsa_lab.theory.trace import PASSED, Trace
 
 Array = NDArray[np.float64]
 
@@ -105,7 +105,7 @@ def index_terms(table: TraceTable, model: RejectionModel) -> Array:
     mean_z = float(np.arange(model.l) @ model.first_failing_z())
     mean_r = float(np.arange(model.k) @ model.first_failing_r())
     z, r = table.first_failing("z"), table.first_failing("r")
-    in_z, fails_r = z >= 0, r >= 0
+    in_z, fails_r = z != PASSED, r != PASSED
     both = in_z & fails_r
     terms = (
         np.where(in_z, z - mean_z, 0.0),

@@ -1,9 +1,4 @@
-"""Rejection traces of many signatures in arrays: millions fit where tuples would not.
-
-An attempt is one number of 16 bits: the index of the first polynomial that fails the check of z
-in its lowest four bits, then those of r0, c t0 and the hint weight, each 15 where the check
-passed. An accepted attempt is 0xFFFF.
-"""
+"""Rejection traces of many signatures in arrays: millions fit where tuples would not."""
 
 from __future__ import annotations
 
@@ -15,39 +10,18 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import parameter_set
-from mldsa_lab.theory.trace import CHECKS, PASSED, Attempt, Trace
-
-ACCEPTED = 0xFFFF
-"""The code of an accepted attempt."""
-_NONE = 15
-_SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
+from mldsa_lab.theory.trace import ACCEPTED, CHECKS, PASSED, SHIFTS, Attempt, Trace
 
 Codes = NDArray[np.uint16]
-
-
-def encode_attempt(attempt: Attempt) -> int:
-    """The code of an attempt."""
-    code = 0
-    for shift, index in zip(_SHIFTS, attempt.first_failing, strict=True):
-        code |= (_NONE if index == PASSED else index) << shift
-    return code
-
-
-def decode_attempt(code: int) -> Attempt:
-    """The attempt of a code."""
-    found = tuple((code >> shift) & _NONE for shift in _SHIFTS)
-    failed = sum(1 << bit for bit, index in enumerate(found) if index != _NONE)
-    z, r, c, h = (PASSED if index == _NONE else index for index in found)
-    return Attempt(failed, (z, r, c, h))
 
 
 @dataclass(frozen=True, eq=False)
 class TraceTable:
     """Traces of ``len(table)`` signatures of one parameter set.
 
-    ``codes``: (attempts,) all attempts, signature after signature; ``ends``: (signatures,) where
-    in ``codes`` each signature's attempts end. LabError if a signature does not end in its only
-    accepted attempt, or an index does not fit the set's k and l.
+    ``codes``: (attempts,) all attempts (`Attempt`), signature after signature; ``ends``:
+    (signatures,) where in ``codes`` each signature's attempts end. LabError if a signature does
+    not end in its only accepted attempt, or an index does not fit the set's k and l.
     """
 
     set: str
@@ -71,9 +45,9 @@ class TraceTable:
             raise LabError(
                 f"trace {at} of {self.set}: the last attempt, and only that, must be accepted"
             )
-        for check, size, column in zip(CHECKS, (p.l, p.k, p.k, p.k), _SHIFTS, strict=True):
-            index = (codes >> column) & _NONE
-            wrong = (index >= size) & (index != _NONE)
+        for check, size, column in zip(CHECKS, (p.l, p.k, p.k, p.k), SHIFTS, strict=True):
+            index = (codes >> column) & PASSED
+            wrong = (index >= size) & (index != PASSED)
             if wrong.any():
                 at = int(np.searchsorted(ends, int(np.argmax(wrong)), side="right"))
                 raise LabError(f"trace {at} of {self.set}: index of {check} must be below {size}")
@@ -84,7 +58,7 @@ class TraceTable:
         codes: list[int] = []
         ends: list[int] = []
         for trace in traces:
-            codes.extend(encode_attempt(attempt) for attempt in trace)
+            codes.extend(trace)
             ends.append(len(codes))
         return TraceTable(
             set_name, np.array(codes, dtype=np.uint16), np.array(ends, dtype=np.int64)
@@ -118,15 +92,14 @@ class TraceTable:
         return np.repeat(np.arange(len(self.ends)), self.attempts())
 
     def first_failing(self, check: str) -> NDArray[np.int64]:
-        """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"), -1
-        where none does."""
-        index = ((self.codes >> _SHIFTS[CHECKS.index(check)]) & _NONE).astype(np.int64)
-        return np.where(index == _NONE, -1, index)
+        """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"),
+        `PASSED` where none does."""
+        index = (self.codes >> SHIFTS[CHECKS.index(check)]) & PASSED
+        return index.astype(np.int64)
 
     def rejections(self) -> NDArray[np.int8]:
         """(attempts,) class of each attempt: 0 z, 1 r, 2 h, 3 accepted."""
-        z = (self.codes & _NONE) != _NONE
-        r = ((self.codes >> 4) & _NONE) != _NONE
+        z, r = (self.first_failing(check) != PASSED for check in "zr")
         found = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
         return found.astype(np.int8)
 
@@ -141,7 +114,7 @@ class TraceTable:
     def trace(self, number: int) -> Trace:
         """The trace of one signature."""
         start = int(self.ends[number - 1]) if number else 0
-        return tuple(decode_attempt(int(c)) for c in self.codes[start : self.ends[number]])
+        return tuple(map(Attempt, self.codes[start : self.ends[number]].tolist()))
 
     def traces(self) -> list[Trace]:
         """All traces; for tables of moderate size."""

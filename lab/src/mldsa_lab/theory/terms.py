@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import PASSED, Attempt, Trace, count_matrix
+from mldsa_lab.theory.trace import ACCEPTED, Trace, count_matrix, parse_attempt
 
 Array = NDArray[np.float64]
 
@@ -90,9 +90,8 @@ def attempt_terms(model: RejectionModel, most: int) -> Array:
     """(most + 1, columns) terms of the number of attempts, at 0..most rejected attempts, less
     their expectation; 0 for the terms of abort indexes."""
     # A trace of hint failures has no index of z or r0.
-    failed = Attempt(8, (PASSED, PASSED, PASSED, 0))
-    accepted = Attempt(0, (PASSED,) * 4)
-    found = covariates([(failed,) * n + (accepted,) for n in range(most + 1)], model)
+    failed = parse_attempt("h0")
+    found = covariates([(failed,) * n + (ACCEPTED,) for n in range(most + 1)], model)
     values: Array = (found.values - found.expected) * found.of_attempts
     return values
 
@@ -105,7 +104,7 @@ def prior(model: RejectionModel) -> Prior:
     ends = [rejected / (rejected + first) for first in (_LEAST_FIRST, _MOST_FIRST[p.name])]
     attempt = (ends[0] + ends[1]) / 2 / rejected
     slope = _SHARE_SPREAD * (ends[0] - ends[1]) / 2 / rejected
-    extra = covariates([(Attempt(0, (PASSED,) * 4),)], model)
+    extra = covariates([(ACCEPTED,)], model)
     centre = [1.0, attempt, _CONTRAST[0] * attempt, _HINT[0] * attempt]
     spread = [np.inf, slope, _CONTRAST[1] * attempt, _HINT[1] * attempt]
     none = np.zeros(LINEAR, dtype=bool)

@@ -1,8 +1,9 @@
 """Rejection traces: what each attempt of one deterministic signature failed.
 
-Text form, one word per attempt: ``ok``, or every failing check in FIPS 204's order, each as a
-letter and the index of the first polynomial that fails it: ``z`` (norm of z), ``r`` (norm of
-r0), ``c`` (norm of c t0), ``h`` (hint weight). All checks of an attempt are given, those too
+Pools and the tracing library have attempts as numbers of 16 bits; files that people read, and the
+worker protocol, have words: one per attempt, ``ok``, or every failing check in FIPS 204's order,
+each as a letter and the index of the first polynomial that fails it: ``z`` (norm of z), ``r`` (norm
+of r0), ``c`` (norm of c t0), ``h`` (hint weight). All checks of an attempt are given, those too
 that a signer would not have reached.
 """
 
@@ -10,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,21 +21,36 @@ from mldsa_lab.sets import parameter_set
 
 CHECKS = "zrch"
 """The checks in FIPS 204's order; check number i has bit 1 << i in `Attempt.failed`."""
-PASSED = 255
-"""Stands in `Attempt.first_failing` for a check that passed."""
+PASSED = 15
+"""Stands for the index of the first failing polynomial where a check passed."""
+SHIFTS = tuple(4 * i for i in range(len(CHECKS)))
+"""Where in an attempt's number each check's index stands."""
 
 _WORD = re.compile(r"(?:z([0-9]+))?(?:r([0-9]+))?(?:c([0-9]+))?(?:h([0-9]+))?", re.ASCII)
 # Larger than any index of any set (k = 8): keeps absurd numbers out of the 8-bit fields.
 _INDEX_LIMIT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt: bitmap of failing checks (1 z, 2 r0, 4 ct0, 8 hint weight; 0 accepted) and,
-    per check, the index of the first failing polynomial (`PASSED` where the check passed)."""
+class Attempt(int):
+    """One attempt: in four times four bits, the lowest for z, the index of the first polynomial
+    that fails each check, `PASSED` where none does. 0xFFFF is an accepted attempt."""
 
-    failed: int
-    first_failing: tuple[int, int, int, int]
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, first_failing: Iterable[int]) -> Attempt:
+        """The attempt with these indexes, of z, r0, ct0 and hint weight."""
+        return cls(sum(index << at for at, index in zip(SHIFTS, first_failing, strict=True)))
+
+    @property
+    def first_failing(self) -> tuple[int, int, int, int]:
+        """The indexes of z, r0, ct0 and hint weight."""
+        return self & PASSED, self >> 4 & PASSED, self >> 8 & PASSED, self >> 12
+
+    @property
+    def failed(self) -> int:
+        """Bitmap of failing checks: 1 z, 2 r0, 4 ct0, 8 hint weight; 0 accepted."""
+        return sum(1 << bit for bit, index in enumerate(self.first_failing) if index != PASSED)
 
     @property
     def rejection(self) -> str:
@@ -51,6 +66,9 @@ class Attempt:
         return "".join(words) or "ok"
 
 
+ACCEPTED = Attempt(0xFFFF)
+"""The accepted attempt."""
+
 Trace = tuple[Attempt, ...]
 """The attempts of one signature; the last one, and only that, is accepted."""
 
@@ -59,16 +77,14 @@ Trace = tuple[Attempt, ...]
 def parse_attempt(word: str) -> Attempt:
     """Read one word such as ``ok``, ``z0r2`` or ``h3``; LabError if it is not of that form."""
     if word == "ok":
-        return Attempt(0, (PASSED, PASSED, PASSED, PASSED))
+        return ACCEPTED
     match = _WORD.fullmatch(word)
     if not word or match is None:
         raise LabError(
             f"attempt {word[:40]!r}: must be 'ok' or failing checks in the order z, r, c, h, "
             "each with the index of its first failing polynomial"
         )
-    indexes = [PASSED if text is None else _index(word, text) for text in match.groups()]
-    failed = sum(1 << bit for bit, index in enumerate(indexes) if index != PASSED)
-    return Attempt(failed, (indexes[0], indexes[1], indexes[2], indexes[3]))
+    return Attempt.of(PASSED if text is None else _index(word, text) for text in match.groups())
 
 
 def _index(word: str, text: str) -> int:
@@ -94,7 +110,7 @@ def check_trace(trace: Sequence[Attempt], set_name: str | None = None) -> None:
         raise LabError("trace: must have at least one attempt")
     for number, attempt in enumerate(trace):
         last = number == len(trace) - 1
-        if (attempt.failed == 0) != last:
+        if (attempt == ACCEPTED) != last:
             shown = format_trace(trace[: number + 1])
             raise LabError(f"trace {shown[:80]!r}: the last attempt, and only that, must be 'ok'")
     if set_name is None:
