@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
@@ -26,13 +27,13 @@ from mldsa_lab.estimate.location import median_over_rounds, split_levels
 from mldsa_lab.theory.linear import class_quantiles
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_studies import command
 from mldsa_studies.simulate import (
     QUIET,
     Machine,
     Signer,
     cell_of,
     draw_traces,
-    main,
     mean_errors,
     random_coverage,
     report,
@@ -399,10 +400,9 @@ def test_overlap() -> None:
     assert not a.overlaps(Interval(2))
 
 
-def test_the_study_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["--set", "ML-DSA-66"])
-    assert stopped.value.code == 2 and "ML-DSA-66" in capsys.readouterr().err
+def test_the_study_prints() -> None:
+    refused = CliRunner().invoke(command.app, ["simulate", "--set", "ML-DSA-66"]).exception
+    assert isinstance(refused, LabError) and "ML-DSA-66" in str(refused)
     lines = list(islice(report("ML-DSA-44", 2, 1), 8))
     assert lines[0].startswith("ML-DSA-44, 2 replications")
     assert [line.count("|") for line in lines[2:]] == [6] * 6

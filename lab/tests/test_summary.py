@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
@@ -28,8 +29,8 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies import command
 from mldsa_studies.locations import compare
-from mldsa_studies.locations import main as locations_main
 from mldsa_studies.simulate import Machine, Signer, draw_traces
 
 SET = "ML-DSA-65"
@@ -371,7 +372,7 @@ def test_runs_that_cannot_be_compared() -> None:
 # The choice of the location
 
 
-def test_locations_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_locations_are_compared(tmp_path: Path) -> None:
     """Where a fifth of the rounds are twice as fast, minima repeat worst; pairing helps all."""
     machine = Machine(drift=0.05, memory=0.0, fast=0.2)
     record = make_record(rounds=80, seed=7, machine=machine)
@@ -383,13 +384,14 @@ def test_locations_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[st
         rows: list[Row] = [record.run, *record.workers, *record.inputs, *record.samples]
         for row in rows:
             writer.write(row)
-    locations_main([str(path)])
-    assert capsys.readouterr().out.count("%") > 15
+    runner = CliRunner()
+    printed = runner.invoke(command.app, ["locations", str(path)])
+    assert printed.exit_code == 0 and printed.stdout.count("%") > 15
     for arguments, rule in (
         ([str(path), "--block", "40"], "three blocks of 40"),
-        ([str(path), "--block", "1"], "at least 2"),
         ([str(tmp_path / "none.jsonl")], "cannot read"),
     ):
-        with pytest.raises(SystemExit) as stopped:
-            locations_main(arguments)
-        assert stopped.value.code == 2 and rule in capsys.readouterr().err
+        refused = runner.invoke(command.app, ["locations", *arguments]).exception
+        assert isinstance(refused, LabError) and rule in str(refused)
+    refused_block = runner.invoke(command.app, ["locations", str(path), "--block", "1"])
+    assert refused_block.exit_code == 2 and "--block" in refused_block.stderr

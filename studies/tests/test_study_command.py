@@ -14,13 +14,12 @@ from study_material import c_worker, need_tools
 from test_study_evaluate import costs_of
 from typer.testing import CliRunner, Result
 
-from mldsa_lab.cli import study
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_studies import jobs
+from mldsa_studies import command, jobs
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.costs import write_costs
 
@@ -28,7 +27,7 @@ QUICK = ("--sizes", "3", "--draws", "4", "--pool", "200", "--processes", "1")
 
 
 def run(*words: object) -> Result:
-    return CliRunner().invoke(study.app, [str(w) for w in words], env={"COLUMNS": "140"})
+    return CliRunner().invoke(command.app, [str(w) for w in words], env={"COLUMNS": "140"})
 
 
 @pytest.fixture(scope="module")

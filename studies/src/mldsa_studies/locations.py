@@ -1,16 +1,13 @@
 """Which location over rounds repeats best on a given machine.
 
-`python -m mldsa_studies.locations RECORD` cuts each cell's rounds into blocks, as if each were
+`mldsa-lab study locations RECORD` cuts each cell's rounds into blocks, as if each were
 a short run of its own, and prints how much the blocks' results differ for several locations: the
 ground on which `mldsa_lab.estimate.location` stands.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +16,7 @@ from scipy import stats
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
 from mldsa_lab.estimate.location import split_levels
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import Record
 
 Array = NDArray[np.float64]
 
@@ -71,31 +68,8 @@ def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tup
 
 
 def report(record: Record, clock: str, block: int) -> Iterator[str]:
-    """The lines that the module prints."""
+    """The lines of `study locations`."""
     yield f"| location of {block} rounds | level | ratio, paired by round | ratio of the levels |"
     yield "|---|---|---|---|"
     for name, values in compare(record, clock, block).items():
         yield f"| {name} | {' | '.join(f'{v:.1%}' for v in values)} |"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the comparison as Markdown."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mldsa_studies.locations", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("record", type=Path)
-    parser.add_argument("--clock", choices=("cpu", "wall"), default="cpu")
-    parser.add_argument("--block", type=int, default=8, help="rounds in a block")
-    chosen = parser.parse_args(arguments)
-    try:
-        if chosen.block < 2:
-            raise LabError(f"block of {chosen.block} rounds: must have at least 2")
-        for line in report(read_record(chosen.record), chosen.clock, chosen.block):
-            print(line)
-    except LabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,12 @@
 """Synthetic signers on a synthetic machine, with known answers.
 
-`python -m mldsa_studies.simulate` prints how the estimators do on them: error of the mean for
+`mldsa-lab study simulate` prints how the estimators do on them: error of the mean for
 random and designed inputs, and coverage of the intervals. The tests use the same functions.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -350,7 +348,7 @@ def _half_width(interval: Interval) -> float:
 
 
 def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
-    """The lines that the module prints."""
+    """The lines of `study simulate`."""
     model = RejectionModel.of(set_name)
     rng = np.random.default_rng(seed)
     stopping = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
@@ -387,25 +385,3 @@ def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
     yield ""
     covered = random_coverage(model, Signer(), Machine(drift=0.02, fast=0), replications, rng)
     yield f"own rnd, 12 rounds of 12 calls, calm machine: {covered:.1%} of the intervals hold"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the study as Markdown."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mldsa_studies.simulate",
-        description="Judge the estimators on synthetic signers.",
-    )
-    parser.add_argument("--set", default="ML-DSA-65", help="parameter set")
-    parser.add_argument("--replications", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args(arguments)
-    try:
-        for line in report(chosen.set, chosen.replications, chosen.seed):
-            print(line, flush=True)
-    except LabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""What selections are worth to plain averages: `python -m mldsa_studies.worth RECORD` compares,
+"""What selections are worth to plain averages: `mldsa-lab study worth RECORD` compares,
 for every implementation of a record, the mean cost over the inputs of each ready-made selection
 with what they stand for, both by the costs that were fitted to that implementation. With `--own`
 each implementation has inputs of its own, chosen by its own costs from the pool that ships. Beside
@@ -7,15 +7,11 @@ them, for the mean, stand the greedy selections of `mldsa_studies.greedy`.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from mldsa_lab.choice.choice import choose
 from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
@@ -71,11 +67,11 @@ def _cell(errors: Sequence[float]) -> str:
     return f"{default:+.2f}; {np.sqrt((seen**2).mean()):.2f}, {np.abs(seen).max():.2f}"
 
 
-def _print(path: Path, own: bool) -> None:
+def report(path: Path, own: bool) -> Iterator[str]:
+    """The lines of `study worth` for a record; LabError if it has no signing of one of the sets."""
     fits = summarise(read_record(path)).fits
     names = [name for name in NAMES if name not in ("regression", "coverage")]
-    console = Console(width=120)
-    console.print(
+    yield (
         "Error of the average over 1 to 100 inputs, %: under the default costs; root mean square "
         "and largest of the record's variants"
     )
@@ -84,30 +80,11 @@ def _print(path: Path, own: bool) -> None:
         if not costs:
             raise LabError(f"record {path}: has no signing of {set_name}")
         costs.insert(0, CostModel.default(set_name))
-        table = Table(box=None, pad_edge=False)
-        table.add_column(set_name)
-        for count in COUNTS:
-            table.add_column(str(count), justify="right")
+        yield ""
+        yield f"| {set_name} | {' | '.join(map(str, COUNTS))} |"
+        yield f"|---{'|---' * len(COUNTS)}|"
         for name in names:
             cells = (averaging_errors(set_name, name, count, costs, own=own) for count in COUNTS)
-            table.add_row(name, *map(_cell, cells))
+            yield f"| {name} | {' | '.join(map(_cell, cells))} |"
         cells = (greedy_errors(set_name, count, costs) for count in COUNTS)
-        table.add_row("mean, greedy", *map(_cell, cells))
-        console.print(table)
-
-
-def _main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("record", type=Path, help="a record of mldsa-lab bench")
-    parser.add_argument("--own", action="store_true", help="choose inputs by each one's own costs")
-    wanted = parser.parse_args()
-    try:
-        _print(wanted.record, wanted.own)
-    except LabError as error:
-        print(error, file=sys.stderr)
-        return 2
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(_main())
+        yield f"| mean, greedy | {' | '.join(map(_cell, cells))} |"

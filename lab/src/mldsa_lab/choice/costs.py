@@ -15,7 +15,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 Array = NDArray[np.float64]
 
 # Where no model is given: costs over that of an attempt of class r, of all implementations in
-# records/2026-11-21-epyc-zen3 (`python -m mldsa_lab.theory.cost_model` prints them). Few of these
+# records/2026-11-21-epyc-zen3 (`mldsa-lab study fits` prints them). Few of these
 # fits know the cost of class h, so its range is wider than they are apart.
 _SETUP = (1.3, 4.8)
 _Z = (0.70, 1.25)

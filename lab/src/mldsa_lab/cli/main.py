@@ -282,7 +282,7 @@ def conform(
 app.command()(trace.trace)
 app.command()(select.select)
 app.command()(estimate.estimate)
-app.add_typer(study.app, name="study")
+study.add_to(app)
 app.command()(audit.audit)
 
 

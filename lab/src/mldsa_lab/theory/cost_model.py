@@ -45,7 +45,7 @@ _TAIL_SHARE = 1e-3
 _SAME = 1e-9
 
 # mldsa-native (AVX2, keys as bytes) on an AMD EPYC (Zen 3), cost of an attempt of class r as 1:
-# `python -m mldsa_lab.theory.cost_model` prints the fits behind them. The record's inputs hold
+# `mldsa-lab study fits` prints the fits behind them. The record's inputs hold
 # too few attempts of class h to tell their cost in two of the sets; 1.25 is the share that the
 # fit then assumes.
 _DEFAULTS = {

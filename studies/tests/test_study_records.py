@@ -1,0 +1,65 @@
+"""The studies of one record: what they print, and what they refuse."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from mldsa_lab.cli.study import add_to
+from mldsa_lab.errors import LabError
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_studies import command
+
+RECORD = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(command.app, [str(w) for w in words])
+    assert result.exit_code == 0, result.exception
+    return result.stdout
+
+
+def test_the_fits_behind_the_default_costs() -> None:
+    lines = run("fits", RECORD).splitlines()
+    for name in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
+        (line,) = [x for x in lines if x.startswith(f"{name}  mldsa-native:avx2:compact ")]
+        found = [float(word) for word in line.split()[2:]]
+        model = CostModel.default(name)
+        assert found == pytest.approx([model.setup, model.z, 1, model.h], rel=0.01)
+
+
+def test_what_selections_are_worth() -> None:
+    lines = run("worth", RECORD).splitlines()
+    rows = [line for line in lines if line.startswith("| mean |")]
+    assert len(rows) == 3
+    for row in rows:
+        of_hundred = re.findall(r"[-+]?\d+\.\d+", row.split("|")[-2])
+        assert len(of_hundred) == 3 and abs(float(of_hundred[0])) < 0.05
+
+
+@pytest.mark.parametrize("study", ["fits", "worth", "locations"])
+def test_what_is_no_record_is_refused(study: str, tmp_path: Path) -> None:
+    path = tmp_path / "none.jsonl"
+    refused = CliRunner().invoke(command.app, [study, str(path)]).exception
+    assert isinstance(refused, LabError) and str(path) in str(refused)
+
+
+def test_without_the_package_the_command_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [n for n in sys.modules if n.split(".")[0] == "mldsa_studies"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "path", [p for p in sys.path if "studies" not in p])
+    app = typer.Typer()
+    app.command()(lambda: None)
+    add_to(app)
+    for words in (["study"], ["study", "estimators", "--quick"], ["study", "--help"]):
+        result = CliRunner().invoke(app, words)
+        if words[-1] != "--help":
+            assert isinstance(result.exception, LabError), result.output
+            assert "pip install ./lab[bench] ./studies" in str(result.exception)
