@@ -76,7 +76,7 @@ test-go: ## the Go worker, where Go is installed
 	else echo "test-go: skipped, go is not installed"; fi
 
 test-lab: setup ## the lab: types, style and tests
-	cd lab && ../$(PYTHON) -m ruff check . ../studies && ../$(PYTHON) -m mypy && ../$(PYTHON) -m pytest
+	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples && ../$(PYTHON) -m mypy && ../$(PYTHON) -m pytest
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check
@@ -90,7 +90,7 @@ lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PYTHON) -m ruff format --check . ../studies
+	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples
 
 lint-peers: setup ## lints of the crates that need the peers' builds
 	@sh scripts/bench_kernels.sh clippy

@@ -1,0 +1,23 @@
+"""`examples/minimal-worker`, which CONTRIBUTING walks through: it conforms, and stays small."""
+
+from pathlib import Path
+
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.conformance import conform_entry
+from mldsa_lab.worker.registry import read_registry
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "examples" / "minimal-worker"
+
+
+def test_minimal_worker_conforms() -> None:
+    (entry,) = read_registry(FOLDER / "registry.toml")
+    place = Place.of(ROOT)
+    found = conform_entry(entry, place.root, place.target)
+    assert found.passed, "\n".join(found.lines())
+    judged = {finding.check for finding in found.findings if finding.status == "passed"}
+    assert {"keygen", "sign", "sign-rnd", "context", "verify", "measure-sign"} <= judged
+
+
+def test_minimal_worker_is_at_most_80_lines() -> None:
+    assert len((FOLDER / "worker.py").read_text(encoding="utf-8").splitlines()) <= 80
