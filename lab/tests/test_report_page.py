@@ -260,7 +260,7 @@ def test_several_records_are_compared(tmp_path: Path) -> None:
 
 
 def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     record, _ = made(
         tmp_path / "run.jsonl", Shape(sets=("ML-DSA-44",), signers=(SIGNERS[3], SIGNERS[8]))

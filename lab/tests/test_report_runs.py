@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from report_records import Shape, build
 from rich.console import Console
 
@@ -208,10 +209,10 @@ def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
 def test_the_command_names_the_runs(record: Record) -> None:
     run = record.run
     made = replace(run, options={**run.options, "batch_sizes": [1, 8], "thread_counts": [1, 2]})
-    record = replace(record, run=made)
+    record = dataclasses.replace(record, run=made)
     assert "--batch-sizes 1,8" in command(record) and "--thread-counts 1,2" in command(record)
     empty = replace(run, options={**run.options, "batch_sizes": [], "thread_counts": []})
-    assert "--batch" not in command(replace(record, run=empty))
+    assert "--batch" not in command(dataclasses.replace(record, run=empty))
 
 
 # --- plots --------------------------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
@@ -362,7 +363,7 @@ def test_runs_that_cannot_be_compared() -> None:
     with pytest.raises(LabError, match="clock"):
         agreement(one, summarise(make_record(rounds=2), clock="wall"))
     with pytest.raises(LabError, match="no cell"):
-        agreement(one, replace(one, rows=[]))
+        agreement(one, dataclasses.replace(one, rows=[]))
     single = summarise(make_record(rounds=1))
     assert {c.overlap for c in agreement(one, single).cells} == {None}
     assert "no interval" in agreement(one, single).text()

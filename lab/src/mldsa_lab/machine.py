@@ -1,4 +1,4 @@
-"""What machine this is: what a reader of figures must know and can be read unprivileged."""
+"""What machine and what source a run is of, as far as it can be read without privileges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 # The CPU features that ML-DSA code chooses its backend by; the rest of the flags is noise.
 _FEATURES = re.compile(
@@ -21,23 +21,90 @@ _COMPILERS = (
     ("cc", ("cc", "--version")),
     ("go", ("go", "version")),
 )
+_CPUS = Path("/sys/devices/system/cpu")
+_DMI = Path("/sys/class/dmi/id")
 
 
-def describe() -> dict[str, Any]:
+class Machine(TypedDict, total=False):
+    """The machine as far as it can be read without privileges; None: not known."""
+
+    cpu: str | None
+    architecture: str
+    features: list[str]
+    cores: int
+    governor: str | None
+    memory_bytes: int | None
+    os: str
+    load1: float | None
+    python: str
+    compilers: dict[str, str]
+    # Since schema 4 of records.
+    vendor: str | None
+    family: int | None
+    model: int | None
+    stepping: int | None
+    microcode: str | None
+    frequency_khz: list[int] | None
+    smt: bool | None
+    boost: bool | None
+    hypervisor: str | None
+    kernel: str | None
+    distribution: str | None
+
+
+def describe() -> Machine:
     """The `machine` object of a record (docs/records.md). What cannot be read is None."""
-    cpu, features = _cpu()
+    info = _cpuinfo()
     return {
-        "cpu": cpu,
+        "cpu": _model_name(info),
         "architecture": platform.machine(),
-        "features": features,
+        "features": _features(info),
         "cores": cores_to_use(),
-        "governor": _governor(),
+        "governor": _of_all_cores("scaling_governor"),
         "memory_bytes": _memory_bytes(),
         "os": f"{platform.system()} {platform.release()}",
         "load1": load1(),
         "python": platform.python_version(),
         "compilers": {name: v for name, argv in _COMPILERS if (v := tool_version(argv))},
+        "vendor": info.get("vendor_id") or info.get("cpu implementer"),
+        "family": _whole(info.get("cpu family") or info.get("cpu architecture")),
+        "model": _whole(info.get("model") or info.get("cpu part")),
+        "stepping": _whole(info.get("stepping") or info.get("cpu revision")),
+        "microcode": info.get("microcode"),
+        "frequency_khz": _frequency_khz(),
+        "smt": _switch(_CPUS / "smt" / "active"),
+        "boost": _boost(),
+        "hypervisor": _hypervisor(info),
+        "kernel": platform.version() or None,
+        "distribution": _distribution(),
     }
+
+
+def source_state(root: Path) -> tuple[str | None, bool | None]:
+    """The commit of the source at ``root``, and whether every tracked file is as it has it.
+
+    Nothing of both where ``root`` is no git repository of its own.
+    """
+    found = _git(root, "rev-parse", "--show-toplevel", "HEAD")
+    if found is None:
+        return None, None
+    top, commit = found.splitlines()
+    if Path(top).resolve() != root.resolve():
+        return None, None
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return commit, None if changed is None else not changed
+
+
+def _git(root: Path, *arguments: str) -> str | None:
+    """What git prints; None where it fails or is not there."""
+    try:
+        done = subprocess.run(
+            ("git", "-C", str(root), *arguments),
+            capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def load1() -> float | None:
@@ -65,33 +132,31 @@ def tool_version(argv: Iterable[str]) -> str | None:
     return lines[0].strip() if done.returncode == 0 and lines else None
 
 
-def _cpu() -> tuple[str | None, list[str]]:
-    """The CPU's model and its features."""
+def _read(path: Path) -> str | None:
+    """The text of one of the system's files, None where there is none."""
     try:
-        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        return _cpu_of_macos()
+        return None
+
+
+def _cpuinfo() -> dict[str, str]:
+    """The first value of each field of /proc/cpuinfo, by its name in small letters."""
     fields: dict[str, str] = {}
-    for line in text.splitlines():
+    for line in (_read(Path("/proc/cpuinfo")) or "").splitlines():
         key, colon, value = line.partition(":")
         if colon:
             fields.setdefault(key.strip().lower(), value.strip())
-    flags = fields.get("flags") or fields.get("features") or ""
-    if "isa" in fields:  # RISC-V: one word, extensions joined by _
-        flags = fields["isa"].replace("_", " ")
-    model = fields.get("model name") or fields.get("hardware") or fields.get("uarch")
-    if model is None and "cpu part" in fields:
-        implementer = fields.get("cpu implementer", "?")
-        model = f"Arm implementer {implementer} part {fields['cpu part']}"
-    names = sorted({flag for flag in flags.split() if _FEATURES.match(flag)})
-    return model or platform.processor() or None, names
+    return fields
 
 
-def _cpu_of_macos() -> tuple[str | None, list[str]]:
-    model = tool_version(("sysctl", "-n", "machdep.cpu.brand_string"))
-    flags = tool_version(("sysctl", "-n", "machdep.cpu.leaf7_features")) or ""
-    names = sorted({f for f in flags.lower().split() if _FEATURES.match(f)})
-    return model or platform.processor() or None, names
+def _model_name(info: dict[str, str]) -> str | None:
+    model = info.get("model name") or info.get("hardware") or info.get("uarch")
+    if model is None and "cpu part" in info:
+        model = f"Arm implementer {info.get('cpu implementer', '?')} part {info['cpu part']}"
+    if model is None and not info:
+        model = tool_version(("sysctl", "-n", "machdep.cpu.brand_string"))  # macOS
+    return model or platform.processor() or None
 
 
 def cores_to_use() -> int:
@@ -102,15 +167,66 @@ def cores_to_use() -> int:
         return os.cpu_count() or 1
 
 
-def _governor() -> str | None:
-    """The frequency governors of all cores, joined where they differ."""
-    found = set()
-    for path in Path("/sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"):
-        try:
-            found.add(path.read_text(encoding="ascii").strip())
-        except (OSError, UnicodeDecodeError):
-            continue
-    return ", ".join(sorted(found)) or None
+def _features(info: dict[str, str]) -> list[str]:
+    flags = info.get("flags") or info.get("features") or ""
+    if "isa" in info:  # RISC-V: one word, extensions joined by _
+        flags = info["isa"].replace("_", " ")
+    if not info:
+        flags = (tool_version(("sysctl", "-n", "machdep.cpu.leaf7_features")) or "").lower()
+    return sorted({flag for flag in flags.split() if _FEATURES.match(flag)})
+
+
+def _whole(text: str | None) -> int | None:
+    """A number of /proc/cpuinfo: decimal, or `0x` and hexadecimal."""
+    try:
+        return None if text is None else int(text, 0)
+    except ValueError:
+        return None
+
+
+def _of_all_cores(name: str) -> str | None:
+    """A file of every core's cpufreq folder; the values joined where they differ."""
+    found = {_read(path) for path in _CPUS.glob(f"cpu[0-9]*/cpufreq/{name}")} - {None, ""}
+    return ", ".join(sorted(map(str, found))) or None
+
+
+def _frequency_khz() -> list[int] | None:
+    """The lowest and the highest frequency that the cores are allowed."""
+    limits = []
+    for name, extreme in (("scaling_min_freq", min), ("scaling_max_freq", max)):
+        values = [_whole(text) for text in (_of_all_cores(name) or "").split(", ") if text]
+        known = [value for value in values if value is not None]
+        if not known:
+            return None
+        limits.append(extreme(known))
+    return limits
+
+
+def _switch(path: Path) -> bool | None:
+    text = _read(path)
+    return None if text not in ("0", "1") else text == "1"
+
+
+def _boost() -> bool | None:
+    """Whether cores may run above their base frequency."""
+    no_turbo = _switch(_CPUS / "intel_pstate" / "no_turbo")
+    return _switch(_CPUS / "cpufreq" / "boost") if no_turbo is None else not no_turbo
+
+
+def _hypervisor(info: dict[str, str]) -> str | None:
+    """Who runs the virtual machine, or "none"; None where the CPU does not tell."""
+    if "hypervisor" not in info.get("flags", "").split():
+        return "none" if "flags" in info else None
+    names = (_read(_DMI / "sys_vendor"), _read(_DMI / "product_name"))
+    named = " ".join(name for name in names if name)
+    return named or _read(Path("/sys/hypervisor/type")) or "not named"
+
+
+def _distribution() -> str | None:
+    try:
+        return platform.freedesktop_os_release().get("PRETTY_NAME")
+    except OSError:
+        return None
 
 
 def _memory_bytes() -> int | None:

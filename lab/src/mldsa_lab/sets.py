@@ -1,4 +1,4 @@
-"""Parameter sets: Table 1 and Table 2 of FIPS 204, and the names of the classical references."""
+"""Parameter sets (Tables 1 and 2 of FIPS 204), and the other names that files and workers use."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ CONTEXT_BYTES_MAX = 255
 
 OPERATIONS = ("keygen", "sign", "verify")
 """The operations that are timed, in the order they are shown."""
+WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
+"""All operations that a worker may have."""
+KEY_FORMS = ("compact", "expanded")
+"""What a key is before the clock starts: its bytes, or with matrix and NTT forms cached."""
+FAMILIES = ("ml-dsa", "classical")
+RND_FORMS = ("given", "zero", "none")
+"""The `rnd` that a signer takes: any, 32 zero bytes alone, or its own."""
+MODES = ("single", "batch")
+"""How operations are called: one by one, or by a batch interface."""
+UNITS = ("ns", "cycles", "instructions")
+"""Units of a worker's ticks."""
 DEFAULT_BUILD, TUNED_BUILD = BUILDS = ("default", "tuned")
 """How a worker may be built: as a project that merely depends on a library gets it, or tuned."""
 

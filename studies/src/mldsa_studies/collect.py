@@ -182,7 +182,7 @@ def collect_times(
     as collecting garbage, so does not always meet the same inputs. The clock is the thread's own
     where the worker has one.
     """
-    described = machine.describe()
+    described = dict(machine.describe())
     found: list[list[list[NDArray[np.uint64]]]] = [[[] for _ in g.variants] for g in gatherings]
     about: list[dict[str, Any]] = []
     cells = [(g, v) for g, item in enumerate(gatherings) for v in range(len(item.variants))]
@@ -239,7 +239,7 @@ def collect_counts(
     show: Show = lambda text, *, step=0: None,
 ) -> list[Path]:
     """Count the instructions of all inputs; one step of ``show`` is one input of one variant."""
-    described = machine.describe()
+    described = dict(machine.describe())
     about = [{"started": now(), "load1": machine.load1()}]
     found: list[list[list[NDArray[np.uint64]]]] = [[[] for _ in g.variants] for g in gatherings]
     longest = max((len(g.signed) for g in gatherings), default=0)

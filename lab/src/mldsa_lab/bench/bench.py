@@ -37,6 +37,7 @@ from mldsa_lab.records import (
     RecordWriter,
     Row,
     Run,
+    Samples,
     Skipped,
     Variant,
 )
@@ -217,6 +218,7 @@ class _Session:
                 o.seed.hex(),
                 o.as_record(),
                 described,
+                *machine.source_state(find_root()),
             )
         )
         for station in self.fleet.stations:
@@ -406,7 +408,7 @@ class _Session:
         if isinstance(row, Fault):
             self._fault(row)
             return
-        self.samples = self.samples or row.TYPE == "samples"
+        self.samples = self.samples or isinstance(row, Samples)
         self.write(row)
 
     def _fault(self, row: Fault) -> None:

@@ -8,7 +8,9 @@ id is that of the announced one with the shape behind it: `mldsa-lanes:avx2:comp
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec import structs
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant
@@ -64,7 +66,7 @@ class Shape:
         }[self.form, variant.key]
         if self.threads > 1:
             how += f", on each of {self.threads} threads"
-        return replace(
+        return structs.replace(
             variant,
             id=variant.id + self.suffix,
             operations=tuple(o for o in variant.operations if o in ("keygen", "sign", "verify")),

@@ -1,38 +1,99 @@
-"""The rows of a record and the record as a whole."""
+"""The lines of a record as types, and the record as a whole.
+
+What the fields may hold is checked when a line is read; `docs/schema/record.json` is made from
+these types. A field that a later schema added (`SINCE`) has a default, which older records read as.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
+from mldsa_lab.files import Hex
+from mldsa_lab.machine import Machine
+from mldsa_lab.sets import (
+    ALL_SETS,
+    BUILDS,
+    CLASSICAL_SETS,
+    DEFAULT_BUILD,
+    FAMILIES,
+    KEY_FORMS,
+    MODES,
+    OPERATIONS,
+    RND_FORMS,
+    TUNED_BUILD,
+    UNITS,
+    WORKER_OPERATIONS,
+)
 
-SCHEMA = 3
+SCHEMA = 4
 """The schema version this module writes."""
-SCHEMAS = (1, 2, 3)
-"""The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds."""
+SCHEMAS = (1, 2, 3, 4)
+"""The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
+the lab's commit, the workers' lock files and more of the machine."""
+SINCE = {"run": {"commit": 4, "clean": 4}, "worker": {"build": 3, "locks": 4}}
+"""By type of line, the fields that later schemas added, each with the first one that has it."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
 """What an input is for: see `InputRow`."""
 
+COUNT_MAX = 2**63 - 1
+"""The largest number in a record."""
+Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
+Positive = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
+if TYPE_CHECKING:
+    # To the type checker these are texts: most come from variables.
+    SetName = str
+    Operation = str
+    WorkerOperation = str
+    Unit = str
+    KeyForm = str
+    BuildName = str
+    Role = str
+    Family = str
+    Rnd = str
+    Mode = str
+    Status = str
+else:
+    SetName = Literal[ALL_SETS]
+    Operation = Literal[OPERATIONS]
+    WorkerOperation = Literal[WORKER_OPERATIONS]
+    Unit = Literal[UNITS]
+    KeyForm = Literal[KEY_FORMS]
+    BuildName = Literal[BUILDS]
+    Role = Literal[ROLES]
+    Family = Literal[FAMILIES]
+    Rnd = Literal[RND_FORMS]
+    Mode = Literal[MODES]
+    Status = Literal["complete", "interrupted"]
 
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The first line: what was run, with which options, on which machine."""
 
-    TYPE: ClassVar[str] = "run"
-    schema: int
+class Line(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """One line; its type is told by the field `type`."""
+
+
+class Run(Line, frozen=True, tag="run"):
+    """The first line: what was run, with which options, on which machine.
+
+    ``commit``: that of the lab's source, None outside git; ``clean``: whether no tracked file
+    differed from it.
+    """
+
+    schema: Count
     tool: str
     started: str
     profile: str
     seed: str
     options: dict[str, Any]
-    machine: dict[str, Any]
+    machine: Machine
+    commit: str | None = None
+    clean: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
     """One implementation, backend and key form, as its worker announced it, and how it is measured.
 
     ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations; "single":
@@ -44,15 +105,15 @@ class Variant:
     implementation: str
     version: str
     backend: str
-    key: str
-    family: str
-    sets: tuple[str, ...]
-    operations: tuple[str, ...]
-    rnd: str
+    key: KeyForm
+    family: Family
+    sets: tuple[SetName, ...]
+    operations: tuple[WorkerOperation, ...]
+    rnd: Rnd
     context: bool
-    mode: str = "single"
-    batch_size: int = 1
-    threads: int = 1
+    mode: Mode = "single"
+    batch_size: Positive = 1
+    threads: Positive = 1
     note: str = ""
 
     @property
@@ -93,37 +154,33 @@ def base_id(variant: str) -> str:
     return ":".join(parts[: 4 if parts[3:4] == [TUNED_BUILD] else 3])
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
+class Worker(Line, frozen=True, tag="worker"):
     """A worker that took part; ticks of its samples are in `unit`.
 
     `build` is "default" or "tuned"; None where the worker has but one, or the record is older
-    than builds.
+    than builds. ``locks``: of each file that pins what it is built from, its SHA-256.
     """
 
-    TYPE: ClassVar[str] = "worker"
     worker: str
     language: str
     compiler: str
     flags: str
-    unit: str
+    unit: Unit
     clock: str
     cpu_clock: str | None
     variants: tuple[Variant, ...]
-    build: str | None = None
+    build: BuildName | None = None
+    locks: dict[str, str] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Line, frozen=True, tag="skipped"):
     """A worker that could not take part."""
 
-    TYPE: ClassVar[str] = "skipped"
     worker: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class InputRow:
+class InputRow(Line, frozen=True, tag="input"):
     """One input: key seed (32 bytes), message, context; its attempts when signed with rnd of zeros.
 
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
@@ -131,85 +188,86 @@ class InputRow:
     None where it is not known.
     """
 
-    TYPE: ClassVar[str] = "input"
-    set: str
-    id: int
-    role: str
-    seed: bytes
-    message: bytes
-    context: bytes
+    set: SetName
+    id: Count
+    role: Role
+    seed: Hex
+    message: Hex
+    context: Hex
     trace: tuple[str, ...] | None
 
+    def __post_init__(self) -> None:
+        if self.trace is not None and self.set in CLASSICAL_SETS:
+            raise LabError(f"trace must be null for {self.set}: it has no attempts")
 
-@dataclass(frozen=True, slots=True)
-class Check:
+
+class Check(Struct, frozen=True, forbid_unknown_fields=True):
     """One named check of the correctness gate."""
 
     check: str
-    cases: int
-    failed: int
+    cases: Count
+    failed: Count
     first_failure: str | None
 
+    def __post_init__(self) -> None:
+        if self.failed > self.cases:
+            raise LabError("failed must not be above cases")
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+
+class Gate(Line, frozen=True, tag="gate"):
     """The gate's verdict on one variant and set."""
 
-    TYPE: ClassVar[str] = "gate"
     variant: str
-    set: str
+    set: SetName
     passed: bool
     checks: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Line, frozen=True, tag="samples"):
     """One cell of one round: ticks for `calls` calls each, one entry per sample.
 
     `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths.
     """
 
-    TYPE: ClassVar[str] = "samples"
-    round: int
-    turn: int
+    round: Count
+    turn: Count
     variant: str
-    set: str
-    operation: str
-    calls: int
-    inputs: tuple[int, ...]
-    wall: tuple[int, ...]
-    cpu: tuple[int, ...] | None
+    set: SetName
+    operation: Operation
+    calls: Positive
+    inputs: tuple[Count, ...]
+    wall: tuple[Count, ...]
+    cpu: tuple[Count, ...] | None
+
+    def __post_init__(self) -> None:
+        for name, ticks in (("wall", self.wall), ("cpu", self.cpu)):
+            if ticks is not None and len(ticks) != len(self.inputs):
+                raise LabError(f"{name} must have as many entries as inputs")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Line, frozen=True, tag="fault"):
     """A variant that was left out from here on, for one set or (None) everywhere."""
 
-    TYPE: ClassVar[str] = "fault"
     variant: str
-    set: str | None
-    operation: str | None
-    round: int | None
+    set: SetName | None
+    operation: WorkerOperation | None
+    round: Count | None
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Line, frozen=True, tag="load"):
     """The machine's load average over one minute at the start of a round."""
 
-    TYPE: ClassVar[str] = "load"
-    round: int
-    load1: float | None
+    round: Count
+    load1: Annotated[float, Meta(ge=0)] | None
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(Line, frozen=True, tag="end"):
     """The last line; a record without it is read as interrupted."""
 
-    TYPE: ClassVar[str] = "end"
     finished: str
-    status: str
-    rounds: int
+    status: Status
+    rounds: Count
 
 
 Row = Run | Worker | Skipped | InputRow | Gate | Samples | Fault | Load | End
@@ -234,6 +292,22 @@ class Record:
     def interrupted(self) -> bool:
         """Whether the run was ended before its last round."""
         return self.end is None or self.end.status != "complete"
+
+    @property
+    def machine(self) -> str | None:
+        """The machine in a few words: `AMD EPYC (family 25, model 17, stepping 1), 2 cores`."""
+        machine = self.run.machine
+        if not machine.get("cpu"):
+            return None
+        numbers = {name: machine.get(name) for name in ("family", "model", "stepping")}
+        told = ", ".join(f"{name} {n}" for name, n in numbers.items() if n is not None)
+        cores = f", {machine['cores']} cores" if "cores" in machine else ""
+        return f"{machine['cpu']}{f' ({told})' if told else ''}{cores}"
+
+    @property
+    def date(self) -> str:
+        """The day it was begun, in UTC: `2026-11-21`."""
+        return self.run.started[:10]
 
     def variant(self, variant_id: str) -> Variant:
         """The variant with this id; LabError if the record has none."""
@@ -272,19 +346,13 @@ class Record:
         match row:
             case Run():
                 raise LabError("a second run line: a record holds one run")
-            case Worker():
-                self.workers.append(row)
-            case Skipped():
-                self.skipped.append(row)
-            case InputRow():
-                self.inputs.append(row)
-            case Gate():
-                self.gates.append(row)
-            case Samples():
-                self.samples.append(row)
-            case Fault():
-                self.faults.append(row)
-            case Load():
-                self.loads.append(row)
             case End():
                 self.end = row
+            case _:
+                getattr(self, _LISTS[type(row)]).append(row)
+
+
+_LISTS = {
+    Worker: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
+    Fault: "faults", Load: "loads",
+}  # fmt: skip

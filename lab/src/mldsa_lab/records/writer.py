@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import plain
 from mldsa_lab.records.rows import Row
 
 
 def to_json(row: Row) -> dict[str, Any]:
     """The JSON object of one line, `type` first; bytes become lower-case hexadecimal."""
-    return {"type": row.TYPE, **_plain(row)}
-
-
-def _plain(value: object) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-    return value
+    made: dict[str, Any] = plain(row)
+    return made
 
 
 class RecordWriter:

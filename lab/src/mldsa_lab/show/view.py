@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from mldsa_lab.estimate.summary import Row, Summary
 from mldsa_lab.records import Gate, Record, Variant
 from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
@@ -200,7 +202,9 @@ def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
     `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the default
     build). A variant measured in runs has the label of its single calls with the runs behind it."""
     every = list(variants)
-    bases = {v.base: replace(v, id=v.base) for v in every} | {v.id: v for v in every if not v.runs}
+    bases = {v.base: structs.replace(v, id=v.base) for v in every} | {
+        v.id: v for v in every if not v.runs
+    }
     labels = _base_labels(list(bases.values()))
     for variant in every:
         if variant.runs:
