@@ -95,10 +95,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Judged:
-    """One implementation in one parameter set: the truth by kind of measurement, and its cells."""
+    """One implementation in one parameter set: the truth by kind of measurement, from so many
+    random inputs (``sample``), and its cells."""
 
     set: str
     series: Series
+    sample: int
     unit: str
     truths: dict[str, Truth]
     cells: tuple[Cell, ...]
@@ -232,7 +234,7 @@ def judge(work: Work) -> Judged:
                         values,
                     )
                 )
-    return Judged(set_name, series, unit, truths, tuple(cells))
+    return Judged(set_name, series, sample, unit, truths, tuple(cells))
 
 
 def kinds(unit: str, rounds: int) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ _BETWEEN = 50.0  # rows of panels: tick labels and a title
 
 
 @dataclass(frozen=True)
-class Line:
+class ErrorLine:
     """One method: ``points`` (n, value) and, thin, those of single implementations."""
 
     method: str
@@ -38,7 +38,7 @@ class Panel:
     """A plot of one parameter set."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ErrorLine, ...]
 
 
 def grid_of_lines(
@@ -76,7 +76,7 @@ def grid_of_lines(
     return figure
 
 
-def _values(line: Line) -> list[float]:
+def _values(line: ErrorLine) -> list[float]:
     return [v for points in (line.points, *line.single) for _, v in points]
 
 

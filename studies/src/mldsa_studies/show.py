@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from rich import box
@@ -11,94 +12,56 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab.files import write_text
-from mldsa_studies.evaluate import Study, target_name
-from mldsa_studies.page import headline
-from mldsa_studies.plan import MEAN, PERCENTILES
-from mldsa_studies.summary import KINDS, Shown, group, per_cent, signed_per_cent
+from mldsa_studies.evaluate import Study
+from mldsa_studies.summary import KINDS, ErrorTable, Group, Shown, per_cent
 
 
 def print_study(study: Study, console: Console) -> None:
     """Print a table for each kind of measurement: errors of the mean, then of percentiles."""
-    shown = Shown.of(study)
+    shown = Shown(study)
     for kind in shown.kinds:
-        console.print(_table(shown, kind, MEAN, console.width))
-        console.print()
+        title, note = f"Error of the mean, {KINDS[kind]}", "standard deviation, bias"
+        _print(console, title, f"root mean square; {note}", shown.of_mean(kind), _three)
     for kind in shown.kinds:
-        console.print(_percentiles(shown, kind))
-        console.print()
-    console.print(Text(headline(shown) + ".", style="bold"))
+        title = f"Error of percentiles from n = {shown.shown_n}, {KINDS[kind]}"
+        _print(console, title, "root mean square; bias", shown.of_percentiles(kind), _two)
+    console.print(Text(shown.headline() + ".", style="bold"))
 
 
-def _new(title: str, note: str) -> Table:
-    return Table(
+def _three(cell: Group) -> Text:
+    return Text.assemble(
+        (per_cent(cell.rmse), "bold"), (f"\n{per_cent(cell.deviation)}, {cell.bias_text}", "dim")
+    )
+
+
+def _two(cell: Group) -> Text:
+    return Text(f"{per_cent(cell.rmse)}; {cell.bias_text}")
+
+
+def _print(
+    console: Console, title: str, note: str, errors: ErrorTable, text: Callable[[Group], Text]
+) -> None:
+    table = Table(
         title=Text.assemble((title, "bold"), (f"   {note}", "dim")), title_justify="left",
         box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False,
     )  # fmt: skip
-
-
-def _table(shown: Shown, kind: str, target: float, width: int) -> Table:
-    table = _new(
-        f"Error of the {target_name(target)}, {KINDS[kind]}",
-        "root mean square; standard deviation, bias",
-    )
-    table.add_column("set", no_wrap=True)
-    table.add_column("method", no_wrap=True)
-    for n in shown.sizes:
-        table.add_column(f"n = {n}", justify="right")
-    for set_name in shown.sets:
-        for method in shown.methods:
-            row = []
-            for n in shown.sizes:
-                cell = group(
-                    shown.pick(set_name=set_name, kind=kind, method=method.name, n=n, target=target)
-                )
-                if cell is None:
-                    row.append(Text("–"))
-                    continue
-                bias = signed_per_cent(cell.mean_bias, cell.bias_error)
-                row.append(
-                    Text.assemble(
-                        (per_cent(cell.rmse), "bold"),
-                        (f"\n{per_cent(cell.deviation)}, {bias}", "dim"),
-                    )
-                )
-            first = method == shown.methods[0]
-            table.add_row(set_name if first else "", method.name, *row)
-        table.add_section()
-    return table
-
-
-def _percentiles(shown: Shown, kind: str) -> Table:
-    n = 10 if 10 in shown.sizes else max(shown.sizes)
-    table = _new(f"Error of percentiles from n = {n}, {KINDS[kind]}", "root mean square; bias")
-    table.add_column("set", no_wrap=True)
-    table.add_column("method", no_wrap=True)
-    for percentile in PERCENTILES:
-        table.add_column(target_name(percentile), justify="right")
-    for set_name in shown.sets:
-        for method in shown.methods:
-            row = []
-            for percentile in PERCENTILES:
-                cell = group(
-                    shown.pick(
-                        set_name=set_name, kind=kind, method=method.name, n=n, target=percentile
-                    )
-                )
-                text = "–"
-                if cell is not None:
-                    bias = signed_per_cent(cell.mean_bias, cell.bias_error)
-                    text = f"{per_cent(cell.rmse)}; {bias}"
-                row.append(text)
-            table.add_row(set_name if method == shown.methods[0] else "", method.name, *row)
-        table.add_section()
-    return table
-
-
-def as_json(study: Study) -> str:
-    """All lines of the table: a list of objects, errors as fractions of the truth."""
-    return json.dumps([c.as_dict() for c in study.cells()], indent=1, allow_nan=False) + "\n"
+    for head in ("set", "method"):
+        table.add_column(head, no_wrap=True)
+    for head in errors.columns:
+        table.add_column(head, justify="right")
+    before = None
+    for set_name, method, cells in errors.rows:
+        if before not in (None, set_name):
+            table.add_section()
+        first = "" if set_name == before else set_name
+        table.add_row(first, method.name, *("–" if c is None else text(c) for c in cells))
+        before = set_name
+    console.print(table)
+    console.print()
 
 
 def write_json(study: Study, path: Path) -> None:
-    """Write `as_json`, whole or not at all."""
-    write_text(path, as_json(study))
+    """Write all lines of the table, whole or not at all: a list of objects, errors as fractions of
+    the truth."""
+    rows = [c.as_dict() for c in study.cells()]
+    write_text(path, json.dumps(rows, indent=1, allow_nan=False) + "\n")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, Cell, Study
-from mldsa_studies.plan import METHODS, Method
+from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, Cell, Study, target_name
+from mldsa_studies.plan import MEAN, METHODS, PERCENTILES, Method
 
 KINDS = {
     ONCE: "time, each input once",
@@ -16,6 +17,8 @@ KINDS = {
     COUNT: "instructions",
 }
 """What was measured of each input, in words."""
+SHOWN_N = 10
+"""The number of inputs that headline, percentiles and distributions are of, if the study has it."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +31,11 @@ class Group:
     mean_bias: float
     bias_error: float
     rmse: float
-    worst: float
-    """The largest error of one implementation."""
+
+    @property
+    def bias_text(self) -> str:
+        """The mean bias to the digits that its standard error allows."""
+        return signed_per_cent(self.mean_bias, self.bias_error)
 
 
 def group(cells: Sequence[Cell]) -> Group | None:
@@ -42,7 +48,6 @@ def group(cells: Sequence[Cell]) -> Group | None:
         sum(c.bias for c in cells) / len(cells),
         _root(c.bias_error for c in cells),
         _root(c.rmse for c in cells),
-        max(c.rmse for c in cells),
     )
 
 
@@ -52,38 +57,28 @@ def _root(values: Iterable[float]) -> float:
 
 
 @dataclass(frozen=True)
+class ErrorTable:
+    """Errors in one kind of measurement: ``columns`` are their heads, ``rows`` set, method and a
+    group for each column."""
+
+    columns: list[str]
+    rows: list[tuple[str, Method, list[Group | None]]]
+
+
+@dataclass(frozen=True)
 class Shown:
     """The cells of a study, to be asked for by what they are."""
 
     study: Study
-    cells: tuple[Cell, ...]
 
-    @classmethod
-    def of(cls, study: Study) -> Shown:
+    @cached_property
+    def cells(self) -> tuple[Cell, ...]:
         """All cells."""
-        return cls(study, tuple(study.cells()))
+        return tuple(self.study.cells())
 
-    def pick(
-        self,
-        *,
-        set_name: str | None = None,
-        kind: str | None = None,
-        method: str | None = None,
-        n: int | None = None,
-        target: float | None = None,
-        variant: str | None = None,
-    ) -> list[Cell]:
-        """Those that are what is said of them."""
-        return [
-            c
-            for c in self.cells
-            if (set_name is None or c.set == set_name)
-            and (kind is None or c.kind == kind)
-            and (method is None or c.method == method)
-            and (n is None or c.n == n)
-            and (target is None or c.target == target)
-            and (variant is None or c.variant == variant)
-        ]
+    def pick(self, **wanted: object) -> list[Cell]:
+        """Those whose attributes have these values."""
+        return [c for c in self.cells if all(getattr(c, k) == v for k, v in wanted.items())]
 
     @property
     def sets(self) -> list[str]:
@@ -97,10 +92,6 @@ class Shown:
         found = {c.kind for c in self.cells}
         return [k for k in KINDS if k in found]
 
-    def variants(self, set_name: str, kind: str) -> list[str]:
-        """The variants measured so."""
-        return list(dict.fromkeys(c.variant for c in self.pick(set_name=set_name, kind=kind)))
-
     @property
     def methods(self) -> list[Method]:
         """The methods tried, in their order."""
@@ -111,6 +102,65 @@ class Shown:
     def sizes(self) -> list[int]:
         """The numbers of inputs."""
         return sorted({c.n for c in self.cells})
+
+    @property
+    def shown_n(self) -> int:
+        """`SHOWN_N`, or the largest number of inputs."""
+        return SHOWN_N if SHOWN_N in self.sizes else max(self.sizes)
+
+    def of_mean(self, kind: str) -> ErrorTable:
+        """Errors of the mean, a column for each number of inputs."""
+        return self._table(kind, [(f"n = {n}", n, MEAN) for n in self.sizes])
+
+    def of_percentiles(self, kind: str) -> ErrorTable:
+        """Errors of percentiles from `shown_n` inputs, a column for each."""
+        return self._table(kind, [(target_name(p), self.shown_n, p) for p in PERCENTILES])
+
+    def _table(self, kind: str, columns: list[tuple[str, int, float]]) -> ErrorTable:
+        def of(set_name: str, method: Method, n: int, target: float) -> Group | None:
+            return group(self.pick(set=set_name, kind=kind, method=method.name, n=n, target=target))
+
+        rows = [
+            (set_name, method, [of(set_name, method, n, target) for _, n, target in columns])
+            for set_name in self.sets
+            for method in self.methods
+        ]
+        return ErrorTable([head for head, _, _ in columns], rows)
+
+    def of_methods(self, kind: str) -> Iterator[tuple[Method, Group]]:
+        """Errors of the mean from `shown_n` inputs by each method, over all sets."""
+        for method in self.methods:
+            found = group(self.pick(kind=kind, method=method.name, n=self.shown_n, target=MEAN))
+            if found is not None:
+                yield method, found
+
+    def headline(self) -> str:
+        """What the study says in a line."""
+        parts = [
+            f"{per_cent(found.rmse)} ({KINDS[kind]})"
+            for kind in self.kinds
+            for method, found in self.of_methods(kind)
+            if method == self.methods[-1]
+        ]
+        best = self.methods[-1].title
+        return f"Mean signing cost from {self.shown_n} {best}: off by {'; '.join(parts)}"
+
+    def sentences(self) -> list[str]:
+        """The comparison of the methods, kind by kind."""
+        found = []
+        for kind in self.kinds:
+            parts = [f"{m.title} {per_cent(cell.rmse)}" for m, cell in self.of_methods(kind)]
+            title = KINDS[kind][0].upper() + KINDS[kind][1:]
+            found.append(
+                f"{title}: root mean square error of the mean from {inputs(self.shown_n)}: "
+                f"{', '.join(parts)}."
+            )
+        return found
+
+
+def inputs(n: int) -> str:
+    """`one input`, `2 inputs`."""
+    return "one input" if n == 1 else f"{n} inputs"
 
 
 def per_cent(value: float) -> str:
