@@ -17,7 +17,7 @@ HEAD = {
 
 def text(*claims: dict[str, Any], **head: Any) -> str:
     """A claims file; claims without an id are called a, b, c."""
-    named = [{"id": "abcdefgh"[n], **claim} for n, claim in enumerate(claims)]
+    named = [{"id": "abcdefgh"[n % 8], **claim} for n, claim in enumerate(claims)]
     return yaml.safe_dump({**HEAD, **head, "claims": named}, allow_unicode=True)
 
 

@@ -13,9 +13,10 @@ import pytest
 from audit_tables import GRAVE
 from numpy.typing import NDArray
 
-from mldsa_lab.audit import Table, audit
-from mldsa_lab.audit.claims import Claim, Cost, Figure, Source
-from mldsa_lab.audit.law import setup_max
+from mldsa_lab.audit import ClaimTable, audit
+from mldsa_lab.audit.claims import Claim, Cost, Source
+from mldsa_lab.audit.law import most_first
+from mldsa_lab.audit.values import Figure
 from mldsa_lab.estimate.summary import Row, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
@@ -66,8 +67,8 @@ def claim(name: str, operation: str, samples: Array, keep: set[str], stated: boo
     )
 
 
-def table(*claims: Claim) -> Table:
-    return Table("t", Source("t", "other"), claims)
+def table(*claims: Claim) -> ClaimTable:
+    return ClaimTable("t", Source(title="t", kind="other"), claims)
 
 
 def signer(name: str, rng: np.random.Generator) -> Signer:
@@ -77,7 +78,7 @@ def signer(name: str, rng: np.random.Generator) -> Signer:
     middle = RejectionModel.of(name).l / 2
     z = attempt * rng.uniform(0.75, 1.1)
     return Signer(
-        setup=attempt * rng.uniform(1, setup_max(name)),
+        setup=attempt * rng.uniform(1, most_first(name)),
         z=z * (1 - step * middle),
         r=attempt,
         h=1.25 * attempt,

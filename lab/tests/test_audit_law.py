@@ -15,14 +15,14 @@ from mldsa_lab.audit.encodings import ENCODINGS, der, forms
 from mldsa_lab.audit.law import (
     Bound,
     Term,
-    attempt_over_setup,
+    attempt_over_first,
     band,
+    firsts,
     keccak_share_of_key,
     law,
     laws,
+    most_first,
     order_shares,
-    setup_max,
-    setups,
 )
 from mldsa_lab.audit.power import detectable, significant_from, variations
 from mldsa_lab.sets import PARAMETER_SETS
@@ -129,7 +129,7 @@ def test_der_length_bytes(content: int, expected: int) -> None:
 def test_the_bands_of_the_theory(
     name: str, highest: float, spread: float, minimum: float, mean: float, tail: float
 ) -> None:
-    most = setup_max(name)
+    most = most_first(name)
     assert most == pytest.approx(highest, abs=0.005)
 
     def limits(over: str, under: str) -> tuple[float, float]:
@@ -143,7 +143,7 @@ def test_the_bands_of_the_theory(
 
 @pytest.mark.parametrize("name", SETS)
 def test_cheaper_z_attempts_and_fewer_samples_widen_the_bands(name: str) -> None:
-    most = setup_max(name)
+    most = most_first(name)
     for over, under in (("sd", "mean"), ("min", "median"), ("p95", "median"), ("p99", "mean")):
         narrow = band(name, over, under, MANY, highest=most, z_costs=(1.0,))
         wide = band(name, over, under, MANY, highest=most)
@@ -152,9 +152,9 @@ def test_cheaper_z_attempts_and_fewer_samples_widen_the_bands(name: str) -> None
 
 
 def test_long_messages_cost_setup() -> None:
-    assert setup_max("ML-DSA-65", 32) == setup_max("ML-DSA-65")
+    assert most_first("ML-DSA-65", 32) == most_first("ML-DSA-65")
     # 64 + 2 + 1360 bytes and padding take eleven permutations instead of two.
-    assert setup_max("ML-DSA-65", 1360) == pytest.approx(setup_max("ML-DSA-65") + 9 / 33)
+    assert most_first("ML-DSA-65", 1360) == pytest.approx(most_first("ML-DSA-65") + 9 / 33)
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -230,22 +230,22 @@ def exact(fixed: float, k: float, value: float) -> list[Bound]:
 def test_two_exact_figures_imply_the_costs() -> None:
     # S + 3 c = 72 and S + 21 c = 108: c = 2, S = 66.
     bounds = exact(1, 3, 72) + exact(1, 21, 108)
-    found = attempt_over_setup(bounds)
+    found = attempt_over_first(bounds)
     assert found == pytest.approx((2 / 66, 2 / 66))
-    assert setups(bounds, 2 / 66) == pytest.approx((66, 66))
+    assert firsts(bounds, 2 / 66) == pytest.approx((66, 66))
 
 
 def test_a_standard_deviation_bounds_the_attempt() -> None:
     # S + 4 c = 100, and a spread of 5 c is at most 20: c <= 4.
     bounds = [*exact(1, 4, 100), Bound(Term(0, 5, 5), 20, at_least=False)]
-    found = attempt_over_setup(bounds)
+    found = attempt_over_first(bounds)
     assert found is not None
     assert found[0] == 0
     assert found[1] == pytest.approx(4 / (100 - 16))
 
 
 def test_a_median_above_the_mean_has_no_solution() -> None:
-    assert attempt_over_setup(exact(1, 3, 72) + exact(1, 3.36, 68)) is None
+    assert attempt_over_first(exact(1, 3, 72) + exact(1, 3.36, 68)) is None
 
 
 def test_the_largest_and_the_smallest_ratio_are_attained() -> None:
@@ -259,7 +259,7 @@ def test_the_largest_and_the_smallest_ratio_are_attained() -> None:
             term = Term(1.0, k * 0.9, k * 1.1)
             value = setup + k * attempt
             bounds += [Bound(term, value, at_least=True), Bound(term, value, at_least=False)]
-        found = attempt_over_setup(bounds)
+        found = attempt_over_first(bounds)
         assert found is not None
         assert found[0] <= attempt / setup <= found[1]
         assert bool(np.isfinite(found[0]))
@@ -267,7 +267,7 @@ def test_the_largest_and_the_smallest_ratio_are_attained() -> None:
             continue
         attained += 1
         for x, inside in ((found[0], True), (found[1], True), (found[1] * 1.01 + 1e-9, False)):
-            low, high = setups(bounds, x)
+            low, high = firsts(bounds, x)
             assert bool(low <= high * (1 + 1e-9)) is inside
     assert attained > 25
 
@@ -296,7 +296,7 @@ def test_more_samples_detect_smaller_differences() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_variations_span_the_laws(name: str) -> None:
     low, high = variations(name)
-    assert low <= band(name, "sd", "mean", MANY, highest=setup_max(name))[0] * 1.001
+    assert low <= band(name, "sd", "mean", MANY, highest=most_first(name))[0] * 1.001
     assert 0.29 < low < high < 1
     assert variations(name, 100) == pytest.approx((low / 10, high / 10))
 

@@ -266,6 +266,67 @@ def test_repeated_statements() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "unit", "verdict"),
+    [
+        # Counts are not rounded: 3 is not 2, though both would be 2.5 rounded.
+        (3, 2, "", "contradiction"),
+        (3, 2, "verifications", "contradiction"),
+        (3, 3.2, "", "consistent"),
+        (3, 3.2, "count", "contradiction"),
+        (2500, 2500, "count", "consistent"),
+        # Limits are the same limits; a number lies between them.
+        ([14, 35], [7.0, 31.6], "%", "contradiction"),
+        ([14, 35], [14.2, 34.8], "%", "consistent"),
+        ([14, 35], [14.2, 31.6], "%", "contradiction"),
+        ([14, 35], 20, "%", "consistent"),
+        ([14, 35], 40, "%", "contradiction"),
+    ],
+)
+def test_two_statements(first: Any, second: Any, unit: str, verdict: str) -> None:
+    values = [{"value": first}, {"value": second}]
+    claim = {"about": "statements", "quantity": "a thing", "unit": unit, "values": values}
+    assert one("statements.agree", claim) == verdict
+    assert one("statements.agree", {**claim, "values": values[::-1]}) == verdict
+
+
+def test_parts_that_are_counts_add_up_exactly() -> None:
+    claim = {"about": "parts", "parts": {"a": 1, "b": 1, "c": 1}, "total": 4}
+    assert one("parts.sum", {**claim, "unit": "us"}) == "consistent"
+    assert one("parts.sum", {**claim, "unit": "count"}) == "contradiction"
+    shares = [{"of": ["a", "b"], "percent": 60}]
+    assert one("parts.share", {**claim, "unit": "us", "shares": shares}) == "consistent"
+    assert one("parts.share", {**claim, "unit": "count", "shares": shares}) == "contradiction"
+
+
+def test_the_unit_of_costs_is_not_that_of_factors_and_percentages() -> None:
+    values = [{"value": 24.6, "where": "table"}, {"value": 35, "where": "text"}]
+    claim = {"about": "statements", "quantity": "share of signing", "values": values}
+    limit = {"about": "limit", "amount": 4096, "unit": "bytes", "called": "4 KiB"}
+    timed = {"about": "cost", "operation": "verify", "min": 1, "median": 2}
+    found = judged(claim, limit, timed, defaults={"unit": "us"}).findings
+    assert found[0].claimed == "24.6 (table) and 35 (text)"
+    assert found[1].verdict.value == "consistent"
+    assert found[2].predicted.text == "ascending"
+
+
+@pytest.mark.parametrize(
+    ("groups", "verdict"),
+    [
+        (2, "consistent"),
+        (["SUN", "BC"], "consistent"),
+        ({"provider": 2}, "consistent"),
+        # Two each out of a list of three are six groups.
+        ({"each": 2, "set": [44, 65, 87]}, "contradiction"),
+        (["44", "65", "87"], "contradiction"),
+    ],
+)
+@pytest.mark.parametrize("of", [("all", "group"), ("unstated", "unstated"), ("all", "unstated")])
+def test_groups_may_be_listed(groups: Any, verdict: str, of: tuple[str, str]) -> None:
+    values = [{"count": 60, "of": of[0]}, {"count": 30, "of": of[1]}]
+    assert one("samples.agree", {"about": "counted", "values": values, "groups": groups}) == verdict
+
+
+@pytest.mark.parametrize(
     ("values", "groups", "verdict"),
     [
         ([(20, "unstated"), (10, "group")], None, "undecidable"),
@@ -367,20 +428,16 @@ def test_a_signature_is_written(written: str, verdict: str) -> None:
     ],
 )
 def test_throughput_and_latency(rate: int, workers: int, verdict: str) -> None:
-    claim = {
-        "about": "throughput",
-        "operation": "sign",
-        "per_second": rate,
-        "workers": workers,
-        "cost_of": "a",
-    }
+    points = [{"threads": workers, "per_second": rate}]
+    claim = {"about": "scaling", "points": points, "cost_of": "a"}
     assert one("throughput.latency", TIMED, claim) == verdict
 
 
 def test_a_median_stands_for_at_least_so_much_mean() -> None:
     median = {**TIMED, "median": 100.0}
     del median["mean"]
-    claim = {"about": "throughput", "operation": "sign", "per_second": 9900, "cost_of": "a"}
+    points = [{"threads": 1, "per_second": 9900}]
+    claim = {"about": "scaling", "points": points, "cost_of": "a"}
     # Varied signatures with a median of 100 us have a mean above 120 us, so 8,300 a second.
     ((verdict, reading),) = of_rule("throughput.latency", {**median, "samples": 10**6}, claim)
     assert verdict == "implausible"
@@ -476,6 +533,12 @@ def test_differences(more: dict[str, Any], verdict: str) -> None:
         ({"pass_z": 0.6189}, "rejection.z", "consistent"),
         ({"pass_z": 0.62}, "rejection.z", "consistent"),
         ({"pass_z": 0.54}, "rejection.z", "contradiction"),
+        # The exact rate of ML-DSA-65 is 0.6189, the usual approximation 0.6197.
+        ({"pass_z": 0.6196}, "rejection.z", "implausible"),
+        ({"pass_z": 0.6214}, "rejection.z", "implausible"),
+        ({"pass_z": 0.6164}, "rejection.z", "implausible"),
+        ({"pass_r0": 0.3172}, "rejection.r0", "implausible"),
+        ({"accept": 0.201}, "rejection.accept", "implausible"),
         ({"pass_r0": 0.316}, "rejection.r0", "consistent"),
         ({"pass_r0": 0.43}, "rejection.r0", "contradiction"),
         ({"pass_hint": 0.996}, "rejection.hint", "consistent"),
@@ -502,12 +565,24 @@ def test_rejection(claim: dict[str, Any], rule: str, verdict: str) -> None:
 
 def test_every_claim_has_a_finding() -> None:
     found = judged(
-        {**COST, "median": 5}, {"about": "throughput", "operation": "sign", "per_second": 5}
+        {**COST, "median": 5}, {"about": "scaling", "points": [{"threads": 2, "per_second": 5}]}
     )
     assert [(f.claim, f.rule.id, f.verdict.value) for f in found.findings] == [
         ("a", "none", "undecidable"),
         ("b", "none", "undecidable"),
     ]
+
+
+def test_what_a_wrong_rate_could_be() -> None:
+    ((_, reading),) = of_rule("rejection.z", {"about": "rejection", "set": 65, "pass_z": 0.6214})
+    assert reading.startswith("Off by 0.4 %")
+    assert "measured over fewer than" in reading
+    # The rate of a published script for ML-DSA-44.
+    ((verdict, reading),) = of_rule(
+        "rejection.z", {"about": "rejection", "set": 44, "pass_z": 0.5436}
+    )
+    assert (verdict, reading[:13]) == ("implausible", "Off by 0.4 %:")
+    assert "the usual approximation" in reading
 
 
 def test_rules_have_ids_sentences_and_sources() -> None:

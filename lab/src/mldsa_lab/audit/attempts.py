@@ -6,20 +6,27 @@ import math
 from collections.abc import Iterator
 
 from mldsa_lab.audit import rules
-from mldsa_lab.audit.claims import Figure, Rejection
+from mldsa_lab.audit.claims import Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.law import share_of
-from mldsa_lab.audit.verdict import Finding, Range, Rule, Verdict, number
+from mldsa_lab.audit.values import Figure, Limits
+from mldsa_lab.audit.verdict import Judgement, Range, Rule, Verdict, number, percent
 from mldsa_lab.sets import PARAMETER_SETS, N
 from mldsa_lab.theory.rejection import RejectionModel
 
 REPETITIONS = {"ML-DSA-44": 4.25, "ML-DSA-65": 5.1, "ML-DSA-87": 3.85}
 """FIPS 204 Table 1, from approximations without the hint check."""
 
-_ROUGH = 0.005
-"""Rates are often given by approximations; so far they may differ from the exact ones."""
-_ERRORS = 4.0  # standard errors of the measured hint rate
+MAXIMUM = 821
+"""The attempt limit of FIPS 204's errata: kappa must not wrap its 16 bits."""
+
+_MEASURED = 0.005
+"""A rate that was measured may be so far off, it is then implausible and no contradiction; and the
+limits of one, which are round numbers."""
+_SAME = 5e-4  # relative; so far forms of the exact rate and of its approximation differ
+_ERRORS = 4.0  # standard errors of the measured hint rate, or of a rate over some attempts
 _NEAR = 0.02  # relative; beyond, another hint rate does not explain a number of attempts
+_FITS = "As the parameters have it."
 
 
 def approximate_rates(name: str) -> tuple[float, float]:
@@ -32,97 +39,82 @@ def approximate_rates(name: str) -> tuple[float, float]:
     )
 
 
-def judge_rejection(claim: Rejection) -> Iterator[Finding]:
+def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
     """All findings about rates and attempts."""
     model = RejectionModel.of(claim.set)
     rough_z, rough_r = approximate_rates(claim.set)
     error = _ERRORS * model.fail_h_error
-    accept = sorted((model.p_accept, rough_z * rough_r, 1 / REPETITIONS[claim.set]))
-    predicted: dict[str, tuple[Rule, float, float]] = {
-        "pass_z": (rules.PASS_Z, *_ends(model.p_z, rough_z)),
-        "pass_r0": (rules.PASS_R0, *_ends(model.p_r, rough_r)),
-        "pass_hint": (rules.PASS_HINT, 1 - model.fail_h - error, 1 - model.fail_h + error),
-        "accept": (rules.ACCEPT, accept[0], accept[-1]),
-        "reject": (rules.ACCEPT, 1 - accept[-1], 1 - accept[0]),
+    accept = (model.p_accept, rough_z * rough_r, 1 / REPETITIONS[claim.set])
+    predicted = {
+        "pass_z": (rules.PASS_Z, (model.p_z, model.p_z)),
+        "pass_r0": (rules.PASS_R0, (model.p_r, model.p_r)),
+        "pass_hint": (rules.PASS_HINT, (1 - model.fail_h - error, 1 - model.fail_h + error)),
+        "accept": (rules.ACCEPT, accept),
+        "reject": (rules.ACCEPT, tuple(1 - rate for rate in accept)),
     }
-    for name, (low, high) in claim.rates.items():
-        rule, least, most = predicted[name]
-        yield _judge_rate(claim.id, rule, name, (low, high), (least, most))
+    rough = {"pass_z": rough_z, "pass_r0": rough_r}
+    for name, stated in claim.rates.items():
+        rule, rates = predicted[name]
+        yield _judge_rate(rule, name, stated, (min(rates), max(rates)), rough.get(name))
     for name, figure in claim.attempts.items():
         yield _judge_attempts(claim, model, name, figure)
 
 
-def _ends(a: float, b: float) -> tuple[float, float]:
-    return min(a, b), max(a, b)
-
-
 def _judge_rate(
-    claim: str,
-    rule: Rule,
-    name: str,
-    stated: tuple[Figure, Figure],
-    predicted: tuple[float, float],
-) -> Finding:
-    low, high = stated
-    least, most = predicted
-    slack = 0.0 if name == "pass_hint" else _ROUGH
-    inside = high.high + slack >= least and low.low - slack <= most
-    span = f"{low.value:g}" if low.value == high.value else f"{low.value:g} to {high.value:g}"
-    if inside:
-        verdict, reading = Verdict.CONSISTENT, "As the parameters have it."
+    rule: Rule, name: str, stated: Limits, rates: tuple[float, float], rough: float | None
+) -> Judgement:
+    """A rate against the lowest and highest that it may be; ``rough``: its approximation."""
+    (least, most), low, high = rates, stated.low, stated.high
+    slack = _MEASURED if not stated.one and name != "pass_hint" else 0.0
+    off = max(least - high.high, low.low - most, slack) - slack
+    if off <= _SAME * least:
+        verdict, reading = Verdict.CONSISTENT, _FITS
     elif name == "pass_hint":
         verdict = Verdict.IMPLAUSIBLE
         measured = (least + most) / 2
         reading = f"Measured over random keys it is {measured:.4f}"
         if low.value > 0:
-            off = 100 * (measured / low.value - 1)
+            more = 100 * (measured / low.value - 1)
             reading += (
                 "; with the rate stated, the expected attempts come out "
-                f"{abs(off):.1f} % too {'many' if off > 0 else 'few'}"
+                f"{abs(more):.1f} % too {'many' if more > 0 else 'few'}"
             )
         reading += "."
+    elif off <= _MEASURED:
+        verdict = Verdict.IMPLAUSIBLE
+        reading = f"Off by {percent(abs((low.value + high.value) / 2 / least - 1))}: "
+        if rough is not None and abs(low.value - rough) <= _SAME * rough:
+            reading += f"the usual approximation, {rough:.4f}, and not the exact rate."
+        else:
+            attempts = round(least * (1 - least) * (_ERRORS / off) ** 2, -3)
+            reading += (
+                f"a rate measured over fewer than {number(attempts)} attempts, or a wrong one."
+            )
     else:
         verdict, reading = Verdict.CONTRADICTION, "Not the rate of this parameter set."
-    return Finding(
-        claim,
-        rule,
-        verdict,
-        f"{name} {span}",
-        Range(least, most, f"{least:.4f} to {most:.4f}"),
-        reading,
-        low.value if low.value == high.value else None,
-    )
+    text = f"{least:.4f}" if least == most else f"{least:.4f} to {most:.4f}"
+    predicted = Range(least, most, text)
+    value = low.value if stated.one else None
+    return Judgement(rule, verdict, f"{name} {stated.text}", predicted, reading, value)
 
 
-def _judge_attempts(claim: Rejection, model: RejectionModel, name: str, figure: Figure) -> Finding:
+def _judge_attempts(
+    claim: Rejection, model: RejectionModel, name: str, figure: Figure
+) -> Judgement:
     share = share_of(name)
-    if share is not None:
-        exact = float(1 if name == "min" else model.attempts_quantile(min(share, 1 - 1e-9)))
-        least = most = exact
-        if name == "max":
-            most = float(MAXIMUM)
-            least = 1.0
-    else:
+    if share is None:
         exact = model.expected_attempts
-        least, most = _ends(exact, REPETITIONS[claim.set])
-    inside = figure.high >= least and figure.low <= most
-    if inside:
-        verdict, reading = Verdict.CONSISTENT, "As the parameters have it."
+        least, most = sorted((exact, REPETITIONS[claim.set]))
+    else:
+        exact = float(1 if name == "min" else model.attempts_quantile(min(share, 1 - 1e-9)))
+        least, most = (1.0, float(MAXIMUM)) if name == "max" else (exact, exact)
+    if figure.high >= least and figure.low <= most:
+        verdict, reading = Verdict.CONSISTENT, _FITS
     elif share is None and figure.high >= least * (1 - _NEAR) and figure.low <= most * (1 + _NEAR):
         verdict = Verdict.IMPLAUSIBLE
         reading = f"The exact mean is {exact:.2f}; another hint rate may have been assumed."
     else:
         verdict, reading = Verdict.CONTRADICTION, f"The law gives {number(exact)}."
-    return Finding(
-        claim.id,
-        rules.ATTEMPTS,
-        verdict,
-        f"{label(name)} {number(figure.value)} attempts",
-        Range.between(least, most, "attempts"),
-        reading,
-        figure.value,
-    )
-
-
-MAXIMUM = 821
-"""The attempt limit of FIPS 204's errata: kappa must not wrap its 16 bits."""
+    text = f"{label(name)} {number(figure.value)} attempts"
+    predicted = Range.between(least, most, "attempts")
+    return Judgement(rules.ATTEMPTS, verdict, text, predicted, reading, figure.value)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mldsa_lab.audit import rules
 from mldsa_lab.audit.attempts import judge_rejection
 from mldsa_lab.audit.claims import (
     Batch,
     Claim,
+    ClaimTable,
     Cost,
     Counted,
     Difference,
@@ -21,12 +22,10 @@ from mldsa_lab.audit.claims import (
     Scaling,
     Size,
     Statements,
-    Table,
-    Throughput,
 )
-from mldsa_lab.audit.figures import judge_deviation, judge_mean, judge_order
+from mldsa_lab.audit.figures import judge_figures
 from mldsa_lab.audit.power import judge_difference
-from mldsa_lab.audit.scaling import judge_batch, judge_scaling, judge_throughput
+from mldsa_lab.audit.scaling import judge_batch, judge_scaling
 from mldsa_lab.audit.signing import judge_signing
 from mldsa_lab.audit.sizes import judge_size
 from mldsa_lab.audit.sums import (
@@ -36,15 +35,15 @@ from mldsa_lab.audit.sums import (
     judge_rate,
     judge_statements,
 )
-from mldsa_lab.audit.verdict import Finding, Range, Verdict
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict
 
 
 @dataclass(frozen=True)
 class Audited:
     """A table of claims and what the audit says of it, in the order of the claims."""
 
-    table: Table
-    findings: tuple[Finding, ...]
+    table: ClaimTable
+    findings: tuple[Judgement, ...]
 
     @property
     def counts(self) -> dict[Verdict, int]:
@@ -53,27 +52,29 @@ class Audited:
         return {verdict: found[verdict] for verdict in Verdict}
 
 
-def audit(table: Table) -> Audited:
+def audit(table: ClaimTable) -> Audited:
     """Judge every claim of a table by every rule that applies; at least one finding for each."""
-    findings: list[Finding] = []
-    for claim in table.claims:
-        found = list(_judge(claim, table))
-        findings.extend(found or [_nothing(claim)])
+    findings = [
+        replace(finding, claim=claim.id)
+        for claim in table.claims
+        for finding in list(_judge(claim, table)) or [_NOTHING]
+    ]
     return Audited(table, tuple(findings))
 
 
-def _judge(claim: Claim, table: Table) -> Iterator[Finding]:
+_NOTHING = Judgement(
+    rules.NONE, Verdict.UNDECIDABLE, "", Range.said(""), "Too few figures for any rule."
+)
+
+
+def _judge(claim: Claim, table: ClaimTable) -> Iterator[Judgement]:
     match claim:
         case Cost():
-            yield from judge_order(claim)
-            yield from judge_mean(claim)
-            yield from judge_deviation(claim)
+            yield from judge_figures(claim)
             if claim.operation == "sign":
                 yield from judge_signing(claim, table)
         case Size():
             yield from judge_size(claim)
-        case Throughput():
-            yield from judge_throughput(claim, table)
         case Scaling():
             yield from judge_scaling(claim, table)
         case Batch():
@@ -92,14 +93,3 @@ def _judge(claim: Claim, table: Table) -> Iterator[Finding]:
             yield from judge_limit(claim)
         case Rejection():
             yield from judge_rejection(claim)
-
-
-def _nothing(claim: Claim) -> Finding:
-    return Finding(
-        claim.id,
-        rules.NONE,
-        Verdict.UNDECIDABLE,
-        "",
-        Range(None, None, ""),
-        "Too few figures for any rule.",
-    )

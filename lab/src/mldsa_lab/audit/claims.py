@@ -1,214 +1,359 @@
-"""Published claims, as read from a file. docs/audit.md describes each field."""
+"""Published claims, as files hold them; docs/audit.md describes each field.
+
+`mldsa_lab.audit.reading` reads files into these types. What a type's own checks raise becomes an
+error there that names file, claim and field.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import re
+from typing import Annotated, Any, Literal
 
-Standard = Literal["fips204", "round3", "unstated"]
+from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
+
+from mldsa_lab.audit.encodings import Encoding, Standard
+from mldsa_lab.audit.values import (
+    Amount,
+    Count,
+    Figure,
+    Groups,
+    LargeCount,
+    Length,
+    Limits,
+    Names,
+    Positive,
+    SetName,
+    Several,
+    SizeText,
+    shown,
+)
+
+FORMAT = "mldsa-lab claims"
+VERSION = 1
+
+CostUnit = Literal["ns", "us", "ms", "s", "cycles", "instructions"]
 Inputs = Literal["varied", "fixed", "unstated"]
+Operation = Literal["keygen", "sign", "verify", "other"]
+Text = Annotated[str, Meta(min_length=1)]
+Share01 = Annotated[float, Meta(gt=0, lt=1)]
+
+STATISTICS = ("min", "max", "mean", "median", "sd")
+PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
+_INTERVAL = re.compile(r"ci(\d+(?:\.\d+)?)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A published number; ``half`` is half a unit of its last digit, what rounding may hide."""
-
-    value: float
-    half: float = 0.0
-
-    @property
-    def low(self) -> float:
-        """The smallest value that rounds to this figure."""
-        return self.value - self.half
-
-    @property
-    def high(self) -> float:
-        """The largest."""
-        return self.value + self.half
+def seconds(unit: str) -> float | None:
+    """Seconds in a unit of time; None for another unit."""
+    return _SECONDS.get(unit)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+def confidence(kind: str) -> float | None:
+    """The level of a kind of error such as ci95, between 0 and 1; None for another kind."""
+    match = _INTERVAL.fullmatch(kind)
+    level = float(match[1]) / 100 if match else 0.0
+    return level if 0 < level < 1 else None
+
+
+class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a claim."""
+
+
+class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
     """What all claims have: an id, unique in its file, and a note where it stands."""
 
-    id: str
+    id: Text
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cost(Claim):
-    """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...
+class Cost(Claim, frozen=True, kw_only=True, tag="cost"):
+    """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...; a
+    file has them beside the other fields.
 
     ``error`` is a figure behind ±, of kind sd, se, ciNN or unstated. ``samples`` is the number of
     samples, None if not stated; each is the average of ``per_sample`` operations. ``overhead`` is
     a constant part of every sample that is no work of the operation.
     """
 
-    operation: str
-    set: str | None
-    unit: str
+    operation: Operation
+    unit: CostUnit
     figures: dict[str, Figure]
+    set: SetName | None = None
     error: Figure | None = None
     error_kind: str = "unstated"
-    samples: int | None = None
-    per_sample: int = 1
+    samples: Count | None = None
+    per_sample: Count = Count(1)
     inputs: Inputs = "unstated"
-    overhead: float = 0.0
-    message_bytes: int | None = None
+    overhead: Figure = Figure(0.0)
+    message_bytes: Length | None = None
     subject: str = ""
 
+    def __post_init__(self) -> None:
+        if self.operation == "sign" and self.set is None:
+            raise ValueError("set is missing, and the law of signing depends on it")
+        if self.error_kind not in ("sd", "se", "unstated") and confidence(self.error_kind) is None:
+            known = "sd, se, unstated, ci95 (or another level)"
+            raise ValueError(f"error_kind {shown(self.error_kind)} is none of {known}")
+        if self.error_kind != "unstated" and self.error is None:
+            raise ValueError("error_kind says of what kind an error is, but there is no error")
+        if self.error is not None and "sd" in self.figures:
+            raise ValueError("error stands beside sd; give the one that the source gives")
+        if self.samples == 1 and "sd" in self.figures:
+            raise ValueError("sd: one sample has no standard deviation")
+        locations = {name: f.value for name, f in self.figures.items() if name != "sd"}
+        if not locations:
+            raise ValueError("a cost needs a median, mean, min, max or percentile")
+        for name, value in locations.items():
+            if value <= 0:
+                raise ValueError(f"{name} must be greater than 0")
+        if self.overhead.value >= min(locations.values()):
+            raise ValueError("overhead must be less than every figure it is part of")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size(Claim):
-    """Bytes of an object. ``named`` is the set as the source calls it."""
+    @property
+    def centre(self) -> Figure | None:
+        """The median, or else the mean."""
+        return self.figures.get("median") or self.figures.get("mean")
 
-    set: str
-    named: str
-    object: str
-    bytes: int
-    encoding: str = "unstated"
+
+class Size(Claim, frozen=True, kw_only=True, tag="size"):
+    """Bytes of an object."""
+
+    set: SetName
+    object: Literal["public-key", "private-key", "signature"]
+    bytes: Count
+    encoding: Encoding = "unstated"
     standard: Standard = "unstated"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Throughput(Claim):
-    """Operations in a second by ``workers`` cores or threads."""
+class ScalingPoint(_Part, frozen=True, kw_only=True):
+    """Operations in a second, or the speedup over one thread, with so many threads."""
 
-    operation: str
-    set: str | None
-    per_second: Figure
-    workers: int
-    cost_of: tuple[str, ...]
+    threads: Count
+    per_second: Positive | None = None
+    speedup: Positive | None = None
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaling(Claim):
-    """Throughput, or speedup over one thread, at several numbers of threads."""
-
-    points: tuple[tuple[int, Figure], ...]
-    speedup: bool
-    cores: int | None
-    threads_per_core: int = 2
-    cost_of: tuple[str, ...] = ()
+    def __post_init__(self) -> None:
+        if (self.per_second is None) == (self.speedup is None):
+            raise ValueError("a point has either per_second or speedup")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch(Claim):
+class Scaling(Claim, frozen=True, kw_only=True, tag="scaling"):
+    """Throughput, or speedup over one thread, at one or several numbers of threads."""
+
+    points: Annotated[tuple[ScalingPoint, ...], Meta(min_length=1)]
+    cores: Count | None = None
+    threads_per_core: Count = Count(2)
+    cost_of: Names = Names()
+
+    def __post_init__(self) -> None:
+        _ascend(self, "threads")
+        if len({point.speedup is None for point in self.points}) != 1:
+            raise ValueError("points: all have per_second, or all have speedup")
+
+
+class BatchPoint(_Part, frozen=True, kw_only=True):
+    """Cost for one operation in batches of one size."""
+
+    size: Count
+    cost: Positive
+
+
+class Batch(Claim, frozen=True, kw_only=True, tag="batch"):
     """Cost for one operation in batches of several sizes."""
 
-    operation: str
-    set: str | None
-    unit: str
-    points: tuple[tuple[int, Figure], ...]
-    cost_of: tuple[str, ...] = ()
+    operation: Operation
+    unit: CostUnit
+    points: Annotated[tuple[BatchPoint, ...], Meta(min_length=2)]
+    set: SetName | None = None
+    cost_of: Names = Names()
+
+    def __post_init__(self) -> None:
+        _ascend(self, "size")
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class PartShare(_Part, frozen=True, kw_only=True):
     """A share that the source gives to some parts together, in percent, and where it says so."""
 
-    of: tuple[str, ...]
+    of: Names
     percent: Figure
-    where: str
+    where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts(Claim):
-    """Parts of a total, and shares of it."""
+class Parts(Claim, frozen=True, kw_only=True, tag="parts"):
+    """Parts of a total, and shares of it. Those in the unit ``count`` are exact."""
 
-    unit: str
-    parts: dict[str, Figure]
-    total: Figure | None
-    shares: tuple[Share, ...]
+    unit: Text
+    parts: Annotated[dict[str, Figure], Meta(min_length=1)]
+    total: Positive | None = None
+    shares: tuple[PartShare, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in (name for share in self.shares for name in share.of):
+            if name not in self.parts:
+                raise ValueError(f"shares: there is no part {name!r}")
+        if self.total is None and not self.shares:
+            raise ValueError("parts need a total, or shares, to be judged by")
+        if sum(part.value for part in self.parts.values()) <= 0:
+            raise ValueError("parts: the sum must be greater than 0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rate(Claim):
+class Rate(Claim, frozen=True, kw_only=True, tag="rate"):
     """A rate of bytes, and the bytes and operations it is said to come from."""
 
-    operation: str | None
-    set: str | None
-    read: Figure | None
-    written: Figure | None
-    operations: int
-    seconds: Figure | None
-    per_second: Figure | None
-    workers: int
-    cost_of: tuple[str, ...]
+    operations: Count
+    operation: Operation | Literal["unstated"] = "unstated"
+    set: SetName | None = None
+    bytes_read: Amount | None = None
+    bytes_written: Amount | None = None
+    bytes_per_second: Amount | None = None
+    seconds: Positive | None = None
+    workers: Count = Count(1)
+    cost_of: Names = Names()
+
+    def __post_init__(self) -> None:
+        if self.bytes_read is None and self.bytes_written is None:
+            raise ValueError("a rate needs bytes_read, bytes_written, or both")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference(Claim):
+class Difference(Claim, frozen=True, kw_only=True, tag="difference"):
     """A relative difference of two groups' means (0.1 is 10 %), and what the source makes of it.
 
     ``significant`` is None where the source says nothing; ``paired`` says that both groups
     measured the same inputs.
     """
 
-    operation: str
-    set: str
-    relative: Figure | None
-    significant: bool | None
-    per_group: int
-    per_sample: int = 1
+    operation: Operation
+    set: SetName
+    samples_per_group: Several
+    relative: Figure | None = None
+    significant: bool | None = None
+    per_sample: Count = Count(1)
     paired: bool = False
-    level: float = 0.05
-    power: float = 0.8
+    level: Share01 = 0.05
+    power: Share01 = 0.8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counted(Claim):
+class CountStatement(_Part, frozen=True, kw_only=True):
+    """A number of samples, what it is of, and where it stands."""
+
+    count: Count
+    of: Literal["all", "group", "unstated"] = "unstated"
+    where: str = ""
+
+
+class Counted(Claim, frozen=True, kw_only=True, tag="counted"):
     """Numbers of samples stated in several places: of all, of each group, or unstated."""
 
-    values: tuple[tuple[int, str, str], ...]
-    groups: int | None
+    values: Annotated[tuple[CountStatement, ...], Meta(min_length=2)]
+    groups: Groups | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Statements(Claim):
-    """One quantity stated in several places."""
+class Statement(_Part, frozen=True, kw_only=True):
+    """A number, or limits of several, and where it stands."""
 
-    quantity: str
-    unit: str
-    values: tuple[tuple[Figure, str], ...]
+    value: Limits
+    where: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit(Claim):
+class Statements(Claim, frozen=True, kw_only=True, tag="statements"):
+    """One quantity stated in several places. In the unit ``count`` it is exact."""
+
+    quantity: Text
+    values: Annotated[tuple[Statement, ...], Meta(min_length=2)]
+    unit: str = ""
+
+
+class Limit(Claim, frozen=True, kw_only=True, tag="limit"):
     """A limit in bits or bytes, and the size that the source calls it."""
 
-    amount: int
+    amount: LargeCount
     unit: Literal["bits", "bytes"]
-    called: tuple[float, float]
-    called_text: str
+    called: SizeText
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rejection(Claim):
-    """Rates and numbers of attempts of the rejection loop.
+class Rejection(Claim, frozen=True, kw_only=True, tag="rejection"):
+    """Rates of the rejection loop's checks, and ``attempts``: mean, median, p95, ... of a
+    signature."""
 
-    ``rates``: pass_z, pass_r0, pass_hint, accept, reject, each low and high (equal where the
-    source gives one number). ``attempts``: mean, median, p95, ...
-    """
+    set: SetName
+    pass_z: Limits | None = None
+    pass_r0: Limits | None = None
+    pass_hint: Limits | None = None
+    accept: Limits | None = None
+    reject: Limits | None = None
+    attempts: dict[str, Figure] = {}
 
-    set: str
-    rates: dict[str, tuple[Figure, Figure]] = field(default_factory=dict)
-    attempts: dict[str, Figure] = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        if not self.rates and not self.attempts:
+            raise ValueError("give pass_z, pass_r0, pass_hint, accept, reject or attempts")
+        for name, rate in self.rates.items():
+            if rate.high.value > 1:
+                raise ValueError(f"{name}: a share lies between 0 and 1")
+        if "sd" in self.attempts:
+            raise ValueError("attempts: sd is unknown here; known are mean, median, percentiles")
+
+    @property
+    def rates(self) -> dict[str, Limits]:
+        """The rates that are given."""
+        names = ("pass_z", "pass_r0", "pass_hint", "accept", "reject")
+        return {name: rate for name in names if (rate := getattr(self, name)) is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+AnyClaim = (
+    Cost
+    | Size
+    | Scaling
+    | Batch
+    | Parts
+    | Rate
+    | Difference
+    | Counted
+    | Statements
+    | Limit
+    | Rejection
+)
+ABOUT: dict[str, type[Claim]] = {
+    str(kind.__struct_config__.tag): kind for kind in AnyClaim.__args__
+}
+"""Kinds of claims by what files say they are about."""
+
+
+class Defaults(_Part, frozen=True, kw_only=True):
+    """Fields for all claims of a file that have them; the unit is that of costs."""
+
+    set: SetName | None = None
+    operation: Operation | None = None
+    unit: CostUnit | None = None
+    samples: Count | None = None
+    per_sample: Count | None = None
+    inputs: Inputs | None = None
+    message_bytes: Length | None = None
+    standard: Standard | None = None
+    subject: str | None = None
+
+
+class Source(_Part, frozen=True, kw_only=True):
     """Who published what, when, in what kind of text; "" where unknown."""
 
-    title: str
-    kind: str
+    title: Text
+    kind: Literal["vendor", "project", "study", "comparison", "method", "other"]
     url: str = ""
     date: str = ""
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class ClaimsFile(_Part, frozen=True, kw_only=True):
+    """A claims file."""
+
+    format: Literal["mldsa-lab claims"]
+    version: Literal[1]
+    source: Source
+    claims: Annotated[tuple[AnyClaim, ...], Meta(min_length=1)]
+    defaults: Defaults = Defaults()
+
+
+class ClaimTable(Struct, frozen=True):
     """The claims of one source. ``path`` names the file in errors and results."""
 
     path: str
@@ -219,6 +364,16 @@ class Table:
         """The claim of that id, which must exist."""
         return next(c for c in self.claims if c.id == name)
 
-    def costs_of(self, names: tuple[str, ...]) -> tuple[Cost, ...]:
-        """The cost claims of those ids."""
-        return tuple(c for c in self.claims if isinstance(c, Cost) and c.id in names)
+    def named(self, names: Names) -> list[Cost | Batch]:
+        """The costs and batches of those ids."""
+        return [c for c in self.claims if isinstance(c, Cost | Batch) and c.id in names]
+
+
+def _ascend(claim: Any, name: str) -> None:
+    """Sorts a claim's points by a field; ValueError if one stands twice."""
+    points = sorted(claim.points, key=lambda point: int(getattr(point, name)))
+    found = [getattr(point, name) for point in points]
+    for value in found:
+        if found.count(value) > 1:
+            raise ValueError(f"points: {name} {value} stands twice")
+    force_setattr(claim, "points", tuple(points))

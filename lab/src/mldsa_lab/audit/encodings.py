@@ -8,24 +8,25 @@ seed, the expanded key or both), RFC 5208 / 5958 for what is around it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+from typing import Literal
 
-from mldsa_lab.audit.claims import Standard
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES, ParameterSet
 
-ENCODINGS: Mapping[str, str] = MappingProxyType(
-    {
-        "raw": "the bare bytes",
-        "seed": "the 32-byte seed xi",
-        "spki": "a SubjectPublicKeyInfo (RFC 9881)",
-        "pkcs8-seed": "a PKCS #8 key with the seed (RFC 9881)",
-        "pkcs8-expanded": "a PKCS #8 key with the expanded key (RFC 9881)",
-        "pkcs8-both": "a PKCS #8 key with seed and expanded key (RFC 9881)",
-        "pkcs8-bare": "a PKCS #8 key with the expanded key in no tag of its own (before RFC 9881)",
-    }
-)
+Standard = Literal["fips204", "round3", "unstated"]
+Encoding = Literal[
+    "raw", "seed", "spki", "pkcs8-seed", "pkcs8-expanded", "pkcs8-both", "pkcs8-bare", "unstated"
+]
+
+ENCODINGS: dict[str, str] = {
+    "raw": "the bare bytes",
+    "seed": "the 32-byte seed xi",
+    "spki": "a SubjectPublicKeyInfo (RFC 9881)",
+    "pkcs8-seed": "a PKCS #8 key with the seed (RFC 9881)",
+    "pkcs8-expanded": "a PKCS #8 key with the expanded key (RFC 9881)",
+    "pkcs8-both": "a PKCS #8 key with seed and expanded key (RFC 9881)",
+    "pkcs8-bare": "a PKCS #8 key with the expanded key in no tag of its own (before RFC 9881)",
+}
 """Encodings by name, with what to call them."""
 
 _ROUND3_TR = 32

@@ -10,13 +10,13 @@ from itertools import pairwise
 from scipy.special import ndtri
 
 from mldsa_lab.audit import rules
-from mldsa_lab.audit.claims import Cost, Figure
+from mldsa_lab.audit.claims import Cost, confidence
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
-from mldsa_lab.audit.reading import confidence
-from mldsa_lab.audit.verdict import Finding, Range, Verdict, number, unit_text
+from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, agrees, number, unit_text
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
-_NAMES = {"median": "median", "min": "minimum", "max": "maximum", "sd": "standard deviation"}
+_NAMES = {"min": "minimum", "max": "maximum", "sd": "standard deviation"}
 
 
 def label(statistic: str) -> str:
@@ -24,30 +24,31 @@ def label(statistic: str) -> str:
     return _NAMES.get(statistic, statistic)
 
 
+def judge_figures(claim: Cost) -> Iterator[Judgement]:
+    """All rules of this module."""
+    yield from judge_order(claim)
+    yield from judge_mean(claim)
+    yield from judge_deviation(claim)
+
+
 def ordered(claim: Cost) -> list[tuple[float, str, Figure]]:
     """Minimum, percentiles and maximum with the shares below them, ascending by share."""
-    found = []
-    for name, figure in claim.figures.items():
-        share = share_of(name)
-        if share is not None:
-            found.append((share, name, figure))
-    return sorted(found, key=lambda entry: entry[0])
+    shares = [(share_of(name), name, figure) for name, figure in claim.figures.items()]
+    return sorted((s for s in shares if s[0] is not None), key=lambda s: s[:2])  # type: ignore[misc]
 
 
-def judge_order(claim: Cost) -> Iterator[Finding]:
+def judge_order(claim: Cost) -> Iterator[Judgement]:
     """`figures.order`: one finding for the first pair out of order, or one for all."""
-    points = ordered(claim)
-    mean = claim.figures.get("mean")
+    points = [(name, figure) for _, name, figure in ordered(claim)]
     pairs = list(pairwise(points))
-    if mean is not None:
-        pairs += [(p, (p[0], "mean", mean)) for p in points if p[1] == "min"]
-        pairs += [((p[0], "mean", mean), p) for p in points if p[1] == "max"]
+    if (mean := claim.figures.get("mean")) is not None:
+        pairs += [(point, ("mean", mean)) for point in points if point[0] == "min"]
+        pairs += [(("mean", mean), point) for point in points if point[0] == "max"]
     if not pairs:
         return
-    for (_, low_name, low), (_, high_name, high) in pairs:
+    for (low_name, low), (high_name, high) in pairs:
         if low.value > high.value and low.low >= high.high:
-            yield Finding(
-                claim.id,
+            yield Judgement(
                 rules.ORDER,
                 Verdict.CONTRADICTION,
                 f"{label(low_name)} {number(low.value)}, {label(high_name)} {number(high.value)}",
@@ -56,15 +57,10 @@ def judge_order(claim: Cost) -> Iterator[Finding]:
                 high.value,
             )
             return
-    names = " ≤ ".join(label(name) for _, name, _ in points)
-    yield Finding(
-        claim.id,
-        rules.ORDER,
-        Verdict.CONSISTENT,
-        " ≤ ".join(number(f.value) for _, _, f in points),
-        Range(None, None, "ascending"),
-        f"{names}." if len(points) > 1 else "The mean lies on the right side.",
-    )
+    names = " ≤ ".join(label(name) for name, _ in points)
+    values = " ≤ ".join(number(figure.value) for _, figure in points)
+    reading = f"{names}." if len(points) > 1 else "The mean lies on the right side."
+    yield Judgement(rules.ORDER, Verdict.CONSISTENT, values, Range.said("ascending"), reading)
 
 
 def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
@@ -78,31 +74,29 @@ def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
     points = ordered(claim)
     if len(points) < 2:
         return None, None
+    shares = [*(share for share, _, _ in points), 1.0]
     low = sum(
-        (b[0] - a[0]) * a[2].low
-        for a, b in zip(points, [*points[1:], (1.0, "", None)], strict=True)
+        (b - a) * point[2].low for (a, b), point in zip(pairwise(shares), points, strict=True)
     )
     high = None
     if points[-1][1] == "max":
-        high = points[0][0] * points[0][2].high + sum(
-            (b[0] - a[0]) * b[2].high for a, b in pairwise(points)
-        )
+        above = sum((b[0] - a[0]) * b[2].high for a, b in pairwise(points))
+        high = points[0][0] * points[0][2].high + above
     rank = (points[-1][2].high - points[0][2].low) / (claim.samples or ASSUMED_SAMPLES)
     slack = max(rank, 0.0) + _SLACK * low
     return max(low - slack, 0.0), None if high is None else high + slack
 
 
-def judge_mean(claim: Cost) -> Iterator[Finding]:
+def judge_mean(claim: Cost) -> Iterator[Judgement]:
     """`figures.mean-range`."""
     mean = claim.figures.get("mean")
     low, high = mean_limits(claim)
     if mean is None or low is None:
         return
     inside = mean.high >= low and (high is None or mean.low <= high)
-    yield Finding(
-        claim.id,
+    yield Judgement(
         rules.MEAN_RANGE,
-        Verdict.CONSISTENT if inside else Verdict.CONTRADICTION,
+        agrees(inside),
         f"mean {number(mean.value)} {unit_text(claim.unit)}",
         Range.between(low, high, unit_text(claim.unit)),
         "The mean is one that the percentiles allow."
@@ -117,7 +111,7 @@ class Deviation:
     """A claim's standard deviation: as stated, or as its ± must be read."""
 
     figure: Figure
-    note: str
+    note: str = ""
 
 
 def deviation(claim: Cost) -> Deviation | None:
@@ -126,29 +120,25 @@ def deviation(claim: Cost) -> Deviation | None:
     A ± of unstated kind is one where a standard error so large would need a standard deviation
     that does not fit between minimum and maximum.
     """
+    error, samples = claim.error, claim.samples
     if (stated := claim.figures.get("sd")) is not None:
-        return Deviation(stated, "")
-    if claim.error is None:
+        return Deviation(stated)
+    if error is None:
         return None
     if claim.error_kind == "sd":
-        return Deviation(claim.error, "")
+        return Deviation(error)
     if claim.error_kind != "unstated":
-        if claim.samples is None:
+        if samples is None:
             return None
-        deviates = 1.0
-        if claim.error_kind != "se":
-            deviates = float(ndtri(0.5 + confidence(claim.error_kind) / 2))
-        factor = math.sqrt(claim.samples) / deviates
-        error = claim.error
-        return Deviation(
-            Figure(error.value * factor, error.half * factor),
-            f"The {claim.error_kind} of {claim.samples:,} samples, as a standard deviation.",
-        )
+        level = confidence(claim.error_kind)
+        factor = math.sqrt(samples) / (1.0 if level is None else float(ndtri(0.5 + level / 2)))
+        note = f"The {claim.error_kind} of {samples:,} samples, as a standard deviation."
+        return Deviation(Figure(error.value * factor, error.half * factor), note)
     most = _most_samples_of_a_standard_error(claim)
-    if most is None or (claim.samples or 10) <= most:
+    if most is None or (samples or 10) <= most:
         return None
     return Deviation(
-        claim.error,
+        error,
         f"The ± is read as a standard deviation: as a standard error it would fit between "
         f"minimum and maximum with {max(1, math.floor(most))} samples at most.",
     )
@@ -163,29 +153,23 @@ def _most_samples_of_a_standard_error(claim: Cost) -> float | None:
     return ((high.high - low.low) / 2 / claim.error.low) ** 2 + 1
 
 
-def judge_deviation(claim: Cost) -> Iterator[Finding]:
+def judge_deviation(claim: Cost) -> Iterator[Judgement]:
     """`figures.sd-range`."""
     found = deviation(claim)
     if found is None:
         return
-    limits = []
-    centre = claim.figures.get("mean")
+    mean, median = claim.figures.get("mean"), claim.figures.get("median")
     low, high = claim.figures.get("min"), claim.figures.get("max")
-    n = claim.samples or 2
-    if centre and low and high:
+    least = most = None
+    if low is not None and high is not None:
         middle = (low.low + high.high) / 2
-        at = min(max(middle, centre.low), centre.high)
-        product = max((high.high - at) * (at - low.low), 0.0)
-        limits.append(math.sqrt(product * n / (n - 1)))
-    elif low and high:
-        limits.append((high.high - low.low) / 2 * math.sqrt(n / (n - 1)))
-    least = None
-    median = claim.figures.get("median")
-    if centre and median:
-        least = max(0.0, abs(centre.value - median.value) - centre.half - median.half)
-    if not limits and least is None:
+        at = middle if mean is None else min(max(middle, mean.low), mean.high)
+        n = claim.samples or 2
+        most = math.sqrt(max((high.high - at) * (at - low.low), 0.0) * n / (n - 1))
+    if mean is not None and median is not None:
+        least = max(0.0, abs(mean.value - median.value) - mean.half - median.half)
+    if most is None and least is None:
         return
-    most = min(limits, default=None)
     sd = found.figure
     inside = (most is None or sd.low <= most * (1 + _SLACK)) and (
         least is None or sd.high >= least * (1 - _SLACK)
@@ -193,12 +177,11 @@ def judge_deviation(claim: Cost) -> Iterator[Finding]:
     reading = (
         "The standard deviation fits the other figures."
         if inside
-        else ("No samples with these figures have this standard deviation.")
+        else "No samples with these figures have this standard deviation."
     )
-    yield Finding(
-        claim.id,
+    yield Judgement(
         rules.SD_RANGE,
-        Verdict.CONSISTENT if inside else Verdict.CONTRADICTION,
+        agrees(inside),
         f"sd {number(sd.value)} {unit_text(claim.unit)}",
         Range.between(least, most, unit_text(claim.unit)),
         f"{reading} {found.note}".strip(),

@@ -137,7 +137,7 @@ def _mean_rejections(accept: float, signatures: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def setup_max(name: str, message_bytes: int | None = None) -> float:
+def most_first(name: str, message_bytes: int | None = None) -> float:
     """The largest S / c_r that counting Keccak permutations allows.
 
     Before the first attempt: A, rho'' and the hash of the message, two permutations unless the
@@ -211,7 +211,7 @@ class Bound:
     at_least: bool
 
 
-def attempt_over_setup(bounds: list[Bound]) -> tuple[float, float] | None:
+def attempt_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
     """The x = c_r / S >= 0 for which some S meets all bounds; None if there is none.
 
     With S > 0 free, a bound from below, (e + k x) S >= a, and one from above, (f + l x) S <= b,
@@ -231,7 +231,7 @@ def attempt_over_setup(bounds: list[Bound]) -> tuple[float, float] | None:
     return (low, high) if low <= high else None
 
 
-def setups(bounds: list[Bound], x: float) -> tuple[float, float]:
+def firsts(bounds: list[Bound], x: float) -> tuple[float, float]:
     """The smallest and the largest S that meet the bounds at c_r / S = x."""
     low, high = 0.0, math.inf
     for b in bounds:

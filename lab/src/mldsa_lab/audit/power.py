@@ -10,8 +10,8 @@ from scipy.stats import nct, t
 
 from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Difference
-from mldsa_lab.audit.law import laws, setup_max
-from mldsa_lab.audit.verdict import Finding, Range, Verdict, percent
+from mldsa_lab.audit.law import laws, most_first
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, percent
 
 
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:
@@ -45,61 +45,54 @@ def significant_from(variation: float, per_group: int, level: float) -> float:
 def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     """The least and the largest standard deviation over mean of varied signatures."""
     found = [
-        law.spread / (setup + law.mean) for law in laws(name) for setup in (1.0, setup_max(name))
+        law.spread / (setup + law.mean) for law in laws(name) for setup in (1.0, most_first(name))
     ]
     return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
 
 
-def judge_difference(claim: Difference) -> Iterator[Finding]:
+def judge_difference(claim: Difference) -> Iterator[Judgement]:
     """`difference.power`."""
-    stated = "" if claim.relative is None else percent(claim.relative.value)
+    relative, n = claim.relative, claim.samples_per_group
+    stated = "" if relative is None else percent(relative.value)
     words = {True: "significant", False: "not significant", None: "significance not stated"}
-    text = ", ".join(
-        part for part in (stated, words[claim.significant], f"n = {claim.per_group:,}") if part
-    )
-
-    def finding(verdict: Verdict, predicted: Range, reading: str) -> Finding:
-        value = None if claim.relative is None else claim.relative.value
-        return Finding(claim.id, rules.POWER, verdict, text, predicted, reading, value)
-
-    if claim.operation != "sign":
-        yield finding(
-            Verdict.UNDECIDABLE,
-            Range(None, None, "noise alone decides"),
-            "Rejection has no part in this operation; its noise is not known.",
+    text = ", ".join(part for part in (stated, words[claim.significant], f"n = {n:,}") if part)
+    value = None if relative is None else relative.value
+    if claim.operation != "sign" or claim.paired:
+        predicted = Range.said("noise alone decides")
+        reading = (
+            "Both groups signed the same inputs, so rejection is the same in both."
+            if claim.operation == "sign"
+            else "Rejection has no part in this operation; its noise is not known."
         )
+        yield Judgement(rules.POWER, Verdict.UNDECIDABLE, text, predicted, reading, value)
         return
-    if claim.paired:
-        yield finding(
-            Verdict.UNDECIDABLE,
-            Range(None, None, "noise alone decides"),
-            "Both groups signed the same inputs, so rejection is the same in both.",
-        )
-        return
-    low, high = variations(claim.set, claim.per_sample)
-    found = [detectable(v, claim.per_group, claim.level, claim.power) for v in (low, high)]
-    least = significant_from(low, claim.per_group, claim.level)
-    predicted = Range(found[0], found[1], f"{percent(found[0])} to {percent(found[1])} detectable")
+    spreads = variations(claim.set, claim.per_sample)
+    low, high = (detectable(v, n, claim.level, claim.power) for v in spreads)
+    of = "" if claim.per_sample == 1 else f" of {claim.per_sample:,} signatures each"
     reading = (
-        f"With inputs drawn for each group, {claim.per_group:,} samples find a difference of "
-        f"{percent(found[0])} to {percent(found[1])} in {100 * claim.power:g} % of such studies."
+        f"With inputs drawn for each group, {n:,} samples{of} find a difference of "
+        f"{percent(low)} to {percent(high)} in {100 * claim.power:g} % of such studies."
     )
-    if claim.significant and claim.relative is not None:
+    verdict = Verdict.UNDECIDABLE
+    if relative is None:
+        reading += " A smaller one would not show."
+    elif claim.significant:
         # The sample's own spread may be less than the law's by chance.
-        error = math.exp(-2 * math.sqrt((laws(claim.set)[0].kurtosis - 1) / (8 * claim.per_group)))
-        if claim.relative.high < least * error:
-            yield finding(
-                Verdict.IMPLAUSIBLE,
-                predicted,
-                f"{reading} So small a difference is not significant unless the inputs did not "
-                "vary or were the same in both groups.",
+        chance = math.exp(-2 * math.sqrt((laws(claim.set)[0].kurtosis - 1) / (8 * n)))
+        if relative.high < significant_from(spreads[0], n, claim.level) * chance:
+            verdict = Verdict.IMPLAUSIBLE
+            reading += (
+                " So small a difference is not significant unless the inputs did not vary or "
+                "were the same in both groups."
             )
-        elif claim.relative.high < found[0]:
-            yield finding(Verdict.UNDECIDABLE, predicted, f"{reading} A smaller one may be chance.")
+        elif relative.high < low:
+            reading += " A smaller one may be chance."
         else:
-            yield finding(Verdict.CONSISTENT, predicted, reading)
-        return
-    if claim.relative is not None and claim.relative.low > found[1] and not claim.significant:
-        yield finding(Verdict.CONSISTENT, predicted, f"{reading} The difference is larger.")
-        return
-    yield finding(Verdict.UNDECIDABLE, predicted, f"{reading} A smaller one would not show.")
+            verdict = Verdict.CONSISTENT
+    elif relative.low > high:
+        verdict = Verdict.CONSISTENT
+        reading += " The difference is larger."
+    else:
+        reading += " A smaller one would not show."
+    predicted = Range(low, high, f"{percent(low)} to {percent(high)} detectable")
+    yield Judgement(rules.POWER, verdict, text, predicted, reading, value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -12,13 +13,14 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from mldsa_lab.audit import rules
 from mldsa_lab.audit.audit import Audited
-from mldsa_lab.audit.reading import ABOUT
-from mldsa_lab.audit.verdict import Finding, Verdict
+from mldsa_lab.audit.verdict import Judgement, Verdict
 
 FORMAT = "mldsa-lab audit"
 VERSION = 1
 
+_LISTED = 6  # claims that are named where many say the same
 _STYLES = {
     Verdict.CONSISTENT: "green",
     Verdict.UNDECIDABLE: "cyan",
@@ -50,17 +52,13 @@ def _source(audited: Audited) -> dict[str, Any]:
     }
 
 
-def _finding(audited: Audited, finding: Finding) -> dict[str, Any]:
+def _finding(audited: Audited, finding: Judgement) -> dict[str, Any]:
     claim = audited.table.claim(finding.claim)
     return {
         "claim": finding.claim,
-        "about": ABOUT[type(claim)],
+        "about": claim.__struct_config__.tag,
         "verdict": finding.verdict.value,
-        "rule": {
-            "id": finding.rule.id,
-            "sentence": finding.rule.sentence,
-            "source": finding.rule.source,
-        },
+        "rule": asdict(finding.rule),
         "claimed": {"text": finding.claimed, "value": _finite(finding.value)},
         "predicted": {
             "text": finding.predicted.text,
@@ -77,10 +75,13 @@ def _finite(value: float | None) -> float | None:
 
 
 def print_audits(audits: Sequence[Audited], console: Console) -> None:
-    """A table for each source, then the rules that were used."""
+    """A table for each source, the gravest findings first, then the rules that were used."""
     for audited in audits:
         _print_source(audited, console)
     used = {finding.rule.id: finding.rule for a in audits for finding in a.findings}
+    used.pop(rules.NONE.id, None)
+    if not used:
+        return
     legend = RichTable.grid(padding=(0, 2, 0, 0))
     legend.add_column(no_wrap=True, style="cyan")
     legend.add_column()
@@ -90,6 +91,18 @@ def print_audits(audits: Sequence[Audited], console: Console) -> None:
         legend.add_row(name, text)
     console.print("[bold]rules[/]")
     console.print(legend)
+
+
+def grouped(findings: Sequence[Judgement]) -> list[tuple[Judgement, list[str]]]:
+    """Findings in the order of gravity, those that say the same as one with all its claims; those
+    of no rule are left out."""
+    gravity = list(Verdict)
+    said: dict[tuple[Any, ...], tuple[Judgement, list[str]]] = {}
+    for finding in sorted(findings, key=lambda f: -gravity.index(f.verdict)):
+        if finding.rule is not rules.NONE:
+            same = (finding.verdict, finding.rule.id, finding.claimed, finding.reading)
+            said.setdefault(same, (finding, []))[1].append(finding.claim)
+    return list(said.values())
 
 
 def _print_source(audited: Audited, console: Console) -> None:
@@ -107,12 +120,12 @@ def _print_source(audited: Audited, console: Console) -> None:
     table.add_column("claimed, predicted", max_width=34)
     table.add_column("reading", ratio=1)
     last = ""
-    for finding in audited.findings:
-        name = finding.claim if finding.claim != last else ""
-        last = finding.claim
+    for finding, claims in grouped(audited.findings):
+        name = _listed(claims) if claims != [last] else ""
+        last = claims[-1]
         first = Text(name, style="bold")
         first.append(("\n" if name else "") + f"  {finding.rule.id}", style="not bold cyan")
-        offset = "\n" if name else ""
+        offset = "\n" * (name.count("\n") + bool(name))
         values = Text(f"{offset}{finding.claimed}")
         if finding.predicted.text:
             values.append(f"\n{finding.predicted.text}", style="dim")
@@ -122,10 +135,21 @@ def _print_source(audited: Audited, console: Console) -> None:
             values,
             Text(offset + finding.reading),
         )
-    console.print(Padding(table, (1, 0, 0, 0)))
+    if table.row_count:
+        console.print(Padding(table, (1, 0, 0, 0)))
+    unjudged = [f.claim for f in audited.findings if f.rule is rules.NONE]
+    if unjudged:
+        text = f"no rule, too few figures: {_listed(unjudged, ', ')}"
+        console.print(Padding(Text(text, style="dim"), (0, 0, 0, 2)))
     summary = ", ".join(
         f"[{_STYLES[verdict]}]{count} {verdict.value}[/]"
         for verdict, count in audited.counts.items()
         if count
     )
     console.print(f"  {summary}\n", highlight=False)
+
+
+def _listed(claims: Sequence[str], between: str = "\n") -> str:
+    """The first few claims, and how many more."""
+    more = len(claims) - _LISTED
+    return between.join(claims[:_LISTED]) + (f"{between}and {more} more" if more > 0 else "")

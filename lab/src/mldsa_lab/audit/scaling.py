@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from mldsa_lab.audit import rules
-from mldsa_lab.audit.claims import Batch, Claim, Cost, Figure, Scaling, Table, Throughput
+from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
-from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, keccak_share_of_key, setup_max
-from mldsa_lab.audit.reading import is_time, seconds
-from mldsa_lab.audit.verdict import Finding, Range, Verdict, number, percent, unit_text
+from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, keccak_share_of_key, most_first
+from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, percent, unit_text
 
 MEASURED = 0.02
 """Two measurements of one quantity agree so far."""
@@ -22,25 +22,45 @@ SMT_GAIN = 1.33
 _BY_LAW = "the law's least mean for this median"
 
 
-def judge_throughput(claim: Throughput, table: Table) -> Iterator[Finding]:
-    """`throughput.latency` for each cost that the claim names."""
-    for cost in _costs(table, claim.cost_of):
-        yield little(claim, cost, claim.per_second, claim.workers)
+def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
+    """`throughput.latency` of the fewest threads, for each cost that the claim names;
+    `scaling.cores` for points within the cores, `scaling.smt` beyond them."""
+    base = next((point.per_second for point in claim.points if point.threads == 1), None)
+    for point in claim.points:
+        rate = point.per_second
+        speedup: Figure | None = point.speedup
+        if rate is not None:
+            if point is claim.points[0]:
+                for cost in table.named(claim.cost_of):
+                    yield judge_throughput(cost, rate, point.threads)
+            if len(claim.points) == 1 or point.threads == 1:
+                continue
+            if base is None:
+                yield Judgement(
+                    rules.EFFICIENCY,
+                    Verdict.UNDECIDABLE,
+                    f"{number(rate.value)}/s with {point.threads}",
+                    Range.said("throughput of one thread × threads"),
+                    "The throughput of one thread is not given.",
+                    rate.value,
+                )
+                continue
+            value = rate.value / base.value
+            speedup = Figure(value, rate.high / base.low - value)
+        assert speedup is not None
+        yield _speedup(claim, point.threads, speedup)
 
 
-def _costs(table: Table, names: tuple[str, ...]) -> list[Cost | Batch]:
-    return [c for c in table.claims if isinstance(c, Cost | Batch) and c.id in names]
-
-
-def little(claim: Claim, cost: Cost | Batch, per_second: Figure, workers: int) -> Finding:
+def judge_throughput(cost: Cost | Batch, per_second: Figure, workers: int) -> Judgement:
     """Little's law: throughput times mean cost, over the workers, is at most 1.
 
     Where no mean is given, its lower limit stands in: by the percentiles, and for signing by the
     law of varied inputs. Of batches it is the cheapest.
     """
     scale = seconds(cost.unit)
+    assert scale is not None
     if isinstance(cost, Batch):
-        mean, how = min(figure.low for _, figure in cost.points), "the cost in the cheapest batch"
+        mean, how = min(point.cost.low for point in cost.points), "the cost in the cheapest batch"
     else:
         mean, how = _least_mean(cost)
     unit = unit_text(cost.unit)
@@ -56,15 +76,9 @@ def little(claim: Claim, cost: Cost | Batch, per_second: Figure, workers: int) -
             f"The throughput leaves {number(implied)} {unit} for each, and {how} is "
             f"{number(mean)} {unit}: one of the two is of something else."
         )
-    return Finding(
-        claim.id,
-        rules.LITTLE,
-        verdict,
-        f"{number(per_second.value)}/s: {number(implied)} {unit} each",
-        Range(mean, None, f"{cost.id}: at least {number(mean)} {unit}"),
-        reading,
-        implied,
-    )
+    predicted = Range(mean, None, f"{cost.id}: at least {number(mean)} {unit}")
+    claimed = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
+    return Judgement(rules.LITTLE, verdict, claimed, predicted, reading, implied)
 
 
 def _least_mean(cost: Cost) -> tuple[float, str]:
@@ -78,173 +92,113 @@ def _least_mean(cost: Cost) -> tuple[float, str]:
     median = cost.figures.get("median")
     if median is not None and cost.operation != "sign":
         found.append((median.low * (1 - ANOTHER_RUN), "the median"))
-    varied = cost.operation == "sign" and cost.inputs != "fixed" and cost.per_sample == 1
-    if median is not None and cost.set is not None and varied:
-        samples = cost.samples or ASSUMED_SAMPLES
-        highest = setup_max(cost.set, cost.message_bytes)
-        least, _ = band(cost.set, "mean", "median", samples, highest=highest)
-        value = least * (1 - ANOTHER_RUN) * (median.low - cost.overhead) + cost.overhead
-        found.append((value, _BY_LAW))
+    if median is not None and _varied(cost) and cost.per_sample == 1:
+        overhead = cost.overhead.value
+        least = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
+        found.append((least * (median.low - overhead) + overhead, _BY_LAW))
     return max(found)
 
 
-def judge_scaling(claim: Scaling, table: Table) -> Iterator[Finding]:
-    """`scaling.cores` for points within the cores, `scaling.smt` beyond them."""
-    base = next((f for n, f in claim.points if n == 1), None)
-    for threads, figure in claim.points:
-        if threads == 1 and not claim.speedup:
-            for cost in _costs(table, claim.cost_of):
-                yield little(claim, cost, figure, 1)
-            continue
-        if claim.speedup:
-            speedup = figure
-        elif base is not None:
-            value = figure.value / base.value
-            speedup = Figure(value, figure.high / base.low - value)
-        else:
-            yield Finding(
-                claim.id,
-                rules.EFFICIENCY,
-                Verdict.UNDECIDABLE,
-                f"{number(figure.value)}/s with {threads}",
-                Range(None, None, "throughput of one thread × threads"),
-                "The throughput of one thread is not given.",
-                figure.value,
-            )
-            continue
-        yield judge_speedup(claim, threads, speedup)
+def _varied(cost: Cost) -> bool:
+    """Whether the law of varied inputs may hold of it."""
+    return cost.operation == "sign" and cost.inputs != "fixed"
 
 
-def judge_speedup(claim: Scaling, threads: int, speedup: Figure) -> Finding:
+def _mean_over_median(cost: Cost) -> tuple[float, float]:
+    """Between which values the law has the ratio, for signing."""
+    assert cost.set is not None
+    samples, highest = cost.samples or ASSUMED_SAMPLES, most_first(cost.set, cost.message_bytes)
+    return band(cost.set, "mean", "median", samples, highest=highest)
+
+
+def _speedup(claim: Scaling, threads: int, speedup: Figure) -> Judgement:
     """One point of a scaling."""
-    cores = claim.cores
-    beyond = cores is not None and threads > cores
-    text = f"{number(speedup.value)}× with {threads}"
-    if not beyond:
-        fits = speedup.low <= threads * (1 + MEASURED)
-        known = cores is not None
-        verdict = Verdict.CONSISTENT if fits else Verdict.IMPLAUSIBLE
-        if speedup.low > threads * (1 + ANOTHER_RUN):
-            verdict = Verdict.CONTRADICTION
-        reading = (
-            f"{percent(speedup.value / threads)} of each core"
-            + (
-                "."
-                if known
-                else ", if each thread has a core of its own; the cores are not stated."
-            )
-            if fits
-            else "More than proportional to the cores: the throughput of one is too low."
-        )
-        return Finding(
-            claim.id,
-            rules.EFFICIENCY,
-            verdict,
-            text,
-            Range.between(None, float(threads)),
-            reading,
-            speedup.value,
-        )
-    assert cores is not None
-    usual = min(cores * SMT_GAIN, float(threads))
-    hard = float(min(threads, cores * claim.threads_per_core))
-    if speedup.low <= usual * (1 + MEASURED):
-        verdict = Verdict.CONSISTENT
-        reading = f"{number(speedup.value / cores)} of one thread for each physical core."
+    text, cores = f"{number(speedup.value)}× with {threads}", claim.cores
+    verdict = Verdict.CONSISTENT
+    if cores is None or threads <= cores:
+        limit = float(threads)
+        reading = f"{percent(speedup.value / threads)} of each core"
+        alone = ", if each thread has a core of its own; the cores are not stated."
+        reading += "." if cores is not None else alone
+        if speedup.low > threads * (1 + MEASURED):
+            far = speedup.low > threads * (1 + ANOTHER_RUN)
+            verdict = Verdict.CONTRADICTION if far else Verdict.IMPLAUSIBLE
+            reading = "More than proportional to the cores: the throughput of one is too low."
+        rule = rules.EFFICIENCY
     else:
-        verdict = (
-            Verdict.IMPLAUSIBLE if speedup.low <= hard * (1 + MEASURED) else Verdict.CONTRADICTION
-        )
-        reading = (
-            f"{number(speedup.value / cores)} times one thread for each of {cores} physical cores; "
-            "threads that share a core share its units."
-        )
-    return Finding(
-        claim.id, rules.SMT, verdict, text, Range.between(None, usual), reading, speedup.value
-    )
+        limit = min(cores * SMT_GAIN, float(threads))
+        each = number(speedup.value / cores)
+        reading = f"{each} of one thread for each physical core."
+        if speedup.low > limit * (1 + MEASURED):
+            hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
+            verdict = Verdict.IMPLAUSIBLE if speedup.low <= hard else Verdict.CONTRADICTION
+            reading = (
+                f"{each} times one thread for each of {cores} physical cores; threads that share "
+                "a core share its units."
+            )
+        rule = rules.SMT
+    return Judgement(rule, verdict, text, Range.between(None, limit), reading, speedup.value)
 
 
-def judge_batch(claim: Batch, table: Table) -> Iterator[Finding]:
+def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     """`batch.shape`, and `batch.cost` against each single cost that the claim names."""
     yield _shape(claim)
-    size, last = claim.points[-1]
-    for cost in table.costs_of(claim.cost_of):
-        if is_time(claim.unit):
-            yield _gain(claim, cost, size, last)
+    if seconds(claim.unit) is not None:
+        for cost in table.named(claim.cost_of):
+            assert isinstance(cost, Cost)
+            yield _gain(claim, cost)
 
 
-def _shape(claim: Batch) -> Finding:
-    pairs = list(pairwise(claim.points))
-    rising = next(((a, b) for a, b in pairs if b[1].low > a[1].high * (1 + ANOTHER_RUN)), None)
-    text = ", ".join(f"{number(cost.value)} ({size:,})" for size, cost in claim.points)
-    (first, at_first), (last, at_last) = claim.points[0], claim.points[-1]
-    fixed = (at_first.value - at_last.value) / (1 / first - 1 / last)
-    floor = at_last.value - fixed / last
-    off = max(abs(cost.value / (floor + fixed / size) - 1) for size, cost in claim.points)
+def _shape(claim: Batch) -> Judgement:
+    points = claim.points
+    text = ", ".join(f"{number(point.cost.value)} ({point.size:,})" for point in points)
+    first, last = points[0], points[-1]
+    fixed = (first.cost.value - last.cost.value) / (1 / first.size - 1 / last.size)
+    floor = last.cost.value - fixed / last.size
+    off = max(abs(point.cost.value / (floor + fixed / point.size) - 1) for point in points)
+    verdict = Verdict.CONSISTENT
     reading = (
         f"With {number(floor)} + {number(fixed)}/size {unit_text(claim.unit)} the others are off "
         f"by up to {percent(off)}."
     )
-    if rising is not None:
-        verdict = Verdict.IMPLAUSIBLE
-        reading = f"A batch of {rising[1][0]:,} costs more for each than one of {rising[0][0]:,}."
-    else:
-        verdict = Verdict.CONSISTENT if off <= ANOTHER_RUN else Verdict.UNDECIDABLE
-        if off > ANOTHER_RUN:
-            reading += " Something else than a fixed cost is saved, lanes for example."
-    return Finding(
-        claim.id, rules.BATCH_SHAPE, verdict, text, Range(None, None, "c + a/size"), reading
-    )
+    if off > ANOTHER_RUN:
+        verdict = Verdict.UNDECIDABLE
+        reading += " Something else than a fixed cost is saved, lanes for example."
+    for a, b in pairwise(points):
+        if b.cost.low > a.cost.high * (1 + ANOTHER_RUN):
+            verdict = Verdict.IMPLAUSIBLE
+            reading = f"A batch of {b.size:,} costs more for each than one of {a.size:,}."
+            break
+    return Judgement(rules.BATCH_SHAPE, verdict, text, Range.said("c + a/size"), reading)
 
 
-def _gain(claim: Batch, cost: Cost, size: int, at: Figure) -> Finding:
+def _gain(claim: Batch, cost: Cost) -> Judgement:
     """The largest batch against the single cost."""
-    unit = unit_text(cost.unit)
-    scale = seconds(claim.unit) / seconds(cost.unit)
-    value = at.value * scale
+    unit, last = unit_text(cost.unit), claim.points[-1]
+    value = last.cost.value * (seconds(claim.unit) or 0.0) / (seconds(cost.unit) or 1.0)
+    text = f"{number(value)} {unit} in {last.size:,}"
     centre = "mean" if "mean" in cost.figures else "median"
     if centre not in cost.figures or cost.set is None:
-        return Finding(
-            claim.id,
-            rules.BATCH,
-            Verdict.UNDECIDABLE,
-            f"{number(value)} {unit} in {size:,}",
-            Range(None, None, "single cost less A"),
-            f"{cost.id!r} has no mean or median, or no set.",
-            value,
-        )
+        reading = f"{cost.id!r} has no mean or median, or no set."
+        predicted = Range.said("single cost less A")
+        return Judgement(rules.BATCH, Verdict.UNDECIDABLE, text, predicted, reading, value)
     single = cost.figures[centre]
-    least, most = single.low, single.high
-    note = ""
-    if centre == "median" and cost.operation == "sign" and cost.inputs != "fixed":
-        # A batch's cost for one is an average, to be compared with a mean.
-        low, high = band(
-            cost.set,
-            "mean",
-            "median",
-            cost.samples or ASSUMED_SAMPLES,
-            highest=setup_max(cost.set, cost.message_bytes),
-        )
-        least, most = least * low, most * high
-        note = (
-            f" But a cost in a batch is an average, and varied inputs with this median have a "
-            f"mean of {number(least)} to {number(most)} {unit}."
-        )
-    share = keccak_share_of_key(cost.set, cost.operation)
-    floor = least * (1 - share) * (1 - ANOTHER_RUN)
-    inside = value >= floor
+    least = single.low
     reading = (
         f"{percent(1 - value / single.value)} less than the single {label(centre)} of "
-        f"{number(single.value)} {unit}.{note}"
+        f"{number(single.value)} {unit}."
     )
-    return Finding(
-        claim.id,
-        rules.BATCH,
-        Verdict.CONSISTENT if inside else Verdict.IMPLAUSIBLE,
-        f"{number(value)} {unit} in {size:,}",
-        Range.between(floor, None, unit),
-        reading
-        if inside
-        else f"{reading} More than expanding A costs: lanes across messages, or another input.",
-        value,
-    )
+    if centre == "median" and _varied(cost):
+        # A batch's cost for one is an average, to be compared with a mean.
+        low, high = _mean_over_median(cost)
+        least *= low
+        reading += (
+            f" But a cost in a batch is an average, and varied inputs with this median have a "
+            f"mean of {number(least)} to {number(single.high * high)} {unit}."
+        )
+    floor = least * (1 - keccak_share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
+    verdict = Verdict.CONSISTENT
+    if value < floor:
+        verdict = Verdict.IMPLAUSIBLE
+        reading += " More than expanding A costs: lanes across messages, or another input."
+    return Judgement(rules.BATCH, verdict, text, Range.between(floor, None, unit), reading, value)

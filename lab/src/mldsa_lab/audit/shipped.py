@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import resources
 
-from mldsa_lab.audit.claims import Table
+from mldsa_lab.audit.claims import ClaimTable
 from mldsa_lab.audit.reading import parse_claims
 from mldsa_lab.errors import LabError
 
@@ -27,6 +27,6 @@ def example_text(name: str) -> str:
     return (folder / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
-def example(name: str) -> Table:
+def example(name: str) -> ClaimTable:
     """The claims of an example."""
     return parse_claims(example_text(name), f"example {name}")

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mldsa_lab.audit import rules
-from mldsa_lab.audit.claims import Cost, Figure, Table
+from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.figures import deviation, label
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
-    Term,
-    attempt_over_setup,
+    attempt_over_first,
     band,
+    firsts,
     laws,
-    setup_max,
-    setups,
+    most_first,
     share_of,
 )
-from mldsa_lab.audit.verdict import Finding, Range, Rule, Verdict, number, unit_text
+from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.verdict import Judgement, Range, Rule, Verdict, number, unit_text
 
 NOISE = 0.10
 """Relative allowance for the machine: its noise may move a median or a low percentile so far.
@@ -58,9 +58,25 @@ class Signing:
         stated = self.claim.inputs == "varied"
         return Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
 
+    @property
     def noise(self) -> float:
         """The allowance for the machine in a ratio to the centre."""
         return NOISE if self.centre == "median" else NOISE_OF_MEAN
+
+    @property
+    def low_statistics(self) -> list[str]:
+        """Minimum and percentiles below the median, ascending."""
+        return self._statistics(0.0, 0.5)
+
+    @property
+    def high_statistics(self) -> list[str]:
+        """Percentiles above the median and maximum, ascending."""
+        return self._statistics(math.nextafter(0.5, 1), 2.0)
+
+    def _statistics(self, first: float, end: float) -> list[str]:
+        shares = {name: share_of(name) for name in self.figures}
+        found = [(share, name) for name, share in shares.items() if share is not None]
+        return [name for share, name in sorted(found) if first <= share < end]
 
     def ratio(self, over: str) -> Figure:
         """A figure over the centre, with what rounding may hide."""
@@ -70,14 +86,17 @@ class Signing:
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""
+        per_sample = self.claim.per_sample
         return band(
-            self.name,
-            over,
-            self.centre,
-            self.samples,
-            highest=self.highest,
-            per_sample=self.claim.per_sample,
+            self.name, over, self.centre, self.samples, highest=self.highest, per_sample=per_sample
         )
+
+    def judgement(
+        self, rule: Rule, verdict: Verdict, claimed: str, predicted: Range, reading: str,
+        value: float | None = None,
+    ) -> Judgement:  # fmt: skip
+        """A judgement that says where the number of samples was assumed."""
+        return Judgement(rule, verdict, claimed, predicted, self.note + reading, value)
 
 
 def prepare(claim: Cost) -> Signing | None:
@@ -88,222 +107,166 @@ def prepare(claim: Cost) -> Signing | None:
     if centre is None or claim.set is None:
         return None
     figures = {
-        name: figure if name == "sd" else Figure(figure.value - claim.overhead, figure.half)
+        name: figure if name == "sd" else Figure(figure.value - claim.overhead.value, figure.half)
         for name, figure in claim.figures.items()
     }
-    spread = deviation(claim)
-    if spread is not None:
+    if (spread := deviation(claim)) is not None:
         figures["sd"] = spread.figure
-    note = "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. "
     return Signing(
         claim,
         claim.set,
         figures,
         centre,
         claim.samples or ASSUMED_SAMPLES,
-        setup_max(claim.set, claim.message_bytes),
-        note,
+        most_first(claim.set, claim.message_bytes),
+        "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. ",
     )
 
 
-def judge_signing(claim: Cost, table: Table) -> Iterator[Finding]:
+def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     """All findings about a claim on signing."""
     if claim.inputs == "fixed":
-        yield _one_input_stated(claim)
+        yield Judgement(
+            rules.ONE_INPUT,
+            Verdict.UNDECIDABLE,
+            "one input, as the source says",
+            Range.said("no law of one input's cost"),
+            "These figures are those of one trace; the mean over all inputs may be several times "
+            "as high or less than half.",
+        )
         return
-    if claim.per_sample > 1 and any(share_of(s) is not None for s in claim.figures):
-        yield _averaged(claim)
+    single = claim.per_sample == 1
+    if not single and any(share_of(s) is not None for s in claim.figures):
+        yield Judgement(
+            rules.AVERAGED,
+            Verdict.UNDECIDABLE,
+            f"averages of {claim.per_sample:,}",
+            Range.said("percentiles of single signatures"),
+            "The percentiles are those of averages, and say nothing of single signatures.",
+        )
     ready = prepare(claim)
     if ready is None:
         return
     yield from judge_spread(ready)
-    yield from judge_minimum(ready)
-    yield from judge_mean_over_median(ready)
-    yield from judge_tail(ready)
-    yield from judge_inversion(ready)
+    if single:
+        yield from judge_percentiles(ready)
+        yield from judge_inversion(ready)
     alike = list(judge_one_input(ready, table))
     yield from alike
     # A tail that one repeated input explains was not cut.
-    if not any(finding.verdict is ready.outside for finding in alike):
+    if single and not any(found.verdict is ready.outside for found in alike):
         yield from judge_trimmed(ready)
 
 
 # Bands ------------------------------------------------------------------------------------------
 
 
-def judge_spread(ready: Signing) -> Iterator[Finding]:
+def judge_spread(ready: Signing) -> Iterator[Judgement]:
     """`sign.spread`: standard deviation over mean (or median, where no mean is given)."""
     claim = ready.claim
-    if "sd" not in ready.figures:
-        if claim.error is not None:
-            ratio = claim.error.value / ready.figures[ready.centre].value
-            low, high = ready.band("sd")
-            yield Finding(
-                claim.id,
-                rules.SPREAD,
-                Verdict.UNDECIDABLE,
-                f"±/{label(ready.centre)} {number(ratio)}",
-                Range.between(low, high),
-                f"{ready.note}What the ± is, or of how many samples, is not stated.",
-                ratio,
-            )
-        return
-    centre = "mean" if "mean" in ready.figures else ready.centre
-    view = ready if centre == ready.centre else replace(ready, centre=centre)
-    found = deviation(claim)
-    note = found.note if found is not None else ""
-    yield _lower(
-        view,
-        "sd",
-        rules.SPREAD,
-        f"Varied inputs spread more. {note}".strip(),
-    )
-
-
-def judge_minimum(ready: Signing) -> Iterator[Finding]:
-    """`sign.min`: minimum and low percentiles over the centre, at most so much."""
-    if ready.claim.per_sample > 1:
-        return
-    for name in _low_statistics(ready):
-        low, high = ready.band(name)
-        ratio = ready.ratio(name)
-        text = f"{label(name)}/{label(ready.centre)} {number(ratio.value)}"
-        if ratio.low > high * (1 + ready.noise()):
-            verdict = ready.outside
-            reading = (
-                f"A signature accepted at once is nearly as dear as the {label(ready.centre)} one: "
-                "the inputs did not vary, or samples are averages."
-            )
-        elif ratio.high < low * (1 - ready.noise()):
-            verdict = Verdict.UNDECIDABLE
-            reading = "Lower than rejection explains; the machine may have been faster at times."
-        else:
-            verdict, reading = Verdict.CONSISTENT, _fits(ratio, low, high)
-        yield Finding(
-            ready.claim.id,
-            rules.MINIMUM,
-            verdict,
-            text,
-            Range.between(low, high),
-            ready.note + reading,
-            ratio.value,
+    if "sd" in ready.figures:
+        view = replace(ready, centre="mean" if "mean" in ready.figures else ready.centre)
+        found = deviation(claim)
+        note = found.note if found is not None else ""
+        yield _ratio(view, "sd", rules.SPREAD, f"Varied inputs spread more. {note}".strip())
+    elif claim.error is not None:
+        ratio = claim.error.value / ready.figures[ready.centre].value
+        yield ready.judgement(
+            rules.SPREAD,
+            Verdict.UNDECIDABLE,
+            f"±/{label(ready.centre)} {number(ratio)}",
+            Range.between(*ready.band("sd")),
+            "What the ± is, or of how many samples, is not stated.",
+            ratio,
         )
 
 
-def judge_mean_over_median(ready: Signing) -> Iterator[Finding]:
-    """`sign.mean`."""
-    if ready.centre != "median" or "mean" not in ready.figures:
-        return
-    ratio = ready.ratio("mean")
-    reading = (
-        "The mean is below the median, which a tail to the right excludes: one of the two is "
-        "something else, or the tail was cut."
-        if ratio.high < 1
-        else "The tail of varied inputs pulls the mean further up."
-    )
-    yield _lower(ready, "mean", rules.MEAN, reading)
-
-
-def judge_tail(ready: Signing) -> Iterator[Finding]:
-    """`sign.tail`: percentiles above the median, and the maximum, over the centre."""
-    if ready.claim.per_sample > 1:
-        return
-    for name in _high_statistics(ready):
-        yield _lower(
-            ready,
-            name,
-            rules.TAIL,
+def judge_percentiles(ready: Signing) -> Iterator[Judgement]:
+    """`sign.min`: minimum and low percentiles over the centre, at most so much. `sign.mean` and
+    `sign.tail`: the mean, high percentiles and maximum over it, at least so much."""
+    for name in ready.low_statistics:
+        reading = (
+            f"A signature accepted at once costs nearly as much as the {label(ready.centre)} one: "
+            "the inputs did not vary, or samples are averages."
+        )
+        yield _ratio(ready, name, rules.MINIMUM, reading, below=True)
+    if ready.centre == "median" and "mean" in ready.figures:
+        reading = (
+            "The mean is below the median, which a tail to the right excludes: one of the two is "
+            "something else, or the tail was cut."
+            if ready.ratio("mean").high < 1
+            else "The tail of varied inputs pulls the mean further up."
+        )
+        yield _ratio(ready, "mean", rules.MEAN, reading)
+    for name in ready.high_statistics:
+        reading = (
             "Varied inputs have a longer tail: the inputs did not vary, samples are averages, or "
-            "the tail was cut.",
+            "the tail was cut."
         )
+        yield _ratio(ready, name, rules.TAIL, reading)
 
 
-def _lower(ready: Signing, over: str, rule: Rule, reading: str) -> Finding:
-    """A finding about a ratio to the centre that rejection bounds from below."""
+def _ratio(
+    ready: Signing, over: str, rule: Rule, reading: str, *, below: bool = False
+) -> Judgement:
+    """A finding about a ratio to the centre that rejection bounds from below (or, for what lies
+    ``below`` the centre, from above); the machine may add to it without limit. ``reading``: of a
+    ratio beyond the bound."""
     low, high = ready.band(over)
     ratio = ready.ratio(over)
-    if ratio.high < low * (1 - ready.noise()):
+    short, long = ratio.high < low * (1 - ready.noise), ratio.low > high * (1 + ready.noise)
+    if long if below else short:
         verdict = ready.outside
-    elif ratio.low > high * (1 + ready.noise()):
+    elif short or long:
         verdict = Verdict.UNDECIDABLE
         reading = "More than rejection explains; the rest would be the machine's disturbances."
+        if below:
+            reading = "Lower than rejection explains; the machine may have been faster at times."
     else:
-        verdict, reading = Verdict.CONSISTENT, _fits(ratio, low, high)
-    return Finding(
-        ready.claim.id,
-        rule,
-        verdict,
-        f"{'sd' if over == 'sd' else label(over)}/{label(ready.centre)} {number(ratio.value)}",
-        Range.between(low, high),
-        ready.note + reading,
-        ratio.value,
-    )
-
-
-def _fits(ratio: Figure, low: float, high: float) -> str:
-    inside = ratio.high >= low and ratio.low <= high
-    return "As the law has it." if inside else "Within the allowance for the machine's noise."
-
-
-def _low_statistics(ready: Signing) -> list[str]:
-    return _statistics(ready, lambda share: share < 0.5)
-
-
-def _high_statistics(ready: Signing) -> list[str]:
-    return _statistics(ready, lambda share: share > 0.5)
-
-
-def _statistics(ready: Signing, wanted: Callable[[float], bool]) -> list[str]:
-    named = [(share_of(name), name) for name in ready.figures]
-    return [n for share, n in sorted((s, n) for s, n in named if s is not None) if wanted(share)]
+        verdict = Verdict.CONSISTENT
+        inside = ratio.high >= low and ratio.low <= high
+        reading = (
+            "As the law has it." if inside else "Within the allowance for the machine's noise."
+        )
+    text = f"{'sd' if over == 'sd' else label(over)}/{label(ready.centre)} {number(ratio.value)}"
+    return ready.judgement(rule, verdict, text, Range.between(low, high), reading, ratio.value)
 
 
 # Implied costs ----------------------------------------------------------------------------------
 
 
-def judge_inversion(ready: Signing) -> Iterator[Finding]:
+def judge_inversion(ready: Signing) -> Iterator[Judgement]:
     """`sign.inversion`: which costs of a first (S) and of a further attempt (c) give the figures.
 
     Every figure bounds S + k c from one side or both (`law.Term`), with the noise allowance.
     """
-    if len(ready.figures) < 2 or ready.claim.per_sample > 1:
+    if len(ready.figures) < 2:
         return
-    predicted = Range.between(1.0, ready.highest)
-    unit = unit_text(ready.claim.unit)
+    highest, unit = ready.highest, unit_text(ready.claim.unit)
     found = _implied(ready, 0.0, math.inf)
+    admissible = _implied(ready, 1 / highest, 1.0)
+    claimed, low = "no solution", None
     if found is None:
-        yield Finding(
-            ready.claim.id,
-            rules.INVERSION,
-            ready.outside,
-            "no solution",
-            predicted,
-            f"{ready.note}No costs of a first and a further attempt give all these figures.",
-        )
-        return
-    admissible = _implied(ready, 1 / ready.highest, 1.0)
-    if admissible is not None:
-        verdict = Verdict.CONSISTENT
-        first, further = admissible.first, admissible.further
+        reading = "No costs of a first and a further attempt give all these figures."
+    elif admissible is not None:
         reading = (
-            f"A first attempt costs {Range.between(*first).text} {unit}, a further one "
-            f"{Range.between(*further).text}."
+            f"A first attempt costs {Range.between(*admissible.first).text} {unit}, a further one "
+            f"{Range.between(*admissible.further).text}."
         )
-    elif found.ratio[0] > ready.highest:
-        verdict = ready.outside
+    elif found.ratio[0] > highest:
         reading = (
             f"A further attempt would cost {number(found.further[1])} {unit} at most, "
             f"1/{number(found.ratio[0])} of a first one or less; hashing alone makes it at least "
-            f"1/{number(ready.highest)}."
+            f"1/{number(highest)}."
         )
     else:
-        verdict = ready.outside
         reading = "A first attempt would cost less than a further one, all of which it contains."
-    low, high = (admissible or found).ratio
-    claimed = "first/further " + Range.between(low, None if math.isinf(high) else high).text
-    yield Finding(
-        ready.claim.id, rules.INVERSION, verdict, claimed, predicted, ready.note + reading, low
-    )
+    if found is not None:
+        low, high = (admissible or found).ratio
+        claimed = "first/further " + Range.between(low, None if math.isinf(high) else high).text
+    verdict = ready.outside if admissible is None else Verdict.CONSISTENT
+    predicted = Range.between(1.0, highest)
+    yield ready.judgement(rules.INVERSION, verdict, claimed, predicted, reading, low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,40 +284,40 @@ def _implied(ready: Signing, low: float, high: float) -> Implied | None:
     are none. Over all laws of the set; the ends of the costs are taken on a grid."""
     ratios: list[float] = []
     costs: list[tuple[float, float]] = []
-    for law in laws(ready.name):
-        bounds = _bounds(ready, {n: law.term(n, ready.samples) for n in ready.figures})
-        found = attempt_over_setup(bounds)
+    for bounds in _bounds(ready, list(ready.figures)):
+        found = attempt_over_first(bounds)
         if found is None or found[1] < low or found[0] > high:
             continue
-        first, last = max(found[0], low), min(found[1], high)
-        ratios += [math.inf if x <= 0 else 1 / x for x in (first, last)]
-        for x in np.linspace(first, min(last, max(first, _STEEP)), _GRID):
-            costs += [(s, float(x) * s) for s in setups(bounds, float(x))]
+        least, most = max(found[0], low), min(found[1], high)
+        ratios += [math.inf if x <= 0 else 1 / x for x in (least, most)]
+        for x in np.linspace(least, min(most, max(least, _STEEP)), _GRID):
+            costs += [(first, float(x) * first) for first in firsts(bounds, float(x))]
     if not ratios:
         return None
-    firsts, further = ([c[i] for c in costs] for i in (0, 1))
+    first, further = ([c[i] for c in costs] for i in (0, 1))
     return Implied(
-        (min(ratios), max(ratios)), (min(firsts), max(firsts)), (min(further), max(further))
+        (min(ratios), max(ratios)), (min(first), max(first)), (min(further), max(further))
     )
 
 
-def _bounds(ready: Signing, terms: dict[str, Term]) -> list[Bound]:
-    bounds = []
-    noise = ready.noise()
-    for name, term in terms.items():
-        figure = ready.figures[name]
-        share = share_of(name)
-        if name == ready.centre or (share is not None and share < 0.5):
-            bounds.append(Bound(term, figure.low / (1 + noise), at_least=True))
-        if name == ready.centre or share is None or share > 0.5:
-            bounds.append(Bound(term, figure.high / (1 - noise), at_least=False))
-    return bounds
+def _bounds(ready: Signing, names: list[str]) -> Iterator[list[Bound]]:
+    """What these figures say of the costs, under each law of the set."""
+    for law in laws(ready.name):
+        bounds = []
+        for name in names:
+            figure, share = ready.figures[name], share_of(name)
+            term = law.term(name, ready.samples)
+            if name == ready.centre or (share is not None and share < 0.5):
+                bounds.append(Bound(term, figure.low / (1 + ready.noise), at_least=True))
+            if name == ready.centre or share is None or share > 0.5:
+                bounds.append(Bound(term, figure.high / (1 - ready.noise), at_least=False))
+        yield bounds
 
 
 # Detectors --------------------------------------------------------------------------------------
 
 
-def judge_one_input(ready: Signing, table: Table) -> Iterator[Finding]:
+def judge_one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
     """`sign.one-input`: the spread of signing beside that of key generation and verification in
     the same table, by the measures that both have."""
     claim = ready.claim
@@ -377,7 +340,7 @@ def judge_one_input(ready: Signing, table: Table) -> Iterator[Finding]:
     alike = [entry for entry in low if entry[1] <= _ALIKE * max(entry[3].values())]
     measure, own, least, beside = (alike or low or found)[0]
     listed = ", ".join(f"{name} {number(s)}" for name, s in beside.items())
-    name = _MEASURES.get(measure, f"{label(measure)}/centre - 1:")
+    verdict, reading = Verdict.CONSISTENT, "Signing varies as varied inputs do."
     if alike:
         verdict = ready.outside
         reading = (
@@ -387,16 +350,10 @@ def judge_one_input(ready: Signing, table: Table) -> Iterator[Finding]:
     elif low:
         verdict = Verdict.UNDECIDABLE
         reading = f"Less than varied inputs spread, but more than the machine does ({listed})."
-    else:
-        verdict, reading = Verdict.CONSISTENT, "Signing varies as varied inputs do."
-    yield Finding(
-        claim.id,
-        rules.ONE_INPUT,
-        verdict,
-        f"{name} {number(own)}",
-        Range.between(least, None),
-        ready.note + reading,
-        own,
+    name = _MEASURES.get(measure, f"{label(measure)}/centre - 1:")
+    predicted = Range.between(least, None)
+    yield ready.judgement(
+        rules.ONE_INPUT, verdict, f"{name} {number(own)}", predicted, reading, own
     )
 
 
@@ -405,7 +362,7 @@ _MEASURES = {"sd": "sd/centre", "error": "±/centre", "min": "1 - minimum/centre
 
 def _measures(ready: Signing) -> list[str]:
     """Measures of spread that the claim has, the best first."""
-    found = list(reversed(_high_statistics(ready)))
+    found = list(reversed(ready.high_statistics))
     if "sd" in ready.claim.figures:
         found.append("sd")
     if ready.claim.error is not None and "sd" in ready.figures:
@@ -415,80 +372,42 @@ def _measures(ready: Signing) -> list[str]:
 
 def _relative(claim: Cost, measure: str) -> float | None:
     """The spread of a claim relative to its centre; None where it lacks the figures."""
-    centre = claim.figures.get("median") or claim.figures.get("mean")
-    if centre is None:
+    figure = claim.error if measure == "error" else claim.figures.get(measure)
+    if claim.centre is None or figure is None:
         return None
-    if measure == "error":
-        return None if claim.error is None else claim.error.value / centre.value
-    figure = claim.figures.get(measure)
-    if figure is None:
-        return None
-    return figure.value / centre.value if measure == "sd" else abs(figure.value / centre.value - 1)
+    ratio = figure.value / claim.centre.value
+    return ratio if measure in ("sd", "error") else abs(ratio - 1)
 
 
 def _spread_of_law(ready: Signing, measure: str) -> float:
     """The least spread of varied inputs by that measure, less the noise allowance."""
     if measure in ("sd", "error"):
-        return ready.band("sd")[0] * (1 - ready.noise())
+        return ready.band("sd")[0] * (1 - ready.noise)
     if measure == "min":
-        return max(0.0, 1 - ready.band("min")[1] * (1 + ready.noise()))
-    return max(0.0, ready.band(measure)[0] * (1 - ready.noise()) - 1)
+        return max(0.0, 1 - ready.band("min")[1] * (1 + ready.noise))
+    return max(0.0, ready.band(measure)[0] * (1 - ready.noise) - 1)
 
 
-def judge_trimmed(ready: Signing) -> Iterator[Finding]:
+def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
     """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
-    lower = _low_statistics(ready)
-    upper = _high_statistics(ready)
-    if not lower or not upper or ready.claim.per_sample > 1:
+    lower, upper = [*ready.low_statistics, ready.centre], ready.high_statistics
+    if len(lower) == 1 or not upper or not _follows(ready, lower):
         return
-    if not _follows(ready, [*lower, ready.centre]):
-        return
-    cut = not _follows(ready, [*lower, ready.centre, *upper])
-    top = upper[-1]
-    yield Finding(
-        ready.claim.id,
+    cut = not _follows(ready, [*lower, *upper])
+    yield ready.judgement(
         rules.TRIMMED,
         ready.outside if cut else Verdict.CONSISTENT,
-        f"{label(top)} {number(ready.figures[top].value)} {unit_text(ready.claim.unit)}",
-        Range(None, None, "a tail that goes with the lower figures"),
-        ready.note
-        + (
-            "The lower figures are those of varied inputs, the upper ones are too low for them: "
-            "long signatures were left out, or the inputs did not vary."
-            if cut
-            else "Lower and upper figures go together."
-        ),
+        f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
+        + unit_text(ready.claim.unit),
+        Range.said("a tail that goes with the lower figures"),
+        "The lower figures are those of varied inputs, the upper ones are too low for them: "
+        "long signatures were left out, or the inputs did not vary."
+        if cut
+        else "Lower and upper figures go together.",
     )
 
 
 def _follows(ready: Signing, names: list[str]) -> bool:
     """Whether some admissible costs give these figures."""
-    for law in laws(ready.name):
-        bounds = _bounds(ready, {n: law.term(n, ready.samples) for n in names})
-        found = attempt_over_setup(bounds)
-        if found is not None and found[1] >= 1 / ready.highest and found[0] <= 1:
-            return True
-    return False
-
-
-def _one_input_stated(claim: Cost) -> Finding:
-    return Finding(
-        claim.id,
-        rules.ONE_INPUT,
-        Verdict.UNDECIDABLE,
-        "one input, as the source says",
-        Range(None, None, "no law of one input's cost"),
-        "These figures are those of one trace; the mean over all inputs may be several times as "
-        "high or less than half.",
-    )
-
-
-def _averaged(claim: Cost) -> Finding:
-    return Finding(
-        claim.id,
-        rules.AVERAGED,
-        Verdict.UNDECIDABLE,
-        f"averages of {claim.per_sample:,}",
-        Range(None, None, "percentiles of single signatures"),
-        "The percentiles are those of averages, and say nothing of single signatures.",
-    )
+    found = [attempt_over_first(bounds) for bounds in _bounds(ready, names)]
+    return any(f is not None and f[1] >= 1 / ready.highest and f[0] <= 1 for f in found)

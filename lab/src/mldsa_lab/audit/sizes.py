@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Size
 from mldsa_lab.audit.encodings import Form, forms
-from mldsa_lab.audit.verdict import Finding, Range, Verdict
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict
 from mldsa_lab.sets import PARAMETER_SETS
 
 
-def judge_size(claim: Size) -> Iterator[Finding]:
+def judge_size(claim: Size) -> Iterator[Judgement]:
     """`size.encoding`: one finding, which says what has this size."""
     mine = [f for f in forms(claim.set) if f.object == claim.object]
     fitting = [f for f in mine if f.bytes == claim.bytes]
@@ -23,33 +23,23 @@ def judge_size(claim: Size) -> Iterator[Finding]:
     if bare and len(sizes) > len(bare):
         text += ", or an encoding's"
     predicted = Range(sizes[0], sizes[-1], text)
+    verdict = Verdict.CONTRADICTION
     if agreeing:
         verdict, reading = Verdict.CONSISTENT, _sentence(agreeing, claim)
-    elif fitting:
-        verdict = Verdict.CONTRADICTION
-        reading = f"The size of {fitting[0].text}."
-    elif found := _elsewhere(claim):
-        verdict = Verdict.CONTRADICTION
+    elif found := next(iter([*fitting, *_elsewhere(claim)]), None):
         reading = f"The size of {found.text}."
     else:
-        stated = claim.encoding != "unstated"
-        verdict = Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
+        if claim.encoding == "unstated":
+            verdict = Verdict.IMPLAUSIBLE
         reading = "No encoding or version known to this audit has this size."
-    yield Finding(
-        claim.id,
-        rules.SIZE,
-        verdict,
-        f"{claim.bytes:,} bytes",
-        predicted,
-        reading,
-        float(claim.bytes),
-    )
+    stated = f"{claim.bytes:,} bytes"
+    yield Judgement(rules.SIZE, verdict, stated, predicted, reading, float(claim.bytes))
 
 
 def _agrees(form: Form, claim: Size) -> bool:
     """Whether a form is what the source calls it. A name with ML-DSA in it means FIPS 204."""
     standard = claim.standard
-    if standard == "unstated" and "dsa" in claim.named.lower():
+    if standard == "unstated" and "dsa" in claim.set.named.lower():
         standard = "fips204"
     return standard in ("unstated", form.standard) and claim.encoding in ("unstated", form.encoding)
 
@@ -69,9 +59,9 @@ def _sentence(found: list[Form], claim: Size) -> str:
     return f"{text}."
 
 
-def _elsewhere(claim: Size) -> Form | None:
-    """What else has this size: the same object of another set, or another object of this set."""
+def _elsewhere(claim: Size) -> list[Form]:
+    """What else has this size: the same object of another set, another object of this set, or
+    any."""
     others = [f for name in PARAMETER_SETS for f in forms(name) if f.bytes == claim.bytes]
     same = [f for f in others if f.object == claim.object]
-    mine = [f for f in others if f.set == claim.set]
-    return next(iter([*same, *mine, *others]), None)
+    return [*same, *(f for f in others if f.set == claim.set), *others]

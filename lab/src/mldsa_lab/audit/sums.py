@@ -3,184 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import (
+    ClaimTable,
+    Cost,
     Counted,
-    Figure,
     Limit,
     Parts,
     Rate,
     Statements,
-    Table,
+    seconds,
 )
-from mldsa_lab.audit.reading import seconds
-from mldsa_lab.audit.verdict import Finding, Range, Verdict, number, unit_text
+from mldsa_lab.audit.values import Figure, Limits
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, agrees, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 
 _CLOSE = 1e-9
 # Two measurements of one quantity.
 _MEASURED = 0.02
+_EXACT = "count"
 
 
-def _verdict(inside: bool) -> Verdict:
-    return Verdict.CONSISTENT if inside else Verdict.CONTRADICTION
+def _stated(figure: Figure, unit: str) -> Figure:
+    """A figure as its unit has it: counts are not rounded."""
+    return Figure(figure.value) if unit == _EXACT else figure
 
 
-def judge_parts(claim: Parts) -> Iterator[Finding]:
+def judge_parts(claim: Parts) -> Iterator[Judgement]:
     """`parts.sum` where there is a total, `parts.share` for each share."""
-    low = sum(p.low for p in claim.parts.values())
-    high = sum(p.high for p in claim.parts.values())
-    total = sum(p.value for p in claim.parts.values())
-    listed = " + ".join(number(p.value) for p in claim.parts.values())
+    parts = {name: _stated(part, claim.unit) for name, part in claim.parts.items()}
+    total = sum(part.value for part in parts.values())
+    unit = unit_text(claim.unit)
     if claim.total is not None:
-        inside = claim.total.high >= low - _CLOSE and claim.total.low <= high + _CLOSE
-        yield Finding(
-            claim.id,
+        stated = _stated(claim.total, claim.unit)
+        low, high = (sum(getattr(p, end) for p in parts.values()) for end in ("low", "high"))
+        inside = stated.high >= low - _CLOSE and stated.low <= high + _CLOSE
+        listed = " + ".join(number(part.value) for part in parts.values())
+        yield Judgement(
             rules.PARTS_SUM,
-            _verdict(inside),
-            f"total {number(claim.total.value)} {unit_text(claim.unit)}",
-            Range(low, high, f"{number(total)} {unit_text(claim.unit)}"),
+            agrees(inside),
+            f"total {number(stated.value)} {unit}",
+            Range(low, high, f"{number(total)} {unit}"),
             f"{listed} = {number(total)}.",
-            claim.total.value,
+            stated.value,
         )
     for share in claim.shares:
-        part = sum(claim.parts[name].value for name in share.of)
-        part_low = sum(max(claim.parts[name].low, 0) for name in share.of)
-        part_high = sum(claim.parts[name].high for name in share.of)
+        part = sum(parts[name].value for name in share.of)
+        part_low = sum(max(parts[name].low, 0) for name in share.of)
+        part_high = sum(parts[name].high for name in share.of)
         # The parts' rounding moves numerator and denominator together.
         rest = total - part
         least = 100 * part_low / (part_low + rest) if part_low + rest > 0 else 0.0
         most = 100 * part_high / (part_high + rest)
         inside = share.percent.high >= least - _CLOSE and share.percent.low <= most + _CLOSE
         where = f" ({share.where})" if share.where else ""
-        yield Finding(
-            claim.id,
+        yield Judgement(
             rules.PARTS_SHARE,
-            _verdict(inside),
+            agrees(inside),
             f"{number(share.percent.value)} %{where}",
             Range(least, most, f"{number(100 * part / total)} %"),
-            f"{' + '.join(share.of)} is {number(part)} of {number(total)} {unit_text(claim.unit)}.",
+            f"{' + '.join(share.of)} is {number(part)} of {number(total)} {unit}.",
             share.percent.value,
         )
 
 
-def judge_statements(claim: Statements) -> Iterator[Finding]:
-    """`statements.agree`."""
-    low = max(f.low for f, _ in claim.values)
-    high = min(f.high for f, _ in claim.values)
+def judge_statements(claim: Statements) -> Iterator[Judgement]:
+    """`statements.agree`: numbers are one within rounding, limits are the same limits, and a
+    number lies between limits."""
     unit = f" {unit_text(claim.unit)}" if claim.unit else ""
+    pairs = combinations((entry.value for entry in claim.values), 2)
+    inside = all(_one(a, b, claim.unit) for a, b in pairs)
     text = " and ".join(
-        f"{number(f.value)}{unit}" + (f" ({where})" if where else "") for f, where in claim.values
+        f"{entry.value.text}{unit}" + (f" ({entry.where})" if entry.where else "")
+        for entry in claim.values
     )
-    inside = low <= high + _CLOSE
-    yield Finding(
-        claim.id,
-        rules.STATEMENTS,
-        _verdict(inside),
-        text,
-        Range(None, None, "one value"),
-        f"{claim.quantity}: "
-        + ("the statements agree." if inside else "the statements exclude each other."),
-    )
+    reading = "the statements agree." if inside else "the statements exclude each other."
+    reading = f"{claim.quantity}: {reading}"
+    yield Judgement(rules.STATEMENTS, agrees(inside), text, Range.said("one value"), reading)
 
 
-def judge_counted(claim: Counted) -> Iterator[Finding]:
+def _one(a: Limits, b: Limits, unit: str) -> bool:
+    """Whether both can be one statement. Rounding that would have to fall on one and the same
+    edge, 2 and 3 of 2.5, is none: whole numbers that differ are different."""
+    (a_low, a_high), (b_low, b_high) = ([_stated(f, unit) for f in x.ends] for x in (a, b))
+    if a.one != b.one:
+        return a_high.high >= b_low.low and a_low.low <= b_high.high
+    for x, y in ((a_low, b_low), (a_high, b_high)):
+        room = min(x.high, y.high) - max(x.low, y.low)
+        if x.value != y.value and room <= _CLOSE * x.value:
+            return False
+    return True
+
+
+def judge_counted(claim: Counted) -> Iterator[Judgement]:
     """`samples.agree`: counts of all and of each group. What a count is of may be unstated; it is
     then compared as either."""
     text = " and ".join(
-        f"{count:,}" + (f" ({where or of})" if where or of != "unstated" else "")
-        for count, of, where in claim.values
+        f"{entry.count:,}"
+        + (f" ({entry.where or entry.of})" if entry.where or entry.of != "unstated" else "")
+        for entry in claim.values
     )
+    verdict, predicted, reading = _counted(claim)
+    yield Judgement(rules.COUNTED, verdict, text, Range.said(predicted), reading)
 
-    def finding(verdict: Verdict, predicted: str, reading: str) -> Finding:
-        return Finding(
-            claim.id, rules.COUNTED, verdict, text, Range(None, None, predicted), reading
-        )
 
-    groups = {count for count, of, _ in claim.values if of == "group"}
-    totals = {count for count, of, _ in claim.values if of == "all"}
-    others = {count for count, of, _ in claim.values if of == "unstated"}
-    if len(groups) > 1 or len(totals) > 1:
-        yield finding(Verdict.CONTRADICTION, "one number", "One number is stated in two ways.")
-        return
-    if len(groups | totals | others) == 1 and not (groups and totals):
-        yield finding(Verdict.CONSISTENT, "one number", "The statements agree.")
-        return
-    if not groups:
-        yield finding(
-            Verdict.UNDECIDABLE, "all = each × groups", "No number is said to be of each group."
-        )
-        return
-    each = next(iter(groups))
-    of_all = totals | (others - {each})
-    if claim.groups is None:
-        fitting = {total // each for total in of_all if total % each == 0}
-        if len(fitting) == 1 and len(of_all) == 1:
-            yield finding(
-                Verdict.UNDECIDABLE,
-                f"{number(each)} × groups",
-                f"They agree only if there are {fitting.pop()} groups, which is not stated; each "
-                f"mean then rests on {each:,} samples.",
-            )
-        else:
-            yield finding(
-                Verdict.CONTRADICTION,
-                f"{number(each)} × groups",
-                "No number of groups makes them agree.",
-            )
-        return
-    inside = of_all == {each * claim.groups}
-    yield finding(
-        _verdict(inside),
-        f"{each:,} × {claim.groups} = {each * claim.groups:,}",
-        "The statements agree." if inside else "The statements exclude each other.",
+def _counted(claim: Counted) -> tuple[Verdict, str, str]:
+    """Verdict, prediction and reading."""
+    by_kind = {
+        of: {entry.count for entry in claim.values if entry.of == of}
+        for of in ("group", "all", "unstated")
+    }
+    each, total, others = by_kind.values()
+    agree, exclude = "The statements agree.", "The statements exclude each other."
+    if len(each) > 1 or len(total) > 1:
+        return Verdict.CONTRADICTION, "one number", "One number is stated in two ways."
+    if len(each | total | others) == 1 and not (each and total):
+        return Verdict.CONSISTENT, "one number", agree
+    if not each and claim.groups is None:
+        undecided = "No number is said to be of each group."
+        return Verdict.UNDECIDABLE, "all = each × groups", undecided
+    # Where no number is said to be of each group, it is the smallest; the others are of all.
+    one = min(each or others)
+    of_all = total | (others - {one})
+    if claim.groups is not None:
+        predicted = f"{one:,} × {claim.groups} = {one * claim.groups:,}"
+        inside = of_all == {one * claim.groups}
+        return agrees(inside), predicted, agree if inside else exclude
+    predicted = f"{number(one)} × groups"
+    fitting = {count // one for count in of_all if count % one == 0}
+    if len(of_all) != 1 or len(fitting) != 1:
+        return Verdict.CONTRADICTION, predicted, "No number of groups makes them agree."
+    reading = (
+        f"They agree only if there are {fitting.pop()} groups, which is not stated; each mean "
+        f"then rests on {one:,} samples."
     )
+    return Verdict.UNDECIDABLE, predicted, reading
 
 
-def judge_limit(claim: Limit) -> Iterator[Finding]:
+def judge_limit(claim: Limit) -> Iterator[Judgement]:
     """`limit.bits`."""
     size = claim.amount / 8 if claim.unit == "bits" else float(claim.amount)
-    low, high = claim.called
-    inside = low * (1 - _MEASURED) <= size <= high * (1 + _MEASURED)
-    reading = f"{claim.amount:,} {claim.unit} are {size:,.0f} bytes, {binary(size)}."
-    if not inside and claim.unit == "bits" and low * 0.98 <= claim.amount <= high * 1.02:
+    called = claim.called.bytes
+    low, high = called.value * (1 - _MEASURED), (called.value + called.more) * (1 + _MEASURED)
+    inside = low <= size <= high
+    reading = f"{claim.amount:,} {claim.unit} are {size:,.0f} bytes, {_size(size, 1024)}."
+    if not inside and claim.unit == "bits" and low <= claim.amount <= high:
         reading += " As many bytes would be the size stated: bits were taken for bytes."
-    yield Finding(
-        claim.id,
-        rules.LIMIT,
-        _verdict(inside),
-        claim.called_text,
-        Range(size, size, binary(size)),
-        reading,
-        low,
-    )
+    predicted = Range(size, size, _size(size, 1024))
+    yield Judgement(rules.LIMIT, agrees(inside), claim.called, predicted, reading, called.value)
 
 
-def binary(size: float) -> str:
-    """A size in the largest binary unit that it fills."""
-    units = ("bytes", "KiB", "MiB", "GiB", "TiB")
-    step = 0
-    while size >= 1024 and step < len(units) - 1:
-        size, step = size / 1024, step + 1
-    return f"{number(size)} {units[step]}"
-
-
-def judge_rate(claim: Rate, table: Table) -> Iterator[Finding]:
+def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
     """`rate.bytes-over-time` and `rate.bytes-per-operation`."""
-    moved = [f for f in (claim.read, claim.written) if f is not None]
-    total = Figure(sum(f.value for f in moved), sum(f.half for f in moved))
-    if claim.per_second is not None:
-        yield _rate_over_time(claim, table, total)
-    if claim.written is not None and claim.operation == "sign" and claim.set is not None:
+    if claim.bytes_per_second is not None:
+        yield _rate_over_time(claim, table, claim.bytes_per_second)
+    written = claim.bytes_written
+    if written is not None and claim.operation == "sign" and claim.set is not None:
         signature = PARAMETER_SETS[claim.set].signature_bytes
-        least = float(signature * claim.operations)
-        enough = claim.written.high >= least
-        each = claim.written.value / claim.operations
-        yield Finding(
-            claim.id,
+        each = written.value / claim.operations
+        yield Judgement(
             rules.RATE_WRITTEN,
-            _verdict(enough),
+            agrees(written.high >= float(signature * claim.operations)),
             f"{number(each)} bytes written for each",
             Range.between(float(signature), None, "bytes"),
             f"A signature of {claim.set} has {signature:,} bytes.",
@@ -188,59 +173,44 @@ def judge_rate(claim: Rate, table: Table) -> Iterator[Finding]:
         )
 
 
-def _rate_over_time(claim: Rate, table: Table, total: Figure) -> Finding:
-    assert claim.per_second is not None
-    stated = claim.per_second
-    text = f"{_si(stated.value)}/s"
+def _rate_over_time(claim: Rate, table: ClaimTable, stated: Figure) -> Judgement:
+    moved = [f for f in (claim.bytes_read, claim.bytes_written) if f is not None]
+    total, least, most = (sum(getattr(f, a) for f in moved) for a in ("value", "low", "high"))
+    text = f"{_size(stated.value)}/s"
+    costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, Cost)]
     if claim.seconds is not None:
-        low, high = total.low / claim.seconds.high, total.high / max(claim.seconds.low, 1e-300)
-        how = f"{_si(total.value)} in {number(claim.seconds.value)} s."
-    else:
-        costs = table.costs_of(claim.cost_of)
-        if not costs:
-            return Finding(
-                claim.id,
-                rules.RATE,
-                Verdict.UNDECIDABLE,
-                text,
-                Range(None, None, "bytes over time"),
-                "Neither the time nor the cost of the operations is given.",
-                stated.value,
-            )
+        low, high = least / claim.seconds.high, most / max(claim.seconds.low, 1e-300)
+        how = f"{_size(total)} in {number(claim.seconds.value)} s."
+    elif costs:
         # Each operation may be any of those named, or all of them one after another.
-        least = min(
-            min(f.low for n, f in c.figures.items() if n != "sd") * seconds(c.unit) for c in costs
-        )
-        most = sum(
-            max(f.high for n, f in c.figures.items() if n != "sd") * seconds(c.unit) for c in costs
-        )
-        high = total.high * claim.workers / (claim.operations * least)
-        low = total.low / (claim.operations * most)
+        ends = [[f for name, f in cost.figures.items() if name != "sd"] for cost in costs]
+        units = [seconds(cost.unit) or 0.0 for cost in costs]
+        shortest = min(min(f.low for f in e) * u for e, u in zip(ends, units, strict=True))
+        longest = sum(max(f.high for f in e) * u for e, u in zip(ends, units, strict=True))
+        high = most * claim.workers / (claim.operations * shortest)
+        low = least / (claim.operations * longest)
         how = (
             f"{claim.operations:,} operations at their stated costs take "
-            f"{number(claim.operations * least / claim.workers)} s or more."
+            f"{number(claim.operations * shortest / claim.workers)} s or more."
         )
+    else:
+        reading = "Neither the time nor the cost of the operations is given."
+        predicted = Range.said("bytes over time")
+        return Judgement(rules.RATE, Verdict.UNDECIDABLE, text, predicted, reading, stated.value)
     inside = stated.high >= low * (1 - _MEASURED) and stated.low <= high * (1 + _MEASURED)
     if not inside:
-        factor = stated.value / high if stated.value > high else low / stated.value
-        how += (
-            f" The rate is {number(factor)} times too {'high' if stated.value > high else 'low'}."
-        )
-    return Finding(
-        claim.id,
-        rules.RATE,
-        _verdict(inside),
-        text,
-        Range(low, high, f"{_si(low)}/s to {_si(high)}/s"),
-        how,
-        stated.value,
-    )
+        above = stated.value > high
+        factor = stated.value / high if above else low / stated.value
+        how += f" The rate is {number(factor)} times too {'high' if above else 'low'}."
+    predicted = Range(low, high, f"{_size(low)}/s to {_size(high)}/s")
+    return Judgement(rules.RATE, agrees(inside), text, predicted, how, stated.value)
 
 
-def _si(size: float) -> str:
-    """Bytes in the largest decimal unit."""
-    units = ("B", "kB", "MB", "GB", "TB")
+def _size(size: float, base: int = 1000) -> str:
+    """Bytes in the largest unit that they fill, of powers of 1000 or 1024."""
+    binary = ("bytes", "KiB", "MiB", "GiB", "TiB")
+    units = binary if base == 1024 else ("B", "kB", "MB", "GB", "TB")
     step = 0
-    while size >= 1000 and step < len(units) - 1:
-        size, step = size / 1000, step + 1
+    while size >= base and step < len(units) - 1:
+        size, step = size / base, step + 1
     return f"{number(size)} {units[step]}"

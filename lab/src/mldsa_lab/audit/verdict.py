@@ -20,6 +20,11 @@ class Verdict(StrEnum):
     """Against arithmetic, the standard, or the source's own words: no circumstance explains it."""
 
 
+def agrees(inside: bool) -> Verdict:
+    """The verdict of a rule of arithmetic."""
+    return Verdict.CONSISTENT if inside else Verdict.CONTRADICTION
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule by its stable id, what it says in one sentence, and where that comes from."""
@@ -38,6 +43,11 @@ class Range:
     text: str
 
     @staticmethod
+    def said(text: str) -> Range:
+        """A prediction in words."""
+        return Range(None, None, text)
+
+    @staticmethod
     def between(low: float | None, high: float | None, unit: str = "") -> Range:
         """Limits, written as people do."""
         tail = f" {unit}" if unit else ""
@@ -54,19 +64,20 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One verdict: about which claim, by which rule, on what, and why.
+class Judgement:
+    """One verdict by one rule: on what, what the rule predicts, and why.
 
-    ``claimed`` is the text of the claimed value, ``value`` its number where it is one.
+    ``claimed`` is the text of the claimed value, ``value`` its number where it is one; ``claim``
+    the claim's id, which `mldsa_lab.audit.audit` fills in.
     """
 
-    claim: str
     rule: Rule
     verdict: Verdict
     claimed: str
     predicted: Range
     reading: str
     value: float | None = None
+    claim: str = ""
 
 
 def number(value: float) -> str:
