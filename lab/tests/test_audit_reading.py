@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from audit_tables import HEAD, sign, text
 
-from mldsa_lab.audit import parse_claims, read_claims
+from mldsa_lab.audit import example_names, example_text, parse_claims, read_claims
 from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
+from mldsa_lab.audit.reading import claims_schema
 from mldsa_lab.audit.values import Figure, SetName
 from mldsa_lab.errors import LabError
 
@@ -52,6 +54,24 @@ def test_a_set_needs_no_quotes() -> None:
     (claim,) = parse_claims(whole, "t.yaml").claims
     assert isinstance(claim, Cost)
     assert claim.set == "ML-DSA-65"
+
+
+def test_the_published_schema_is_that_of_the_types() -> None:
+    path = Path(__file__).parents[2] / "docs/schema/claims.json"
+    assert json.loads(path.read_text(encoding="utf-8")) == claims_schema()
+
+
+def test_the_examples_fit_the_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(claims_schema())
+    for name in example_names():
+        found = yaml.safe_load(example_text(name))
+        # YAML makes a date of what JSON has as a text.
+        found["source"] = {key: str(value) for key, value in found["source"].items()}
+        validator.validate(found)
+    bad = yaml.safe_load(text(sign(medain=1)))
+    assert not validator.is_valid(bad)
+    assert validator.is_valid(yaml.safe_load(text(sign(median=1))))
 
 
 def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ error there that names file, claim and field.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from mldsa_lab.audit.encodings import Encoding, Standard
@@ -32,7 +33,8 @@ from mldsa_lab.audit.values import (
 FORMAT = "mldsa-lab claims"
 VERSION = 1
 
-CostUnit = Literal["ns", "us", "ms", "s", "cycles", "instructions"]
+CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
+"""`mldsa_lab.audit.reading` makes us of µs."""
 Inputs = Literal["varied", "fixed", "unstated"]
 Operation = Literal["keygen", "sign", "verify", "other"]
 Text = Annotated[str, Meta(min_length=1)]
@@ -83,9 +85,9 @@ class Cost(Claim, frozen=True, kw_only=True, tag="cost"):
     error: Figure | None = None
     error_kind: str = "unstated"
     samples: Count | None = None
-    per_sample: Count = Count(1)
+    per_sample: Count = field(default_factory=partial(Count, 1))
     inputs: Inputs = "unstated"
-    overhead: Figure = Figure(0.0)
+    overhead: Figure = field(default_factory=partial(Figure, 0.0))
     message_bytes: Length | None = None
     subject: str = ""
 
@@ -143,8 +145,8 @@ class Scaling(Claim, frozen=True, kw_only=True, tag="scaling"):
 
     points: Annotated[tuple[ScalingPoint, ...], Meta(min_length=1)]
     cores: Count | None = None
-    threads_per_core: Count = Count(2)
-    cost_of: Names = Names()
+    threads_per_core: Count = field(default_factory=partial(Count, 2))
+    cost_of: Names = field(default_factory=Names)
 
     def __post_init__(self) -> None:
         _ascend(self, "threads")
@@ -166,7 +168,7 @@ class Batch(Claim, frozen=True, kw_only=True, tag="batch"):
     unit: CostUnit
     points: Annotated[tuple[BatchPoint, ...], Meta(min_length=2)]
     set: SetName | None = None
-    cost_of: Names = Names()
+    cost_of: Names = field(default_factory=Names)
 
     def __post_init__(self) -> None:
         _ascend(self, "size")
@@ -208,8 +210,8 @@ class Rate(Claim, frozen=True, kw_only=True, tag="rate"):
     bytes_written: Amount | None = None
     bytes_per_second: Amount | None = None
     seconds: Positive | None = None
-    workers: Count = Count(1)
-    cost_of: Names = Names()
+    workers: Count = field(default_factory=partial(Count, 1))
+    cost_of: Names = field(default_factory=Names)
 
     def __post_init__(self) -> None:
         if self.bytes_read is None and self.bytes_written is None:
@@ -228,7 +230,7 @@ class Difference(Claim, frozen=True, kw_only=True, tag="difference"):
     samples_per_group: Several
     relative: Figure | None = None
     significant: bool | None = None
-    per_sample: Count = Count(1)
+    per_sample: Count = field(default_factory=partial(Count, 1))
     paired: bool = False
     level: Share01 = 0.05
     power: Share01 = 0.8
@@ -350,7 +352,7 @@ class ClaimsFile(_Part, frozen=True, kw_only=True):
     version: Literal[1]
     source: Source
     claims: Annotated[tuple[AnyClaim, ...], Meta(min_length=1)]
-    defaults: Defaults = Defaults()
+    defaults: Defaults | None = None
 
 
 class ClaimTable(Struct, frozen=True):

@@ -32,7 +32,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import checked, parse_json, read_text
 
 _BYTES_MAX = 1 << 20
-_MICRO = ("µs", "μs")  # the micro sign and the Greek letter
 _IN_COST_UNITS = (Cost, Batch, Parts)
 
 _Raw = Mapping[str, Any]
@@ -149,7 +148,7 @@ def _convert(raw: object, kind: type[T], where: str) -> T:
     raw = _mapping(raw, where)
     for place in _empty(raw):
         raise LabError(f"{where}, {place}: is empty")
-    if raw.get("unit") in _MICRO:
+    if raw.get("unit") == "µs":
         raw = {**raw, "unit": "us"}
     with checked(kind, where):
         return msgspec.convert(raw, kind, dec_hook=read_value)
