@@ -9,7 +9,7 @@ from pathlib import Path
 import mldsa_lab
 import mldsa_studies
 
-BASE = ("errors", "wording", "sets", "files", "machine", "checkout", "screen")
+BASE = ("errors", "wording", "sets", "extras", "files", "machine", "checkout", "screen")
 """The modules that every folder may use; each may use those before it."""
 
 MAY_USE: dict[str, tuple[str, ...]] = {

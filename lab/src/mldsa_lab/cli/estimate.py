@@ -54,6 +54,7 @@ def estimate(
     from mldsa_lab.estimate.measured import estimate as estimate_selection
     from mldsa_lab.estimate.measured import parse_percentiles
     from mldsa_lab.estimate.reader import read_measurements
+    from mldsa_lab.extras import need
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.show.estimation import print_estimation
@@ -64,6 +65,8 @@ def estimate(
             check_target(path)
     if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
         raise LabError(f"plot {plot}: must end in .svg or .png")
+    if plot is not None:
+        need("page", "the plot")
     chosen = Selection.read(selection)
     found = estimate_selection(
         chosen,

@@ -31,6 +31,7 @@ from mldsa_lab.cli import audit, estimate, select, study, trace
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.cli.shared import show_path, words
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
 from mldsa_lab.files import check_target
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -164,6 +165,9 @@ def bench(
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
     console = make_console()
+    need("bench", "bench")
+    if not no_page:
+        need("page", "the page")
     if json_path is not None:
         check_target(json_path)
     options = Options(
@@ -214,6 +218,8 @@ def report(
 ) -> None:
     """Show records again: table, page and rows, from the records alone."""
     console = make_console()
+    if not no_page:
+        need("page", "the page")
     target = None if no_page else page or records[0].parent / "report.html"
     _show(records, console, (reference, clock, confidence), target, json_path)
     if target is not None:

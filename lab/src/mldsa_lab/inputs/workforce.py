@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.inputs.source import Block
@@ -80,6 +81,7 @@ class _Local:
 def dask(address: str) -> Iterator[Workforce]:
     """The workers of the Dask scheduler at ``address``. Each needs this version of the lab and
     builds its own library; one that is lost has its blocks done by others."""
+    need("dask", "a Dask cluster")
     from distributed import Client
 
     connect: Any = Client

@@ -14,7 +14,6 @@ from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.files import write_text, write_whole
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
-from mldsa_lab.show.page import write_page
 from mldsa_lab.show.table import print_table
 
 
@@ -66,6 +65,9 @@ def present(
         text = json.dumps(rows, indent=1, allow_nan=False) + "\n"
         write_text(json_path, text)
     if page is not None:
+        # Imported only here: its libraries may be missing, and take long to load.
+        from mldsa_lab.show.page import write_page
+
         with console.status("drawing the page"):
             write_whole(page, lambda target: write_page(loaded, target))
     return loaded

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -119,12 +120,11 @@ def libclang_folder() -> Path:
 
     Raises LabError if it is not installed.
     """
+    need("bench", "building a worker that reads C headers")
     spec = importlib.util.find_spec("clang")
     folder = Path(spec.origin).parent / "native" if spec and spec.origin else None
     if folder is None or not folder.is_dir():
-        raise LabError(
-            "the Python package libclang is not in the lab's environment: run make setup"
-        )
+        raise LabError("the Python package libclang lacks its shared library: install it anew")
     return folder
 
 
