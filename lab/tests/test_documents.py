@@ -1,0 +1,167 @@
+"""The documents: links lead somewhere, commands and options exist, words are plain."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from mldsa_lab.cli.main import app
+from mldsa_lab.estimate.summary import KEYS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "crates/*/*.md", "records/*.md", "workers/*.md")
+    for path in ROOT.glob(pattern)
+)
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+FENCE = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
+SPAN = re.compile(r"`([^`\n]+)`")
+HEADING = re.compile(r"^#+ +(.*)$", re.M)
+LAB = re.compile(r"(?:^|bin/)mldsa-lab ([a-z][^#|;\n]*)")
+MAKE = re.compile(r"(?:^|\s)make ([a-z][a-z0-9-]*)(?: ARGS=(\"[^\"]*\"|\S+))?")
+PATHS = re.compile(
+    r"(?<![\w/.*{-])((?:crates|docs|examples|lab|records|scripts|studies|workers)/[\w./-]*\w)"
+)
+# An example's folder in CONTRIBUTING, and a log, which names what was there.
+NOT_THERE = {"CONTRIBUTING.md": {"workers/c"}}
+LOGS = ("docs/performance-log.md", "docs/decisions/", "CHANGELOG.md")
+# Names of file formats, which begin like commands.
+FORMATS = ("claims", "pool", "selection", "cost-model", "record")
+# Said in other ways by everybody else.
+ODD = re.compile(r"\b(dear|dearer|dearest|house|rooms|passed over|whence|thereby)\b", re.I)
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def code_of(text: str) -> list[str]:
+    """The lines of code blocks, and the code within sentences."""
+    blocks = [line for block in FENCE.findall(text) for line in block.splitlines()[1:-1]]
+    return blocks + SPAN.findall(FENCE.sub("", text))
+
+
+def anchors(text: str) -> set[str]:
+    """What `#…` may name in a document, as GitHub makes it of the headings."""
+    headings = HEADING.findall(FENCE.sub("", text))
+    plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
+    return {heading.replace(" ", "-") for heading in plain}
+
+
+COMMANDS: Any = typer.main.get_command(app)
+
+
+def wrong_options(words: list[str]) -> list[str]:
+    """What among the words of a command line the lab does not have: the command or options."""
+    found = COMMANDS
+    while hasattr(found, "commands"):
+        if not words or words[0] not in found.commands:
+            return [f"no command {' '.join(words[:1])}"]
+        found, words = found.commands[words[0]], words[1:]
+    if found.context_settings.get("ignore_unknown_options"):
+        return []  # an argparse of its own reads them
+    known = {"--help", *(o for p in found.params for o in (*p.opts, *p.secondary_opts))}
+    given = [word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+    return [option for option in given if option not in known]
+
+
+def test_documents_are_found() -> None:
+    assert {"README.md", "CONTRIBUTING.md", "docs/BIAS.md", "workers/PROTOCOL.md"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_somewhere(name: str) -> None:
+    text = text_of(name)
+    broken = []
+    for target in LINK.findall(FENCE.sub("", text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        at = (ROOT / name).parent / path if path else ROOT / name
+        if not at.exists() or (
+            anchor and at.suffix == ".md" and anchor not in anchors(at.read_text(encoding="utf-8"))
+        ):
+            broken.append(target)
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_and_options_exist(name: str) -> None:
+    wrong = []
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", text_of("Makefile"), re.M))
+    for line in code_of(text_of(name)):
+        for said in LAB.findall(line):
+            words = shlex.split(re.sub(r"[…\[\]]", " ", said), posix=True)
+            if words[0] in FORMATS or words == ["study"] or words[:2] == ["study", "costs"]:
+                continue
+            wrong += [f"{line}: {option}" for option in wrong_options(words)]
+        for target, arguments in MAKE.findall(line):
+            if target not in targets:
+                wrong.append(f"{line}: make has no {target}")
+            if target == "bench" and arguments:
+                words = shlex.split(arguments.strip('"'))
+                wrong += [f"{line}: {option}" for option in wrong_options(["bench", *words])]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith(LOGS)])
+def test_files_that_are_named_exist(name: str) -> None:
+    missing = [
+        path
+        for line in code_of(text_of(name))
+        for path in PATHS.findall(line)
+        if "/target/" not in path and not (ROOT / path).exists()
+    ]
+    assert set(missing) <= NOT_THERE.get(name, set())
+
+
+def test_architecture_names_every_folder() -> None:
+    text = text_of("ARCHITECTURE.md")
+    lab = [path.name for path in (ROOT / "lab" / "src" / "mldsa_lab").iterdir() if path.is_dir()]
+    assert [name for name in lab if f"| `{name}/` |" not in text and name != "__pycache__"] == []
+    rest = ("crates", "examples", "workers", "bench", "studies")
+    assert [name for name in rest if f"`{name}/" not in text] == []
+    crates = [path.name for path in (ROOT / "crates").iterdir() if path.is_dir()]
+    assert [name for name in crates if f"crates/{name}/" not in text] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_words_are_plain(name: str) -> None:
+    assert [match[0] for match in ODD.finditer(text_of(name))] == []
+
+
+def test_readme_is_short() -> None:
+    assert len(text_of("README.md").splitlines()) <= 120
+
+
+def test_example_of_a_mix_runs(tmp_path: Path) -> None:
+    """The script of docs/migration-cost.md, on two rows of the table for programs."""
+    (block,) = re.findall(
+        r"^ *```python\n(.*?)^ *```$", text_of("docs/migration-cost.md"), re.M | re.S
+    )
+    script = "\n".join(line.removeprefix("   ") for line in block.splitlines())
+    costs = {("ECDSA-P256", "verify"): 40_000.0, ("ML-DSA-65", "verify"): 12_500.0}
+    rows = [
+        dict.fromkeys(KEYS)
+        | {"set": name, "operation": operation, "mean": mean, "key": "compact"}
+        | {"batch_size": 1, "threads": 1, "implementation": "some"}
+        for (name, operation), mean in costs.items()
+    ]
+    (tmp_path / "rows.json").write_text(json.dumps(rows), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "before: 120.0 µs; ECDSA-P256 verify: some",
+        "after: 37.5 µs; ML-DSA-65 verify: some",
+    ]
