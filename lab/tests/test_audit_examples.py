@@ -178,7 +178,7 @@ def test_what_ten_measurements_can_show() -> None:
 
 def test_the_studys_gap_is_not_that_of_its_tables() -> None:
     found = finding("jvm-study", "gap", "statements.agree")
-    assert found.claimed == "14 to 35 % (text) and 7 to 31.6 % (tables)"
+    assert found.claimed == "14 to 35 % (text) and 7.0 to 31.6 % (tables)"
 
 
 def test_the_comparisons_limit() -> None:

@@ -11,7 +11,6 @@ import pytest
 from scipy.stats import ttest_ind
 
 from mldsa_lab.audit.attempts import REPETITIONS, approximate_rates
-from mldsa_lab.audit.encodings import ENCODINGS, der, forms
 from mldsa_lab.audit.law import (
     Bound,
     Term,
@@ -25,6 +24,7 @@ from mldsa_lab.audit.law import (
     order_shares,
 )
 from mldsa_lab.audit.power import detectable, significant_from, variations
+from mldsa_lab.audit.sizes import ENCODINGS, der, forms
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.simulate import Signer, draw_attempts

@@ -58,8 +58,7 @@ def test_a_set_needs_no_quotes() -> None:
 
 def test_the_published_schema_is_that_of_the_types() -> None:
     path = Path(__file__).parents[2] / "docs/schema/claims.json"
-    made = json.loads(json.dumps(claims_schema()))
-    assert json.loads(path.read_text(encoding="utf-8")) == made
+    assert json.loads(path.read_text(encoding="utf-8")) == claims_schema()
 
 
 def test_the_examples_fit_the_schema() -> None:
@@ -110,7 +109,7 @@ def test_powers_and_sizes() -> None:
     assert isinstance(limit, Limit)
     assert isinstance(rate, Rate)
     assert limit.amount == 1 << 32
-    assert limit.called.bytes == Figure(4e9, 0.5e9, 4 * 2**30 - 4e9)
+    assert limit.called == Figure(4e9, 0.5e9, 4 * 2**30 - 4e9)
     assert rate.bytes_read is not None
     # 47 MB is at least 46.5 million bytes, and at most 47.5 times 1024 squared.
     assert rate.bytes_read.low <= 46.5e6
@@ -141,7 +140,7 @@ BAD = [
     (sign(median=float("nan")), ", median: must be a finite number"),
     (sign(median=float("inf")), ", median: must be a finite number"),
     (sign(median=1e300), ", median: must lie between 1e-18 and 1e+18"),
-    (sign(median=1, samples=10**13), ", samples: must be at most 1,000,000,000,000"),
+    (sign(median=1, samples=10**13), ", samples: must be a whole number <= 1000000000000"),
     (sign(median=True), ", median: must be a number"),
     (sign(median="72 us"), ", median: must be a number"),
     (sign(median=1, p0=1), ", p0: a percentile lies strictly between 0 and 100"),
@@ -150,7 +149,7 @@ BAD = [
     (sign(median=1, p50=1), "the median stands twice"),
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
-    (sign(median=1, samples=0), ", samples: must be at least 1"),
+    (sign(median=1, samples=0), ", samples: must be a whole number >= 1"),
     (sign(median=1, samples=2.5), ", samples: must be a whole number"),
     (sign(sd=1), "needs a median, mean, min, max or percentile"),
     (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
@@ -162,7 +161,7 @@ BAD = [
     ({**COST, "median": None}, ", median: is empty"),
     ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "set is missing"),
     ({"about": "speed"}, ", about: 'speed' is none of"),
-    ({**SIZE, "bytes": 0}, ", bytes: must be at least 1"),
+    ({**SIZE, "bytes": 0}, ", bytes: must be a whole number >= 1"),
     ({**SIZE, "object": "key"}, ", object: 'key' must be one of"),
     ({**SIZE, "encoding": "pem"}, ", encoding: 'pem' must be one of"),
     ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
@@ -192,7 +191,7 @@ BAD = [
     ({"about": "rate", "operations": 1}, "needs bytes_read, bytes_written, or both"),
     (
         {"about": "difference", "operation": "sign", "set": "44", "samples_per_group": 1},
-        ", samples_per_group: must be at least 2",
+        ", samples_per_group: must be a whole number >= 2",
     ),
     ({"about": "rejection", "set": "44", "pass_z": 1.5}, "a share lies between 0 and 1"),
     ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
@@ -235,9 +234,9 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
         ("[" * 5000, "t.yaml"),
         ("when: 2026-02-30\n", "t.yaml"),
         ("x: !!python/object/apply:os.system [ls]\n", "could not determine a constructor"),
-        ("format: other\n", ", format: must be 'mldsa-lab claims'"),
-        ("format: mldsa-lab claims\nversion: 2\n", "version: must be 1, not 2"),
-        ("format: mldsa-lab claims\nversion: 1\n", "source: is missing"),
+        ("format: other\n", ", format: 'other' must be one of mldsa-lab claims"),
+        ("format: mldsa-lab claims\nversion: 2\n", "version: 2 must be one of 1"),
+        ("format: mldsa-lab claims\nversion: 1\n", "source is missing"),
     ],
 )
 def test_bad_files(content: str, rule: str) -> None:
@@ -266,9 +265,9 @@ def test_a_file_cut_off_anywhere_is_an_error_and_no_traceback() -> None:
 @pytest.mark.parametrize(
     ("head", "rule"),
     [
-        ({"source": {"title": "x", "kind": "blog"}}, "source, kind: 'blog' must be one of"),
+        ({"source": {"title": "x", "kind": "blog"}}, "source.kind: 'blog' must be one of"),
         ({"source": {"kind": "other"}}, "source: title is missing"),
-        ({"source": {"title": "x", "kind": "other", "date": 5}}, "source, date: must be text"),
+        ({"source": {"title": "x", "kind": "other", "date": 5}}, "source.date: must be text"),
         ({"defaults": {"bytes": 1}}, "defaults: the key 'bytes' is unknown"),
         ({"more": 1}, "the key 'more' is unknown"),
     ],

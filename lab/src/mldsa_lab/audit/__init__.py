@@ -5,11 +5,15 @@
 
 from mldsa_lab.audit.audit import Audited, audit
 from mldsa_lab.audit.claims import ClaimTable
-from mldsa_lab.audit.reading import parse_claims, read_claims
+from mldsa_lab.audit.reading import (
+    example,
+    example_names,
+    example_text,
+    parse_claims,
+    read_claims,
+)
 from mldsa_lab.audit.report import as_json, print_audits
-from mldsa_lab.audit.rules import RULES
-from mldsa_lab.audit.shipped import example, example_names, example_text
-from mldsa_lab.audit.verdict import Judgement, Range, Rule, Verdict
+from mldsa_lab.audit.verdict import RULES, Judgement, Range, Rule, Verdict
 
 __all__ = [
     "RULES",

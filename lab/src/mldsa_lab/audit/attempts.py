@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.law import share_of
 from mldsa_lab.audit.values import Figure, Limits
-from mldsa_lab.audit.verdict import Judgement, Range, Rule, Verdict, number, percent
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, percent
 from mldsa_lab.sets import PARAMETER_SETS, N
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -46,11 +45,11 @@ def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
     error = _ERRORS * model.fail_h_error
     accept = (model.p_accept, rough_z * rough_r, 1 / REPETITIONS[claim.set])
     predicted = {
-        "pass_z": (rules.PASS_Z, (model.p_z, model.p_z)),
-        "pass_r0": (rules.PASS_R0, (model.p_r, model.p_r)),
-        "pass_hint": (rules.PASS_HINT, (1 - model.fail_h - error, 1 - model.fail_h + error)),
-        "accept": (rules.ACCEPT, accept),
-        "reject": (rules.ACCEPT, tuple(1 - rate for rate in accept)),
+        "pass_z": ("rejection.z", (model.p_z, model.p_z)),
+        "pass_r0": ("rejection.r0", (model.p_r, model.p_r)),
+        "pass_hint": ("rejection.hint", (1 - model.fail_h - error, 1 - model.fail_h + error)),
+        "accept": ("rejection.accept", accept),
+        "reject": ("rejection.accept", tuple(1 - rate for rate in accept)),
     }
     rough = {"pass_z": rough_z, "pass_r0": rough_r}
     for name, stated in claim.rates.items():
@@ -61,7 +60,7 @@ def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
 
 
 def _judge_rate(
-    rule: Rule, name: str, stated: Limits, rates: tuple[float, float], rough: float | None
+    rule: str, name: str, stated: Limits, rates: tuple[float, float], rough: float | None
 ) -> Judgement:
     """A rate against the lowest and highest that it may be; ``rough``: its approximation."""
     (least, most), low, high = rates, stated.low, stated.high
@@ -117,4 +116,4 @@ def _judge_attempts(
         verdict, reading = Verdict.CONTRADICTION, f"The law gives {number(exact)}."
     text = f"{label(name)} {number(figure.value)} attempts"
     predicted = Range.between(least, most, "attempts")
-    return Judgement(rules.ATTEMPTS, verdict, text, predicted, reading, figure.value)
+    return Judgement("rejection.attempts", verdict, text, predicted, reading, figure.value)

@@ -13,32 +13,22 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.encodings import Encoding, Standard
-from mldsa_lab.audit.values import (
-    Amount,
-    Count,
-    Figure,
-    Groups,
-    LargeCount,
-    Length,
-    Limits,
-    Names,
-    Positive,
-    SetName,
-    Several,
-    SizeText,
-    shown,
-)
-
-FORMAT = "mldsa-lab claims"
-VERSION = 1
+from mldsa_lab.audit.values import Amount, Figure, Groups, Limits, Positive, SetName, shown
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
 """`mldsa_lab.audit.reading` makes us of µs."""
+Encoding = Literal[
+    "raw", "seed", "spki", "pkcs8-seed", "pkcs8-expanded", "pkcs8-both", "pkcs8-bare", "unstated"
+]
 Inputs = Literal["varied", "fixed", "unstated"]
 Operation = Literal["keygen", "sign", "verify", "other"]
+Standard = Literal["fips204", "round3", "unstated"]
+
+Count = Annotated[int, Meta(ge=1, le=10**12)]
+Names = str | tuple[str, ...]
+"""One text, or a list of them."""
+Probability = Annotated[float, Meta(gt=0, lt=1)]
 Text = Annotated[str, Meta(min_length=1)]
-Share01 = Annotated[float, Meta(gt=0, lt=1)]
 
 STATISTICS = ("min", "max", "mean", "median", "sd")
 PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")
@@ -49,6 +39,11 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 def seconds(unit: str) -> float | None:
     """Seconds in a unit of time; None for another unit."""
     return _SECONDS.get(unit)
+
+
+def listed(names: Names) -> tuple[str, ...]:
+    """The texts as a list."""
+    return (names,) if isinstance(names, str) else names
 
 
 def confidence(kind: str) -> float | None:
@@ -85,10 +80,10 @@ class Cost(Claim, frozen=True, kw_only=True, tag="cost"):
     error: Figure | None = None
     error_kind: str = "unstated"
     samples: Count | None = None
-    per_sample: Count = field(default_factory=partial(Count, 1))
+    per_sample: Count = 1
     inputs: Inputs = "unstated"
     overhead: Figure = field(default_factory=partial(Figure, 0.0))
-    message_bytes: Length | None = None
+    message_bytes: Annotated[int, Meta(ge=0, le=10**12)] | None = None
     subject: str = ""
 
     def __post_init__(self) -> None:
@@ -145,8 +140,8 @@ class Scaling(Claim, frozen=True, kw_only=True, tag="scaling"):
 
     points: Annotated[tuple[ScalingPoint, ...], Meta(min_length=1)]
     cores: Count | None = None
-    threads_per_core: Count = field(default_factory=partial(Count, 2))
-    cost_of: Names = field(default_factory=Names)
+    threads_per_core: Count = 2
+    cost_of: Names = ()
 
     def __post_init__(self) -> None:
         _ascend(self, "threads")
@@ -168,7 +163,7 @@ class Batch(Claim, frozen=True, kw_only=True, tag="batch"):
     unit: CostUnit
     points: Annotated[tuple[BatchPoint, ...], Meta(min_length=2)]
     set: SetName | None = None
-    cost_of: Names = field(default_factory=Names)
+    cost_of: Names = ()
 
     def __post_init__(self) -> None:
         _ascend(self, "size")
@@ -181,6 +176,10 @@ class PartShare(_Part, frozen=True, kw_only=True):
     percent: Figure
     where: str = ""
 
+    def __post_init__(self) -> None:
+        if len(set(listed(self.of))) < len(listed(self.of)) or not self.of:
+            raise ValueError("of: must name parts, each once")
+
 
 class Parts(Claim, frozen=True, kw_only=True, tag="parts"):
     """Parts of a total, and shares of it. Those in the unit ``count`` are exact."""
@@ -191,7 +190,7 @@ class Parts(Claim, frozen=True, kw_only=True, tag="parts"):
     shares: tuple[PartShare, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in (name for share in self.shares for name in share.of):
+        for name in (name for share in self.shares for name in listed(share.of)):
             if name not in self.parts:
                 raise ValueError(f"shares: there is no part {name!r}")
         if self.total is None and not self.shares:
@@ -210,8 +209,8 @@ class Rate(Claim, frozen=True, kw_only=True, tag="rate"):
     bytes_written: Amount | None = None
     bytes_per_second: Amount | None = None
     seconds: Positive | None = None
-    workers: Count = field(default_factory=partial(Count, 1))
-    cost_of: Names = field(default_factory=Names)
+    workers: Count = 1
+    cost_of: Names = ()
 
     def __post_init__(self) -> None:
         if self.bytes_read is None and self.bytes_written is None:
@@ -227,13 +226,13 @@ class Difference(Claim, frozen=True, kw_only=True, tag="difference"):
 
     operation: Operation
     set: SetName
-    samples_per_group: Several
+    samples_per_group: Annotated[int, Meta(ge=2, le=10**12)]
     relative: Figure | None = None
     significant: bool | None = None
-    per_sample: Count = field(default_factory=partial(Count, 1))
+    per_sample: Count = 1
     paired: bool = False
-    level: Share01 = 0.05
-    power: Share01 = 0.8
+    level: Probability = 0.05
+    power: Probability = 0.8
 
 
 class CountStatement(_Part, frozen=True, kw_only=True):
@@ -269,9 +268,9 @@ class Statements(Claim, frozen=True, kw_only=True, tag="statements"):
 class Limit(Claim, frozen=True, kw_only=True, tag="limit"):
     """A limit in bits or bytes, and the size that the source calls it."""
 
-    amount: LargeCount
+    amount: Annotated[int, Meta(ge=1)]
     unit: Literal["bits", "bytes"]
-    called: SizeText
+    called: Amount
 
 
 class Rejection(Claim, frozen=True, kw_only=True, tag="rejection"):
@@ -302,21 +301,8 @@ class Rejection(Claim, frozen=True, kw_only=True, tag="rejection"):
         return {name: rate for name in names if (rate := getattr(self, name)) is not None}
 
 
-AnyClaim = (
-    Cost
-    | Size
-    | Scaling
-    | Batch
-    | Parts
-    | Rate
-    | Difference
-    | Counted
-    | Statements
-    | Limit
-    | Rejection
-)
 ABOUT: dict[str, type[Claim]] = {
-    str(kind.__struct_config__.tag): kind for kind in AnyClaim.__args__
+    str(kind.__struct_config__.tag): kind for kind in Claim.__subclasses__()
 }
 """Kinds of claims by what files say they are about."""
 
@@ -330,7 +316,7 @@ class Defaults(_Part, frozen=True, kw_only=True):
     samples: Count | None = None
     per_sample: Count | None = None
     inputs: Inputs | None = None
-    message_bytes: Length | None = None
+    message_bytes: Annotated[int, Meta(ge=0, le=10**12)] | None = None
     standard: Standard | None = None
     subject: str | None = None
 
@@ -345,13 +331,12 @@ class Source(_Part, frozen=True, kw_only=True):
     note: str = ""
 
 
-class ClaimsFile(_Part, frozen=True, kw_only=True):
-    """A claims file."""
+class Head(_Part, frozen=True, kw_only=True):
+    """A claims file without its claims."""
 
     format: Literal["mldsa-lab claims"]
     version: Literal[1]
     source: Source
-    claims: Annotated[tuple[AnyClaim, ...], Meta(min_length=1)]
     defaults: Defaults | None = None
 
 
@@ -368,7 +353,8 @@ class ClaimTable(Struct, frozen=True):
 
     def named(self, names: Names) -> list[Cost | Batch]:
         """The costs and batches of those ids."""
-        return [c for c in self.claims if isinstance(c, Cost | Batch) and c.id in names]
+        known = listed(names)
+        return [c for c in self.claims if isinstance(c, Cost | Batch) and c.id in known]
 
 
 def _ascend(claim: Any, name: str) -> None:

@@ -9,7 +9,6 @@ from itertools import pairwise
 
 from scipy.special import ndtri
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Cost, confidence
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
 from mldsa_lab.audit.values import Figure
@@ -49,7 +48,7 @@ def judge_order(claim: Cost) -> Iterator[Judgement]:
     for (low_name, low), (high_name, high) in pairs:
         if low.value > high.value and low.low >= high.high:
             yield Judgement(
-                rules.ORDER,
+                "figures.order",
                 Verdict.CONTRADICTION,
                 f"{label(low_name)} {number(low.value)}, {label(high_name)} {number(high.value)}",
                 Range.between(low.value, None, unit_text(claim.unit)),
@@ -60,7 +59,7 @@ def judge_order(claim: Cost) -> Iterator[Judgement]:
     names = " ≤ ".join(label(name) for name, _ in points)
     values = " ≤ ".join(number(figure.value) for _, figure in points)
     reading = f"{names}." if len(points) > 1 else "The mean lies on the right side."
-    yield Judgement(rules.ORDER, Verdict.CONSISTENT, values, Range.said("ascending"), reading)
+    yield Judgement("figures.order", Verdict.CONSISTENT, values, Range.said("ascending"), reading)
 
 
 def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
@@ -95,7 +94,7 @@ def judge_mean(claim: Cost) -> Iterator[Judgement]:
         return
     inside = mean.high >= low and (high is None or mean.low <= high)
     yield Judgement(
-        rules.MEAN_RANGE,
+        "figures.mean-range",
         agrees(inside),
         f"mean {number(mean.value)} {unit_text(claim.unit)}",
         Range.between(low, high, unit_text(claim.unit)),
@@ -180,7 +179,7 @@ def judge_deviation(claim: Cost) -> Iterator[Judgement]:
         else "No samples with these figures have this standard deviation."
     )
     yield Judgement(
-        rules.SD_RANGE,
+        "figures.sd-range",
         agrees(inside),
         f"sd {number(sd.value)} {unit_text(claim.unit)}",
         Range.between(least, most, unit_text(claim.unit)),

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from scipy.optimize import brentq
 from scipy.stats import nct, t
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Difference
 from mldsa_lab.audit.law import laws, most_first
 from mldsa_lab.audit.verdict import Judgement, Range, Verdict, percent
@@ -64,7 +63,7 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
             if claim.operation == "sign"
             else "Rejection has no part in this operation; its noise is not known."
         )
-        yield Judgement(rules.POWER, Verdict.UNDECIDABLE, text, predicted, reading, value)
+        yield Judgement("difference.power", Verdict.UNDECIDABLE, text, predicted, reading, value)
         return
     spreads = variations(claim.set, claim.per_sample)
     low, high = (detectable(v, n, claim.level, claim.power) for v in spreads)
@@ -95,4 +94,4 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
     else:
         reading += " A smaller one would not show."
     predicted = Range(low, high, f"{percent(low)} to {percent(high)} detectable")
-    yield Judgement(rules.POWER, verdict, text, predicted, reading, value)
+    yield Judgement("difference.power", verdict, text, predicted, reading, value)

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, Union, cast
 
 import msgspec
 import yaml
 
 from mldsa_lab.audit.claims import (
     ABOUT,
-    FORMAT,
     PERCENTILE,
     STATISTICS,
-    VERSION,
     Batch,
     Claim,
-    ClaimsFile,
     ClaimTable,
     Cost,
     Defaults,
+    Head,
     Parts,
     Rejection,
     Scaling,
-    Source,
+    listed,
     seconds,
 )
-from mldsa_lab.audit.values import Figure, read_value, shown, value_schema
+from mldsa_lab.audit.values import POWER, Figure, read_value, shown, value_schema
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import checked, parse_json, read_text
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (Cost, Batch, Parts)
+_EXAMPLES = resources.files("mldsa_lab.audit") / "examples"
 
-_Raw = Mapping[str, Any]
 T = TypeVar("T")
 
 
@@ -45,51 +44,70 @@ def read_claims(path: Path) -> ClaimTable:
             raise LabError(f"{path}: is larger than the {_BYTES_MAX:,} bytes of a table of claims")
     except OSError as error:
         raise LabError(f"{path}: cannot read it: {error.strerror}") from None
-    return parse_claims(read_text(path), str(path), json=path.suffix.lower() == ".json")
+    return parse_claims(read_text(path), str(path), as_json=path.suffix.lower() == ".json")
 
 
-def parse_claims(text: str, name: str, *, json: bool = False) -> ClaimTable:
+def parse_claims(text: str, name: str, *, as_json: bool = False) -> ClaimTable:
     """The claims of a text; ``name`` stands for its file in errors."""
-    raw = _mapping(parse_json(text, name) if json else _parse_yaml(text, name), name)
-    for field, expected in (("format", FORMAT), ("version", VERSION)):
-        found = raw.get(field)
-        if found != expected or isinstance(found, bool):
-            raise LabError(f"{name}, {field}: must be {expected!r}, not {shown(found)}")
-    for field in raw:
-        if field not in ClaimsFile.__struct_fields__:
-            raise LabError(f"{name}: the key {field!r} is unknown")
-    source = _convert(raw.get("source"), Source, f"{name}: source")
-    defaults = raw.get("defaults", {})
-    _convert(defaults, Defaults, f"{name}: defaults")
-    listed = raw.get("claims")
-    if not isinstance(listed, list) or not listed:
+    raw = _mapping(parse_json(text, name) if as_json else _parse_yaml(text, name), name)
+    entries = raw.pop("claims", None)
+    head = _convert(raw, Head, name)
+    if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
     claims: list[Claim] = []
-    for position, entry in enumerate(listed, 1):
-        claim = _claim(entry, f"{name}: claim {position}", name, defaults)
+    for position, entry in enumerate(entries, 1):
+        claim = _claim(entry, f"{name}: claim {position}", name, raw.get("defaults", {}))
         if any(claim.id == other.id for other in claims):
             raise LabError(f"{name}: claim {claim.id!r}: the id stands twice, and must be unique")
         claims.append(claim)
-    table = ClaimTable(name, source, tuple(claims))
+    table = ClaimTable(name, head.source, tuple(claims))
     _check_references(table)
     return table
 
 
+def example_names() -> tuple[str, ...]:
+    """The worked examples that come with the lab, in order."""
+    found = (Path(file.name) for file in _EXAMPLES.iterdir())
+    return tuple(sorted(file.stem for file in found if file.suffix == ".yaml"))
+
+
+def example_text(name: str) -> str:
+    """The file of an example; LabError if there is none."""
+    if name not in example_names():
+        raise LabError(f"unknown example {name!r}: known are {', '.join(example_names())}")
+    return (_EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def example(name: str) -> ClaimTable:
+    """The claims of an example."""
+    return parse_claims(example_text(name), f"example {name}")
+
+
 def claims_schema() -> dict[str, Any]:
     """The JSON Schema of a claims file: its statistics stand beside a cost's other fields."""
-    made = msgspec.json.schema(ClaimsFile, schema_hook=value_schema)
-    parts = made["$defs"]
+    (head, claim), parts = msgspec.json.schema_components(
+        (Head, Union[tuple(ABOUT.values())]),  # noqa: UP007 - a union of what is in a list
+        schema_hook=value_schema,
+        ref_template="#/$defs/{name}",
+    )
     statistics = parts["Cost"]["properties"].pop("figures")["additionalProperties"]
     parts["Cost"]["required"].remove("figures")
-    names = {f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$": statistics}
-    parts["Cost"]["patternProperties"] = names
-    for kind, tag in ((kind.__name__, tag) for tag, kind in ABOUT.items()):
-        inherited = [f for f in Defaults.__struct_fields__ if f in parts[kind]["required"]]
-        for field in inherited:  # may stand under `defaults`
-            parts[kind]["required"].remove(field)
-        assert parts[kind]["properties"]["about"] == {"enum": [tag]}
-    title = "A table of published claims about ML-DSA (mldsa-lab audit)"
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **made}
+    names = f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$"
+    parts["Cost"]["patternProperties"] = {names: statistics}
+    for kind in ABOUT.values():  # what may stand under `defaults`
+        needed = parts[kind.__name__]["required"]
+        needed[:] = [name for name in needed if name not in Defaults.__struct_fields__]
+    whole = parts.pop(head["$ref"].rpartition("/")[2])
+    whole["properties"]["claims"] = {"type": "array", "minItems": 1, "items": claim}
+    whole |= {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "A table of published claims about ML-DSA (mldsa-lab audit)",
+        "required": [*whole["required"], "claims"],
+        "$defs": parts,
+    }
+    power = json.dumps({"type": ["integer", "string"], "pattern": f"^{POWER.pattern}$"})
+    text = json.dumps(whole).replace('"type": "integer"', power.strip("{}"))
+    return cast("dict[str, Any]", json.loads(text))
 
 
 # Parts of the file ------------------------------------------------------------------------------
@@ -144,29 +162,26 @@ def _mapping(raw: object, where: str) -> dict[str, Any]:
 
 
 def _convert(raw: object, kind: type[T], where: str) -> T:
-    """A part of the file as a type, fields that are empty refused."""
-    raw = _mapping(raw, where)
-    for place in _empty(raw):
-        raise LabError(f"{where}, {place}: is empty")
-    if raw.get("unit") == "µs":
-        raw = {**raw, "unit": "us"}
+    """A part of the file as a type."""
     with checked(kind, where):
-        return msgspec.convert(raw, kind, dec_hook=read_value)
+        return msgspec.convert(_read(raw, where), kind, dec_hook=read_value)
 
 
-def _empty(raw: object, place: str = "") -> Iterator[str]:
-    """Where nothing stands behind a field's name."""
+def _read(raw: Any, where: str, place: str = "") -> Any:
+    """Values with µs as us and powers such as 2^32 as numbers; LabError where nothing stands
+    behind a field's name."""
     if raw is None:
-        yield place.removeprefix(".")
-    elif isinstance(raw, dict):
-        for name, value in raw.items():
-            yield from _empty(value, f"{place}.{name}")
-    elif isinstance(raw, list):
-        for position, value in enumerate(raw):
-            yield from _empty(value, f"{place}[{position}]")
+        raise LabError(f"{where}, {place.removeprefix('.')}: is empty")
+    if isinstance(raw, dict):
+        return {name: _read(value, where, f"{place}.{name}") for name, value in raw.items()}
+    if isinstance(raw, list):
+        return [_read(value, where, f"{place}[{n}]") for n, value in enumerate(raw)]
+    if isinstance(raw, str) and (match := POWER.fullmatch(raw)):
+        return int(match[1]) ** int(match[2])
+    return "us" if raw == "µs" else raw
 
 
-def _claim(entry: object, where: str, name: str, defaults: _Raw) -> Claim:
+def _claim(entry: object, where: str, name: str, defaults: dict[str, Any]) -> Claim:
     raw = _mapping(entry, where)
     if isinstance(identity := raw.get("id"), str) and identity:
         where = f"{name}: claim {identity!r}"
@@ -216,7 +231,7 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, Figure]:
 def _check_references(table: ClaimTable) -> None:
     known = {claim.id: claim for claim in table.claims}
     for claim in table.claims:
-        for name in getattr(claim, "cost_of", ()):
+        for name in listed(getattr(claim, "cost_of", ())):
             where = f"{table.path}: claim {claim.id!r}, cost_of"
             if (target := known.get(name)) is None:
                 raise LabError(f"{where}: there is no claim {name!r}")

@@ -13,8 +13,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mldsa_lab.audit import rules
-from mldsa_lab.audit.audit import Audited
+from mldsa_lab.audit.audit import NONE, Audited
 from mldsa_lab.audit.verdict import Judgement, Verdict
 
 FORMAT = "mldsa-lab audit"
@@ -78,8 +77,8 @@ def print_audits(audits: Sequence[Audited], console: Console) -> None:
     """A table for each source, the gravest findings first, then the rules that were used."""
     for audited in audits:
         _print_source(audited, console)
-    used = {finding.rule.id: finding.rule for a in audits for finding in a.findings}
-    used.pop(rules.NONE.id, None)
+    used = {finding.rule_id: finding.rule for a in audits for finding in a.findings}
+    used.pop(NONE, None)
     if not used:
         return
     legend = RichTable.grid(padding=(0, 2, 0, 0))
@@ -99,8 +98,8 @@ def grouped(findings: Sequence[Judgement]) -> list[tuple[Judgement, list[str]]]:
     gravity = list(Verdict)
     said: dict[tuple[Any, ...], tuple[Judgement, list[str]]] = {}
     for finding in sorted(findings, key=lambda f: -gravity.index(f.verdict)):
-        if finding.rule is not rules.NONE:
-            same = (finding.verdict, finding.rule.id, finding.claimed, finding.reading)
+        if finding.rule_id != NONE:
+            same = (finding.verdict, finding.rule_id, finding.claimed, finding.reading)
             said.setdefault(same, (finding, []))[1].append(finding.claim)
     return list(said.values())
 
@@ -124,7 +123,7 @@ def _print_source(audited: Audited, console: Console) -> None:
         name = _listed(claims) if claims != [last] else ""
         last = claims[-1]
         first = Text(name, style="bold")
-        first.append(("\n" if name else "") + f"  {finding.rule.id}", style="not bold cyan")
+        first.append(("\n" if name else "") + f"  {finding.rule_id}", style="not bold cyan")
         offset = "\n" * (name.count("\n") + bool(name))
         values = Text(f"{offset}{finding.claimed}")
         if finding.predicted.text:
@@ -137,7 +136,7 @@ def _print_source(audited: Audited, console: Console) -> None:
         )
     if table.row_count:
         console.print(Padding(table, (1, 0, 0, 0)))
-    unjudged = [f.claim for f in audited.findings if f.rule is rules.NONE]
+    unjudged = [f.claim for f in audited.findings if f.rule_id == NONE]
     if unjudged:
         text = f"no rule, too few figures: {_listed(unjudged, ', ')}"
         console.print(Padding(Text(text, style="dim"), (0, 0, 0, 2)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, keccak_share_of_key, most_first
@@ -37,7 +36,7 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
                 continue
             if base is None:
                 yield Judgement(
-                    rules.EFFICIENCY,
+                    "scaling.cores",
                     Verdict.UNDECIDABLE,
                     f"{number(rate.value)}/s with {point.threads}",
                     Range.said("throughput of one thread × threads"),
@@ -78,7 +77,7 @@ def judge_throughput(cost: Cost | Batch, per_second: Figure, workers: int) -> Ju
         )
     predicted = Range(mean, None, f"{cost.id}: at least {number(mean)} {unit}")
     claimed = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
-    return Judgement(rules.LITTLE, verdict, claimed, predicted, reading, implied)
+    return Judgement("throughput.latency", verdict, claimed, predicted, reading, implied)
 
 
 def _least_mean(cost: Cost) -> tuple[float, str]:
@@ -124,7 +123,7 @@ def _speedup(claim: Scaling, threads: int, speedup: Figure) -> Judgement:
             far = speedup.low > threads * (1 + ANOTHER_RUN)
             verdict = Verdict.CONTRADICTION if far else Verdict.IMPLAUSIBLE
             reading = "More than proportional to the cores: the throughput of one is too low."
-        rule = rules.EFFICIENCY
+        rule = "scaling.cores"
     else:
         limit = min(cores * SMT_GAIN, float(threads))
         each = number(speedup.value / cores)
@@ -136,7 +135,7 @@ def _speedup(claim: Scaling, threads: int, speedup: Figure) -> Judgement:
                 f"{each} times one thread for each of {cores} physical cores; threads that share "
                 "a core share its units."
             )
-        rule = rules.SMT
+        rule = "scaling.smt"
     return Judgement(rule, verdict, text, Range.between(None, limit), reading, speedup.value)
 
 
@@ -169,7 +168,7 @@ def _shape(claim: Batch) -> Judgement:
             verdict = Verdict.IMPLAUSIBLE
             reading = f"A batch of {b.size:,} costs more for each than one of {a.size:,}."
             break
-    return Judgement(rules.BATCH_SHAPE, verdict, text, Range.said("c + a/size"), reading)
+    return Judgement("batch.shape", verdict, text, Range.said("c + a/size"), reading)
 
 
 def _gain(claim: Batch, cost: Cost) -> Judgement:
@@ -181,7 +180,7 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     if centre not in cost.figures or cost.set is None:
         reading = f"{cost.id!r} has no mean or median, or no set."
         predicted = Range.said("single cost less A")
-        return Judgement(rules.BATCH, Verdict.UNDECIDABLE, text, predicted, reading, value)
+        return Judgement("batch.cost", Verdict.UNDECIDABLE, text, predicted, reading, value)
     single = cost.figures[centre]
     least = single.low
     reading = (
@@ -201,4 +200,4 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE
         reading += " More than expanding A costs: lanes across messages, or another input."
-    return Judgement(rules.BATCH, verdict, text, Range.between(floor, None, unit), reading, value)
+    return Judgement("batch.cost", verdict, text, Range.between(floor, None, unit), reading, value)

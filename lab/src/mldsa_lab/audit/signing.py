@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.figures import deviation, label
 from mldsa_lab.audit.law import (
@@ -22,7 +21,7 @@ from mldsa_lab.audit.law import (
     share_of,
 )
 from mldsa_lab.audit.values import Figure
-from mldsa_lab.audit.verdict import Judgement, Range, Rule, Verdict, number, unit_text
+from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, unit_text
 
 NOISE = 0.10
 """Relative allowance for the machine: its noise may move a median or a low percentile so far.
@@ -92,7 +91,7 @@ class Signing:
         )
 
     def judgement(
-        self, rule: Rule, verdict: Verdict, claimed: str, predicted: Range, reading: str,
+        self, rule: str, verdict: Verdict, claimed: str, predicted: Range, reading: str,
         value: float | None = None,
     ) -> Judgement:  # fmt: skip
         """A judgement that says where the number of samples was assumed."""
@@ -124,10 +123,12 @@ def prepare(claim: Cost) -> Signing | None:
 
 
 def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
-    """All findings about a claim on signing."""
+    """All findings about a claim on signing; none about other operations."""
+    if claim.operation != "sign":
+        return
     if claim.inputs == "fixed":
         yield Judgement(
-            rules.ONE_INPUT,
+            "sign.one-input",
             Verdict.UNDECIDABLE,
             "one input, as the source says",
             Range.said("no law of one input's cost"),
@@ -138,7 +139,7 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     single = claim.per_sample == 1
     if not single and any(share_of(s) is not None for s in claim.figures):
         yield Judgement(
-            rules.AVERAGED,
+            "sign.averaged",
             Verdict.UNDECIDABLE,
             f"averages of {claim.per_sample:,}",
             Range.said("percentiles of single signatures"),
@@ -168,11 +169,11 @@ def judge_spread(ready: Signing) -> Iterator[Judgement]:
         view = replace(ready, centre="mean" if "mean" in ready.figures else ready.centre)
         found = deviation(claim)
         note = found.note if found is not None else ""
-        yield _ratio(view, "sd", rules.SPREAD, f"Varied inputs spread more. {note}".strip())
+        yield _ratio(view, "sd", "sign.spread", f"Varied inputs spread more. {note}".strip())
     elif claim.error is not None:
         ratio = claim.error.value / ready.figures[ready.centre].value
         yield ready.judgement(
-            rules.SPREAD,
+            "sign.spread",
             Verdict.UNDECIDABLE,
             f"±/{label(ready.centre)} {number(ratio)}",
             Range.between(*ready.band("sd")),
@@ -189,7 +190,7 @@ def judge_percentiles(ready: Signing) -> Iterator[Judgement]:
             f"A signature accepted at once costs nearly as much as the {label(ready.centre)} one: "
             "the inputs did not vary, or samples are averages."
         )
-        yield _ratio(ready, name, rules.MINIMUM, reading, below=True)
+        yield _ratio(ready, name, "sign.min", reading, below=True)
     if ready.centre == "median" and "mean" in ready.figures:
         reading = (
             "The mean is below the median, which a tail to the right excludes: one of the two is "
@@ -197,18 +198,16 @@ def judge_percentiles(ready: Signing) -> Iterator[Judgement]:
             if ready.ratio("mean").high < 1
             else "The tail of varied inputs pulls the mean further up."
         )
-        yield _ratio(ready, "mean", rules.MEAN, reading)
+        yield _ratio(ready, "mean", "sign.mean", reading)
     for name in ready.high_statistics:
         reading = (
             "Varied inputs have a longer tail: the inputs did not vary, samples are averages, or "
             "the tail was cut."
         )
-        yield _ratio(ready, name, rules.TAIL, reading)
+        yield _ratio(ready, name, "sign.tail", reading)
 
 
-def _ratio(
-    ready: Signing, over: str, rule: Rule, reading: str, *, below: bool = False
-) -> Judgement:
+def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = False) -> Judgement:
     """A finding about a ratio to the centre that rejection bounds from below (or, for what lies
     ``below`` the centre, from above); the machine may add to it without limit. ``reading``: of a
     ratio beyond the bound."""
@@ -266,7 +265,7 @@ def judge_inversion(ready: Signing) -> Iterator[Judgement]:
         claimed = "first/further " + Range.between(low, None if math.isinf(high) else high).text
     verdict = ready.outside if admissible is None else Verdict.CONSISTENT
     predicted = Range.between(1.0, highest)
-    yield ready.judgement(rules.INVERSION, verdict, claimed, predicted, reading, low)
+    yield ready.judgement("sign.inversion", verdict, claimed, predicted, reading, low)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +352,7 @@ def judge_one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
     name = _MEASURES.get(measure, f"{label(measure)}/centre - 1:")
     predicted = Range.between(least, None)
     yield ready.judgement(
-        rules.ONE_INPUT, verdict, f"{name} {number(own)}", predicted, reading, own
+        "sign.one-input", verdict, f"{name} {number(own)}", predicted, reading, own
     )
 
 
@@ -395,7 +394,7 @@ def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
         return
     cut = not _follows(ready, [*lower, *upper])
     yield ready.judgement(
-        rules.TRIMMED,
+        "sign.trimmed",
         ready.outside if cut else Verdict.CONSISTENT,
         f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
         + unit_text(ready.claim.unit),

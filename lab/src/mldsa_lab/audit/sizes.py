@@ -1,14 +1,109 @@
-"""The rule about sizes: which object, encoding and standard a number of bytes is."""
+"""The rule about sizes: which object, encoding and standard a number of bytes is.
+
+FIPS 204: Table 2 (`mldsa_lab.sets` computes it). Dilithium, round 3 (specification of 2021-02-08,
+Table 2): its private key has a tr of 32 bytes where FIPS 204 has 64, and its c_tilde has 32 bytes
+in every set where FIPS 204 has lambda / 4. DER: RFC 9881 (SubjectPublicKeyInfo, PKCS #8 with the
+seed, the expanded key or both), RFC 5208 / 5958 for what is around it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from mldsa_lab.audit import rules
-from mldsa_lab.audit.claims import Size
-from mldsa_lab.audit.encodings import Form, forms
+from mldsa_lab.audit.claims import Size, Standard
 from mldsa_lab.audit.verdict import Judgement, Range, Verdict
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES, ParameterSet
+
+ENCODINGS: dict[str, str] = {
+    "raw": "the bare bytes",
+    "seed": "the 32-byte seed xi",
+    "spki": "a SubjectPublicKeyInfo (RFC 9881)",
+    "pkcs8-seed": "a PKCS #8 key with the seed (RFC 9881)",
+    "pkcs8-expanded": "a PKCS #8 key with the expanded key (RFC 9881)",
+    "pkcs8-both": "a PKCS #8 key with seed and expanded key (RFC 9881)",
+    "pkcs8-bare": "a PKCS #8 key with the expanded key in no tag of its own (before RFC 9881)",
+}
+"""Encodings by name, with what to call them."""
+
+_ROUND3_TR = 32
+_ROUND3_C_TILDE = 32
+_FIPS204_TR = 64
+# Tag and length of the OBJECT IDENTIFIER 2.16.840.1.101.3.4.3.17 (or 18, 19), and its nine bytes.
+_OID = 2 + 9
+# INTEGER 0, the version of a PKCS #8 key.
+_VERSION = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One size that an object can have."""
+
+    set: str
+    object: str
+    standard: Standard
+    encoding: str
+    bytes: int
+
+    @property
+    def text(self) -> str:
+        """What an object of this size is."""
+        version = "FIPS 204" if self.standard == "fips204" else "Dilithium, round 3"
+        return f"{ENCODINGS[self.encoding]} of {self.set}'s {_OBJECT[self.object]} ({version})"
+
+
+_OBJECT = {"public-key": "public key", "private-key": "private key", "signature": "signature"}
+
+
+def der(content: int) -> int:
+    """Bytes of a DER value of one tag byte around ``content`` bytes (X.690, 8.1.3): the length
+    takes one byte below 128, else one and as many as its number has."""
+    length = 1 if content < 0x80 else 1 + (content.bit_length() + 7) // 8
+    return 1 + length + content
+
+
+_ALGORITHM = der(_OID)
+"""An AlgorithmIdentifier without parameters: a SEQUENCE of the OBJECT IDENTIFIER."""
+
+
+def spki_bytes(public_key: int) -> int:
+    """A SubjectPublicKeyInfo: the algorithm, and a BIT STRING with its byte of unused bits."""
+    return der(_ALGORITHM + der(1 + public_key))
+
+
+def pkcs8_bytes(private_key: int) -> int:
+    """A PKCS #8 key: version, algorithm, and an OCTET STRING around the ``private_key`` bytes."""
+    return der(_VERSION + _ALGORITHM + der(private_key))
+
+
+def forms(name: str) -> tuple[Form, ...]:
+    """Every size that a key or signature of the set can have, FIPS 204's bare bytes first."""
+    c = PARAMETER_SETS[name]
+    sk = c.private_key_bytes
+    seed = der(SEED_BYTES)
+    sizes: list[tuple[str, Standard, str, int]] = [
+        ("public-key", "fips204", "raw", c.public_key_bytes),
+        ("public-key", "fips204", "spki", spki_bytes(c.public_key_bytes)),
+        ("public-key", "round3", "raw", c.public_key_bytes),
+        ("private-key", "fips204", "raw", sk),
+        ("private-key", "fips204", "seed", SEED_BYTES),
+        ("private-key", "fips204", "pkcs8-seed", pkcs8_bytes(seed)),
+        ("private-key", "fips204", "pkcs8-expanded", pkcs8_bytes(der(sk))),
+        ("private-key", "fips204", "pkcs8-both", pkcs8_bytes(der(seed + der(sk)))),
+        ("private-key", "fips204", "pkcs8-bare", pkcs8_bytes(sk)),
+        ("private-key", "round3", "raw", _round3_private_key(c)),
+        ("signature", "fips204", "raw", c.signature_bytes),
+        ("signature", "round3", "raw", _round3_signature(c)),
+    ]
+    return tuple(Form(name, what, version, how, size) for what, version, how, size in sizes)
+
+
+def _round3_private_key(c: ParameterSet) -> int:
+    return c.private_key_bytes - _FIPS204_TR + _ROUND3_TR
+
+
+def _round3_signature(c: ParameterSet) -> int:
+    return c.signature_bytes - c.c_tilde_bytes + _ROUND3_C_TILDE
 
 
 def judge_size(claim: Size) -> Iterator[Judgement]:
@@ -33,7 +128,7 @@ def judge_size(claim: Size) -> Iterator[Judgement]:
             verdict = Verdict.IMPLAUSIBLE
         reading = "No encoding or version known to this audit has this size."
     stated = f"{claim.bytes:,} bytes"
-    yield Judgement(rules.SIZE, verdict, stated, predicted, reading, float(claim.bytes))
+    yield Judgement("size.encoding", verdict, stated, predicted, reading, float(claim.bytes))
 
 
 def _agrees(form: Form, claim: Size) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from mldsa_lab.audit import rules
 from mldsa_lab.audit.claims import (
     ClaimTable,
     Cost,
@@ -14,6 +13,7 @@ from mldsa_lab.audit.claims import (
     Parts,
     Rate,
     Statements,
+    listed,
     seconds,
 )
 from mldsa_lab.audit.values import Figure, Limits
@@ -40,19 +40,20 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
         stated = _stated(claim.total, claim.unit)
         low, high = (sum(getattr(p, end) for p in parts.values()) for end in ("low", "high"))
         inside = stated.high >= low - _CLOSE and stated.low <= high + _CLOSE
-        listed = " + ".join(number(part.value) for part in parts.values())
+        text = " + ".join(number(part.value) for part in parts.values())
         yield Judgement(
-            rules.PARTS_SUM,
+            "parts.sum",
             agrees(inside),
             f"total {number(stated.value)} {unit}",
             Range(low, high, f"{number(total)} {unit}"),
-            f"{listed} = {number(total)}.",
+            f"{text} = {number(total)}.",
             stated.value,
         )
     for share in claim.shares:
-        part = sum(parts[name].value for name in share.of)
-        part_low = sum(max(parts[name].low, 0) for name in share.of)
-        part_high = sum(parts[name].high for name in share.of)
+        chosen = [parts[name] for name in listed(share.of)]
+        part = sum(figure.value for figure in chosen)
+        part_low = sum(max(figure.low, 0) for figure in chosen)
+        part_high = sum(figure.high for figure in chosen)
         # The parts' rounding moves numerator and denominator together.
         rest = total - part
         least = 100 * part_low / (part_low + rest) if part_low + rest > 0 else 0.0
@@ -60,11 +61,11 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
         inside = share.percent.high >= least - _CLOSE and share.percent.low <= most + _CLOSE
         where = f" ({share.where})" if share.where else ""
         yield Judgement(
-            rules.PARTS_SHARE,
+            "parts.share",
             agrees(inside),
             f"{number(share.percent.value)} %{where}",
             Range(least, most, f"{number(100 * part / total)} %"),
-            f"{' + '.join(share.of)} is {number(part)} of {number(total)} {unit}.",
+            f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
             share.percent.value,
         )
 
@@ -81,7 +82,7 @@ def judge_statements(claim: Statements) -> Iterator[Judgement]:
     )
     reading = "the statements agree." if inside else "the statements exclude each other."
     reading = f"{claim.quantity}: {reading}"
-    yield Judgement(rules.STATEMENTS, agrees(inside), text, Range.said("one value"), reading)
+    yield Judgement("statements.agree", agrees(inside), text, Range.said("one value"), reading)
 
 
 def _one(a: Limits, b: Limits, unit: str) -> bool:
@@ -106,7 +107,7 @@ def judge_counted(claim: Counted) -> Iterator[Judgement]:
         for entry in claim.values
     )
     verdict, predicted, reading = _counted(claim)
-    yield Judgement(rules.COUNTED, verdict, text, Range.said(predicted), reading)
+    yield Judgement("samples.agree", verdict, text, Range.said(predicted), reading)
 
 
 def _counted(claim: Counted) -> tuple[Verdict, str, str]:
@@ -145,14 +146,14 @@ def _counted(claim: Counted) -> tuple[Verdict, str, str]:
 def judge_limit(claim: Limit) -> Iterator[Judgement]:
     """`limit.bits`."""
     size = claim.amount / 8 if claim.unit == "bits" else float(claim.amount)
-    called = claim.called.bytes
+    called = claim.called
     low, high = called.value * (1 - _MEASURED), (called.value + called.more) * (1 + _MEASURED)
     inside = low <= size <= high
     reading = f"{claim.amount:,} {claim.unit} are {size:,.0f} bytes, {_size(size, 1024)}."
     if not inside and claim.unit == "bits" and low <= claim.amount <= high:
         reading += " As many bytes would be the size stated: bits were taken for bytes."
     predicted = Range(size, size, _size(size, 1024))
-    yield Judgement(rules.LIMIT, agrees(inside), claim.called, predicted, reading, called.value)
+    yield Judgement("limit.bits", agrees(inside), called.text, predicted, reading, called.value)
 
 
 def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
@@ -164,7 +165,7 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
         signature = PARAMETER_SETS[claim.set].signature_bytes
         each = written.value / claim.operations
         yield Judgement(
-            rules.RATE_WRITTEN,
+            "rate.bytes-per-operation",
             agrees(written.high >= float(signature * claim.operations)),
             f"{number(each)} bytes written for each",
             Range.between(float(signature), None, "bytes"),
@@ -196,14 +197,16 @@ def _rate_over_time(claim: Rate, table: ClaimTable, stated: Figure) -> Judgement
     else:
         reading = "Neither the time nor the cost of the operations is given."
         predicted = Range.said("bytes over time")
-        return Judgement(rules.RATE, Verdict.UNDECIDABLE, text, predicted, reading, stated.value)
+        return Judgement(
+            "rate.bytes-over-time", Verdict.UNDECIDABLE, text, predicted, reading, stated.value
+        )
     inside = stated.high >= low * (1 - _MEASURED) and stated.low <= high * (1 + _MEASURED)
     if not inside:
         above = stated.value > high
         factor = stated.value / high if above else low / stated.value
         how += f" The rate is {number(factor)} times too {'high' if above else 'low'}."
     predicted = Range(low, high, f"{_size(low)}/s to {_size(high)}/s")
-    return Judgement(rules.RATE, agrees(inside), text, predicted, how, stated.value)
+    return Judgement("rate.bytes-over-time", agrees(inside), text, predicted, how, stated.value)
 
 
 def _size(size: float, base: int = 1000) -> str:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 FIGURE_MAX = 1e18
 """The largest figure; its inverse is the smallest."""
 
-_POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
+POWER = re.compile(r"([0-9]{1,3})\^([0-9]{1,3})")
+"""A whole number as 2^32."""
+
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([KMGT]?i?B|kB|bytes)")
 # YAML 1.1 takes 2.5e9 for a text, as its sign is missing, and 1e+9, as its point is.
 _EXPONENT = re.compile(r"[0-9]+(?:\.[0-9]+)?[eE][+-]?[0-9]{1,3}")
@@ -34,12 +36,13 @@ def shown(value: object) -> str:
 
 class Figure:
     """A published number from 0 on; ``half`` is half a unit of its last digit, what rounding may
-    hide, and ``more`` what it may be beyond that, as a GB may be one of 1024^3 bytes."""
+    hide, and ``more`` what it may be beyond that, as a GB may be one of 1024^3 bytes. ``text``: as
+    a file has it."""
 
-    __slots__ = ("half", "more", "value")
+    __slots__ = ("half", "more", "text", "value")
 
-    def __init__(self, value: float, half: float = 0.0, more: float = 0.0) -> None:
-        self.value, self.half, self.more = value, half, more
+    def __init__(self, value: float, half: float = 0.0, more: float = 0.0, text: str = "") -> None:
+        self.value, self.half, self.more, self.text = value, half, more, text
 
     @property
     def low(self) -> float:
@@ -78,7 +81,8 @@ class Figure:
         exponent = (written or Decimal(repr(value))).as_tuple().exponent
         assert isinstance(exponent, int)
         # The zeros at the end of a whole number may be digits; 2.5e3 has two.
-        return cls(number, 0.5 * 10.0 ** (min(exponent, 0) if written is None else exponent))
+        half = 0.5 * 10.0 ** (min(exponent, 0) if written is None else exponent)
+        return cls(number, half, text=str(written or value))
 
 
 class Positive(Figure):
@@ -103,28 +107,14 @@ class Amount(Positive):
             return super().read(value)
         match = _SIZE.fullmatch(value)
         if match is None:
-            raise ValueError(f"must be a number of bytes, or a size, not {shown(value)}")
+            raise ValueError(
+                f"must be a number of bytes, or a size such as '4 GB', not {shown(value)}"
+            )
         count, unit = float(match[1]), match[2]
         binary = _BYTES.get(f"{unit[0].upper()}iB", 1) if len(unit) == 2 else 1
-        digit = 10.0 ** -len(match[1].partition(".")[2])
+        half = 0.5 * 10.0 ** -len(match[1].partition(".")[2]) * _BYTES[unit]
         low = count * _BYTES[unit]
-        return cls(low, 0.5 * digit * _BYTES[unit], max(count * binary - low, 0.0))
-
-
-class SizeText(str):
-    """A size in bytes with its unit, such as 4 GB or 512 MiB."""
-
-    @staticmethod
-    def read(value: object) -> SizeText:
-        """ValueError for a number without a unit."""
-        if not isinstance(value, str) or not _SIZE.fullmatch(value):
-            raise ValueError(f"must be a size such as '4 GB' or '512 MiB', not {shown(value)}")
-        return SizeText(value)
-
-    @property
-    def bytes(self) -> Figure:
-        """How many they are."""
-        return Amount.read(str(self))
+        return cls(low, half, max(count * binary - low, 0.0), value)
 
 
 class Limits:
@@ -153,52 +143,13 @@ class Limits:
 
     @property
     def text(self) -> str:
-        """As people write it."""
-        low, high = (f"{f.value:,g}" if f.value < 1e6 else f"{f.value:,.0f}" for f in self.ends)
-        return low if self.one else f"{low} to {high}"
+        """As the source has it."""
+        return self.low.text if self.one else f"{self.low.text} to {self.high.text}"
 
     @property
     def ends(self) -> tuple[Figure, Figure]:
         """Both limits."""
         return self.low, self.high
-
-
-class Count(int):
-    """A whole number, or a power such as 2^32."""
-
-    least: ClassVar = 1
-    most: ClassVar = 10**12
-
-    @classmethod
-    def read(cls, value: object) -> Self:
-        """ValueError if it is not whole, or outside ``least`` and ``most``."""
-        if isinstance(value, str) and (match := _POWER.fullmatch(value)):
-            value = int(match[1]) ** int(match[2])
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise ValueError(f"must be a whole number, not {shown(value)}")
-        if value < cls.least:
-            raise ValueError(f"must be at least {cls.least}, not {shown(value)}")
-        if value > cls.most:
-            raise ValueError(f"must be at most {cls.most:,}")
-        return cls(value)
-
-
-class Length(Count):
-    """A count that may be 0."""
-
-    least = 0
-
-
-class Several(Count):
-    """A count from 2 on."""
-
-    least = 2
-
-
-class LargeCount(Count):
-    """A count that may be a limit of a format."""
-
-    most = 1 << 128
 
 
 class SetName(str):
@@ -221,23 +172,6 @@ class SetName(str):
         return found
 
 
-class Names(tuple[str, ...]):
-    """One text, or a list of them, each once."""
-
-    __slots__ = ()
-
-    @staticmethod
-    def read(value: object) -> Names:
-        """ValueError for an empty list or a text that stands twice."""
-        found = [value] if isinstance(value, str) else value
-        if not isinstance(found, list) or not found or not all(isinstance(n, str) for n in found):
-            raise ValueError(f"must be a text or a list of texts, not {shown(value)}")
-        for name in found:
-            if found.count(name) > 1:
-                raise ValueError(f"{name!r} stands twice")
-        return Names(found)
-
-
 class Groups(int):
     """How many groups there are: a number, a list of them, or what tells them apart, each with
     how many there are or their list."""
@@ -253,35 +187,26 @@ class Groups(int):
             if not value or any(value.count(part) > 1 for part in value):
                 raise ValueError(f"must be a list, each group once, not {shown(value)}")
             return Groups(len(value))
-        return Groups(Count.read(value))
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise ValueError(f"must be a whole number from 1 on, not {shown(value)}")
+        return Groups(value)
 
 
 _SCHEMAS: dict[type, dict[str, Any]] = {
-    Figure: {"type": ["number", "string"], "description": "a number from 0 on", "minimum": 0},
+    Figure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
-    SizeText: {"type": "string", "pattern": f"^{_SIZE.pattern}$"},
     Limits: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
     SetName: {"type": ["string", "integer"], "description": "ML-DSA-44, 44, Dilithium2"},
-    Names: {"type": ["string", "array"], "items": {"type": "string"}, "minItems": 1},
     Groups: {"type": ["integer", "array", "object"]},
 }
 
 
 def value_schema(kind: type) -> dict[str, Any]:
     """The JSON Schema of one of these types."""
-    if issubclass(kind, Count):
-        return {"type": ["integer", "string"], "minimum": kind.least}
     return _SCHEMAS[kind]
 
 
-def read_value(kind: type, value: object) -> object:
+def read_value(kind: Any, value: object) -> object:
     """msgspec's hook for these types."""
-    if isinstance(value, kind):
-        return value
-    read = getattr(kind, "read", None)
-    if read is None:
-        raise NotImplementedError(f"no claims file holds a {kind}")
-    if value is None:
-        raise ValueError("is empty")
-    return read(value)
+    return value if isinstance(value, kind) else kind.read(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import resources
 
 
 class Verdict(StrEnum):
@@ -32,6 +34,16 @@ class Rule:
     id: str
     sentence: str
     source: str
+
+
+def _rules() -> dict[str, Rule]:
+    text = (resources.files("mldsa_lab.audit") / "rules.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(.+?)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    return {row[0]: Rule(*row) for row in rows}
+
+
+RULES = _rules()
+"""All rules by id: the table of docs/audit.md."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +77,24 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One verdict by one rule: on what, what the rule predicts, and why.
+    """One verdict by one rule, of that id: on what, what the rule predicts, and why.
 
     ``claimed`` is the text of the claimed value, ``value`` its number where it is one; ``claim``
     the claim's id, which `mldsa_lab.audit.audit` fills in.
     """
 
-    rule: Rule
+    rule_id: str
     verdict: Verdict
     claimed: str
     predicted: Range
     reading: str
     value: float | None = None
     claim: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return RULES[self.rule_id]
 
 
 def number(value: float) -> str:
