@@ -8,9 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +25,10 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import estimate_signing
 from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.fit import fit_costs
+from mldsa_lab.estimate.measured import estimate
+from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.inputs.selection import SelectedInput, Selection
+from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
@@ -29,13 +38,15 @@ from mldsa_studies.simulate import draw_attempts, draw_traces
 
 Array = NDArray[np.float64]
 
-SHARES = (0.5, 0.99)
+SHARES = (0.5, 0.95, 0.99)
 """The percentiles that are judged."""
 _POOL = 600
 _TRUTH = 400_000
 _DESIGNS = 20
 # Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
 _BAND = 2.5
+# A warm-up is over after about half of a run.
+_DECAY = 6.0
 
 
 @dataclass(frozen=True)
@@ -135,16 +146,126 @@ def targets(set_name: str) -> dict[str, Target]:
 
 
 @dataclass(frozen=True)
-class Coverage:
-    """Shares of the replications whose interval holds the truth, median half-widths and root mean
-    square errors, relative to the truth: of the mean, then of `SHARES`."""
+class Scene:
+    """What a run of measurements suffers from, every input measured once in each of ``rounds``.
 
-    holds: tuple[float, ...]
-    half_width: tuple[float, ...]
-    error: tuple[float, ...]
+    ``relative``, ``additive``: noise of one measurement, the former relative, the latter constant,
+    in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
+    measurement costs more, decaying over the run; ``sorted``: inputs are measured in the order of
+    their attempts, else in that of a selection. ``outlier``: times the cost of one measurement.
+    ``bend``: as of `Target`. ``per_key``: inputs that share a key, each key with an ``offset`` of
+    this relative standard deviation.
+    """
+
+    name: str
+    relative: float = 0.0
+    additive: float = 0.0
+    rounds: int = 1
+    declared: bool = False
+    warm_up: float = 0.0
+    sorted: bool = False
+    outlier: float = 1.0
+    bend: float = 0.0
+    per_key: int = 1
+    offset: float = 0.0
+
+    def selection(self, set_name: str, traces: Sequence[Trace]) -> Selection:
+        """These inputs; messages and keys are made up."""
+        if self.sorted:
+            traces = sorted(traces, key=len)
+        return made_up(set_name, traces, per_key=self.per_key)
+
+    def measure(self, exact: Array, rng: np.random.Generator) -> Array:
+        """(rounds, inputs) measured costs of inputs that cost ``exact`` (inputs,)."""
+        inputs = len(exact)
+        keys = -(-inputs // self.per_key)
+        offset = np.exp(self.offset * rng.standard_normal(keys)).repeat(self.per_key)[:inputs]
+        shape = (self.rounds, inputs)
+        found = exact * offset * np.exp(self.relative * rng.standard_normal(shape))
+        found += self.additive * rng.standard_normal(shape)
+        run = np.arange(found.size).reshape(shape) / max(found.size - 1, 1)
+        found *= 1 + self.warm_up * np.exp(-_DECAY * run)
+        found[rng.integers(self.rounds), rng.integers(inputs)] *= self.outlier
+        return np.maximum(found, 0.05 * exact)
+
+
+def scenes() -> list[Scene]:
+    """All that the intervals are judged under."""
+    found = []
+    for rounds in (1, 3):
+        again = f", {rounds} rounds" if rounds > 1 else ""
+        for relative in (0.0, 0.02, 0.05, 0.1, 0.15):
+            name = f"noise {relative:.0%}{again}"
+            found.append(Scene(name, relative, rounds=rounds))
+            if rounds == 1:
+                found.append(Scene(f"{name}, declared", relative, declared=True))
+        for additive in (0.1, 0.3):
+            found.append(Scene(f"noise {additive} attempt{again}", additive=additive, rounds=rounds))
+        for warm_up in (0.08, 0.3):
+            for in_order in (False, True):
+                name = f"warm-up {warm_up:.0%}{', sorted' if in_order else ''}{again}"
+                found.append(Scene(name, 0.01, rounds=rounds, warm_up=warm_up, sorted=in_order))
+        found.append(Scene(f"outlier x1.6{again}", 0.01, rounds=rounds, outlier=1.6))
+        found.append(Scene(f"bent{again}", 0.01, rounds=rounds, bend=0.03))
+        found.append(Scene(f"two inputs a key{again}", 0.001, rounds=rounds, per_key=2, offset=0.003))
+        found.append(Scene(f"one key{again}", 0.001, rounds=rounds, per_key=1000, offset=0.003))
+    return found
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What became of replications.
+
+    ``warned``: (replications,) whether a warning was given; ``holds``: (replications, 4) whether
+    the interval holds the truth; ``half_width``, ``error``: (replications, 4), relative to the
+    truth: of the mean, then of `SHARES`. ``codes``: how often each warning was given.
+    """
+
+    warned: NDArray[np.bool_]
+    holds: NDArray[np.bool_]
+    half_width: Array
+    error: Array
+    codes: Counter[str]
+
+    @classmethod
+    def together(cls, parts: Sequence[Coverage]) -> Coverage:
+        """All replications of several."""
+        warned, holds, width, error = (
+            np.concatenate([getattr(p, name) for p in parts])
+            for name in ("warned", "holds", "half_width", "error")
+        )
+        return cls(warned, holds, width, error, sum((p.codes for p in parts), Counter()))
+
+    def share(self) -> Array:
+        """(4,) of intervals that hold the truth among replications without a warning; NaN where
+        there are none."""
+        calm = self.holds[~self.warned]
+        return calm.mean(axis=0) if len(calm) else np.full(4, np.nan)
 
 
 Designs = Sequence[Sequence[Trace]]
+
+
+def made_up(
+    set_name: str,
+    traces: Sequence[Trace],
+    goal: str = "regression",
+    percentile: float | None = None,
+    *,
+    per_key: int = 1,
+) -> Selection:
+    """A selection of these traces, with ids from 1, so many in a row with one key; its inputs are
+    made up."""
+    inputs = tuple(
+        SelectedInput(
+            number + 1,
+            SigningInput((number // per_key).to_bytes(32, "big"), b"message", b"", bytes(32)),
+            trace,
+            ("00" * 32,) * 3,
+        )
+        for number, trace in enumerate(traces)
+    )
+    return Selection(set_name, goal, inputs, percentile)
 
 
 def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Designs:
@@ -157,91 +278,149 @@ def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Design
     return chosen
 
 
+class Truth(NamedTuple):
+    """Mean of a signer, and for each of `SHARES` the band in which its percentile lies."""
+
+    value: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, target: Target, model: RejectionModel, signatures: int = _TRUTH) -> Truth:
+        """Percentiles are those of so many drawn ``signatures``."""
+        costs = target.draw(model, signatures, np.random.default_rng(0))
+        mean = target.mean(model)
+        shares = np.array(SHARES)
+        off = _BAND * np.sqrt(shares * (1 - shares) / signatures)
+        sides = (
+            np.quantile(costs, np.clip(at, 0, 1), method="inverted_cdf")
+            for at in (shares, shares - off, shares + off)
+        )
+        return cls(*(np.concatenate([[mean], side]) for side in sides))
+
+
 def coverage(
     target: Target,
-    model: RejectionModel,
+    truth: Truth,
+    set_name: str,
     designs: Designs,
-    noise: float,
+    scene: Scene,
     replications: int,
-    rng: np.random.Generator,
-    *,
-    confidence: float = 0.95,
-    truth: int = _TRUTH,
+    seed: Sequence[int],
 ) -> Coverage:
-    """Judge the intervals from ``designs`` in turn, each input measured once with relative
-    ``noise``. ``truth``: signatures that the true percentiles are taken from."""
-    costs = target.draw(model, truth, rng)
-    bands = []
-    for share in SHARES:
-        off = _BAND * np.sqrt(share * (1 - share) / truth)
-        low, middle, high = np.quantile(
-            costs, [share - off, share, share + off], method="inverted_cdf"
-        )
-        bands.append((low, middle, high))
-    mean = target.mean(model)
-    exact_values = np.array([mean, *(middle for _, middle, _ in bands)])
-    holds, widths, errors = [], [], []
+    """Judge the intervals of `estimate` from ``designs`` in turn."""
+    rng = np.random.default_rng(seed)
+    percentiles = tuple(100 * share for share in SHARES)
+    warned, holds, widths, errors = [], [], [], []
+    codes: Counter[str] = Counter()
     for number in range(replications):
-        traces = designs[number % len(designs)]
-        exact = target.of(traces, model.name)
-        measured = exact[None, :] * np.exp(noise * rng.standard_normal((1, len(exact))))
-        fit = fit_costs(traces, measured, model)
-        found = [fit.mean(confidence), *fit.quantiles(SHARES, confidence)]
-        sides = [(mean, mean), *((low, high) for low, _, high in bands)]
-        limits = [(i.low or 0.0, i.high or 0.0) for i in found]
-        holds.append(
-            [a <= high and b >= low for (a, b), (low, high) in zip(limits, sides, strict=True)]
+        chosen = scene.selection(set_name, designs[number % len(designs)])
+        costs = scene.measure(target.of(chosen.traces(), set_name), rng)
+        measured = Measurements.of(chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True)))
+        found = estimate(
+            chosen,
+            measured,
+            percentiles=percentiles,
+            noise=scene.relative if scene.declared else None,
         )
-        widths.append([(b - a) / 2 for a, b in limits] / exact_values)
-        errors.append(np.array([i.value for i in found]) / exact_values - 1)
-    return Coverage(
-        tuple(float(v) for v in np.mean(holds, axis=0)),
-        tuple(float(v) for v in np.median(widths, axis=0)),
-        tuple(float(v) for v in np.sqrt(np.mean(np.square(errors), axis=0))),
-    )
+        intervals = [found.mean, *found.percentiles.values()]
+        value, low, high = (
+            np.array([getattr(i, side) for i in intervals]) for side in ("value", "low", "high")
+        )
+        codes.update({f.code for f in found.warnings})
+        warned.append(bool(found.warnings))
+        holds.append((low <= truth.high) & (high >= truth.low))
+        widths.append((high - low) / 2 / truth.value)
+        errors.append(value / truth.value - 1)
+    return Coverage(np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes)
+
+
+class Cell(NamedTuple):
+    """One job of the study: replications over all signers of a set."""
+
+    set: str
+    n: int
+    scene: Scene
+    replications: int
+    seed: int
+    truth: int
+
+    def judge(self) -> Coverage:
+        """Signers take turns over the replications, so many in all."""
+        model = RejectionModel.of(self.set)
+        designs = _designs(self.set, self.n, self.seed)
+        parts = []
+        kinds = list(targets(self.set).values())
+        for number, kind in enumerate(kinds):
+            target = replace(kind, bend=self.scene.bend)
+            times = len(range(number, self.replications, len(kinds)))
+            if not times:
+                continue
+            start = number * 3 % len(designs)
+            parts.append(
+                coverage(
+                    target,
+                    _truth(target, self.set, self.truth),
+                    model.name,
+                    [*designs[start:], *designs[:start]],
+                    self.scene,
+                    times,
+                    [self.seed, self.n, number],
+                )
+            )
+        return Coverage.together(parts)
+
+
+@cache
+def _designs(set_name: str, n: int, seed: int) -> Designs:
+    return draw_designs(RejectionModel.of(set_name), n, _DESIGNS, seed)
+
+
+@cache
+def _truth(target: Target, set_name: str, signatures: int) -> Truth:
+    return Truth.of(target, RejectionModel.of(set_name), signatures)
 
 
 def report(
-    set_name: str, replications: int, seed: int, sizes: Sequence[int], truth: int = _TRUTH
+    sets: Sequence[str],
+    replications: int,
+    seed: int,
+    sizes: Sequence[int],
+    truth: int = _TRUTH,
+    only: str = "",
+    processes: int = 1,
 ) -> Iterator[str]:
-    """The lines that the module prints: one for each number of inputs, noise and signer; then one
-    for each number and noise, with the least share, the largest error and the median half-width
-    of all signers."""
-    model = RejectionModel.of(set_name)
-    yield f"{set_name}, {replications} replications, seed {seed}"
+    """The lines that the module prints: for each scene and number of inputs, over all signers and
+    sets. ``only``: scenes whose name has this."""
+    wanted = [scene for scene in scenes() if only in scene.name]
+    if not wanted:
+        raise LabError(f"scene {only!r}: none has this in its name")
+    cells = [
+        Cell(name, n, scene, replications, seed, truth)
+        for scene in wanted
+        for n in sizes
+        for name in (parameter_set(given).name for given in sets)
+    ]
+    yield f"{', '.join(sets)}, {replications} replications of each, seed {seed}"
     yield ""
-    yield "| n | noise | signer | mean | p50 | p99 |"
-    yield "|---|---|---|---|---|---|"
-    together = []
-    for n in sizes:
-        designs = draw_designs(model, n, _DESIGNS, seed)
-        for noise in (0.0, 0.02):
-            of_all = []
-            for name, target in targets(set_name).items():
-                rng = np.random.default_rng([seed, n, int(1000 * noise)])
-                # Without noise a design always gives the same.
-                times = replications if noise else min(replications, _DESIGNS)
-                found = coverage(target, model, designs, noise, times, rng, truth=truth)
-                of_all.append(found)
-                yield f"| {n} | {noise:.0%} | {name} | {_cells(found)} |"
-            worst = Coverage(
-                tuple(np.min([c.holds for c in of_all], axis=0).tolist()),
-                tuple(np.median([c.half_width for c in of_all], axis=0).tolist()),
-                tuple(np.max([c.error for c in of_all], axis=0).tolist()),
-            )
-            together.append(f"| {n} | {noise:.0%} | {_cells(worst)} |")
-    yield ""
-    yield "| n | noise | mean | p50 | p99 |"
-    yield "|---|---|---|---|---|"
-    yield from together
+    yield "| measured with | n | warned | mean | p50 | p95 | p99 | half-width | warnings |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
+        judged = pool.map(Cell.judge, cells) if pool else map(Cell.judge, cells)
+        for scene in wanted:
+            for n in sizes:
+                found = Coverage.together([next(judged) for _ in sets])
+                yield f"| {scene.name} | {n} | {_row(found)} |"
 
 
-def _cells(found: Coverage) -> str:
-    """Share that holds, root mean square error and half-width, of the mean and of `SHARES`."""
-    return " | ".join(
-        f"{hold:.0%} ({_percent(error)}, ±{_percent(width)})"
-        for hold, error, width in zip(found.holds, found.error, found.half_width, strict=True)
-    )
+def _row(found: Coverage) -> str:
+    """Shares of the replications that were warned, and of intervals without a warning that hold;
+    the median half-width of the mean without a warning; the warnings given."""
+    shares = " | ".join("-" if np.isnan(s) else f"{s:.0%}" for s in found.share())
+    calm = found.half_width[~found.warned, 0]
+    width = f"±{_percent(float(np.median(calm)))}" if len(calm) else "-"
+    codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
+    return f"{found.warned.mean():.0%} | {shares} | {width} | {codes}"
 
 
 def report_record(
@@ -303,19 +482,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         prog="python -m mldsa_studies.coverage",
         description="Judge the intervals of `estimate` on synthetic signers.",
     )
-    parser.add_argument(
-        "--set", help="parameter set, ML-DSA-65 if not given; of a record all if not given"
-    )
-    parser.add_argument("--replications", type=int, default=200)
+    parser.add_argument("--set", help="parameter set, all if not given")
+    parser.add_argument("--replications", type=int, default=42)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3, 5, 10])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3, 5, 10, 30])
+    parser.add_argument("--only", default="", help="scenes whose name has this")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--record", type=Path, help="judge on a record's designed inputs instead")
     parser.add_argument("--truth", type=int, default=_TRUTH, help="signatures behind the truth")
     chosen = parser.parse_args(arguments)
     try:
         if chosen.record is None:
-            name = chosen.set or "ML-DSA-65"
-            lines = report(name, chosen.replications, chosen.seed, chosen.sizes, chosen.truth)
+            lines = report(
+                [chosen.set] if chosen.set else list(PARAMETER_SETS),
+                chosen.replications,
+                chosen.seed,
+                chosen.sizes,
+                chosen.truth,
+                chosen.only,
+                chosen.processes,
+            )
         else:
             times = min(chosen.replications, _DESIGNS)
             lines = report_record(chosen.record, times, chosen.seed, chosen.sizes, chosen.set)

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, stdtrit
+from scipy.special import chdtri, expit, stdtrit
 
 from mldsa_lab.estimate.location import median_over_rounds, split_levels
-from mldsa_lab.estimate.posterior import Noise
+from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, Noise
 
 Array = NDArray[np.float64]
 
-# Noise of one measurement of which nothing is known: a simulator's is 0, a timer's some percents.
-_UNKNOWN = (
-    (0.0, 0.2), (0.003, 0.13), (0.01, 0.2), (0.02, 0.26), (0.04, 0.17), (0.1, 0.035),
-    (0.5, 0.005),
+# Noise of one measurement of which nothing is known, as weights of relative and of constant
+# standard deviations: a timer's is some percents. The rest of the weight is for none: a simulator.
+_RELATIVE = (
+    (0.003, 0.05), (0.01, 0.1), (0.02, 0.12), (0.04, 0.12), (0.07, 0.1), (0.1, 0.08), (0.15, 0.06),
+    (0.25, 0.02),
 )  # fmt: skip
-# Shares at which the law of a noise that few repeats show is represented.
-_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
+_CONSTANT = ((0.01, 0.02), (0.03, 0.04), (0.06, 0.04), (0.1, 0.02))
+# Shares at which the law of a noise that few repeats show is represented, with weights; and from
+# that many degrees of freedom on.
+_SHARES = (
+    (1, (0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98), (0.06, 0.14, 0.2, 0.2, 0.2, 0.14, 0.06)),
+    (12, (0.1, 0.3, 0.5, 0.7, 0.9), (0.2,) * 5),
+    (40, (0.2, 0.5, 0.8), (0.3, 0.4, 0.3)),
+)
 # The median of three or more is pi / 2 times as scattered as their mean; noise is winsorised
 # beyond this many deviations, since the median does not feel spikes.
 _MEDIAN = math.pi / 2
 _SPIKE = 4.0
 # Rounds' levels: as if so many more degrees of freedom had shown the same.
 _MORE_ROUNDS = 2
+_NEGLIGIBLE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -65,32 +73,57 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
         cost, level = parts.shape, parts.level
         rest = np.where(present, np.log(costs) - level[:, None] - np.log(cost), 0.0)
     df = int(present.sum()) - rounds - inputs + 1
-    seen = _scatter(rest[present], df) if rounds > 1 and df > 0 else None
+    seen = None
     if rounds > 1 and not rest.any() and not level.any():
         seen = 0.0  # exact repeats, of a single input too
+    elif rounds > 1 and df > 0:
+        seen = _scatter(rest[present], df)
+    if given is not None:
+        noise = Noise(np.array([given]), np.array([RELATIVE]), np.ones(1))
+    elif rounds > 1 and (not seen or inputs == 1):
+        # The levels of the rounds of a single input hold its noise.
+        noise = Noise(np.zeros(1), np.array([RELATIVE]), np.ones(1))
+    elif seen is not None:
+        noise = _from_repeats(rest, present, cost, df)
+    else:
+        size, weight = np.array(_RELATIVE + _CONSTANT).T
+        power = np.repeat([RELATIVE, CONSTANT], [len(_RELATIVE), len(_CONSTANT)])
+        noise = Noise(size, power, weight, known=False)
     reading = resolution / math.sqrt(12) / float(cost.mean())
-    size, weight = _law(seen, df, given)
     return Typical(
         cost=cost,
-        noise=Noise(np.hypot(size, reading), weight),
+        noise=replace(noise, size=np.hypot(noise.size, reading)),
         repeats=np.where(times > 2, times / _MEDIAN, times),
         level=level,
-        level_error=_level_error(level),
+        level_error=_level_error(level, 0.0 if inputs == 1 else (seen or 0.0) / math.sqrt(inputs)),
         seen=seen,
         df=df,
     )
 
 
-def _law(seen: float | None, df: int, given: float | None) -> tuple[Array, Array]:
-    if given is not None:
-        return np.array([given]), np.ones(1)
-    if seen is None:
-        size, weight = np.array(_UNKNOWN).T
-        return size, weight
-    if seen == 0:
-        return np.zeros(1), np.ones(1)
-    # df seen^2 / sigma^2 has the chi-squared law.
-    return seen * np.sqrt(df / chdtri(df, _SHARES)), np.full(len(_SHARES), 1 / len(_SHARES))
+def _from_repeats(rest: Array, present: NDArray[np.bool_], cost: Array, df: int) -> Noise:
+    """What the noise may be by ``rest`` (rounds, inputs), logarithms of what is left of each
+    measurement, of which ``present`` are there."""
+    size, power, weight = [], [], []
+    relative = np.broadcast_to(cost / cost.mean(), rest.shape)[present]
+    _, shares, weights = max(row for row in _SHARES if row[0] <= df)
+    # The likelihood of either kind, its size fitted.
+    found = {}
+    for kind in (RELATIVE, CONSTANT):
+        shape = relative ** (kind / 2 - 1)
+        found[kind] = _scatter(rest[present] / shape, df)
+    best = {k: -df * math.log(max(v, 1e-300)) for k, v in found.items()}
+    best[CONSTANT] += df * float(np.log(relative).mean())
+    for kind, seen in found.items():
+        other = sum(best.values()) - best[kind]
+        chance = float(expit(best[kind] - other))
+        if chance < _NEGLIGIBLE:
+            continue
+        # df seen^2 / sigma^2 has the chi-squared law.
+        size.append(seen * np.sqrt(df / chdtri(df, shares)))
+        power.append(np.full(len(shares), kind))
+        weight.append(chance * np.array(weights))
+    return Noise(np.concatenate(size), np.concatenate(power), np.concatenate(weight))
 
 
 def _scatter(rest: Array, df: int) -> float:
@@ -101,12 +134,14 @@ def _scatter(rest: Array, df: int) -> float:
     return math.sqrt(float((calm**2).sum()) / df)
 
 
-def _level_error(level: Array) -> float:
+def _level_error(level: Array, noise: float) -> float:
     """Relative standard error of the typical round, wide enough for the few rounds that show it
-    (at a confidence of 95 %)."""
+    (at a confidence of 95 %); ``noise``: that of a level, which the inputs' own errors hold."""
     rounds = len(level)
     if rounds < 2:
         return 0.0
     found = median_over_rounds(level)
     few = float(stdtrit(rounds - 1 + _MORE_ROUNDS, 0.975) / stdtrit(np.inf, 0.975))
-    return max(found.below, found.above) * few
+    seen = float(np.var(level, ddof=1))
+    own = seen / (seen + 2 * noise**2) if seen else 0.0
+    return max(found.below, found.above) * few * math.sqrt(own)

@@ -106,8 +106,8 @@ def _surprise(measured: Fit, place: int, others: Fit) -> tuple[float, float]:
     centre, deviation = others.posterior.along(row)
     mean = max(others.coefficients[MEAN], 0.0)
     size = np.maximum(centre, 0.0)
-    own = (others.posterior.noise * size) ** 2 / measured.typical.repeats[place]
-    spread = np.sqrt(deviation**2 + own + others.posterior.misfit**2 * size * mean)
+    own = others.posterior.variance(size, mean, float(measured.typical.repeats[place]))
+    spread = np.sqrt(deviation**2 + own)
     away = (measured.cost[place] - centre) / np.maximum(spread, 1e-9 * max(mean, 1e-300))
     below = float(others.posterior.weight @ ndtr(away))
     above = float(others.posterior.weight @ ndtr(-away))

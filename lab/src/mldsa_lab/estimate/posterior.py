@@ -29,10 +29,16 @@ NO_INDEX = 0.03
 _INDEX_SCALES = ((NO_INDEX, 0.4), (0.3, 0.3), (1.0, 0.3))
 # Terms of the number of attempts: next to none; a little of each; or one alone in full.
 NO_STEPS, SOME_STEPS = "none", "all"
-_ATTEMPT_KINDS = ((NO_STEPS, 0.72), (SOME_STEPS, 0.1), ("pairs", 0.15), ("fours", 0.03))
+BENT = "curvature"
+_ATTEMPT_KINDS = (
+    (NO_STEPS, 0.68), (SOME_STEPS, 0.1), ("pairs", 0.15), ("fours", 0.03), (BENT, 0.04)
+)  # fmt: skip
 _LITTLE = 0.3
 _NEXT_TO_NONE = 0.01
-_IN_STEPS = 2.0  # times the prior deviation of `covariates`, which guards against half of it
+# Times the prior deviation of `covariates`, which guards against half of it; a bent cost may be
+# bent far more than that.
+_IN_STEPS = 2.0
+_IN_A_BEND = 10.0
 # What no term explains: relative standard deviation at the mean cost.
 _MISFITS = (
     (1e-5, 0.1), (1e-4, 0.1), (3e-4, 0.1), (1e-3, 0.15), (3e-3, 0.2), (1e-2, 0.2), (3e-2, 0.14),
@@ -44,12 +50,45 @@ _PASSES = 3
 _LIGHT = 1e-7
 
 
+RELATIVE, CONSTANT = 2.0, 0.0
+"""Power of the cost that the variance of noise grows with."""
+
+
 @dataclass(frozen=True)
 class Noise:
-    """Relative standard deviations that the noise of one measurement may have, with weights."""
+    """What the noise of one measurement may be: its standard deviations at the mean cost, relative
+    to that, the power of the cost that its variance grows with, and weights, (kinds,) each.
+
+    ``known``: it was seen or given; else it cannot be told from what no term explains, and is one
+    of these or that, not both.
+    """
 
     size: Array
+    power: Array
     weight: Array
+    known: bool = True
+
+    def with_misfit(self) -> tuple[Array, Array, Array, Array]:
+        """Size, power, misfit and weight of each kind of error there may be."""
+        misfit, chance = np.array(_MISFITS).T
+        if not self.known:
+            none = np.zeros(len(misfit))
+            return (
+                np.concatenate([none, self.size]),
+                np.concatenate([none, self.power]),
+                np.concatenate([misfit, np.full(len(self.size), misfit[0])]),
+                np.concatenate([chance * (1 - self.weight.sum()), self.weight]),
+            )
+        # A misfit far below the noise is none.
+        small = misfit < 0.03 * float(self.size.min())
+        if small.any():
+            misfit = np.append(misfit[small][-1], misfit[~small])
+            chance = np.append(chance[small].sum(), chance[~small])
+        size, power, weight = (
+            np.repeat(v, len(misfit)) for v in (self.size, self.power, self.weight)
+        )
+        times = len(self.size)
+        return size, power, np.tile(misfit, times), weight * np.tile(chance, times)
 
 
 @dataclass(frozen=True)
@@ -57,8 +96,9 @@ class Posterior:
     """A mixture of normal laws of the coefficients, in the costs' unit.
 
     ``weight``: (points,), ``centre``: (points, columns), ``covariance``: (points, columns,
-    columns); ``misfit``, ``noise``: (points,) the scales of the errors; ``index``: (points,) that
-    of the terms of abort indexes; ``steps``: (points,) which terms of the number of attempts.
+    columns); ``misfit``, ``noise``, ``power``: (points,) the scales of the errors and the power of
+    the noise; ``index``: (points,) that of the terms of abort indexes; ``steps``: (points,) which
+    terms of the number of attempts.
     """
 
     weight: Array
@@ -66,6 +106,7 @@ class Posterior:
     covariance: Array
     misfit: Array
     noise: Array
+    power: Array
     index: Array
     steps: NDArray[np.str_]
 
@@ -85,11 +126,25 @@ class Posterior:
         centre, deviation = self.along(row)
         return mixture_limits(self.weight, centre, np.hypot(deviation, extra), confidence)
 
+    def variance(self, cost: Array, mean: float, repeats: float) -> Array:
+        """(points,) that of the measured cost of an input that costs ``cost`` (points,), where
+        the mean is ``mean``."""
+        own = self.noise**2 * cost**self.power * mean ** (2 - self.power)
+        return np.asarray(own / repeats + self.misfit**2 * cost * mean)
+
     def typical_misfit(self) -> float:
         """The median of ``misfit``."""
-        order = np.argsort(self.misfit)
-        at = int(np.searchsorted(np.cumsum(self.weight[order]), 0.5))
-        return float(self.misfit[order][min(at, len(order) - 1)])
+        return self._at_share(self.misfit, 0.5)
+
+    def error(self, share: float) -> float:
+        """The relative error of one measurement at the mean cost, noise and misfit, that it does
+        not exceed with this probability."""
+        return self._at_share(np.hypot(self.misfit, self.noise), share)
+
+    def _at_share(self, values: Array, share: float) -> float:
+        order = np.argsort(values)
+        at = int(np.searchsorted(np.cumsum(self.weight[order]), share))
+        return float(values[order][min(at, len(order) - 1)])
 
 
 def mixture_limits(
@@ -149,7 +204,7 @@ def _spreads(prior: Prior) -> list[_Spread]:
         little = _LITTLE if kind == SOME_STEPS else _NEXT_TO_NONE
         of_attempts = np.where(prior.of_attempts, little, 1.0)
         if kind in prior.names:
-            of_attempts[prior.names.index(kind)] = _IN_STEPS
+            of_attempts[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
         found.append(_Spread(spread * of_attempts, a * b * c, index, kind))
     return found
 
@@ -172,12 +227,10 @@ def _fit_at(
     basis = np.eye(len(prior.centre))
     basis[:, MEAN] = prior.centre
     values = values @ basis
-    kinds = list(product(range(len(noise.size)), range(len(_MISFITS))))
-    sizes = np.array([[noise.size[i], _MISFITS[j][0]] for i, j in kinds])
-    chance = np.log([noise.weight[i] * _MISFITS[j][1] for i, j in kinds])
+    own, power, misfit, chance = noise.with_misfit()
     # (kinds, inputs)
     precision = 1 / (
-        sizes[:, :1] ** 2 * (relative**2 / repeats)[None, :] + sizes[:, 1:] ** 2 * relative[None, :]
+        own[:, None] ** 2 * relative ** power[:, None] / repeats + misfit[:, None] ** 2 * relative
     )
     # Orthogonal factors throughout: costs may be exact to ten digits, and fewer than coefficients.
     size = len(prior.spread)
@@ -185,7 +238,7 @@ def _fit_at(
     data = _triangle(np.column_stack([values, y]) * root[:, :, None])
     # In units of their prior deviations the coefficients have unit prior precision.
     unit = np.array([spread.deviation for spread in spreads])
-    stacked = np.zeros((len(kinds), len(spreads), data.shape[1] + size, size + 1))
+    stacked = np.zeros((len(own), len(spreads), data.shape[1] + size, size + 1))
     stacked[:, :, : data.shape[1]] = data[:, None]
     stacked[:, :, : data.shape[1], :size] *= unit[None, :, None, :]
     stacked[:, :, data.shape[1] :, :size] = np.eye(size)
@@ -197,7 +250,7 @@ def _fit_at(
     determinant = np.log(np.abs(np.diagonal(inner, axis1=-2, axis2=-1))).sum(axis=-1)
     likelihood = np.log(root).sum(axis=1)[:, None] - determinant - 0.5 * rest
     before = np.log([spread.weight for spread in spreads])
-    log_weight = (likelihood + chance[:, None] + before[None, :]).ravel()
+    log_weight = (likelihood + np.log(chance)[:, None] + before[None, :]).ravel()
     weight = np.exp(log_weight - logsumexp(log_weight))
     keep = weight > _LIGHT
     centre = (solved * unit).reshape(-1, size)[keep] @ basis.T
@@ -206,10 +259,9 @@ def _fit_at(
         weight[keep] / weight[keep].sum(),
         centre * scale,
         spread_out @ spread_out.swapaxes(1, 2) * scale**2,
-        np.repeat(sizes[:, 1], len(spreads))[keep],
-        np.repeat(sizes[:, 0], len(spreads))[keep],
-        np.tile([spread.of_index for spread in spreads], len(kinds))[keep],
-        np.tile([spread.steps for spread in spreads], len(kinds))[keep],
+        *(np.repeat(v, len(spreads))[keep] for v in (misfit, own, power)),
+        np.tile([spread.of_index for spread in spreads], len(own))[keep],
+        np.tile([spread.steps for spread in spreads], len(own))[keep],
     )
 
 
