@@ -200,14 +200,18 @@ def scenes() -> list[Scene]:
             if rounds == 1:
                 found.append(Scene(f"{name}, declared", relative, declared=True))
         for additive in (0.1, 0.3):
-            found.append(Scene(f"noise {additive} attempt{again}", additive=additive, rounds=rounds))
+            found.append(
+                Scene(f"noise {additive} attempt{again}", additive=additive, rounds=rounds)
+            )
         for warm_up in (0.08, 0.3):
             for in_order in (False, True):
                 name = f"warm-up {warm_up:.0%}{', sorted' if in_order else ''}{again}"
                 found.append(Scene(name, 0.01, rounds=rounds, warm_up=warm_up, sorted=in_order))
         found.append(Scene(f"outlier x1.6{again}", 0.01, rounds=rounds, outlier=1.6))
         found.append(Scene(f"bent{again}", 0.01, rounds=rounds, bend=0.03))
-        found.append(Scene(f"two inputs a key{again}", 0.001, rounds=rounds, per_key=2, offset=0.003))
+        found.append(
+            Scene(f"two inputs a key{again}", 0.001, rounds=rounds, per_key=2, offset=0.003)
+        )
         found.append(Scene(f"one key{again}", 0.001, rounds=rounds, per_key=1000, offset=0.003))
     return found
 
@@ -365,7 +369,7 @@ class Cell(NamedTuple):
                     [*designs[start:], *designs[:start]],
                     self.scene,
                     times,
-                    [self.seed, self.n, number],
+                    [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()],
                 )
             )
         return Coverage.together(parts)

@@ -7,87 +7,99 @@ they often cannot, and the intervals are wide instead.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from mldsa_lab.estimate.findings import Data, Finding
-from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.follows import drift, ignores_trace
-from mldsa_lab.estimate.outliers import outliers, without
+from mldsa_lab.estimate.drift import drift
+from mldsa_lab.estimate.findings import Evidence, Remark, note, warning
+from mldsa_lab.estimate.follows import ignores_trace
+from mldsa_lab.estimate.outliers import outliers
 from mldsa_lab.estimate.shape import CHECKS, curvature
 
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
 _LACK_OF_FIT = 0.05
 _NOISY = 0.1
+# With fewer inputs, each measured once, residuals do not show the noise; unless they leave no
+# room for more of it than this.
+_SHOW_NOISE = 8
+_EXACT = 0.005
 
 
-def diagnose(data: Data) -> tuple[list[Finding], Fit | None]:
-    """All findings, the gravest first, and the fit without outliers if there are any."""
+def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
+    """All remarks, the gravest first, and the inputs without outliers if there are any."""
     broken = ignores_trace(data)
-    found = [*broken, *drift(data)]
     if broken:
-        return found, None
+        return [*broken, *drift(data)], None
     off, rest = outliers(data)
-    clean = data if rest is None else without(data, off[0].ids, rest)
+    clean = rest or data
     if rest is not None and (curvature(clean) or (off[0].ids[1:] and curvature(data))):
         # It is not single inputs that are off.
         off, rest, clean = [], None, data
-    found += off
+    found = [*drift(clean), *off]
     for check in CHECKS:
         found += check(clean)
-    if not any(f.severity == "warning" for f in found):
+    if not any(remark.severity == "warning" for remark in found):
         found += _lack_of_fit(clean)
-    return [*found, *_remarks(data)], rest
+    return [*found, *_noise_unknown(data), *_notes(data)], rest
 
 
-def _lack_of_fit(data: Data) -> list[Finding]:
+def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
     fit = data.fit
     relative = (fit.cost - fit.fitted) / np.maximum(fit.fitted, 1e-300)
     size = float(np.sqrt(np.mean(relative**2)))
-    seen = fit.typical.seen
-    noise = 0.0 if seen is None else seen / math.sqrt(float(fit.typical.repeats.mean()))
-    if size < _LACK_OF_FIT or size < 3 * noise:
-        return []
-    return [
-        Finding(
+    noise = (data.scatter or 0.0) / math.sqrt(float(fit.typical.repeats.mean()))
+    if size > _LACK_OF_FIT and size > 3 * noise:
+        reason = "for which no reason was found"
+        if data.scatter is None:
+            reason += ", unless single measurements are so noisy: measure each input several times"
+        yield warning(
             "lack-of-fit",
-            "warning",
-            f"the linear model does not hold: residuals of {100 * size:.0f} % about the line, for "
-            "which no reason was found",
+            f"the linear model does not hold: residuals of {100 * size:.0f} % about the line, "
+            f"{reason}",
         )
-    ]
 
 
-def _remarks(data: Data) -> list[Finding]:
-    found = []
-    seen = data.fit.typical.seen
+def _noise_unknown(data: Evidence) -> Iterator[Remark]:
+    if data.fit.typical.noise.known or len(data.ids) >= _SHOW_NOISE:
+        return
+    if data.fit.posterior.error(0.95) > _EXACT:
+        yield warning(
+            "noise-unknown",
+            "nothing shows how noisy one measurement is, and the intervals hold no more than usual "
+            "noise. Measure every input again (column round), or say what the noise is: --noise 2 "
+            "for 2 %, --noise 0 for the exact counts of a simulator",
+        )
+
+
+def _notes(data: Evidence) -> Iterator[Remark]:
+    seen, keys, inputs = data.fit.typical.seen, data.fit.keys, len(data.ids)
+    lengths = len(set(data.attempts))
     if seen is not None and seen > _NOISY:
-        found.append(Finding("noise", "note", f"repeats of one input differ by {100 * seen:.0f} %"))
-    if len(set(data.attempts)) < 2:
-        found.append(
-            Finding(
-                "one-length",
-                "note",
-                "all inputs have the same number of attempts: what an attempt costs is taken from "
-                "what is known of signers, and so are the other figures as far as they rest on it",
-            )
+        yield note("noise", f"repeats of one input differ by {100 * seen:.0f} %")
+    if lengths < 2:
+        yield note(
+            "one-length",
+            "all inputs have the same number of attempts: what an attempt costs is taken from "
+            "what is known of signers, and so are the other figures as far as they rest on it",
         )
     if not data.fit.counts[:, 2].any():
-        found.append(
-            Finding(
-                "hint-assumed",
-                "note",
-                "no input fails at the hint: what such an attempt costs, and with it the final "
-                "attempt, is taken from what is known of signers",
-            )
+        yield note(
+            "hint-assumed",
+            "no input fails at the hint: what such an attempt costs, and with it the final "
+            "attempt, is taken from what is known of signers",
         )
-    if 1 < len(data.ids) < 4 and len(set(data.attempts)) > 1:
-        found.append(
-            Finding(
-                "few-inputs",
-                "note",
-                f"{len(data.ids)} inputs leave nothing over to judge the fit by: the intervals "
-                "rest on what is known of signers and of measurements",
-            )
+    if 1 < inputs < 4 and lengths > 1:
+        yield note(
+            "few-inputs",
+            f"{inputs} inputs leave nothing over to judge the fit by: the intervals rest on what "
+            "is known of signers and of measurements",
         )
-    return found
+    if keys.keys < inputs:
+        size = f"{100 * keys.size:.2g} %"
+        known = f"by {size}, as seen here" if keys.seen else f"by {size}, as is usual"
+        yield note(
+            "few-keys",
+            f"{inputs} inputs have {keys.keys} key{'s' if keys.keys > 1 else ''}: the intervals "
+            f"take the costs of keys to differ {known}, and more keys would narrow them",
+        )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.theory.terms import CONTRAST, MEAN, SLOPE
+from mldsa_lab.estimate.fit import Fit, fit_costs
+from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.theory.rejection import RejectionModel
 
 Array = NDArray[np.float64]
 
@@ -22,9 +25,10 @@ SMALL = 0.01
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A fault or a remark: a stable ``code``, and a sentence that says what the data show and
-    what may be the reason. ``ids``: the inputs it is about, if not all."""
+class Remark:
+    """A fault (``warning``) or what the figures rest on (``note``): a stable ``code``, and a
+    sentence that says what the data show and what may be the reason. ``ids``: the inputs it is
+    about, if not all."""
 
     code: str
     severity: Literal["warning", "note"]
@@ -32,29 +36,69 @@ class Finding:
     ids: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Data:
-    """What the checks look at: the fit, the inputs' ids, and all costs (rounds, inputs)."""
+def warning(code: str, text: str, ids: tuple[int, ...] = ()) -> Remark:
+    """A remark that the estimates may not hold."""
+    return Remark(code, "warning", text, ids)
 
+
+def note(code: str, text: str) -> Remark:
+    """A remark on what the estimates rest on."""
+    return Remark(code, "note", text)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the checks look at: measurements of a selection's inputs, and their fit. ``noise``: as
+    given."""
+
+    selection: Selection
+    measured: Measurements
+    noise: float | None
     fit: Fit
-    ids: tuple[int, ...]
-    costs: Array
-    given_noise: float | None
-    resolution: float
+
+    @classmethod
+    def of(cls, selection: Selection, measured: Measurements, noise: float | None) -> Evidence:
+        """Measurements with their fit."""
+        by_id = {item.id: item for item in selection.inputs}
+        inputs = [by_id[number] for number in measured.ids]
+        fit = fit_costs(
+            [item.trace for item in inputs],
+            measured.costs,
+            RejectionModel.of(selection.set),
+            noise=noise,
+            resolution=measured.resolution,
+            keys=[item.input.xi for item in inputs],
+        )
+        return cls(selection, measured, noise, fit)
+
+    def only(self, places: Sequence[int]) -> Evidence:
+        """That of the inputs at these places."""
+        return Evidence.of(self.selection, self.measured.only(places), self.noise)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Of the inputs."""
+        return self.measured.ids
 
     @property
     def attempts(self) -> Array:
         """(inputs,) attempts, the accepted one included."""
         return np.asarray(self.fit.counts.sum(axis=1) + 1)
 
-    def row(self, **columns: float) -> Array:
-        """A row of coefficients that is 0 but for those named."""
-        found = np.zeros(len(self.fit.coefficients))
-        places = {"mean": MEAN, "slope": SLOPE, "contrast": CONTRAST}
-        for name, value in columns.items():
-            found[places[name]] = value
-        return found
+    @property
+    def scatter(self) -> float | None:
+        """Relative standard deviation of one measurement as repeats show it or as given."""
+        return self.fit.typical.seen if self.noise is None else self.noise
 
     def sure(self, row: Array) -> tuple[float, float]:
         """Limits of ``row`` times the coefficients that hold almost certainly."""
         return self.fit.posterior.limits(row, SURE)
+
+
+def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:
+    """What least squares leave of ``goal``: the sum of its squares, the rank, the coefficients."""
+    size = np.sqrt((columns**2).sum(axis=0))
+    size[size == 0] = 1.0
+    solved, _, rank, _ = np.linalg.lstsq(columns / size, goal, rcond=1e-9)
+    rest = goal - columns / size @ solved
+    return float(rest @ rest), int(rank), solved / size

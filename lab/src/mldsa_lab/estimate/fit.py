@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.keys import KeyOffsets, key_offsets
 from mldsa_lab.estimate.noise import Typical, typical
 from mldsa_lab.estimate.posterior import Posterior, fit
 from mldsa_lab.theory.law import Law
@@ -38,6 +39,7 @@ class Fit:
     typical: Typical
     posterior: Posterior
     coefficients: Array
+    keys: KeyOffsets
 
     @property
     def cost(self) -> Array:
@@ -54,7 +56,8 @@ class Fit:
         value = float(row @ self.coefficients)
         # The number of attempts rests on a measured probability.
         attempts = self.model.fail_h_error / (1 - self.model.fail_h)
-        extra = math.hypot(value * self.typical.level_error, value * attempts, error)
+        shared = math.hypot(self.typical.level_error, attempts, self.keys.error)
+        extra = math.hypot(value * shared, error)
         low, high = self.posterior.limits(row, confidence, extra)
         # The expectation of a lopsided mixture may lie beyond the middle of it.
         return Interval(value, min(low, value), max(high, value))
@@ -116,12 +119,13 @@ def fit_costs(
     *,
     noise: float | None = None,
     resolution: float = 0.0,
+    keys: Sequence[Hashable] | None = None,
 ) -> Fit:
     """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces.
 
     ``noise``: relative standard deviation of one measurement, where it is known (0: counts of a
     simulator); else repeats show it, or a usual one is assumed. ``resolution``: the step of the
-    scale that the costs were read from.
+    scale that the costs were read from. ``keys``: of the inputs, if some share one.
     """
     values = terms(traces, model)
     found = typical(costs, resolution, noise)
@@ -134,6 +138,10 @@ def fit_costs(
         found,
         posterior,
         posterior.mean,
+        key_offsets(
+            range(len(traces)) if keys is None else keys,
+            found.cost / np.maximum(values @ posterior.mean, 0.1 * found.cost) - 1,
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Whether the costs follow the traces at all, and whether rounds agree."""
+"""Whether the costs follow the traces at all."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import kendalltau, spearmanr
+from scipy.stats import spearmanr
 
-from mldsa_lab.estimate.findings import CHANCE, SMALL, Data, Finding
+from mldsa_lab.estimate.findings import Evidence, Remark, warning
 
 Array = NDArray[np.float64]
 
@@ -23,11 +23,9 @@ _IN_ORDER = 0.995
 _LEAST_SHARE = 0.28
 _TELLING = 0.15
 _CONSTANT = 0.2
-# A first round that is off by so many deviations of the others was not warm.
-_COLD = 6.0
 
 
-def ignores_trace(data: Data) -> list[Finding]:
+def ignores_trace(data: Evidence) -> list[Remark]:
     """Costs of one fixed message, of random signatures, or of other inputs."""
     scatter = data.fit.typical.seen
     explained, off = _agreement(data)
@@ -35,9 +33,8 @@ def ignores_trace(data: Data) -> list[Finding]:
         if explained > _EXPLAINED:
             return []
         return [
-            Finding(
+            warning(
                 "non-deterministic",
-                "warning",
                 f"signing is not deterministic: repeats of one input differ by "
                 f"{100 * scatter:.0f} %, as much as whole attempts cost, and the cost does not "
                 "follow the inputs' traces. Either rnd was drawn at random (hedged signing; it "
@@ -53,9 +50,8 @@ def ignores_trace(data: Data) -> list[Finding]:
     if least < _TELLING or varies > _CONSTANT * least:
         return []
     return [
-        Finding(
+        warning(
             "constant-trace",
-            "warning",
             f"the cost does not depend on the number of attempts: inputs of "
             f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts cost the same "
             f"within {100 * varies:.2g} %, so every measurement seems to be of one and the same "
@@ -65,7 +61,7 @@ def ignores_trace(data: Data) -> list[Finding]:
     ]
 
 
-def _unrelated(data: Data) -> Finding:
+def _unrelated(data: Evidence) -> Remark:
     text = (
         "the costs vary as those of signatures do, but not with the traces of their inputs: "
         "other keys or messages were signed than the selection's, "
@@ -75,10 +71,10 @@ def _unrelated(data: Data) -> Finding:
     text += "or the ids are mixed up"
     if _agree_in_order(data):
         text += " (put in order, costs and attempts agree, which speaks for the ids)"
-    return Finding("wrong-inputs", "warning", text + ". The estimates do not hold.")
+    return warning("wrong-inputs", text + ". The estimates do not hold.")
 
 
-def _agreement(data: Data) -> tuple[float, float]:
+def _agreement(data: Evidence) -> tuple[float, float]:
     """The share of the variance of all costs that the number of attempts explains, and the
     standard deviation that a line in it leaves, relative to their mean.
 
@@ -93,7 +89,7 @@ def _agreement(data: Data) -> tuple[float, float]:
     return min(line, ranks), size * math.sqrt(max(1 - line, 0.0))
 
 
-def _agree_in_order(data: Data) -> bool:
+def _agree_in_order(data: Evidence) -> bool:
     """Whether costs are a line in the attempts once both are put in order."""
     x, y = _pairs(data)
     if len(set(x)) < 2 or len(set(y)) < 2:
@@ -101,44 +97,9 @@ def _agree_in_order(data: Data) -> bool:
     return float(np.corrcoef(np.sort(x), np.sort(y))[0, 1]) ** 2 > _IN_ORDER
 
 
-def _pairs(data: Data) -> tuple[Array, Array]:
+def _pairs(data: Evidence) -> tuple[Array, Array]:
     """Attempts and cost of every measurement."""
-    present = ~np.isnan(data.costs)
-    return np.broadcast_to(data.attempts, data.costs.shape)[present], data.costs[present]
-
-
-def drift(data: Data) -> list[Finding]:
-    """A first round that was not warm, or rounds that get dearer or cheaper."""
-    level = data.fit.typical.level
-    rounds = len(level)
-    if rounds < 5:
-        return []
-    first = float(level[0] - np.median(level[1:]))
-    calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
-    calm = max(calm, (data.fit.typical.seen or 0.0) / math.sqrt(len(data.ids)))
-    alone = level[0] > level[1:].max() or level[0] < level[1:].min()
-    if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
-        reason = "cold caches or clocks" if first > 0 else "another state of the machine"
-        return [
-            Finding(
-                "drift",
-                "warning",
-                f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others "
-                f"({reason}?): leave it out, or measure more rounds",
-            )
-        ]
-    ordered = kendalltau(np.arange(rounds), level)
-    # The change over a third of the run, which single rounds do not make.
-    third = max(rounds // 3, 1)
-    change = float(np.median(level[-third:]) - np.median(level[:third]))
-    if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
-        return [
-            Finding(
-                "drift",
-                "warning",
-                "the cost drifted: the last third of the rounds cost "
-                f"{100 * math.expm1(change):+.1f} % compared with the first (frequency, "
-                "temperature, other load?); the estimates are of the typical round",
-            )
-        ]
-    return []
+    present = ~np.isnan(data.measured.costs)
+    return np.broadcast_to(data.attempts, data.measured.costs.shape)[present], data.measured.costs[
+        present
+    ]

@@ -1,6 +1,7 @@
 """The public function: from a selection and its measurements to estimates.
 
 from pathlib import Path
+from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import read_measurements
@@ -23,12 +24,12 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import Interval
 from mldsa_lab.estimate.diagnose import diagnose
-from mldsa_lab.estimate.findings import Data, Finding
-from mldsa_lab.estimate.fit import Fit, fit_costs
+from mldsa_lab.estimate.findings import Evidence, Remark, note
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.reader import Measurements
+from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.cost_model import CostModel
-from mldsa_lab.theory.rejection import RejectionModel
 
 Array = NDArray[np.float64]
 
@@ -47,11 +48,18 @@ class Residual:
 
     id: int
     attempts: int
-    counts: tuple[int, int, int]
+    z: int
+    r: int
+    h: int
     cost: float
     fitted: float
     relative: float | None
     outlier: bool
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """Rejected attempts of each class."""
+        return self.z, self.r, self.h
 
 
 @dataclass(frozen=True)
@@ -93,12 +101,12 @@ class Estimation:
     misfit: float
     average: Average | None
     residuals: tuple[Residual, ...]
-    findings: tuple[Finding, ...]
+    findings: tuple[Remark, ...]
     without_outliers: Estimation | None
     fit: Fit
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[Remark, ...]:
         """The findings that are warnings."""
         return tuple(f for f in self.findings if f.severity == "warning")
 
@@ -126,6 +134,7 @@ class Estimation:
 
     def as_json(self) -> dict[str, Any]:
         """The object of docs/measurements.md."""
+        calm = self.without_outliers
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -139,38 +148,19 @@ class Estimation:
             **self._figures(),
             "noise": self.noise,
             "misfit": self.misfit,
-            "average": None
-            if self.average is None
-            else {"value": self.average.value, "share": self.average.share},
-            "residuals": [
-                {
-                    "id": r.id,
-                    "attempts": r.attempts,
-                    "z": r.counts[0],
-                    "r": r.counts[1],
-                    "h": r.counts[2],
-                    "cost": r.cost,
-                    "fitted": r.fitted,
-                    "relative": r.relative,
-                    "outlier": r.outlier,
-                }
-                for r in self.residuals
-            ],
-            "findings": [
-                {"code": f.code, "severity": f.severity, "text": f.text, "ids": list(f.ids)}
-                for f in self.findings
-            ],
-            "without_outliers": None
-            if self.without_outliers is None
-            else self.without_outliers._figures(),
+            "average": plain(self.average),
+            "residuals": plain(self.residuals),
+            "findings": plain(self.findings),
+            "without_outliers": None if calm is None else calm._figures(),
         }
 
     def _figures(self) -> dict[str, Any]:
+        percentiles = [{"percentile": p, **plain(i)} for p, i in self.percentiles.items()]
         return {
-            "mean": _interval(self.mean),
-            "percentiles": [{"percentile": p} | _interval(i) for p, i in self.percentiles.items()],
-            "costs": {name: _interval(i) for name, i in self.costs.items()},
-            "terms": {name: _interval(i) for name, i in self.terms.items()},
+            "mean": plain(self.mean),
+            "percentiles": percentiles,
+            "costs": plain(self.costs),
+            "terms": plain(self.terms),
         }
 
 
@@ -223,47 +213,23 @@ def estimate(
         raise LabError(f"confidence {confidence:g}: must lie in (0, 1)")
     if noise is not None and not (math.isfinite(noise) and 0 <= noise < 1):
         raise LabError(f"noise {noise:g}: must be a share from 0 to below 1")
-    model = RejectionModel.of(selection.set)
-    by_id = {item.id: item.trace for item in selection.inputs}
-    fit = fit_costs(
-        [by_id[number] for number in measurements.ids],
-        measurements.costs,
-        model,
-        noise=noise,
-        resolution=measurements.resolution,
-    )
-    data = Data(fit, measurements.ids, measurements.costs, noise, measurements.resolution)
-    findings, without = diagnose(data)
-    incomplete = [Finding("incomplete", "note", text) for text in measurements.warnings]
-    flagged = {number for f in findings if f.code == "outlier" for number in f.ids}
-    whole = _estimation(
-        selection, measurements, fit, percentiles, confidence, (*findings, *incomplete)
-    )
-    if without is None:
+    data = Evidence.of(selection, measurements, noise)
+    remarks, rest = diagnose(data)
+    remarks += [note("incomplete", text) for text in measurements.warnings]
+    whole = _estimation(data, percentiles, confidence, remarks)
+    if rest is None:
         return whole
-    kept = [i for i, number in enumerate(measurements.ids) if number not in flagged]
-    rest = Measurements(
-        tuple(measurements.ids[i] for i in kept),
-        measurements.rounds,
-        measurements.costs[:, kept],
-        measurements.unit,
-        measurements.resolution,
-    )
     return replace(
         whole,
-        residuals=_residuals(fit, measurements.ids, without.coefficients, flagged),
-        without_outliers=_estimation(selection, rest, without, percentiles, confidence, ()),
+        residuals=_residuals(data, rest.fit.coefficients, set(rest.ids)),
+        without_outliers=_estimation(rest, percentiles, confidence, []),
     )
 
 
 def _estimation(
-    selection: Selection,
-    measurements: Measurements,
-    fit: Fit,
-    percentiles: Sequence[float],
-    confidence: float,
-    findings: tuple[Finding, ...],
+    data: Evidence, percentiles: Sequence[float], confidence: float, remarks: Sequence[Remark]
 ) -> Estimation:
+    fit, selection = data.fit, data.selection
     found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
     costs = fit.costs(confidence)
     costs |= {"final": costs["h"], "setup": fit.before_final(confidence)}
@@ -275,9 +241,9 @@ def _estimation(
         selection.set,
         selection.goal,
         selection.percentile,
-        measurements.unit,
+        data.measured.unit,
         confidence,
-        len(measurements.rounds),
+        len(data.measured.rounds),
         fit.mean(confidence),
         dict(zip(percentiles, found, strict=True)),
         costs,
@@ -285,32 +251,33 @@ def _estimation(
         fit.typical.seen,
         fit.posterior.typical_misfit(),
         average,
-        _residuals(fit, measurements.ids, fit.coefficients, set()),
-        findings,
+        _residuals(data, fit.coefficients, set(data.ids)),
+        tuple(remarks),
         None,
         fit,
     )
 
 
-def _residuals(
-    fit: Fit, ids: Sequence[int], coefficients: Array, flagged: set[int]
-) -> tuple[Residual, ...]:
-    """What the costs of ``fit`` leave of a fit with these coefficients."""
+def _residuals(data: Evidence, coefficients: Array, kept: set[int]) -> tuple[Residual, ...]:
+    """What the costs leave of a fit of the inputs ``kept`` with these coefficients."""
+    fit = data.fit
     return tuple(
         Residual(
             number,
-            int(counts.sum()) + 1,
-            (int(counts[0]), int(counts[1]), int(counts[2])),
-            float(cost),
-            float(at),
-            float(cost / at - 1) if at > 0 else None,
-            number in flagged,
+            z + r + h + 1,
+            z,
+            r,
+            h,
+            cost,
+            at,
+            cost / at - 1 if at > 0 else None,
+            number not in kept,
         )
-        for number, counts, cost, at in zip(
-            ids, fit.counts, fit.cost, fit.values @ coefficients, strict=True
+        for number, (z, r, h), cost, at in zip(
+            data.ids,
+            fit.counts.astype(int).tolist(),
+            fit.cost.tolist(),
+            (fit.values @ coefficients).tolist(),
+            strict=True,
         )
     )
-
-
-def _interval(interval: Interval) -> dict[str, float | None]:
-    return {"value": interval.value, "low": interval.low, "high": interval.high}

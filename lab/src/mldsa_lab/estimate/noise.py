@@ -92,7 +92,7 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
     reading = resolution / math.sqrt(12) / float(cost.mean())
     return Typical(
         cost=cost,
-        noise=replace(noise, size=np.hypot(noise.size, reading)),
+        noise=replace(noise, reading=reading),
         repeats=np.where(times > 2, times / _MEDIAN, times),
         level=level,
         level_error=_level_error(level, 0.0 if inputs == 1 else (seen or 0.0) / math.sqrt(inputs)),

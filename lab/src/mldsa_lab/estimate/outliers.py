@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -11,8 +9,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 from scipy.special import ndtr
 
-from mldsa_lab.estimate.findings import SMALL, Data, Finding
-from mldsa_lab.estimate.fit import Fit, fit_costs
+from mldsa_lab.estimate.findings import SMALL, Evidence, Remark, warning
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.theory.terms import CONTRAST, MEAN, SLOPE
 from mldsa_lab.wording import join_words
 
@@ -25,14 +23,14 @@ _FEWEST_INPUTS = 5
 _SUSPICIOUS = 0.02
 
 
-def outliers(data: Data) -> tuple[list[Finding], Fit | None]:
+def outliers(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     """Inputs that are off by far more than the others explain, one by one, or two that hide each
-    other; and the fit of the others."""
+    other; and the others."""
     left = list(range(len(data.ids)))
     found: list[tuple[int, float]] = []
-    rest: Fit | None = None
+    rest: Evidence | None = None
     while len(found) < _MOST:
-        current = data.fit if rest is None else rest
+        current = (rest or data).fit
         taken = _off(data, left, current, 1)
         if taken is None and len(found) + 2 <= _MOST and _residual(current) > _SUSPICIOUS:
             taken = _off(data, left, current, 2)
@@ -45,7 +43,7 @@ def outliers(data: Data) -> tuple[list[Finding], Fit | None]:
         return [], None
     ids = tuple(data.ids[i] for i, _ in found)
     named = join_words(f"{data.ids[i]} ({100 * off:+.1f} %)" for i, off in found)
-    was, now = data.fit.coefficients[MEAN], rest.coefficients[MEAN]
+    was, now = data.fit.coefficients[MEAN], rest.fit.coefficients[MEAN]
     subject = f"input {named} is" if len(ids) == 1 else f"inputs {named} are"
     them = "it" if len(ids) == 1 else "them"
     text = (
@@ -53,14 +51,14 @@ def outliers(data: Data) -> tuple[list[Finding], Fit | None]:
         f"stays so, the reason is none that a trace shows. Without {them} the mean changes by "
         f"{100 * (now / was - 1):+.2f} %; figures without {them} are given beside"
     )
-    return [Finding("outlier", "warning", text, ids)], rest
+    return [warning("outlier", text, ids)], rest
 
 
 def _off(
-    data: Data, left: list[int], current: Fit, size: int
-) -> tuple[list[tuple[int, float]], Fit] | None:
+    data: Evidence, left: list[int], current: Fit, size: int
+) -> tuple[list[tuple[int, float]], Evidence] | None:
     """The ``size`` inputs among ``left`` that are the most surprising for the fit of the others,
-    each with how far it is off, and that fit; None if none are surprising enough."""
+    each with how far it is off, and the others; None if none are surprising enough."""
     best = None
     if len(left) < _FEWEST_INPUTS + size:
         return None
@@ -68,14 +66,14 @@ def _off(
         others = [i for at, i in enumerate(left) if at not in places]
         if len(set(data.attempts[others])) < 2:
             continue
-        fit = _refit(data, others)
+        rest = data.only(others)
         members = [left[at] for at in places]
-        judged = [_surprise(data.fit, i, fit) for i in members]
+        judged = [_surprise(data.fit, i, rest.fit) for i in members]
         chance = max(chance for chance, _ in judged)
         enough = chance * len(data.ids) < _OUTLIER and all(abs(off) > SMALL for _, off in judged)
         if enough and (best is None or chance < best[0]):
             offs = [off for _, off in judged]
-            best = chance, list(zip(members, offs, strict=True)), fit
+            best = chance, list(zip(members, offs, strict=True)), rest
     return None if best is None else best[1:]
 
 
@@ -113,21 +111,3 @@ def _surprise(measured: Fit, place: int, others: Fit) -> tuple[float, float]:
     above = float(others.posterior.weight @ ndtr(-away))
     fitted = float(row @ others.coefficients)
     return 2 * min(below, above), float(measured.cost[place] / max(fitted, 1e-300) - 1)
-
-
-def _refit(data: Data, places: Sequence[int]) -> Fit:
-    costs = data.costs[:, list(places)]
-    return fit_costs(
-        [data.fit.traces[i] for i in places],
-        costs[~np.isnan(costs).all(axis=1)],
-        data.fit.model,
-        noise=data.given_noise,
-        resolution=data.resolution,
-    )
-
-
-def without(data: Data, ids: tuple[int, ...], fit: Fit) -> Data:
-    """The data without inputs of these ids, ``fit`` being that of the others."""
-    kept = [i for i, number in enumerate(data.ids) if number not in ids]
-    ids = tuple(data.ids[i] for i in kept)
-    return replace(data, fit=fit, ids=ids, costs=data.costs[:, kept])

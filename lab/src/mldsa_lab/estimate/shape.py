@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-from mldsa_lab.estimate.findings import CHANCE, SURE, Data, Finding
+from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
 from mldsa_lab.estimate.posterior import NO_INDEX, NO_STEPS
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
 from mldsa_lab.wording import join_words
@@ -29,7 +29,7 @@ _LEAST_FIRST = 0.9
 _OVER_BOUND = 1.15
 
 
-def _index_effects(data: Data) -> list[Finding]:
+def _index_effects(data: Evidence) -> list[Remark]:
     posterior = data.fit.posterior
     without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
     if len(data.ids) < 5 or without > 1 - _CERTAIN:
@@ -38,9 +38,8 @@ def _index_effects(data: Data) -> list[Finding]:
     if not named:
         return []
     return [
-        Finding(
+        note(
             "abort-index",
-            "note",
             "the cost depends on which polynomial fails first, as that of signers does that stop "
             f"there or check r0 before z: {join_words(named)}, in costs of an attempt. The "
             "estimates take it into account",
@@ -60,7 +59,7 @@ _TERM_TEXTS = {
 }
 
 
-def _named_terms(data: Data, which: NDArray[np.bool_]) -> list[str]:
+def _named_terms(data: Evidence, which: NDArray[np.bool_]) -> list[str]:
     """The terms among ``which`` that are certainly not zero, with their size in attempts."""
     known = prior(data.fit.model)
     attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
@@ -75,7 +74,7 @@ def _named_terms(data: Data, which: NDArray[np.bool_]) -> list[str]:
     return found
 
 
-def _steps(data: Data) -> list[Finding]:
+def _steps(data: Evidence) -> list[Remark]:
     posterior = data.fit.posterior
     chances = {
         kind: float(posterior.weight[posterior.steps == kind].sum())
@@ -94,9 +93,8 @@ def _steps(data: Data) -> list[Finding]:
         return []
     terms = f": {join_words(named)}, in costs of an attempt" if named else ""
     return [
-        Finding(
+        warning(
             "steps",
-            "warning",
             f"the cost goes up in steps and not with every attempt, {reason}{terms}. The "
             "estimates take it into account as far as the inputs show it; percentiles between "
             "steps are the least certain",
@@ -104,7 +102,7 @@ def _steps(data: Data) -> list[Finding]:
     ]
 
 
-def curvature(data: Data) -> list[Finding]:
+def curvature(data: Evidence) -> list[Remark]:
     """Whether a square of the number of attempts explains what a line leaves."""
     attempts = data.attempts
     if len(data.ids) < 8 or len(set(attempts)) < 5:
@@ -118,8 +116,9 @@ def curvature(data: Data) -> list[Finding]:
     if len(data.ids) >= 12:
         columns = np.hstack([columns, fit.values[:, which]])
     centred = (attempts - attempts.mean()) ** 2
-    before, rank, _ = _rest(columns, cost, scale)
-    after, more, solved = _rest(np.column_stack([columns, centred]), cost, scale)
+    rows = np.column_stack([columns, centred]) * scale[:, None]
+    before, rank, _ = least_squares(rows[:, :-1], cost * scale)
+    after, more, solved = least_squares(rows, cost * scale)
     left = len(data.ids) - more
     if more <= rank or left < 2 or before <= 0:
         return []
@@ -130,9 +129,8 @@ def curvature(data: Data) -> list[Finding]:
         return []
     how = "more" if bend > 0 else "less"
     return [
-        Finding(
+        warning(
             "curvature",
-            "warning",
             f"the cost is no line in the number of attempts: each further attempt costs {how} "
             f"than the one before (the square makes {100 * bend / longest:+.0f} % of the longest "
             "input). Percentiles in the tail are then uncertain beyond their intervals",
@@ -140,16 +138,7 @@ def curvature(data: Data) -> list[Finding]:
     ]
 
 
-def _rest(columns: Array, cost: Array, scale: Array) -> tuple[float, int, Array]:
-    rows, goal = columns * scale[:, None], cost * scale
-    size = np.sqrt((rows**2).sum(axis=0))
-    size[size == 0] = 1.0
-    solved, _, rank, _ = np.linalg.lstsq(rows / size, goal, rcond=1e-9)
-    rest = goal - rows / size @ solved
-    return float(rest @ rest), int(rank), solved / size
-
-
-def _attempt_costs(data: Data) -> list[Finding]:
+def _attempt_costs(data: Evidence) -> list[Remark]:
     """Costs of attempts that no signer has."""
     matrix = np.zeros((4, len(data.fit.coefficients)))
     matrix[:, :LINEAR] = to_costs(data.fit.model)
@@ -158,9 +147,8 @@ def _attempt_costs(data: Data) -> list[Finding]:
     for name, row in (("z", z), ("r0", r)):
         if data.sure(row)[1] < 0:
             found.append(
-                Finding(
+                warning(
                     "negative-attempt",
-                    "warning",
                     f"an attempt rejected at {name} seems to cost less than nothing: costs and "
                     "traces do not belong together, or one input is wrong",
                 )
@@ -170,9 +158,8 @@ def _attempt_costs(data: Data) -> list[Finding]:
     for dear, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
         if data.sure(dear - _UNLIKE * cheap)[0] > 0:
             found.append(
-                Finding(
+                warning(
                     "unlike-classes",
-                    "warning",
                     f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one "
                     f"rejected at {names[1]}; up to 1.4 is known. A signer may put off work until "
                     f"{names[1]} has passed; else check that the ids belong to their costs",
@@ -181,18 +168,17 @@ def _attempt_costs(data: Data) -> list[Finding]:
     return found
 
 
-def _setup(data: Data) -> list[Finding]:
+def _setup(data: Evidence) -> list[Remark]:
     known = prior(data.fit.model)
     first = np.zeros(len(data.fit.coefficients))
     first[:LINEAR] = to_costs(data.fit.model)[0]
-    slope = data.row(slope=1.0)
+    slope = np.eye(len(first))[SLOPE]
     attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
     ratio = float(first @ data.fit.coefficients) / attempt
     if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
         return [
-            Finding(
+            warning(
                 "setup-large",
-                "warning",
                 f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
                 f"permutations give at most {known.most_first:.2f}: the measured time seems to "
                 "hold more than signing (loading, transfer, parsing, a call's overhead)",
@@ -200,9 +186,8 @@ def _setup(data: Data) -> list[Finding]:
         ]
     if data.sure(first - _LEAST_FIRST * slope)[1] < 0:
         return [
-            Finding(
+            warning(
                 "setup-small",
-                "warning",
                 f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
                 "something was subtracted from the costs, or attempts overlap",
             )
@@ -210,7 +195,7 @@ def _setup(data: Data) -> list[Finding]:
     return []
 
 
-CHECKS: tuple[Callable[[Data], list[Finding]], ...] = (
+CHECKS: tuple[Callable[[Evidence], list[Remark]], ...] = (
     _attempt_costs,
     curvature,
     _steps,

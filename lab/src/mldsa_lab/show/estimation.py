@@ -106,7 +106,7 @@ def _residuals(found: Estimation) -> Table:
     least = min(r.cost for r in found.residuals)
     for r in shown:
         table.add_row(
-            str(r.id), str(r.attempts), *(str(c) for c in r.counts), of_cost(r.cost, least),
+            *(str(v) for v in (r.id, r.attempts, r.z, r.r, r.h)), of_cost(r.cost, least),
             of_cost(r.fitted, least),
             MISSING if r.relative is None else f"{100 * r.relative:+.2f} %",
             style="red" if r.outlier else "",

@@ -1,0 +1,117 @@
+"""Whether costs change with the time of measuring: a cold start, a warm-up, a slow drift."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import fdtrc
+from scipy.stats import kendalltau, spearmanr
+
+from mldsa_lab.estimate.findings import CHANCE, SMALL, Evidence, Remark, least_squares, warning
+from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
+
+Array = NDArray[np.float64]
+
+# A first round that is off by so many deviations of the others was not warm.
+_COLD = 6.0
+# A trend in single measurements: steady, or decaying so many times e-fold over the run.
+_DECAYS = (0.0, 3.0, 6.0, 12.0)
+_LEFT_OVER = 2  # degrees of freedom that a trend must leave to be judged by
+_TREND = 0.01  # probability of a trend by chance
+# Order of measuring and attempts that go together so closely cannot be told apart, unless
+# residuals leave no room for a trend.
+_TOGETHER = 0.9
+_EXACT = 0.005
+
+
+def drift(data: Evidence) -> Iterator[Remark]:
+    """A trend over the rounds, or over single measurements where there is one round."""
+    if len(data.measured.rounds) > 1:
+        yield from _over_rounds(data)
+    else:
+        yield from _over_inputs(data)
+
+
+def _over_rounds(data: Evidence) -> Iterator[Remark]:
+    """A first round that was not warm, or rounds that cost ever more or less."""
+    level = data.fit.typical.level[np.argsort(np.nanmean(data.measured.order, axis=1))]
+    rounds = len(level)
+    if rounds < 5:
+        return
+    first = float(level[0] - np.median(level[1:]))
+    calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
+    calm = max(calm, (data.fit.typical.seen or 0.0) / math.sqrt(len(data.ids)))
+    alone = level[0] > level[1:].max() or level[0] < level[1:].min()
+    if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
+        reason = "cold caches or clocks" if first > 0 else "another state of the machine"
+        yield warning(
+            "drift",
+            f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others "
+            f"({reason}?): leave it out, or measure more rounds",
+        )
+        return
+    ordered = kendalltau(np.arange(rounds), level)
+    # The change over a third of the run, which single rounds do not make.
+    third = max(rounds // 3, 1)
+    change = float(np.median(level[-third:]) - np.median(level[:third]))
+    if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
+        yield warning(
+            "drift",
+            "the cost drifted: the last third of the rounds cost "
+            f"{100 * math.expm1(change):+.1f} % compared with the first (frequency, "
+            "temperature, other load?); the estimates are of the typical round",
+        )
+
+
+def _over_inputs(data: Evidence) -> Iterator[Remark]:
+    order = data.measured.order[0]
+    found = _trend(data, np.argsort(np.argsort(order)) / max(len(order) - 1, 1))
+    if found is not None:
+        change, warm_up = found
+        how = "a start that was not warm?" if warm_up else "frequency, temperature, other load?"
+        yield warning(
+            "drift",
+            f"the cost changed with the order of measuring: the last input cost "
+            f"{100 * change:+.1f} % compared with the first by the fit of both ({how}). The "
+            "estimates are off by a part of that: measure some signatures first that are left "
+            "out, then every input several times (column round)",
+        )
+        return
+    if len(order) < 3 or data.noise == 0 or len(set(data.attempts)) < 2:
+        return
+    together = float(spearmanr(order, data.attempts).statistic)
+    if abs(together) > _TOGETHER and data.fit.posterior.error(0.95) > _EXACT:
+        yield warning(
+            "order",
+            "the inputs were measured in the order of their attempts, so a start that was not "
+            "warm, or a drift, cannot be told from the cost of attempts, and the intervals do not "
+            "hold it. Measure in another order, or several times (column round); where the file "
+            "has another order than the measuring, add a column order",
+        )
+
+
+def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
+    """Relative change of the cost over ``time`` (inputs,), from 0 to 1, and whether most of it
+    was early; None where the costs show none."""
+    fit = data.fit
+    scale = 1 / np.maximum(fit.fitted, 0.1 * fit.cost)
+    rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * scale[:, None]
+    # The further terms, as far as they are known, must not be taken for it.
+    cost = (fit.cost - fit.values[:, LINEAR:] @ fit.coefficients[LINEAR:]) * scale
+    before, rank = least_squares(rows, cost)[:2]
+    best = None
+    for decay in _DECAYS:
+        shape = np.exp(-decay * time) if decay else time
+        after, more, solved = least_squares(np.column_stack([rows, shape]), cost)
+        left = len(cost) - more
+        if more <= rank or left < _LEFT_OVER:
+            continue
+        ratio = (before - after) / max(after / left, 1e-20 * before, 1e-300)
+        chance = float(fdtrc(1, left, ratio)) * len(_DECAYS)
+        change = float(solved[-1]) * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
+            best = chance, change, decay > 0
+    return None if best is None else best[1:]
