@@ -123,7 +123,7 @@ def test_many_inputs_are_shown_by_the_largest_residuals(tmp_path: Path) -> None:
 def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 3)
     widths = []
-    for options in ((), ("--noise", "0"), ("--noise", "5")):
+    for options in ((), ("--noise", "0"), ("--noise", "15")):
         figures = tmp_path / "f.json"
         shown(run(selection, measurements, "--json", figures, *options))
         mean = json.loads(figures.read_text())["mean"]

@@ -189,13 +189,14 @@ def test_honest_signers_raise_no_alarm(name: str, n: int, size: float, rounds: i
     allowed = {"attempts in pairs": {"steps"}, "large constant part": {"setup-large"}}
     for kind, target in targets(name).items():
         found = measured(target, n, size=size, rounds=rounds, name=name, seed=2)
-        assert set(codes(found)) <= allowed.get(kind, set()), kind
+        unknown = {"noise-unknown", "order"} if n < 8 and rounds == 1 else set()
+        assert set(codes(found)) <= allowed.get(kind, set()) | unknown, kind
 
 
 def test_remarks_say_what_the_figures_rest_on() -> None:
     few = measured(Target(), 3)
     assert {"few-inputs", "hint-assumed"} <= {f.code for f in few.findings}
-    assert few.warnings == ()
+    assert "noise-unknown" in codes(few)
     one = measured(Target(), 1)
     assert "one-length" in {f.code for f in one.findings}
     noisy = measured(Target(), 8, size=0.12, rounds=8)

@@ -131,7 +131,10 @@ def test_a_broken_csv_names_line_and_rule(tmp_path: Path, text: str, message: st
         ("[]", "has no measurements"),
         ("[5]", "entry 1: must be an object"),
         ('[{"id": 1}]', "entry 1: cost is missing"),
-        ('[{"id": 1, "cost": 5}, {"id": 2, "cost": "5"}]', "entry 2, cost: must be a number, is text"),
+        (
+            '[{"id": 1, "cost": 5}, {"id": 2, "cost": "5"}]',
+            "entry 2, cost: must be a number, is text",
+        ),
         ('[{"id": 1, "cost": true}]', "entry 1, cost: must be a number"),
         ('[{"id": 1, "cost": NaN}]', "NaN is no number that JSON knows"),
         ('[{"id": 1, "cost": 1e999}]', "entry 1: the cost is infinite"),
@@ -148,7 +151,10 @@ def test_a_broken_csv_names_line_and_rule(tmp_path: Path, text: str, message: st
             '{"unit": "ns", "measurements": [{"id": 1, "cost": 2, "unit": "us"}]}',
             "entry 1: unit 'us' differs from the file's 'ns'",
         ),
-        ('{"set": "ML-DSA-87", "measurements": [{"id": 1, "cost": 2}]}', "is of ML-DSA-87, the selection of ML-DSA-65"),
+        (
+            '{"set": "ML-DSA-87", "measurements": [{"id": 1, "cost": 2}]}',
+            "is of ML-DSA-87, the selection of ML-DSA-65",
+        ),
     ],
 )
 def test_a_broken_json_names_entry_and_rule(tmp_path: Path, text: str, message: str) -> None:

@@ -208,7 +208,8 @@ def scenes() -> list[Scene]:
                 name = f"warm-up {warm_up:.0%}{', sorted' if in_order else ''}{again}"
                 found.append(Scene(name, 0.01, rounds=rounds, warm_up=warm_up, sorted=in_order))
         found.append(Scene(f"outlier x1.6{again}", 0.01, rounds=rounds, outlier=1.6))
-        found.append(Scene(f"bent{again}", 0.01, rounds=rounds, bend=0.03))
+        for bend in (0.003, 0.03):
+            found.append(Scene(f"bent by {bend}{again}", 0.01, rounds=rounds, bend=bend))
         found.append(
             Scene(f"two inputs a key{again}", 0.001, rounds=rounds, per_key=2, offset=0.003)
         )

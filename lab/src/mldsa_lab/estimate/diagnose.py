@@ -30,7 +30,7 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     """All remarks, the gravest first, and the inputs without outliers if there are any."""
     broken = ignores_trace(data)
     if broken:
-        return [*broken, *drift(data)], None
+        return [*broken, *(r for r in drift(data) if r.code == "drift")], None
     off, rest = outliers(data)
     clean = rest or data
     if rest is not None and (curvature(clean) or (off[0].ids[1:] and curvature(data))):

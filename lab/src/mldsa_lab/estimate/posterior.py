@@ -186,7 +186,7 @@ def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) 
     found = _fit_at(values, cost, prior, noise, repeats, scale, fitted, _spreads(prior))
     if noise.known:
         return found
-    widen = 1 + _FEW_RESIDUALS / len(cost)
+    widen = 1 + _FEW_RESIDUALS / max(len(cost), 10)
     return replace(found, covariance=found.covariance * widen)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
-from mldsa_lab.estimate.posterior import NO_INDEX, NO_STEPS
+from mldsa_lab.estimate.posterior import BENT, NO_INDEX, NO_STEPS
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
 from mldsa_lab.wording import join_words
 
@@ -78,12 +78,13 @@ def _steps(data: Evidence) -> list[Remark]:
     posterior = data.fit.posterior
     chances = {
         kind: float(posterior.weight[posterior.steps == kind].sum())
-        for kind in (NO_STEPS, "pairs", "fours")
+        for kind in (NO_STEPS, BENT, "pairs", "fours")
     }
-    straight = chances.pop(NO_STEPS)
+    # A bend is `curvature`'s to find.
+    straight = chances.pop(NO_STEPS) + chances.pop(BENT)
     likely, chance = max(chances.items(), key=lambda item: item[1])
     known = prior(data.fit.model)
-    named = _named_terms(data, known.of_attempts)
+    named = _named_terms(data, known.of_attempts & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _CERTAIN and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
         reason = f"as that of signers that compute attempts in {likely}"
