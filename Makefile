@@ -76,7 +76,8 @@ test-go: ## the Go worker, where Go is installed
 	else echo "test-go: skipped, go is not installed"; fi
 
 test-lab: setup ## the lab: types, style and tests
-	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples && ../$(PYTHON) -m mypy && ../$(PYTHON) -m pytest
+	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples && ../$(PYTHON) -m mypy && \
+	  ../$(PYTHON) -m pytest -n logical --dist loadscope --no-loadscope-reorder
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check
