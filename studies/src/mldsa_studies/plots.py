@@ -131,11 +131,10 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear
     right = max(text_width(s.method) for _, rows in panels for s in rows) + 12
     plot = (width - labels - right - _GAP * (len(panels) - 1)) / len(panels)
     reach = max(abs(e) for _, rows in panels for s in rows for e in s.errors)
-    end = _stretched(max(reach, 2 * linear), linear) * 1.03
+    end = 1.1 * max(reach, 2 * linear)
     for c, (title, rows) in enumerate(panels):
         left = labels + c * (plot + _GAP)
         axes = figure.add_axes((left / width, _BOTTOM / total, plot / width, height / total))
-        axes.set_xlim(-end, end)
         axes.set_ylim(height, 0)
         axes.axvline(0, color=svg.MUTED, linewidth=1, zorder=0.5)
         places, ends = [], []
@@ -144,7 +143,7 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear
             if before is not None and spread.method != before:
                 y += gap
             before = spread.method
-            _spread(axes, spread, y, linear)
+            _spread(axes, spread, y)
             places.append((y, spread.label))
             ends.append((y, spread.method))
             y += row
@@ -152,7 +151,7 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear
         axes.tick_params(length=0)
         for tick in axes.get_yticklabels():
             tick.set_color(svg.INK)
-        _stretched_axis(axes, end, plot, linear)
+        _both_ways_log(axes, end, plot, linear)
         axes.spines["left"].set_visible(False)
         axes.grid(axis="x")
         axes.set_xlabel("estimate less truth, relative", labelpad=5)
@@ -167,11 +166,9 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear
     return figure
 
 
-def _spread(axes: Axes, spread: Spread, y: float, linear: float) -> None:
+def _spread(axes: Axes, spread: Spread, y: float) -> None:
     colour = svg.series(COLOURS[spread.method])
-    low, first, middle, last, high = (
-        _stretched(v, linear) for v in np.quantile(spread.errors, (0.05, 0.25, 0.5, 0.75, 0.95))
-    )
+    low, first, middle, last, high = np.quantile(spread.errors, (0.05, 0.25, 0.5, 0.75, 0.95))
     axes.plot([low, high], [y, y], color=colour, linewidth=1.2)
     axes.plot([first, last], [y, y], color=colour, linewidth=6, alpha=0.45, solid_capstyle="butt")
     axes.plot(
@@ -180,34 +177,19 @@ def _spread(axes: Axes, spread: Spread, y: float, linear: float) -> None:
     )  # fmt: skip
 
 
-def _stretched(value: float, linear: float) -> float:
-    """Where a relative error stands: linear up to ``linear``, a decade as long beyond."""
-    size = abs(float(value)) / linear
-    place = size if size <= 1 else 1 + math.log10(size)
-    return math.copysign(place, value)
-
-
-def _stretched_axis(axes: Axes, end: float, length: float, linear: float) -> None:
-    ticks = [0.0]
-    size = linear
-    while _stretched(size, linear) <= end:
-        ticks += [size, -size]
-        size *= 10
-    kept: list[float] = []
-    for tick in sorted(ticks, key=lambda v: (-abs(v) if abs(v) > linear else abs(v), v)):
-        apart = all(
-            abs(_stretched(tick, linear) - _stretched(o, linear)) / (2 * end) * length
-            >= (text_width(signed(tick)) + text_width(signed(o))) / 2 + 6
-            for o in kept
-        )
-        if apart:
-            kept.append(tick)
-    axes.xaxis.set_major_locator(FixedLocator([_stretched(t, linear) for t in sorted(kept)]))
-    names = {_stretched(t, linear): signed(t) for t in kept}
-    axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])
-    )
+def _both_ways_log(axes: Axes, end: float, length: float, linear: float) -> None:
+    """An axis from ``-end`` to ``end``, ``length`` CSS pixels long, with ticks at powers of ten
+    times ``linear``, as many as have room for their labels."""
+    axes.set_xscale("symlog", linthresh=linear, linscale=1)
+    axes.set_xlim(-end, end)
+    sizes = [linear * 10**k for k in range(math.floor(math.log10(end / linear)) + 1)]
+    decade = length / 2 / (1 + math.log10(end / linear))
+    step = math.ceil((max(text_width(signed(-s)) for s in sizes) + 6) / decade)
+    # The largest errors are labelled first.
+    kept = sizes[::-1][::step]
+    axes.xaxis.set_major_locator(FixedLocator([*(-s for s in kept), 0, *reversed(kept)]))
     axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: signed(v)))
 
 
 def percent(value: float) -> str:
@@ -217,4 +199,4 @@ def percent(value: float) -> str:
 
 def signed(value: float) -> str:
     """A relative error as a tick's label."""
-    return "0" if value == 0 else f"{100 * value:+.4g} %".replace("-", "−")
+    return "0" if abs(value) < 1e-12 else f"{100 * value:+.4g} %".replace("-", "−")
