@@ -96,7 +96,7 @@ lint: setup ## formatting and lints of the Rust and Python code
 lint-peers: setup ## lints of the crates that need the peers' builds
 	@sh scripts/bench_kernels.sh clippy
 
-layers: setup ## rooms of mldsa-lanes are entered downwards only
+layers: setup ## modules of mldsa-lanes use only those below them
 	@$(PYTHON) scripts/check_layers.py
 
 features: ## mldsa-lanes with every set of features, its tests and documents
@@ -134,7 +134,7 @@ ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Deb
 
 STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
 
-stack: ## measure the stack of every operation anew: rewrites docs/stack.md
+stack: ## measure the stack of every operation: rewrites docs/stack.md
 	MLDSA_WRITE_STACK=1 $(STACK) --release
 	MLDSA_WRITE_STACK=1 $(STACK) --config profile.test.opt-level=0
 

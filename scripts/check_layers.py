@@ -1,4 +1,4 @@
-"""make layers: rooms of mldsa-lanes are entered downwards only (ARCHITECTURE.md).
+"""make layers: modules of mldsa-lanes use only those below them (ARCHITECTURE.md).
 
 Reads every path through `crate::`, or through as many `super::` as lead to the crate's root, in the
 code of crates/mldsa-lanes/src, and compares it with LAYERS. Exit code 1 if one goes where the table
@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "crates" / "mldsa-lanes" / "src"
 
-# From the ground up: each room, and the rooms below it that it may enter. The longest name that
-# fits counts. lib.rs, the roof, may enter all and is entered by nobody.
+# From the lowest up: each layer, and the layers below it that it may use. The longest name that
+# fits counts. lib.rs may use all and is used by none.
 LAYERS = {
     "params": "",
     "error": "",
@@ -34,8 +34,8 @@ COMMENT = re.compile(r"//.*")
 PATH = re.compile(r"\b(?:crate|(?P<up>super(?:::super)*))(?P<names>(?:::\w+)+|::\{)")
 
 
-def room(names: list[str]) -> str | None:
-    """The room of a path from the crate's root."""
+def layer(names: list[str]) -> str | None:
+    """The layer of a path from the crate's root."""
     whole = "::".join(names)
     fitting = [name for name in LAYERS if f"{whole}::".startswith(f"{name}::")]
     return max(fitting, key=len, default=None)
@@ -46,25 +46,25 @@ def faults(file: Path) -> list[str]:
     names = [*file.relative_to(SOURCE).parts[:-1], file.stem]
     if names[-1] == "mod":
         names.pop()
-    here = room(names)
+    here = layer(names)
     if here is None:
-        return [f"{file.relative_to(ROOT)}: scripts/check_layers.py has no room {names[0]}"]
+        return [f"{file.relative_to(ROOT)}: scripts/check_layers.py has no layer {names[0]}"]
     found = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
         for path in PATH.finditer(COMMENT.sub("", line)):
             target = path["names"].removeprefix("::").split("::")
             at = f"{file.relative_to(ROOT)}:{number}"
-            # An inline module needs one more to the root: a name may still be one of this room.
+            # An inline module needs one more to the root: a name may still be one of this layer.
             to_root = not path["up"] or path["up"].count("super") >= len(names)
-            if not to_root or (path["up"] and room(target) is None):
+            if not to_root or (path["up"] and layer(target) is None):
                 continue
             if target == ["{"]:
-                found.append(f"{at}: a path from the root for each room, please")
+                found.append(f"{at}: write a path from the root for each layer")
                 continue
-            there = room(target)
+            there = layer(target)
             if there != here and there not in LAYERS[here].split():
                 found.append(
-                    f"{at}: {here} may not enter {there or 'the root (' + target[0] + ')'}"
+                    f"{at}: {here} may not use {there or 'the root (' + target[0] + ')'}"
                 )
     return found
 
@@ -72,18 +72,18 @@ def faults(file: Path) -> list[str]:
 def main() -> int:
     """The command."""
     below: set[str] = set()
-    for name, entered in LAYERS.items():
-        if not below >= set(entered.split()):
-            print(f"check_layers: {name} enters what is not below it in the table", file=sys.stderr)
+    for name, used in LAYERS.items():
+        if not below >= set(used.split()):
+            print(f"check_layers: {name} uses what is not below it in the table", file=sys.stderr)
             return 2
         below.add(name)
     files = sorted(path for path in SOURCE.rglob("*.rs") if path != SOURCE / "lib.rs")
-    seen = {room(list(path.relative_to(SOURCE).with_suffix("").parts)) for path in files}
+    seen = {layer(list(path.relative_to(SOURCE).with_suffix("").parts)) for path in files}
     if unused := LAYERS.keys() - seen:
         print(f"check_layers: no file in {', '.join(sorted(unused))}", file=sys.stderr)
         return 2
     wrong = [fault for file in files for fault in faults(file)]
-    print("\n".join(wrong) or f"layers: {len(files)} files enter downwards only")
+    print("\n".join(wrong) or f"layers: {len(files)} files use only layers below them")
     return 1 if wrong else 0
 
 

@@ -44,7 +44,7 @@ RUSTFLAGS="${RUSTFLAGS:-} --cfg mldsa_ct" CARGO_PROFILE_TUNED_DEBUG=line-tables-
   cargo build --locked --profile tuned --quiet --package mldsa-ct --target-dir "$target"
 
 # Blocks of 25 instructions instead of 60: longer ones of vpabsd, a long expression to Valgrind, use
-# up the room of its compiler. The expensive checks follow carries and comparisons bit by bit.
+# up the memory of its compiler. The expensive checks follow carries and comparisons bit by bit.
 memcheck() {
   valgrind --quiet --tool=memcheck --error-limit=no --expensive-definedness-checks=yes \
     --vex-guest-max-insns=25 "$@"

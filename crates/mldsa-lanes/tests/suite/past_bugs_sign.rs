@@ -36,10 +36,10 @@ fn bug_06_no_division_on_secrets() {
         "seed.len()",
         "data.len()",
     ];
-    let rooms = ["kernels/", "backend/", "scheme/"];
+    let folders = ["kernels/", "backend/", "scheme/"];
     let mut files = source::sources("crates/mldsa-lanes/src");
     files.retain(|name, _| {
-        rooms.iter().any(|room| name.starts_with(room)) && !name.ends_with("tests.rs")
+        folders.iter().any(|folder| name.starts_with(folder)) && !name.ends_with("tests.rs")
     });
     assert!(files.len() > 30, "{} files", files.len());
     for (name, text) in &files {
