@@ -92,8 +92,8 @@ def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:
     """A registry of the broken workers, one entry for each mode, and the tree's Rust worker."""
     rust = rust_entry()
     assert rust.chosen is not None
-    profile = rust.chosen.profile
-    env = {**rust.env, **rust.chosen.env}
+    profile = rust.builds[rust.chosen].profile
+    env = rust.env | rust.builds[rust.chosen].env
     listed = ", ".join(f"{name} = {json.dumps(value)}" for name, value in env.items())
     broken = [*rust.build[:-1], "mldsa-worker-broken"]
     tables = [("rust", rust.build, rust.run)]

@@ -34,7 +34,7 @@ from mldsa_lab.worker.registry import Build, WorkerEntry
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
 SET = "ML-DSA-65"
-BUILDS = (Build("default", "plain"), Build("tuned", "quick"))
+BUILDS = {"default": Build("plain"), "tuned": Build("quick")}
 
 
 def worker(folder: Path, build: str | None, *, asked: str = "default", backend: str = "avx2"):  # type: ignore[no-untyped-def]

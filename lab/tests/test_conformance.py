@@ -14,6 +14,7 @@ from mldsa_lab.worker.worker import Limits, Worker
 
 ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")
+LISTED = ("toy", "toyzero", "toyhedged")
 QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
 
@@ -25,7 +26,7 @@ def starter(folder: Path, source: str) -> Callable[[], Worker]:
 
 def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
     seen: list[str] = []
-    found = conform("toy", starter(tmp_path, GOOD), progress=seen.append)
+    found = conform("toy", starter(tmp_path, GOOD), implementations=LISTED, progress=seen.append)
     assert found.passed, "\n".join(found.lines())
     assert {finding.status for finding in found.findings} == {"passed"}
     assert seen == [finding.check for finding in found.findings]
@@ -43,6 +44,12 @@ DEVIATIONS = {
         "key `clock` is missing or empty",
     ),
     "unknown key in hello": ("language Python", "language Python\\ncolour red", "hello", "colour"),
+    "not listed": (
+        '"toyzero:python:compact"',
+        '"toyhero:python:compact"',
+        "implementations",
+        "it announces toyhero, which is not listed",
+    ),
     "hello once": (
         'say("end")\n',
         'say(f"note {time.monotonic_ns()}")\n    say("end")\n',
@@ -375,7 +382,8 @@ DEVIATIONS = {
 def test_deviation_is_named(tmp_path: Path, name: str) -> None:
     old, new, check, said = DEVIATIONS[name]
     assert GOOD.count(old) == 1, f"{GOOD.count(old)} places to alter"
-    found = conform("toy", starter(tmp_path, GOOD.replace(old, new)), only=[check])
+    altered = starter(tmp_path, GOOD.replace(old, new))
+    found = conform("toy", altered, implementations=LISTED, only=[check])
     assert not found.passed
     (finding,) = [finding for finding in found.findings if finding.check == check]
     assert finding.status == "failed", "\n".join(found.lines())

@@ -1,13 +1,17 @@
 """The worker registry: the committed file, filled templates, tool checks, and every refusal."""
 
+import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import schema
 from mldsa_lab.worker.registry import (
     Need,
+    RegistryWorker,
     compiler_include,
     libclang_folder,
     read_registry,
@@ -43,6 +47,16 @@ def test_the_committed_registry() -> None:
     assert all((ROOT / entry.folder).is_dir() for entry in entries.values())
 
 
+def test_the_published_schema_is_that_of_the_types() -> None:
+    published = json.loads((ROOT / "docs" / "schema" / "registry.json").read_text("utf-8"))
+    made = schema(list[RegistryWorker], "The [[worker]] entries of a registry")
+    assert published == json.loads(json.dumps(made))
+    entries = tomllib.loads((ROOT / "workers" / "registry.toml").read_text("utf-8"))["worker"]
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(published)
+    assert not list(validator.iter_errors(entries))
+    assert list(validator.iter_errors([{**entries[0], "colour": 1}]))
+
+
 def test_templates_are_filled(tmp_path: Path) -> None:
     (entry,) = read_registry(write(tmp_path, ENTRY))
     root, target = Path("/r"), Path("/t")
@@ -59,7 +73,7 @@ def test_builds_differ_in_profile_and_environment(tmp_path: Path) -> None:
     )
     (entry,) = read_registry(write(tmp_path, text))
     root, target = Path("/r"), Path("/t")
-    assert [build.name for build in entry.builds] == ["default", "tuned"]
+    assert set(entry.builds) == {"default", "tuned"}
     assert entry.label == "one" and entry.with_build("default") == entry
     assert entry.run_command(root, target) == ["/t/plain/one"]
     assert entry.environment(root, target) == {"CFLAGS": "-O3 -I/r", "NAME": "plain"}
@@ -101,38 +115,52 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
-        ('name = "one"', "", "worker 1, key `name`: is missing"),
-        ('name = "one"', 'name = "One Two"', "key `name`: must be small letters"),
-        ('language = "C"', "language = 3", "worker `one`, key `language`: must be a text"),
-        ('folder = "workers/one"', 'folder = "../one"', "key `folder`: must be a path inside"),
-        ('run = ["{target}/one"]', "run = []", "key `run`: must name a program"),
-        ('run = ["{target}/one"]', 'run = "{target}/one"', "key `run`: must be a list of texts"),
-        ('"{target}/one"', '"{home}/one"', "unknown place `{home}`"),
-        ("-I{root}", "-I{x}", r"key `env.CFLAGS`: unknown place `{x}`"),
-        ("default = true", 'default = "yes"', "key `default`: must be true or false"),
-        ("default = true", "colour = 1", "key `colour`: is not known"),
-        ('tool = "cc", ', "", "worker `one`, need 1, key `tool`: is missing"),
-        ('minimum = "4.8"', 'minimum = "new"', "need 1, key `minimum`: must be numbers"),
-        ('version = ["cc", "--version"], ', "", "need 1, key `version`: is missing"),
-        ("default = true", "builds = 3", "key `builds`: must be a table of tables"),
-        ("default = true", "builds = {}", "key `builds`: must have the build `default`"),
-        ("default = true", "builds.default = {}", "build `default`, key `profile`: is missing"),
+        ('name = "one"', "", "worker 1: name is missing"),
+        ('name = "one"', 'name = "One Two"', "worker One Two: name must be small letters"),
+        ('language = "C"', "language = 3", "worker one, language: must be text, is a whole number"),
+        ('folder = "workers/one"', 'folder = "../one"', "worker one: folder must be a path inside"),
+        ('run = ["{target}/one"]', "run = []", "worker one, run: must be a list of length >= 1"),
+        (
+            'run = ["{target}/one"]',
+            'run = "{target}/one"',
+            "worker one, run: must be a list, is text",
+        ),
+        ('"{target}/one"', '"{home}/one"', "unknown place {home}"),
+        ("-I{root}", "-I{x}", "env.CFLAGS: unknown place {x}"),
+        (
+            "default = true",
+            'default = "yes"',
+            "worker one, default: must be true or false, is text",
+        ),
+        ("default = true", "colour = 1", "the key 'colour' is unknown"),
+        ('tool = "cc", ', "", r"worker one, needs\[0\]: tool is missing"),
+        ('minimum = "4.8"', 'minimum = "new"', r"needs\[0\]: minimum must be numbers"),
+        ('version = ["cc", "--version"], ', "", r"needs\[0\]: version is missing"),
+        ("default = true", "builds = 3", "worker one, builds: must be an object"),
+        (
+            "default = true",
+            'builds.tuned = { profile = "x" }',
+            "worker one: builds must have the build 'default'",
+        ),
+        ("default = true", "implementations = [3]", r"implementations\[0\]: must be text"),
+        ("default = true", 'locks = ["{x}"]', "locks: unknown place {x}"),
+        ("default = true", "builds.default = {}", r"builds\[...\]: profile is missing"),
         (
             "default = true",
             'builds.default = { profile = "x" }\nbuilds.fast = { profile = "y" }',
-            "key `builds`: unknown build `fast`: known are default, tuned",
+            "unknown build 'fast': known are default, tuned",
         ),
         (
             "default = true",
             'builds.default = { profile = "x", env = { A = "{b}" } }',
-            "build `default`, key `env.A`: unknown place `{b}`",
+            "builds.default.env.A: unknown place {b}",
         ),
         (
             "default = true",
             'builds.default = { profile = "x", flags = "" }',
-            "build `default`, key `flags`: is not known",
+            "the key 'flags' is unknown",
         ),
-        ('"{target}/one"]', '"{target}/{profile}/one"]', "key `builds`: is missing: {profile}"),
+        ('"{target}/one"]', '"{target}/{profile}/one"]', "builds is missing: {profile}"),
         ("[[worker]]", "[[wroker]]", "unknown key `wroker`"),
         ("[[worker]]", "[worker]", r"holds no \[\[worker\]\] entry"),
         ('name = "one"', "name = ", "not a readable TOML file"),
@@ -147,7 +175,7 @@ def test_refusals(tmp_path: Path, old: str, new: str, rule: str) -> None:
 
 
 def test_two_entries_of_one_name(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="worker `one`: the name is given to two entries"):
+    with pytest.raises(LabError, match="worker one: the name is given to two entries"):
         read_registry(write(tmp_path, ENTRY + ENTRY))
 
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
-from mldsa_lab.bench.material import REFERENCE, Reference, Signed, choose, classical_inputs
+from mldsa_lab.bench.launch import launch
+from mldsa_lab.bench.material import Reference, Signed, choose, classical_inputs
 from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.rounds import (
     Bench,
@@ -25,7 +26,7 @@ from mldsa_lab.bench.rounds import (
     run_cell,
 )
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped
-from mldsa_lab.checkout import BuildError, find_root
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import (
     MANY_KEYS,
@@ -44,9 +45,7 @@ from mldsa_lab.records import (
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.worker.build import Place, build
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
-from mldsa_lab.worker.worker import Limits
+from mldsa_lab.worker.build import Place
 
 RECORD_NAME = "record.jsonl"
 _PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
@@ -71,7 +70,7 @@ def run_bench(options: Options, screen: Screen) -> Outcome:
     """Carry out a run. LabError if nothing can be measured; an interrupt ends it early."""
     place = Place.of(find_root())
     with Fleet() as fleet:
-        announced, skipped = _launch(options, place, fleet, screen)
+        announced, skipped = launch(options, place, fleet, screen)
         variants = select(announced, options.implementations, options.sets)
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
@@ -120,73 +119,6 @@ def _new_folder(out: Path) -> Path:
             raise LabError(f"output folder {out}: cannot be made: {error.strerror}") from None
         return folder
     raise LabError(f"output folder {out}: too many runs in this second")
-
-
-def _chosen_entries(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
-    """The workers to measure."""
-    entries = own if options.registry is None else read_registry(options.registry)
-    for name in options.workers:
-        if name not in [e.name for e in entries]:
-            known = ", ".join(e.name for e in entries)
-            raise LabError(f"unknown worker {name!r}: the registry has {known}")
-    if options.workers:
-        return [e for e in entries if e.name in options.workers]
-    return [e for e in entries if e.default or options.registry is not None]
-
-
-def _launch(
-    options: Options, place: Place, fleet: Fleet, screen: Screen
-) -> tuple[list[Variant], list[Skipped]]:
-    """Build and start the workers; returns the variants to choose from, and who cannot take part.
-
-    The tree's own worker that has the correctness reference is started too where it is not among
-    the chosen ones; its other variants are not measured then.
-    """
-    own = read_registry(place.root / "workers" / "registry.toml")
-    skipped: list[Skipped] = []
-    chosen = _chosen_entries(options, own)
-    for entry in chosen:
-        builds = {e.label: e for e in map(entry.with_build, options.builds)}
-        for made in builds.values():
-            _start(made, options, place, fleet, screen, skipped)
-    if not fleet.stations:
-        reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
-        raise LabError(f"no worker can run here: {reasons}")
-    variants = list(fleet.variants.values())
-    names = [e.name for e in chosen]
-    for entry in own:
-        if any(v.implementation == REFERENCE for v in fleet.variants.values()):
-            break
-        if entry.name not in names:
-            _start(entry, options, place, fleet, screen, skipped)
-    return variants, skipped
-
-
-def _start(
-    entry: WorkerEntry,
-    options: Options,
-    place: Place,
-    fleet: Fleet,
-    screen: Screen,
-    skipped: list[Skipped],
-) -> None:
-    t = options.timeout
-    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
-    try:
-        with screen.phase("build") as phase:
-            phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
-            build(entry, place, phase.show)
-            which = f"{entry.chosen.name} build" if entry.chosen else "its one build"
-            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
-        fleet.add(Station(entry, place, limits))
-    except BuildError as error:
-        screen.trouble("build", f"worker {entry.label}: {error}")
-        screen.lines(error.lines)
-        last = f": {error.lines[-1]}" if error.lines else ""
-        skipped.append(Skipped(entry.label, f"{error}{last}"))
-    except LabError as error:
-        screen.trouble("start", str(error))
-        skipped.append(Skipped(entry.label, str(error)))
 
 
 class _Session:

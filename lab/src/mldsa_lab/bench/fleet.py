@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -27,6 +29,7 @@ class Station:
         """How often it was started: jobs prepared before the last start are gone."""
         self._argv = entry.run_command(place.root, place.target)
         self._place = place
+        self._locks = _digests(entry, place)
         self._limits = limits
         self._worker: Worker | None = None
         self._job = 0
@@ -53,12 +56,12 @@ class Station:
             worker.kill()
             raise
         asked = self.entry.chosen
-        if asked is not None and announced.build != asked.name:
+        if asked is not None and announced.build != asked:
             worker.kill()
             raise WorkerFault(
                 self.name,
                 "hello",
-                f"the registry's build {asked.name!r} announces "
+                f"the registry's build {asked!r} announces "
                 f"{f'build {announced.build!r}' if announced.build else 'no build'}, with the "
                 f"flags {announced.flags or 'none'}: something else decides how it is built, "
                 "perhaps the environment",
@@ -148,11 +151,25 @@ class Station:
             clock=a.clock,
             cpu_clock=a.cpu_clock,
             build=a.build,
+            locks=self._locks,
             variants=(
                 *(row for row, _ in self.variants()),
                 *(made for made, _ in self._shaped.values()),
             ),
         )
+
+
+def _digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
+    """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
+    found = {}
+    for name in entry.lock_files(place.root, place.target):
+        path = place.root / name
+        try:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise LabError(f"worker {entry.name}, lock file {path}: {error.strerror}") from None
+        found[path.name if Path(name).is_absolute() else name] = digest
+    return found
 
 
 def _row(v: protocol.Variant, name: str) -> Variant:

@@ -98,7 +98,7 @@ def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
 
 def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
     """Batch sizes in ascending order; LabError names one that is none."""
-    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in _parts(words)}))
+    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in split_words(words)}))
 
 
 def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
@@ -107,7 +107,7 @@ def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
     LabError names one that is none, or more than the `cores` that the lab may use: threads that
     wait for each other's core show the scheduler and not the code.
     """
-    chosen = {_number(w, "number of threads", None) for w in _parts(words)}
+    chosen = {_number(w, "number of threads", None) for w in split_words(words)}
     for number in sorted(chosen):
         if number > cores:
             noun = "core" if cores == 1 else "cores"
@@ -123,7 +123,16 @@ def all_thread_counts(cores: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, cores}))
 
 
-def _parts(words: Iterable[str]) -> list[str]:
+def unknown_implementation(pattern: str, known: Iterable[str]) -> LabError:
+    """The error for a pattern that fits nothing."""
+    return LabError(
+        f"unknown implementation {pattern!r}: it fits no implementation or variant id; "
+        f"known are {', '.join(dict.fromkeys(known))}"
+    )
+
+
+def split_words(words: Iterable[str]) -> list[str]:
+    """The parts between commas, of which several may stand in one word."""
     return [part.strip() for text in words for part in text.split(",")]
 
 
@@ -153,9 +162,7 @@ def select(
     correctness reference is taken only by its name. LabError for a pattern that fits none.
     """
     chosen: list[Variant] = []
-    if not patterns:
-        patterns = ("*",)
-    for pattern in (part.strip() for text in patterns for part in text.split(",")):
+    for pattern in split_words(patterns) or ["*"]:
         found = [
             v
             for v in variants
@@ -163,11 +170,7 @@ def select(
             and (v.implementation != REFERENCE or pattern.startswith(REFERENCE))
         ]
         if not found:
-            known = ", ".join(dict.fromkeys(v.implementation for v in variants))
-            raise LabError(
-                f"unknown implementation {pattern!r}: it fits no implementation or variant id; "
-                f"known are {known}"
-            )
+            raise unknown_implementation(pattern, (v.implementation for v in variants))
         chosen += [v for v in found if v not in chosen]
     usable = [v for v in chosen if set(v.sets) & set(sets)]
     if not usable:

@@ -70,7 +70,7 @@ def main(arguments: list[str]) -> int:
     try:
         place = Place.of(find_root())
         read = read_registry(place.root / "workers" / "registry.toml")
-        every = [e.with_build(b.name) for e in read for b in e.builds] + read
+        every = [e.with_build(name) for e in read for name in e.builds] + read
         entries = {e.label: e for e in every}
         unknown = [name for name in names if name not in entries]
         if unknown or not names:

@@ -65,20 +65,22 @@ def conform(
     name: str,
     start: Callable[[], Worker],
     *,
+    implementations: Collection[str] = (),
     only: Collection[str] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Makes the checks on the worker that `start` starts; `progress` gets each check's name first.
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
-    itself is judged by that one alone. LabError for a name in `only` that no check has.
+    itself is judged by that one alone. `implementations` are those that the registry lists.
+    LabError for a name in `only` that no check has.
     """
     names = [check.name for check in CHECKS.checks]
     for wanted in only or ():
         if wanted not in names:
             raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
     findings: list[Finding] = []
-    bench = Bench(name, start)
+    bench = Bench(name, start, implementations)
     try:
         for check in CHECKS.checks:
             if findings and only is not None and check.name not in only:
@@ -107,6 +109,7 @@ def conform_entry(
     return conform(
         entry.name,
         lambda: Worker.start(entry.name, argv, cwd=root, limits=limits),
+        implementations=entry.implementations,
         only=only,
         progress=progress,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
@@ -95,8 +95,11 @@ class Cell:
 class Bench:
     """A worker under test: started when first needed and afresh after every fault."""
 
-    def __init__(self, name: str, start: Callable[[], Worker]) -> None:
+    def __init__(
+        self, name: str, start: Callable[[], Worker], implementations: Collection[str] = ()
+    ) -> None:
         self.name = name
+        self.implementations = implementations
         self._start = start
         self._worker: Worker | None = None
         self._announcement: Announcement | None = None

@@ -41,6 +41,17 @@ def _hello(bench: Bench) -> None:
         raise Nonconformance(f"it calls itself {announced.worker}, the registry {bench.name}")
 
 
+@CHECKS.of_worker(
+    "implementations", "no implementation is announced that the registry does not list"
+)
+def _implementations(bench: Bench) -> None:
+    if not bench.implementations:
+        raise NotApplicable("the registry lists no implementations")
+    for variant in bench.announcement.variants:
+        if variant.implementation not in bench.implementations:
+            raise Nonconformance(f"it announces {variant.implementation}, which is not listed")
+
+
 @CHECKS.of_worker("hello-again", "`hello 1` is answered the same each time")
 def _hello_again(bench: Bench) -> None:
     if bench.worker.hello() != bench.worker.hello():

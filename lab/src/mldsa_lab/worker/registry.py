@@ -9,13 +9,15 @@ import shlex
 import shutil
 import subprocess
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Self
+
+from msgspec import Meta, Struct, structs
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
+from mldsa_lab.files import convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -25,74 +27,124 @@ _MINIMUM = re.compile(r"\d+(\.\d+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _VERSION_TIMEOUT_S = 60.0
 
+Text = Annotated[str, Meta(min_length=1)]
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """A tool that building or running a worker takes."""
 
-    tool: str
-    hint: str  # how to get it, as an instruction
-    version: tuple[str, ...] = ()  # the command that prints its version
+class Need(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tool that building or running a worker takes.
+
+    `hint` is how to get it, as an instruction; `version` the command that prints its version.
+    """
+
+    tool: Text
+    hint: Text
+    version: tuple[str, ...] = ()
     minimum: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.minimum is not None and not _MINIMUM.fullmatch(self.minimum):
+            raise LabError(f"minimum must be numbers and dots, is {self.minimum!r}")
+        if self.minimum is not None and not self.version:
+            raise LabError("version is missing, and minimum needs it")
 
-@dataclass(frozen=True, slots=True)
-class Build:
+
+class Build(Struct, frozen=True, forbid_unknown_fields=True):
     """A way to build a worker: what `{profile}` stands for, and what it adds to `env`."""
 
+    profile: Text
+    env: dict[str, str] = {}
+
+
+class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[[worker]]` as the file has it. The commands and values of `env` are templates.
+
+    `folder` is relative to the repository's root, or absolute. `implementations`, where it is
+    given, are all that the worker can announce: a run that asks for others need not build it.
+    `locks` are the files that pin what it is built from.
+    """
+
     name: str
-    profile: str
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerEntry:
-    """One `[[worker]]` in one of its builds. The commands and values of `env` are templates until
-    they are filled."""
-
-    name: str
-    language: str
-    folder: str  # relative to the repository's root; absolute where the worker is outside it
+    language: Text
+    folder: Text
     build: tuple[str, ...]  # empty where nothing has to be built
-    run: tuple[str, ...]
-    env: Mapping[str, str] = field(default_factory=dict)
+    run: Annotated[tuple[str, ...], Meta(min_length=1)]
+    env: dict[str, str] = {}
     needs: tuple[Need, ...] = ()
     default: bool = False  # part of a run in which no workers are named
     test: tuple[str, ...] = ()  # the worker's own tests, run as its build is
-    builds: tuple[Build, ...] = ()  # none where there is but one
-    chosen: Build | None = None  # one of them: the default one as the registry is read
+    builds: dict[str, Build] = {}  # none where there is but one
+    implementations: tuple[Text, ...] = ()
+    locks: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise LabError(f"name must be small letters, digits and hyphens, is {self.name!r}")
+        if ".." in Path(self.folder).parts:
+            rule = "must be a path inside the repository or an absolute path, without `..`"
+            raise LabError(f"folder {rule}, is {self.folder!r}")
+        for name in self.builds:
+            if name not in BUILDS:
+                raise LabError(f"unknown build {name!r}: known are {', '.join(BUILDS)}")
+        if self.builds and DEFAULT_BUILD not in self.builds:
+            raise LabError(f"builds must have the build {DEFAULT_BUILD!r}")
+        for key, template in self._templates():
+            for place in _PLACEHOLDER.findall(template):
+                if place not in _PLACES:
+                    known = ", ".join(f"{{{name}}}" for name in _PLACES)
+                    raise LabError(f"{key}: unknown place {{{place}}}: known are {known}")
+                if place == "profile" and not self.builds:
+                    raise LabError("builds is missing: {profile} stands for that of a build")
+
+    def _templates(self) -> list[tuple[str, str]]:
+        """Every template under the key that it stands at."""
+        lists = {"build": self.build, "test": self.test, "run": self.run, "locks": self.locks}
+        found = [(key, part) for key, parts in lists.items() for part in parts]
+        tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
+        return found + [(f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()]
+
+
+class WorkerEntry(RegistryWorker, frozen=True):
+    """A worker of the registry in one of its builds: the default one as the registry is read."""
+
+    chosen: str | None = None  # None where there is but one
 
     @property
     def label(self) -> str:
         """Its name in a run, where two builds of it may take part: `rust`, `rust:tuned`."""
-        return self.name + build_mark(self.chosen.name if self.chosen else None)
+        return self.name + build_mark(self.chosen)
 
     def with_build(self, name: str) -> Self:
         """The same in another build; itself where it has but one."""
-        found = next((build for build in self.builds if build.name == name), self.chosen)
-        return replace(self, chosen=found)
+        return structs.replace(self, chosen=name) if name in self.builds else self
 
     def build_command(self, root: Path, target: Path) -> list[str]:
         """The build command, to be run in `root` with `environment` added to the environment."""
-        return [self._fill(part, root, target) for part in self.build]
+        return self._filled(self.build, root, target)
 
     def test_command(self, root: Path, target: Path) -> list[str]:
         """The command that runs the worker's own tests, as `build_command`; may be empty."""
-        return [self._fill(part, root, target) for part in self.test]
+        return self._filled(self.test, root, target)
 
     def run_command(self, root: Path, target: Path) -> list[str]:
         """The command that starts the worker, to be run in `root`."""
-        return [self._fill(part, root, target) for part in self.run]
+        return self._filled(self.run, root, target)
+
+    def lock_files(self, root: Path, target: Path) -> list[str]:
+        """The files that pin what it is built from, relative to `root` where they are in it."""
+        return self._filled(self.locks, root, target)
 
     def environment(self, root: Path, target: Path) -> dict[str, str]:
         """What building adds to the environment."""
-        env = {**self.env, **(self.chosen.env if self.chosen else {})}
+        env = self.env | (self.builds[self.chosen].env if self.chosen else {})
         return {name: self._fill(value, root, target) for name, value in env.items()}
 
     def unmet(self) -> list[str]:
         """For each tool that is missing or too old, what is wrong and how to get it."""
         found = (unmet_need(need) for need in self.needs)
         return [text for text in found if text is not None]
+
+    def _filled(self, parts: Sequence[str], root: Path, target: Path) -> list[str]:
+        return [self._fill(part, root, target) for part in parts]
 
     def _fill(self, template: str, root: Path, target: Path) -> str:
         def place(name: str) -> str:
@@ -102,7 +154,7 @@ class WorkerEntry:
                 case "cc_include":
                     return compiler_include()
                 case "profile":
-                    return self.chosen.profile if self.chosen else ""
+                    return self.builds[self.chosen].profile if self.chosen else ""
                 case _:
                     return {"root": str(root), "target": str(target), "folder": self.folder}[name]
 
@@ -152,7 +204,7 @@ def compiler_include() -> str:
 
 
 def read_registry(path: Path) -> list[WorkerEntry]:
-    """All entries in the file's order. Raises LabError naming the file, the entry and the key."""
+    """All entries in the file's order. LabError names the file, the entry and the key."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -167,12 +219,13 @@ def read_registry(path: Path) -> list[WorkerEntry]:
         raise LabError(f"{path}: holds no [[worker]] entry")
     entries: list[WorkerEntry] = []
     for number, table in enumerate(tables, 1):
-        if not isinstance(table, dict):
-            raise LabError(f"{path}: `worker` must be [[worker]] tables")
-        entry = _entry(_Table(path, f"worker {number}", table))
-        if any(entry.name == other.name for other in entries):
-            raise LabError(f"{path}, worker `{entry.name}`: the name is given to two entries")
-        entries.append(entry)
+        name = table.get("name", number) if isinstance(table, dict) else number
+        where = f"{path}, worker {name}"
+        found = convert(table, RegistryWorker, where)
+        if any(found.name == other.name for other in entries):
+            raise LabError(f"{where}: the name is given to two entries")
+        chosen = DEFAULT_BUILD if found.builds else None
+        entries.append(WorkerEntry(**structs.asdict(found), chosen=chosen))
     return entries
 
 
@@ -211,124 +264,3 @@ def unmet_need(need: Need) -> str | None:
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
-
-
-class _Table:
-    """A TOML table whose faults name file, entry and key."""
-
-    def __init__(self, path: Path, label: str, values: dict[str, Any]) -> None:
-        self.path = path
-        self.label = label
-        self.values = dict(values)
-
-    def fault(self, key: str, rule: str) -> LabError:
-        return LabError(f"{self.path}, {self.label}, key `{key}`: {rule}")
-
-    def take(self, key: str) -> Any:
-        if key not in self.values:
-            raise self.fault(key, "is missing")
-        return self.values.pop(key)
-
-    def text(self, key: str) -> str:
-        value = self.take(key)
-        if not isinstance(value, str) or not value.strip() or "\n" in value:
-            raise self.fault(key, "must be a text of one line")
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        value = self.take(key)
-        if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-            raise self.fault(key, "must be a list of texts")
-        return tuple(value)
-
-    def finish(self) -> None:
-        for key in self.values:
-            raise self.fault(key, "is not known")
-
-
-def _entry(table: _Table) -> WorkerEntry:
-    name = table.text("name")
-    if not _NAME.fullmatch(name):
-        raise table.fault("name", f"must be small letters, digits and hyphens, got `{name}`")
-    table.label = f"worker `{name}`"
-    language = table.text("language")
-    folder = table.text("folder")
-    if ".." in Path(folder).parts:
-        rule = "must be a path inside the repository or an absolute path, without `..`"
-        raise table.fault("folder", f"{rule}, got `{folder}`")
-    build = _templates(table, "build", table.texts("build"))
-    test = table.texts("test") if "test" in table.values else ()
-    test = _templates(table, "test", test)
-    run = _templates(table, "run", table.texts("run"))
-    if not run:
-        raise table.fault("run", "must name a program")
-    env = _environment(table)
-    builds = _builds(table)
-    if not builds and any("{profile}" in part for part in (*build, *test, *run, *env.values())):
-        raise table.fault("builds", "is missing: {profile} stands for that of a build")
-    default = table.values.pop("default", False)
-    if not isinstance(default, bool):
-        raise table.fault("default", "must be true or false")
-    needs = table.values.pop("needs", [])
-    if not isinstance(needs, list) or not all(isinstance(need, dict) for need in needs):
-        raise table.fault("needs", "must be a list of tables")
-    parsed = tuple(
-        _need(_Table(table.path, f"{table.label}, need {number}", need))
-        for number, need in enumerate(needs, 1)
-    )
-    table.finish()
-    chosen = next((b for b in builds if b.name == DEFAULT_BUILD), None)
-    return WorkerEntry(
-        name, language, folder, build, run, env, parsed, default, test, builds, chosen
-    )
-
-
-def _environment(table: _Table) -> dict[str, str]:
-    env = table.values.pop("env", {})
-    if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
-        raise table.fault("env", "must be a table of texts")
-    for variable, value in env.items():
-        _templates(table, f"env.{variable}", (value,))
-    return env
-
-
-def _builds(table: _Table) -> tuple[Build, ...]:
-    """The builds in the order of `BUILDS`; none where the entry names none."""
-    given = table.values.pop("builds", None)
-    if given is None:
-        return ()
-    if not isinstance(given, dict) or not all(isinstance(build, dict) for build in given.values()):
-        raise table.fault("builds", "must be a table of tables")
-    if DEFAULT_BUILD not in given:
-        raise table.fault("builds", f"must have the build `{DEFAULT_BUILD}`")
-    for name in given:
-        if name not in BUILDS:
-            raise table.fault("builds", f"unknown build `{name}`: known are {', '.join(BUILDS)}")
-    made = []
-    for name in (name for name in BUILDS if name in given):
-        part = _Table(table.path, f"{table.label}, build `{name}`", given[name])
-        made.append(Build(name, part.text("profile"), _environment(part)))
-        part.finish()
-    return tuple(made)
-
-
-def _need(table: _Table) -> Need:
-    tool = table.text("tool")
-    hint = table.text("hint")
-    version = table.texts("version") if "version" in table.values else ()
-    minimum = table.text("minimum") if "minimum" in table.values else None
-    if minimum is not None and not _MINIMUM.fullmatch(minimum):
-        raise table.fault("minimum", f"must be numbers and dots, got `{minimum}`")
-    if minimum is not None and not version:
-        raise table.fault("version", "is missing, and `minimum` needs it")
-    table.finish()
-    return Need(tool, hint, version, minimum)
-
-
-def _templates(table: _Table, key: str, parts: tuple[str, ...]) -> tuple[str, ...]:
-    for part in parts:
-        for place in _PLACEHOLDER.findall(part):
-            if place not in _PLACES:
-                known = ", ".join(f"{{{name}}}" for name in _PLACES)
-                raise table.fault(key, f"unknown place `{{{place}}}`; known are {known}")
-    return parts

@@ -1,0 +1,117 @@
+"""The workers of a run: which are needed, built and started.
+
+What no worker of the registry can have is refused before anything is built.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.material import REFERENCE
+from mldsa_lab.bench.options import Options, split_words, unknown_implementation
+from mldsa_lab.checkout import BuildError
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Skipped, Variant
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Limits
+
+
+def launch(
+    options: Options, place: Place, fleet: Fleet, screen: Screen
+) -> tuple[list[Variant], list[Skipped]]:
+    """Build and start the workers; returns the variants to choose from, and who cannot take part.
+
+    The tree's own worker that has the correctness reference is started too where it is not among
+    the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
+    """
+    own = read_registry(place.root / "workers" / "registry.toml")
+    skipped: list[Skipped] = []
+    chosen = needed(_named(options, own), options)
+    for entry in chosen:
+        builds = {e.label: e for e in map(entry.with_build, options.builds)}
+        for made in builds.values():
+            _start(made, options, place, fleet, screen, skipped)
+    if not fleet.stations:
+        reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
+        raise LabError(f"no worker can run here: {reasons}")
+    variants = list(fleet.variants.values())
+    names = [e.name for e in chosen]
+    for entry in own if set(options.sets) & set(PARAMETER_SETS) else ():
+        if any(v.implementation == REFERENCE for v in fleet.variants.values()):
+            break
+        if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
+            built = entry.with_build(options.builds[0])
+            _start(built, options, place, fleet, screen, skipped)
+    return variants, skipped
+
+
+def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
+    """The workers that the options name, or those of a run that names none."""
+    entries = own if options.registry is None else read_registry(options.registry)
+    for name in options.workers:
+        if name not in [e.name for e in entries]:
+            known = ", ".join(e.name for e in entries)
+            raise LabError(f"unknown worker {name!r}: the registry has {known}")
+    if options.workers:
+        return [e for e in entries if e.name in options.workers]
+    return [e for e in entries if e.default or options.registry is not None]
+
+
+def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
+    """The workers that may have a variant that is asked for, as far as the registry tells.
+
+    LabError for a pattern or a reference that none of them can have.
+    """
+    known = [name for entry in entries for name in entry.implementations]
+    patterns = split_words(options.implementations)
+    for pattern in patterns:
+        if not any(_may_have(entry, pattern) for entry in entries):
+            raise unknown_implementation(pattern, known)
+    reference = options.reference
+    if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
+        raise LabError(f"unknown reference {reference!r}: known are {', '.join(known)}")
+    return [e for e in entries if any(_may_have(e, p) for p in patterns or ["*"])]
+
+
+def _may_have(entry: WorkerEntry, pattern: str) -> bool:
+    """Whether a variant of the worker may fit the pattern; certain only where the answer is no."""
+    if not entry.implementations:
+        return True
+    fixed = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
+    implementation, colon, _ = fixed.partition(":")
+    if colon or fixed == pattern:
+        return implementation in entry.implementations
+    return any(name.startswith(fixed) for name in entry.implementations)
+
+
+def _start(
+    entry: WorkerEntry,
+    options: Options,
+    place: Place,
+    fleet: Fleet,
+    screen: Screen,
+    skipped: list[Skipped],
+) -> None:
+    t = options.timeout
+    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
+    try:
+        with screen.phase("build") as phase:
+            phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
+            build(entry, place, phase.show)
+            which = f"{entry.chosen} build" if entry.chosen else "its one build"
+            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
+        fleet.add(Station(entry, place, limits))
+    except BuildError as error:
+        screen.trouble("build", f"worker {entry.label}: {error}")
+        screen.lines(error.lines)
+        last = f": {error.lines[-1]}" if error.lines else ""
+        skipped.append(Skipped(entry.label, f"{error}{last}"))
+    except LabError as error:
+        screen.trouble("start", str(error))
+        skipped.append(Skipped(entry.label, str(error)))
