@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +23,11 @@ from mldsa_lab.estimate.agree import agreement
 from mldsa_lab.estimate.summary import Row, Summary, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
 from mldsa_lab.records.reference import known_reference
+from mldsa_lab.show import tables
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
 from mldsa_lab.show.sections import command
-from mldsa_lab.show.table import print_table
+from mldsa_lab.show.terminal import print_table
 from mldsa_lab.show.view import View
 from mldsa_lab.show.view import build as build_view
 from mldsa_lab.worker.build import Place
@@ -176,7 +178,8 @@ def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> Non
     assert view.builds == ("tuned",)
     # Nothing to tell apart in the labels, and nothing is passed over.
     assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
-    assert "mldsa-lanes avx2+native signs fastest" in find(view).headline
+    assert re.match(r"mldsa-(lanes|native)\b.* signs? ML-DSA-65 fastest", find(view).headline)
+    assert "avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)
     assert "tuned build" in printed(record, 140)
     with pytest.raises(LabError, match="unknown reference"):
         known_reference("mldsa-native:native:expanded", variants(record))
@@ -210,13 +213,15 @@ def test_labels_tell_builds_apart(view: View) -> None:
 def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -> None:
     found = find(view)
     # Every tuned build is a fifth faster than all of this.
-    assert "signs fastest" in found.headline and "tuned" not in found.headline
-    *rest, last = (s for s in found.sentences if "batches" not in s)
+    assert "ML-DSA-65 fastest" in found.headline and "tuned" not in found.headline
+    *rest, last = found.sentences
     assert all("tuned" not in sentence for sentence in rest)
-    assert last.startswith("Tuned builds change the cost of signing: 0.")
-    assert all(name in last for name in ML_DSA)
-    batches = [s for s in found.sentences if "batches" in s]
-    assert batches and all("tuned" not in sentence for sentence in batches)
+    assert "of each implementation in its default build" in last
+    assert "; tuned builds change the cost of signing by factors of 0." in last
+    for name in ML_DSA:
+        for grid in tables.overviews(view, name):
+            below = next(c for c in grid.columns if c.head).below
+            assert below and not any("tuned" in text for text in below)
     against = {c.against for c in view.summary.classical}
     assert against and not any(name.endswith(":tuned") for name in against)
     assert not any(c.variant.endswith("tuned") for c in view.summary.classical)

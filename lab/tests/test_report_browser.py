@@ -100,6 +100,7 @@ def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, fo
     dom, console = run(browser, folder / "page.html", "--dump-dom")
     assert console == ""
     assert dom.count('<table class="results sortable') == 6 + 6 + 9  # batches, threads
+    assert dom.count("single calls, compact key") == dom.count("expanded keys and batches") == 2
     # Rankings and ratios; parts, two laws and nine clouds in each set.
     assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
@@ -145,7 +146,7 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
     result = probe(
         browser, folder, "sort", 1280,
         """
-  const table = doc.querySelector("table.sortable");
+  const table = doc.querySelector("section.set table.sortable");
   const button = [...table.querySelectorAll("th button")].find((b) => b.textContent === "p50");
   const column = button.parentElement.cellIndex;
   const values = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[column].dataset.value));

@@ -73,11 +73,22 @@ def test_the_last_digit_is_never_coarser_than_the_interval() -> None:
 
 def test_the_reference_has_an_exact_ratio() -> None:
     assert str(estimate(1.0, 1.0, 1.0)) == "1.00"
-    assert estimate(1.0, 1.0, 1.0).half_width == ""
+    assert estimate(1.0, 1.0, 1.0).distance == ""
 
 
-def test_half_width_is_the_larger_side() -> None:
-    assert estimate(100_000, 99_000, 102_000, US).half_width == "±2.0"
+@pytest.mark.parametrize(
+    ("value", "low", "high", "shown"),
+    [
+        (100_000, 98_500, 102_000, "±2.0"),
+        (36_000, 35_000, 80_000, "−1/+44"),
+        (36_000, 10_000, 36_500, "−26/+0"),
+        (27_040, 27_038, 27_042, "±0.00"),
+    ],
+)
+def test_one_distance_stands_for_both_sides_only_where_they_are_alike(
+    value: float, low: float, high: float, shown: str
+) -> None:
+    assert estimate(value, low, high, US).distance == shown
 
 
 def test_small_helpers() -> None:

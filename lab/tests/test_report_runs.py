@@ -15,11 +15,13 @@ from rich.console import Console
 from mldsa_lab.estimate.summary import Row, Summary, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show import run_plots, svg
+from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
 from mldsa_lab.show.run_paths import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
-from mldsa_lab.show.runs import batches, sentences, threads
+from mldsa_lab.show.runs import batches, scaling, threads
 from mldsa_lab.show.sections import command
-from mldsa_lab.show.table import print_table
+from mldsa_lab.show.tables import overviews
+from mldsa_lab.show.terminal import print_table
 from mldsa_lab.show.view import View, is_run
 from mldsa_lab.show.view import build as build_view
 
@@ -152,10 +154,20 @@ def test_a_table_of_threads_has_a_series_for_each_form(view: View) -> None:
     assert {t.set for t in threads(view)} == {SET, "Ed25519"}
 
 
-def test_sentences_tell_batches_and_threads(view: View) -> None:
-    text = " ".join(sentences(view))
-    assert "In batches of 1,000 with many keys a signature of ML-DSA-65 costs" in text
-    assert "times mldsa-native." in text
+def test_batches_stand_on_the_first_screen_and_not_in_sentences(view: View) -> None:
+    single, more = overviews(view, SET)
+    assert not any("batch" in sentence for sentence in find(view).sentences)
+    calls = next(c for c in more.columns if c.title == "calls").cells
+    assert {"batch of 1,000, many keys", "batch of 1,000, one key", "expanded key"} == set(calls)
+    assert [c.title for c in single.columns if c.number] == [
+        "#", "sign, µs", "ratio", "verify, µs", "ratio", "keygen, µs", "ratio",
+    ]  # fmt: skip
+    names = next(c for c in single.columns if c.head).cells
+    assert len(set(names)) == len(names), "a row for each implementation, not for each backend"
+
+
+def test_a_sentence_tells_threads(view: View) -> None:
+    text = scaling(view)
     assert "4 threads do 3.8" in text or "4 threads do 3.9" in text
 
 
@@ -199,7 +211,7 @@ def test_several_records_keep_their_anchors_apart(record: Record, summary: Summa
 def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET, "Ed25519"), rounds=2))
     view = build_view(record, summarise(record))
-    assert batches(view) == [] and threads(view) == [] and sentences(view) == []
+    assert batches(view) == [] and threads(view) == [] and scaling(view) == ""
     page = render([(record, view.summary)])
     for text in ('id="batches"', 'id="threads"', 'id="versus"', "in batches"):
         assert text not in page

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show.table import print_table
+from mldsa_lab.show.terminal import print_table
 from mldsa_lab.show.view import build as build_view
 
 
@@ -50,8 +50,8 @@ def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) ->
             assert words[1] == line.row.backend and words[2] in key
             assert line.mean.value in words and line.ratio.value in words
             if table.operation == "sign":
-                assert all(q in words for q in line.quantiles)
-            interval = line.mean.interval if width >= 132 else line.mean.half_width
+                assert all(q.value in words for q in line.quantiles)
+            interval = line.mean.interval if width >= 132 else line.mean.distance
             assert interval in shown
             for mark in line.marks:
                 assert mark in words[-1]

@@ -10,7 +10,6 @@ from types import FrameType
 from typing import Annotated, Literal, NoReturn
 
 import typer
-from rich.console import Console
 
 from mldsa_lab import __version__
 from mldsa_lab.bench.bench import run_bench
@@ -27,7 +26,8 @@ from mldsa_lab.bench.options import (
 )
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.checkout import BuildError, find_root
-from mldsa_lab.cli import audit, estimate, select, study, trace
+from mldsa_lab.cli import audit, estimate, report, select, study, trace
+from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.cli.shared import show_path, words
 from mldsa_lab.errors import LabError
@@ -60,21 +60,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Measures ML-DSA implementations on inputs whose rejection traces are known.",
 )
-
-ReferenceOption = Annotated[
-    str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
-]
-ClockOption = Annotated[
-    Literal["cpu", "wall"],
-    typer.Option(help="cpu: the thread's own time where a worker gives it; or wall."),
-]
-ConfidenceOption = Annotated[
-    float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
-]
-JsonOption = Annotated[
-    Path | None,
-    typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
-]
 
 
 def _version(wanted: bool) -> None:
@@ -193,55 +178,18 @@ def bench(
     folder = outcome.record.parent
     page = None if no_page else folder / "report.html"
     if outcome.samples:
+        # Only here: the plots' libraries take longer to load than the other commands to run.
+        from mldsa_lab.show.present import Look, Outputs, present
+
         console.print()
         table = json_path or folder / "table.json"
-        _show([outcome.record], console, (reference, clock, confidence), page, table)
-        if page is not None:
-            show_path(console, "page", page)
-        show_path(console, "table", table)
+        outputs = Outputs(page, table)
+        present([outcome.record], Look(reference, clock, confidence), console, outputs)
+        for title, path in outputs.named():
+            show_path(console, title, path)
     show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
-
-
-@app.command()
-def report(
-    records: Annotated[list[Path], typer.Argument(help="Records of earlier runs.")],
-    page: Annotated[
-        Path | None, typer.Option(help="The page; by default report.html beside the first record.")
-    ] = None,
-    json_path: JsonOption = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
-) -> None:
-    """Show records again: table, page and rows, from the records alone."""
-    console = make_console()
-    if not no_page:
-        need("page", "the page")
-    target = None if no_page else page or records[0].parent / "report.html"
-    _show(records, console, (reference, clock, confidence), target, json_path)
-    if target is not None:
-        show_path(console, "page", target)
-    if json_path is not None:
-        show_path(console, "table", json_path)
-
-
-@app.command()
-def agree(
-    first: Annotated[Path, typer.Argument(help="Record of a run.")],
-    second: Annotated[Path, typer.Argument(help="Record of another run on the same machine.")],
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
-) -> None:
-    """Say where two runs agree: overlapping intervals, changes of means and of ratios."""
-    from mldsa_lab.estimate.agree import agreement
-    from mldsa_lab.show.present import View, load
-
-    (_, a), (_, b) = load([first, second], View(reference, clock, confidence))
-    print(agreement(a, b).text())
 
 
 @app.command()
@@ -285,6 +233,8 @@ def conform(
         raise typer.Exit(1)
 
 
+app.command()(report.report)
+app.command()(report.agree)
 app.command()(trace.trace)
 app.command()(select.select)
 app.command()(estimate.estimate)
@@ -303,19 +253,6 @@ def _thread_counts(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
     if given:
         return parse_thread_counts(given, cores)
     return all_thread_counts(cores) if wanted else ()
-
-
-def _show(
-    records: list[Path],
-    console: Console,
-    view: tuple[str, str, float],
-    page: Path | None,
-    json_path: Path | None,
-) -> None:
-    # Imported only here: the plots' libraries take longer to load than the other commands to run.
-    from mldsa_lab.show.present import View, present
-
-    present(records, View(*view), console, page=page, json_path=json_path)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

@@ -1,211 +1,186 @@
-"""What a run found, in sentences made from its numbers."""
+"""What a run found about implementations, in sentences made from its numbers."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mldsa_lab.estimate.summary import Row
-from mldsa_lab.show import runs
-from mldsa_lab.show.view import Line, Table, View
+from mldsa_lab.show.format import Shown, estimate
+from mldsa_lab.show.view import Line, Table, View, slower
 from mldsa_lab.wording import join_words
+
+UNCERTAIN = 0.10
+"""A mean whose interval reaches further than this share of it is too uncertain to rank."""
+ENOUGH = 0.05
+"""The share that `--until` is advised for where means are too uncertain."""
+
+_MOST_NAMED = 4
+_VERBS = {"sign": "signs", "verify": "verifies", "keygen": "generates keys of"}
+_PLURAL = {"sign": "sign", "verify": "verify", "keygen": "generate keys of"}
+_NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
+_DOING = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """A headline and the sentences that support it, plain text."""
+    """A headline, the sentences that support it, and what is too uncertain; plain text."""
 
     headline: str
     sentences: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Best:
-    """The fastest of one table: `level` are those that the intervals cannot tell apart."""
+class Standing:
+    """The best variant of each implementation in one table, the fastest first.
+
+    `level`: those after the fastest that this run cannot tell from it; `factor`: the cost of the
+    next implementation over that of the fastest, the first of those clearly slower if there is
+    one.
+    """
 
     table: Table
+    lines: tuple[Line, ...]
     level: tuple[Line, ...]
-    runner_up: Line | None
+    next: Line | None
+    factor: Shown
 
     @property
-    def line(self) -> Line:
+    def best(self) -> Line:
         """The one with the smallest mean."""
-        return self.level[0]
+        return self.lines[0]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The labels of those that are level."""
-        return tuple(n.label for n in self.level)
+    def names(self) -> str:
+        """The implementations that share the first place."""
+        names = [line.row.implementation for line in (self.best, *self.level)]
+        more = len(names) - _MOST_NAMED
+        return join_words(names[:_MOST_NAMED] + [f"{more} others"] * (more > 0))
 
     @property
     def cost(self) -> str:
-        """The smallest mean with its unit."""
-        return f"{self.line.mean.value}\N{NO-BREAK SPACE}{self.table.unit.name}"
-
-    @property
-    def lead(self) -> float | None:
-        """How many times the leader's mean the first clearly slower one costs."""
-        if self.runner_up is None or not self.line.row.mean:
-            return None
-        return (self.runner_up.row.mean or 0.0) / self.line.row.mean
+        """The smallest mean with interval and unit."""
+        return f"{_tight(self.best.mean)}\N{NO-BREAK SPACE}{self.table.unit.name}"
 
 
-def best_of(table: Table, key: str = "compact") -> Best | None:
-    """The fastest single-operation variant with this key form; None if there is none. Where both
+def best_lines(table: Table, key: str = "compact") -> tuple[Line, ...]:
+    """The best variant of each implementation with this key form, the fastest first. Where both
     builds were measured, of the default ones: those are what a user of the library gets."""
-    lines = [
-        n for n in table.lines if n.row.key == key and n.row.mode == "single" and not n.row.again
-    ]
+    found: dict[str, Line] = {}
+    for line in table.lines:
+        if line.row.key == key and not line.row.again:
+            found.setdefault(line.row.implementation, line)
+    return tuple(found.values())
+
+
+def standing(view: View, table: Table) -> Standing | None:
+    """Who leads, starting from a compact key if anybody does; None where nobody was measured."""
+    lines = best_lines(table) or best_lines(table, "expanded")
     if not lines:
         return None
-    first = lines[0]
-    level = [n for n in lines if n is first or _overlap(n, first)]
-    slower = [n for n in lines if n not in level]
-    return Best(table, tuple(level), slower[0] if slower else None)
+    first, others = lines[0], lines[1:]
+    level = tuple(n for n in others if not slower(view.summary, n.row, first.row))
+    clear = (n for n in others if n not in level)
+    rival = next(clear, level[0] if level else None)
+    factor = estimate(None, None, None)
+    if rival is not None:
+        found = view.summary.over(rival.row, first.row)
+        if found is not None:
+            factor = estimate(found.value, found.low, found.high)
+    return Standing(table, lines, level, rival, factor)
 
 
 def find(view: View) -> Findings:
-    """The findings of one record: signing first, else whichever operation was measured."""
+    """The findings of one record: of signing, else of whichever operation was measured."""
     if not view.tables:
         return Findings("Nothing was measured in this run", tuple(_absent(view)))
-    operation = next(
-        (o for o in ("sign", "verify", "keygen") if any(view.table(s, o) for s in view.sets)), None
-    )
-    if operation is None:
+    tables = [t for o in ("sign", "verify", "keygen") for s in view.sets if (t := view.table(s, o))]
+    if not tables:
         return Findings("Only classical schemes were measured in this run", tuple(_absent(view)))
-    tables = [t for s in view.sets if (t := view.table(s, operation)) is not None]
-    bests = [b for t in tables if (b := best_of(t) or best_of(t, "expanded")) is not None]
-    if not bests:
-        return Findings("Only batch variants were measured in this run", tuple(_absent(view)))
-    sentences = [
-        # Without a rival the headline has said it.
-        *([_costs(bests, operation)] if _contested(bests) else []),
-        *_level(bests),
-        *_expanded(tables, operation),
-        *_spread(tables, operation),
-        *_tuned(tables, operation),
-    ]
-    sentences += runs.sentences(view)
-    return Findings(_headline(bests, operation), tuple(sentences))
+    operation = tables[0].operation
+    found = [standing(view, t) for t in tables if t.operation == operation]
+    standings = [s for s in found if s is not None]
+    main = next((s for s in standings if s.table.set == view.main_set), standings[0])
+    rest = [s for s in standings if s is not main]
+    sentences = _others(main, rest, operation) + _basis(view, main, operation)
+    return Findings(_headline(main, operation), tuple(sentences), tuple(_cautions(view)))
 
 
-_VERBS = {"sign": "signs", "verify": "verifies", "keygen": "generates keys"}
+def _headline(main: Standing, operation: str) -> str:
+    name = main.table.set
+    if main.next is None:
+        noun, who = _NOUNS[operation], main.best.row.implementation
+        return f"A mean {noun} of {name} costs {main.cost} with {who}"
+    if main.level:
+        return f"{main.names} {_PLURAL[operation]} {name} fastest: this run cannot tell them apart"
+    return f"{main.best.row.implementation} {_VERBS[operation]} {name} fastest, {_lead(main)}"
 
 
-_NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
+def _lead(one: Standing) -> str:
+    assert one.next is not None
+    return f"{_tight(one.factor)} times as fast as {one.next.row.implementation}, the next"
 
 
-def _headline(bests: list[Best], operation: str) -> str:
-    verb = _VERBS[operation]
-    if not _contested(bests):
-        costs = join_words(f"{b.cost} ({b.table.set}, {b.names[0]})" for b in bests)
-        return f"A mean {_NOUNS[operation]} costs {costs}"
-    groups: dict[str, list[Best]] = {}
-    for best in bests:
-        groups.setdefault(best.line.label, []).append(best)
-    parts = []
-    for name, group in groups.items():
-        part = f"{name} {verb} fastest in {_where(group)}"
-        unclear = [b for b in group if len(b.level) > 1]
-        if unclear:
-            alone = len(unclear) == len(group)
-            part += f", not clearly ahead{'' if alone else f' in {_where(unclear)}'}"
-        parts.append(part)
-    return "; ".join(parts)
+def _tight(figure: Shown) -> str:
+    """A figure with its interval that no line break parts."""
+    return str(figure).replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def _contested(bests: list[Best]) -> bool:
-    """Whether there is anybody to be faster than."""
-    return any(b.runner_up or len(b.level) > 1 for b in bests)
+def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
+    """What the headline leaves out: its cost, and the other sets."""
+    noun = _NOUNS[operation]
+    # Without a rival the headline has said the cost.
+    parts = [f"a mean {noun} of {main.table.set} costs {main.cost}"] * (main.next is not None)
+    if main.level and main.next is not None and main.next not in main.level:
+        name = main.next.row.implementation
+        parts.append(f"{name}, the next, costs {_tight(main.factor)} times as much")
+    for one in rest:
+        if one.next is None:
+            parts.append(f"one of {one.table.set} {one.cost}")
+        elif one.level:
+            parts.append(f"in {one.table.set} this run cannot tell {one.names} apart")
+        else:
+            first = one.best.row.implementation
+            who = "" if first == main.best.row.implementation else f" with {first}"
+            parts.append(
+                f"one of {one.table.set} {one.cost}{who}, {_tight(one.factor)} times as fast as "
+                f"{one.next.row.implementation}"
+            )
+    text = "; ".join(parts)
+    return [f"{text[0].upper()}{text[1:]}."] if parts else []
 
 
-def _where(bests: list[Best]) -> str:
-    sets = [b.table.set for b in bests]
-    return "all three sets" if len(sets) == 3 else join_words(sets)
-
-
-def _level(bests: list[Best]) -> list[str]:
-    """Who is too close to the fastest, the sets with the same names together."""
-    groups: dict[tuple[str, ...], list[Best]] = {}
-    for best in bests:
-        if len(best.level) > 1:
-            groups.setdefault(best.names[1:], []).append(best)
-    parts = [f"{join_words(names)} in {_where(group)}" for names, group in groups.items()]
-    return [f"Too close to the fastest to tell apart: {'; '.join(parts)}."] if parts else []
-
-
-def _costs(bests: list[Best], operation: str) -> str:
-    costs = join_words(b.cost for b in bests)
-    sets = join_words(b.table.set for b in bests)
-    alone = len({b.line.label for b in bests}) == 1
-    text = (
-        f"With {'it' if alone else 'the fastest'} a mean {_NOUNS[operation]} costs {costs} ({sets})"
-    )
-    leads = [b for b in bests if b.lead is not None and b.runner_up is not None]
-    if leads:
-        behind = {b.runner_up.label for b in leads if b.runner_up}
-        times = join_words(f"{b.lead:.2f}" for b in leads if b.lead)
-        who = f"the next, {behind.pop()}," if len(behind) == 1 else "the next clearly slower one"
-        where = "" if len(leads) == len(bests) else f" ({join_words(b.table.set for b in leads)})"
-        text += f"; {who} costs {times} times that{where}"
-    return text + "."
-
-
-def _expanded(tables: list[Table], operation: str) -> list[str]:
-    gains = []
-    for table in tables:
-        cached, plain = best_of(table, "expanded"), best_of(table)
-        if cached is None or plain is None:
-            continue
-        high, low = cached.line.row.mean_high, plain.line.row.mean_low
-        if high is not None and low is not None and high < low:
-            gains.append((cached, plain))
-    if not gains:
-        return []
-    names = join_words(dict.fromkeys(c.line.label for c, _ in gains))
-    shares = join_words(
-        f"{(c.line.row.mean or 0) / (p.line.row.mean or 1):.2f} times ({c.table.set})"
-        for c, p in gains
-    )
-    doing = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}[operation]
+def _basis(view: View, main: Standing, operation: str) -> list[str]:
+    """What the figures of the first screen are of, and what the other build changes."""
+    key = "a compact" if main.best.row.key == "compact" else "an expanded"
+    build = main.best.row.build
+    of = f" in its {build} build" if build else ""
+    confidence = f"{100 * view.summary.confidence:g}\N{NO-BREAK SPACE}%"
+    tuned = _tuned(main.table, operation)
     return [
-        f"With an expanded key kept between calls, {doing} with {names} costs {shares} the fastest "
-        "that starts from a compact key."
+        f"Single calls with {key} key, the best variant of each implementation{of}, "
+        f"{confidence} intervals{f'; {tuned}' if tuned else ''}."
     ]
 
 
-def _spread(tables: list[Table], operation: str) -> list[str]:
-    factors = []
-    for table in tables:
-        lines = [n for n in table.lines if n.row.key == "compact" and not n.row.again]
-        if len(lines) > 2 and lines[0].row.mean:
-            factors.append((lines[-1].row.mean or 0.0) / lines[0].row.mean)
-    if not factors:
-        return []
-    low, high = min(factors), max(factors)
-    span = f"{high:.1f}" if high - low < 0.1 else f"{low:.1f} to {high:.1f}"
-    return [
-        f"From the fastest to the slowest, starting from a compact key, it is a factor of {span}."
+def _tuned(table: Table, operation: str) -> str:
+    """What the tuned build changes, where both were measured."""
+    default = {_kind(n.row): n for n in table.lines if not n.row.again}
+    changes = [
+        (n.row.ratio / other.row.ratio, other.label)
+        for n in table.lines
+        if n.row.again and (other := default.get(_kind(n.row))) is not None
+        if n.row.ratio and other.row.ratio
     ]
-
-
-def _tuned(tables: list[Table], operation: str) -> list[str]:
-    """What the tuned build changes, where both were measured: by the ratios, which are paired."""
-    parts = []
-    for table in tables:
-        of_default = {_kind(n.row): n for n in table.lines if not n.row.again}
-        changes = [
-            (n.row.ratio / other.row.ratio, other.label)
-            for n in table.lines
-            if n.row.again and (other := of_default.get(_kind(n.row))) is not None
-            if n.row.ratio and other.row.ratio
-        ]
-        if changes:
-            (low, most), (high, least) = min(changes), max(changes)
-            parts.append(f"{low:.2f} ({most}) to {high:.2f} ({least}) times in {table.set}")
-    if not parts:
-        return []
-    noun = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}[operation]
-    return [f"Tuned builds change the cost of {noun}: {join_words(parts)}."]
+    if not changes:
+        return ""
+    (low, most), (high, least) = min(changes), max(changes)
+    return (
+        f"tuned builds change the cost of {_DOING[operation]} by factors of "
+        f"{low:.2f} ({most}) to {high:.2f} ({least})"
+    )
 
 
 def _kind(row: Row) -> tuple[str, str, str]:
@@ -216,22 +191,63 @@ def _kind(row: Row) -> tuple[str, str, str]:
 
 def _absent(view: View) -> list[str]:
     sentences = []
-    if view.refused:
-        names = join_words(dict.fromkeys(r.variant for r in view.refused))
-        sentences.append(f"Refused for wrong answers, and not timed: {names}.")
-    if view.faults:
-        names = join_words(dict.fromkeys(r.variant for r in view.faults))
-        sentences.append(f"Left out after a fault: {names}.")
+    for text, remarks in (
+        ("Refused for wrong answers, and not timed", view.refused),
+        ("Left out after a fault", view.faults),
+    ):
+        if remarks:
+            names = join_words(dict.fromkeys(r.variant for r in remarks))
+            sentences.append(f"{text}: {names}.")
     return sentences
 
 
-def _overlap(a: Line, b: Line) -> bool:
-    """Whether the run cannot tell the two apart: by their ratios to the reference, which are
-    paired by round and so free of what all felt alike; by their means where a ratio is missing."""
-    intervals = [(n.row.ratio_low, n.row.ratio_high) for n in (a, b)]
-    if any(None in interval for interval in intervals):
-        intervals = [(n.row.mean_low, n.row.mean_high) for n in (a, b)]
-    (low_a, high_a), (low_b, high_b) = intervals
-    if low_a is None or high_a is None or low_b is None or high_b is None:
-        return False
-    return low_a <= high_b and low_b <= high_a
+def _cautions(view: View) -> list[str]:
+    """What is too uncertain to rank, and how long a run would be that is not."""
+    cells: list[str] = []
+    needed = 0.0
+    for table in view.tables:
+        for lines in (best_lines(table), best_lines(table, "expanded")):
+            loose = [n for n in lines if uncertainty(n.row) > UNCERTAIN and _mixed(view, n, lines)]
+            if loose:
+                names = "; ".join(f"{n.label} {n.mean} {table.unit.name}" for n in loose)
+                cells.append(f"{table.set} {table.operation} ({names})")
+            # More rounds do not help where the inputs' own luck is the interval.
+            errors = [uncertainty(n.row) for n in loose if "h" not in n.marks]
+            finite = [e for e in errors if math.isfinite(e)]
+            needed = max([needed, *(view.rounds * (e / ENOUGH) ** 2 for e in finite)])
+    if not cells:
+        return []
+    more = len(cells) - _MOST_NAMED
+    listed = join_words(cells[:_MOST_NAMED] + [f"{more} more tables"] * (more > 0))
+    rounds = f"{view.rounds} round{'s' if view.rounds > 1 else ''}"
+    percent = f"{100 * ENOUGH:g}"
+    minutes = max(needed / max(view.rounds, 1) * _seconds(view) / 60, 1)
+    amount = f"; here that takes some {needed:,.0f} rounds and {minutes:,.0f} minutes or more"
+    return [
+        f"Too uncertain to rank after {rounds}: {listed}.",
+        f"`mldsa-lab bench --until {percent}` measures until intervals reach no further than "
+        f"{percent}\N{NO-BREAK SPACE}%{amount if needed else ''}.",
+    ]
+
+
+def _mixed(view: View, line: Line, lines: Iterable[Line]) -> bool:
+    """Whether it cannot be told from another implementation."""
+    return any(
+        other is not line
+        and not slower(view.summary, other.row, line.row)
+        and not slower(view.summary, line.row, other.row)
+        for other in lines
+    )
+
+
+def uncertainty(row: Row) -> float:
+    """How far the interval of a row's mean reaches, as a share of the mean; infinite without."""
+    if not row.mean or row.mean_low is None or row.mean_high is None:
+        return math.inf
+    return max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
+
+
+def _seconds(view: View) -> float:
+    """Time in timed calls of those workers whose ticks are nanoseconds."""
+    timed = {v.id for w in view.record.workers for v in w.variants if w.unit == "ns"}
+    return sum(sum(s.wall) for s in view.record.samples if s.variant in timed) / 1e9

@@ -11,6 +11,8 @@ MISSING = "–"
 """Shown for a value that is unknown."""
 
 _NANOSECONDS = ((1.0, "ns"), (1e3, "µs"), (1e6, "ms"), (1e9, "s"))
+# Sides of an interval whose lengths differ by no more than this factor are shown as one.
+_EVEN = 2.0
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _PREFIXES = ((1.0, ""), (1e3, "k"), (1e6, "M"), (1e9, "G"))
 
@@ -80,12 +82,14 @@ def plain(value: float | None, unit: Unit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """An estimate as text: `value`, and `low` and `high` (empty where there is no interval)."""
+class Shown:
+    """An estimate as text: `value`, and `low` and `high` (empty where there is no interval);
+    `number` is the value itself, to sort by."""
 
     value: str
-    low: str
-    high: str
+    low: str = ""
+    high: str = ""
+    number: float | None = None
 
     @property
     def interval(self) -> str:
@@ -93,34 +97,43 @@ class Estimate:
         return f"[{self.low}, {self.high}]" if self.low else ""
 
     @property
-    def half_width(self) -> str:
-        """`±` and the larger of the two distances to the bounds; nothing without an interval."""
+    def distance(self) -> str:
+        """How far the bounds are: `±a`, or `−a/+b` where one side is clearly the longer."""
         if not self.low:
             return ""
         value, low, high = (float(t.replace(",", "")) for t in (self.value, self.low, self.high))
         decimals = len(self.value) - self.value.index(".") - 1 if "." in self.value else 0
-        return f"±{number(max(high - value, value - low), decimals)}"
+        below, above = value - low, high - value
+        # Both are rounded to the last digit shown.
+        if max(below, above) <= _EVEN * min(below, above) + 1.01 * 10.0**-decimals:
+            return f"±{number(max(below, above), decimals)}"
+        return f"−{number(below, decimals)}/+{number(above, decimals)}"
 
     def __str__(self) -> str:
         return f"{self.value} {self.interval}".rstrip()
 
 
+UNKNOWN = Shown(MISSING)
+"""What was not measured."""
+
+
 def estimate(
     value: float | None, low: float | None, high: float | None, unit: Unit | None = None
-) -> Estimate:
+) -> Shown:
     """An estimate with its interval, all three with the same decimals."""
     if value is None or not math.isfinite(value):
-        return Estimate(MISSING, "", "")
+        return UNKNOWN
     scale = unit.divisor if unit else 1.0
-    value = value / scale
+    raw, value = value, value / scale
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
-        return Estimate(number(value, decimals_for(value, None, None)), "", "")
+        return Shown(number(value, decimals_for(value, None, None)), number=raw)
     low, high = low / scale, high / scale
     if low == high == value:
         # The reference's ratio to itself: exact, nothing to bracket.
-        return Estimate(number(value, 2), "", "")
+        return Shown(number(value, 2), number=raw)
     decimals = decimals_for(value, low, high)
-    return Estimate(number(value, decimals), number(low, decimals), number(high, decimals))
+    texts = (number(v, decimals) for v in (value, low, high))
+    return Shown(next(texts), next(texts), next(texts), raw)
 
 
 def aligned(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:

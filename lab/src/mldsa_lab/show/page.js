@@ -1,14 +1,15 @@
-// Sorting tables by a click on a heading; the page is whole without it.
+// Sorting tables by a click on a heading, and a word where a table scrolls sideways; the page is
+// whole without it.
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
-  for (const head of table.tHead.querySelectorAll("th[data-column]")) {
+  for (const head of table.tHead.querySelectorAll("th:not(.interval)")) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
-      const column = Number(head.dataset.column);
+      const column = head.cellIndex;
       const descending = head.getAttribute("aria-sort") === "ascending";
       const key = (row) => {
         const cell = row.cells[column];
@@ -28,3 +29,10 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   }
 }
+const hints = () => {
+  for (const box of document.querySelectorAll(".scroll")) {
+    box.classList.toggle("more", box.scrollWidth > box.clientWidth + 1);
+  }
+};
+addEventListener("resize", hints);
+hints();

@@ -16,16 +16,18 @@ from matplotlib.figure import Figure
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary
 from mldsa_lab.records import Record
-from mldsa_lab.show import plotdata, plots, run_plots, sections, svg
+from mldsa_lab.show import elsewhere, plotdata, plots, run_plots, sections, svg, tables
 from mldsa_lab.show.compare import agreement, compare
+from mldsa_lab.show.elsewhere import Elsewhere
 from mldsa_lab.show.findings import Findings, find
-from mldsa_lab.show.format import aligned, clean
+from mldsa_lab.show.format import clean
+from mldsa_lab.show.grid import Grid, heading
 from mldsa_lab.show.run_paths import batch_paths, rate_paths, scaling_paths
-from mldsa_lab.show.runs import Batches, Beside, Threads, batches, threads, versus
-from mldsa_lab.show.view import Table, View, assign_colours, build, classical_rows, scheme_name
+from mldsa_lab.show.runs import batches, scaling, threads
+from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View, assign_colours, build
 
 WIDE, NARROW = 1150, 360
-"""Widths in CSS pixels of the distribution plot on a wide page and on a phone."""
+"""Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
 RUN_WIDTH, HALF_WIDTH = 760, 540
 """Widths of the plots over batch size, and over threads, of which two stand side by side."""
 MOST_WITH_CLOUDS = 2
@@ -38,6 +40,7 @@ class Operation:
 
     table: Table
     title: str
+    grid: Grid
     ranking: Markup
     ratios: Markup | None
     decomposition: Markup | None = None
@@ -46,29 +49,48 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class InRuns:
-    """The batches and threads of a record, each table with its plots."""
+class OfSet:
+    """One set of a record: how implementations stand in it, then each operation whole."""
 
-    batches: list[tuple[Batches, Markup]]
-    threads: list[tuple[Threads, Markup, Markup]]
-    versus: Beside
+    name: str
+    overviews: list[Grid]
+    operations: tuple[Operation, ...]
+
+    @property
+    def distribution(self) -> tuple[Markup, Markup] | None:
+        """The distribution of its signing cost, for a wide page and a narrow one."""
+        return next((o.distribution for o in self.operations if o.distribution), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One record as the template shows it. `prefix` makes its anchors unique in the page."""
+    """One record as the template shows it. `prefix` makes its anchors unique in the page;
+    `batches`, `threads` and `versus` are tables with their plots."""
 
     prefix: str
     name: str
     view: View
     findings: Findings
-    sets: tuple[tuple[str, tuple[Operation, ...]], ...]
-    runs: InRuns
+    sets: tuple[OfSet, ...]
+    batches: list[tuple[Grid, Markup]]
+    threads: list[tuple[Grid, Markup, Markup]]
+    scaling: str
+    versus: Grid | None
+    classical: Grid | None
+
+    @property
+    def main(self) -> OfSet | None:
+        """The set on the first screen."""
+        return next((s for s in self.sets if s.name == self.view.main_set), None)
 
 
-def write_page(records_and_summaries: Sequence[tuple[Record, Summary]], path: Path) -> None:
+def write_page(
+    records_and_summaries: Sequence[tuple[Record, Summary]],
+    path: Path,
+    measured: Sequence[Elsewhere] = (),
+) -> None:
     """Write the page of one record, or of several compared, to `path`; LabError if it cannot."""
-    text = render(records_and_summaries)
+    text = render(records_and_summaries, measured)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -76,21 +98,23 @@ def write_page(records_and_summaries: Sequence[tuple[Record, Summary]], path: Pa
         raise LabError(f"page {path}: cannot write it: {error.strerror}") from None
 
 
-def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
-    """The page as text."""
+def render(
+    records_and_summaries: Sequence[tuple[Record, Summary]], measured: Sequence[Elsewhere] = ()
+) -> str:
+    """The page as text; `measured`: what others measured elsewhere."""
     if not records_and_summaries:
         raise LabError("a page needs at least one record")
     colours = assign_colours([record for record, _ in records_and_summaries])
     several = len(records_and_summaries) > 1
     chapters = []
-    clouds = len(records_and_summaries) <= MOST_WITH_CLOUDS
     for index, (record, summary) in enumerate(records_and_summaries):
-        view = build(record, summary, colours)
-        prefix = f"r{index + 1}-" if several else ""
         name = f"Run {chr(65 + index)}" if several and index < 26 else f"Run {index + 1}"
-        sets = _sets(view, prefix, clouds)
-        chapters.append(Chapter(prefix, name, view, find(view), sets, _runs(view, prefix)))
-    compared = compare([c.view for c in chapters]) if several else []
+        clouds = len(records_and_summaries) <= MOST_WITH_CLOUDS
+        view = build(record, summary, colours)
+        chapters.append(_chapter(view, f"r{index + 1}-" if several else "", name, clouds))
+    views, names = [c.view for c in chapters], [c.name for c in chapters]
+    compared = compare(views) if several else []
+    confidence = views[0].summary.confidence
     environment = Environment(
         loader=PackageLoader("mldsa_lab.show", "."), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -99,12 +123,13 @@ def render(records_and_summaries: Sequence[tuple[Record, Summary]]) -> str:
     )  # fmt: skip
     script = _asset("page.js")
     return environment.get_template("page.html.j2").render(
-        chapters=chapters, several=several, compared=compared,
-        agreement=agreement(compared),
+        chapters=chapters, several=several, agreement=agreement(compared),
+        compared=[(c, tables.compared(c, names, confidence)) for c in compared],
+        elsewhere=_elsewhere(measured, views, confidence), elsewhere_note=elsewhere.NOTE,
         headline=_headline(chapters, several), css=Markup(_asset("page.css")),
-        script=Markup(script), script_hash=_sha256(script), sections=sections, aligned=aligned,
-        classical_rows=classical_rows, scheme_name=scheme_name, mix_names=plots.MIX_NAMES,
-        total_series=svg.SERIES_COUNT,
+        script=Markup(script), script_hash=_sha256(script), sections=sections,
+        titles=tables.TITLES, shown=SHOWN_OPERATIONS, heading=heading,
+        mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
     )  # fmt: skip
 
 
@@ -117,90 +142,104 @@ def _headline(chapters: Sequence[Chapter], several: bool) -> str:
     return f"{len(chapters)} runs compared"
 
 
-def _sets(view: View, prefix: str, clouds: bool) -> tuple[tuple[str, tuple[Operation, ...]], ...]:
-    return tuple(
-        (
-            s,
-            tuple(
-                _operation(view, t, f"{prefix}{s}-{i}", clouds) for i, t in enumerate(view.of(s))
-            ),
-        )
-        for s in view.sets
-    )
+def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
+    reference = view.summary.reference
+    sets = []
+    for s in view.sets:
+        made = (_operation(view, t, f"{prefix}{s}-{i}", clouds) for i, t in enumerate(view.of(s)))
+        sets.append(OfSet(s, tables.overviews(view, s), tuple(made)))
+    in_batches, on_threads = [], []
+    for batch in batches(view):
+        unit, paths = batch.unit.name, batch_paths(batch, reference)
+        plot = _draw(
+            f"{prefix}batch-{batch.set}-{batch.operation}",
+            f"Cost of {batch.set} {batch.operation} over batch size, in {unit}",
+            run_plots.batch_costs, paths, batch.sizes, unit, RUN_WIDTH,
+        )  # fmt: skip
+        in_batches.append((tables.of_batches(batch, view), plot))
+    for threaded in threads(view):
+        what, unit = f"{threaded.set} {threaded.operation}", threaded.unit.name
+        anchor = f"{prefix}threads-{threaded.set}-{threaded.operation}"
+        rates = _draw(
+            anchor, f"Throughput of {what} over threads, {unit}",
+            run_plots.throughput, rate_paths(threaded), threaded.counts, unit, HALF_WIDTH,
+        )  # fmt: skip
+        scaled = _draw(
+            f"{anchor}-scaling", f"Throughput of {what} over that of one thread",
+            run_plots.scaling, scaling_paths(threaded), threaded.counts, HALF_WIDTH,
+        )  # fmt: skip
+        on_threads.append((tables.of_threads(threaded, view), rates, scaled))
+    stands_beside = (in_batches or on_threads) and view.summary.classical
+    return Chapter(
+        prefix, name, view, find(view), tuple(sets), in_batches, on_threads, scaling(view),
+        tables.beside(view) if stands_beside else None,
+        tables.classical(view) if view.classical_sets else None,
+    )  # fmt: skip
 
 
 def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
     unit, what = table.unit, f"{table.set} {table.operation}"
     confidence, reference = view.summary.confidence, view.summary.reference
     means, ratios = plotdata.mean_marks(table), plotdata.ratio_marks(table)
-    width = 380 if table.operation == "sign" else 460
+    signing = table.operation == "sign"
+    width = 380 if signing else 460
     listed = ", ".join(f"{m.label} {m.text}" for m in means)
     made = Operation(
-        table, sections.TITLES[table.operation],
+        table, tables.TITLES[table.operation], tables.results(table, view, brief=not signing),
         _draw(f"{name}-mean", f"Mean cost of {what} in {unit.name}: {listed}",
-              lambda: plots.ranking(means, unit.name, confidence, width)),
+              plots.ranking, means, unit.name, confidence, width),
         _draw(f"{name}-ratio", f"Cost of {what} relative to {reference}: "
               + ", ".join(f"{m.label} {m.text}" for m in ratios),
-              lambda: plots.ratios(ratios, reference, width)) if ratios else None,
+              plots.ratios, ratios, reference, width) if ratios else None,
     )  # fmt: skip
-    pairs = plotdata.fitted(view, table) if table.operation == "sign" else []
+    pairs = plotdata.fitted(view, table) if signing else []
     if not pairs:
         return made
     curves = plotdata.curves(plotdata.chosen(pairs), table.set, unit)
     bars = plotdata.bars(pairs, table.set, unit)
     law = f"Estimated distribution of the cost of {what} in {unit.name}, over percentiles"
-    made.distribution = (
-        _draw(f"{name}-law", law, lambda: plots.distribution(curves, unit.name, WIDE)),
-        _draw(f"{name}-lawn", law, lambda: plots.distribution(curves, unit.name, NARROW)),
-    )
+    made.distribution = _laws(f"{name}-law", law, curves, unit.name)
     made.decomposition = _draw(
         f"{name}-parts", f"Parts of the mean cost of {what}",
-        lambda: plots.decomposition(bars, unit.name),
+        plots.decomposition, bars, unit.name,
     )  # fmt: skip
     for index, (line, fit) in enumerate(pairs if clouds else ()):
         cloud = plotdata.cloud(fit, table.set, unit)
         picture = _draw(
             f"{name}-cloud{index}", f"Cost against attempts of {line.label}, {what}",
-            lambda cloud=cloud: plots.cost_against_attempts(cloud, unit.name),  # type: ignore[misc]
+            plots.cost_against_attempts, cloud, unit.name,
         )  # fmt: skip
         made.clouds.append((line.label, picture))
     return made
 
 
-def _runs(view: View, prefix: str) -> InRuns:
-    reference = view.summary.reference
-    return InRuns(
-        [_batch(t, reference, f"{prefix}batch-{t.set}-{t.operation}") for t in batches(view)],
-        [_threaded(t, f"{prefix}threads-{t.set}-{t.operation}") for t in threads(view)],
-        versus(view),
+def _laws(name: str, title: str, curves: Sequence[plots.Curve], unit: str) -> tuple[Markup, Markup]:
+    return (
+        _draw(name, title, plots.distribution, curves, unit, WIDE),
+        _draw(f"{name}n", title, plots.distribution, curves, unit, NARROW),
     )
 
 
-def _batch(table: Batches, reference: str, name: str) -> tuple[Batches, Markup]:
-    paths, unit = batch_paths(table, reference), table.unit.name
-    picture = _draw(
-        name, f"Cost of {table.set} {table.operation} over batch size, in {unit}",
-        lambda: run_plots.batch_costs(paths, table.sizes, unit, RUN_WIDTH),
-    )  # fmt: skip
-    return table, picture
+def _elsewhere(
+    measured: Sequence[Elsewhere], views: Sequence[View], confidence: float
+) -> list[tuple[Grid, tuple[Markup, Markup] | None]]:
+    """Tables of what was measured elsewhere, those by set with their distributions."""
+    if not measured:
+        return []
+    made: list[tuple[Grid, tuple[Markup, Markup] | None]] = [
+        (elsewhere.costs(measured, confidence), None)
+    ]
+    for grid in elsewhere.shapes(measured, views, confidence):
+        set_name = grid.title.split(":")[0]
+        curves = plotdata.relative_curves(measured, views, set_name)
+        title = f"Estimated distributions of the cost of {set_name} sign, over each one's mean"
+        made.append((grid, _laws(f"elsewhere-{set_name}", title, curves, "× the mean")))
+    return made
 
 
-def _threaded(table: Threads, name: str) -> tuple[Threads, Markup, Markup]:
-    what, unit = f"{table.set} {table.operation}", table.unit.name
-    rates = _draw(
-        name, f"Throughput of {what} over threads, {unit}",
-        lambda: run_plots.throughput(rate_paths(table), table.counts, unit, HALF_WIDTH),
-    )  # fmt: skip
-    scaling = _draw(
-        f"{name}-scaling", f"Throughput of {what} over that of one thread",
-        lambda: run_plots.scaling(scaling_paths(table), table.counts, HALF_WIDTH),
-    )  # fmt: skip
-    return table, rates, scaling
-
-
-def _draw(name: str, title: str, plot: Callable[[], Figure]) -> Markup:
+def _draw(name: str, title: str, plot: Callable[..., Figure], *data: object) -> Markup:
     with svg.drawing():
-        return Markup(svg.to_svg(plot(), name, clean(title)))
+        return Markup(svg.to_svg(plot(*data), name, clean(title)))
 
 
 def _asset(name: str) -> str:

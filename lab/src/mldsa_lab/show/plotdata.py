@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from mldsa_lab.estimate.summary import Fit
+from mldsa_lab.show.elsewhere import Elsewhere, colours
 from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.plots import Bar, Cloud, Curve, Mark
+from mldsa_lab.show.plots import GRID, PERCENTILES, Bar, Cloud, Curve, Mark
 from mldsa_lab.show.view import Line, Table, View
 from mldsa_lab.theory.rejection import RejectionModel
 
 SAVES = 0.9
 """An expanded key has a curve of its own where it costs less than this share of the compact one."""
+SHARES = np.unique(np.append(1 - 10.0**-GRID, PERCENTILES).clip(1e-12))
+"""The shares of signatures that a distribution plot asks for, ascending."""
 _TAIL = 1e-6
 
 
@@ -89,19 +92,38 @@ def cloud(fit: Fit, set_name: str, unit: Unit) -> Cloud:
 
 
 def curves(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[Curve]:
-    """The exact law of the rejected attempts' classes, priced by each fit."""
+    """The law of each signer's cost."""
+    return [_curve(line, fit, set_name, unit.divisor) for line, fit in pairs]
+
+
+def _curve(line: Line, fit: Fit, set_name: str, scale: float, label: str = "") -> Curve:
     law = RejectionModel.of(set_name).class_table(_TAIL)
+    base, *per_class = (float(c) for c in fit.coefficients)
+    costs = base + law.counts @ np.array(per_class)
+    order = np.argsort(costs, kind="stable")
+    return Curve(
+        label or line.label, line.colour, line.row.key == "expanded",
+        costs[order] / scale, np.cumsum(law.probability[order]),
+    )  # fmt: skip
+
+
+def relative_curves(
+    measured: Sequence[Elsewhere], views: Sequence[View], set_name: str
+) -> list[Curve]:
+    """Laws in units of each one's mean: of what was measured elsewhere, and of each
+    implementation's best variant."""
     made = []
-    for line, fit in pairs:
-        base, *per_class = (float(c) for c in fit.coefficients)
-        costs = base + law.counts @ np.array(per_class)
-        order = np.argsort(costs, kind="stable")
-        made.append(
-            Curve(
-                line.label, line.colour, line.row.key == "expanded",
-                costs[order] / unit.divisor, np.cumsum(law.probability[order]),
-            )
-        )  # fmt: skip
+    for entry, colour in zip(measured, colours(measured), strict=True):
+        if entry.found.set == set_name:
+            of = entry.figures
+            law = of.fit.law(float(SHARES[-1]))
+            cost = np.array([law.quantile(float(p))[0] for p in SHARES]) / of.mean.value
+            made.append(Curve(entry.name, colour, False, cost, SHARES))
+    for place, view in enumerate(views):
+        table = view.table(set_name, "sign")
+        for line, fit in chosen(fitted(view, table)) if table else ():
+            run = f", run {chr(65 + place)}" if len(views) > 1 else ""
+            made.append(_curve(line, fit, set_name, line.row.mean or 1.0, line.label + run))
     return made
 
 

@@ -25,6 +25,8 @@ LOG_FROM = 6.0
 """A ranking whose largest value is this many times its smallest gets a logarithmic axis."""
 PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles that the distribution plot marks."""
+GRID = np.linspace(0, 4, 161)
+"""Where the distribution plot's curves have points: minus log10 of the share above."""
 MIX_NAMES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
 """What the five colours of `cost_against_attempts` stand for."""
 
@@ -169,15 +171,14 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
     axes = figure.add_axes(
         (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
     )
-    end = 4.0
-    grid = np.linspace(0, end, 161)
+    end = float(GRID[-1])
     ceiling = max(c.quantile(1 - 10**-end) for c in curves)
     floor = min(float(c.cost[0]) for c in curves)
     for curve in curves:
-        values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
+        values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in GRID]
         colour = svg.series(curve.colour)
         axes.plot(
-            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
+            GRID, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
         )
         axes.plot(
             [_tail(p) for p in PERCENTILES], [curve.quantile(p) for p in PERCENTILES], "o",

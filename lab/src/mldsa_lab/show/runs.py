@@ -1,21 +1,20 @@
-"""Batches, threads and classical schemes as a reader meets them: one series for each variant."""
+"""Batches and threads as a reader meets them: one series for each variant."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.estimate.classical import Comparison
 from mldsa_lab.estimate.summary import Row
-from mldsa_lab.records import Variant, base_id
+from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
-from mldsa_lab.show.format import MISSING, Estimate, Unit, choose_unit, estimate
-from mldsa_lab.show.view import SHOWN_OPERATIONS, View, is_run
+from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate
+from mldsa_lab.show.view import KEYS, SHOWN_OPERATIONS, View, cost, how, is_run, label_of
 
 RATIO_SIZE = 1000
-"""The batch size whose ratio is told, where it was measured; else the largest."""
-KEYS = {"compact": "many keys", "expanded": "one key"}
-"""Which keys the operations of a run have, by the variant's key form."""
+"""The batch size whose figures stand for all, where it was measured; else the largest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +58,11 @@ class Batches:
     @property
     def ratio_size(self) -> int:
         """The size whose ratio is told."""
-        return RATIO_SIZE if RATIO_SIZE in self.sizes else max(self.sizes)
+        return told_size(self.sizes)
 
     def told(self, series: Series) -> Row | None:
         """The row that stands for a series."""
         return series.rows.get(self.ratio_size) if series.rows else series.loop
-
-    def cost(self, row: Row | None) -> Estimate:
-        """A row's cost of one operation in the table's unit."""
-        if row is None:
-            return Estimate(MISSING, "", "")
-        return estimate(row.mean, row.mean_low, row.mean_high, self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +75,24 @@ class Threads:
     counts: tuple[int, ...]
     series: tuple[Series, ...]
 
-    def rate(self, row: Row | None) -> Estimate:
+    def rate(self, row: Row | None) -> Shown:
         """A row's operations per second, in the table's unit."""
         if row is None:
-            return Estimate(MISSING, "", "")
+            return estimate(None, None, None)
         return estimate(row.per_second, row.per_second_low, row.per_second_high, self.unit)
+
+
+def told_size(sizes: Iterable[int]) -> int:
+    """The batch size that stands for all; 0 where there is none."""
+    known = list(sizes)
+    return RATIO_SIZE if RATIO_SIZE in known else max(known, default=0)
 
 
 def batches(view: View) -> list[Batches]:
     """A table for each set and operation of which batches were measured."""
     made = []
     for set_name, operation, rows in _cells(view, (r for r in view.summary.rows if r.threads == 1)):
-        sizes = sorted({r.batch_size for r in rows if r.mode == "batch"})
+        sizes = tuple(sorted({r.batch_size for r in rows if r.mode == "batch"}))
         if not sizes:
             continue
         found = _series(view, rows, lambda r: r.batch_size)
@@ -101,14 +100,12 @@ def batches(view: View) -> list[Batches]:
         listed = []
         for (base, mode), s in found.items():
             loop = next(iter(loops.get(base, {}).values()), None)
-            if mode == "batch":
-                listed.append(Series(s.label, s.colour, s.key, mode, s.rows, loop))
-            elif (base, "batch") not in found:
-                listed.append(Series(s.label, s.colour, s.key, mode, {}, loop))
-        unit = choose_unit([r.mean for r in rows], rows[0].unit)
-        table = Batches(set_name, operation, unit, tuple(sizes), ())
+            if mode == "batch" or (base, "batch") not in found:
+                sized = s.rows if mode == "batch" else {}
+                listed.append(Series(s.label, s.colour, s.key, mode, sized, loop))
+        table = Batches(set_name, operation, choose_unit([r.mean for r in rows], "ns"), sizes, ())
         listed.sort(key=lambda s: _mean(table.told(s)))
-        made.append(Batches(set_name, operation, unit, tuple(sizes), tuple(listed)))
+        made.append(Batches(set_name, operation, table.unit, sizes, tuple(listed)))
     return made
 
 
@@ -126,6 +123,21 @@ def threads(view: View) -> list[Threads]:
     return made
 
 
+def scaling(view: View) -> str:
+    """What threads do together, in a sentence; empty where they were not measured."""
+    found = threads(view)
+    known = sorted(
+        r.scaling for t in found for s in t.series
+        if (r := s.last()) is not None and r.threads == max(t.counts) and r.scaling is not None
+    )  # fmt: skip
+    if not known:
+        return ""
+    return (
+        f"{max(max(t.counts) for t in found)} threads do {known[len(known) // 2]:.2f} times the "
+        f"work of one (the middle of {len(known)} series; from {known[0]:.2f} to {known[-1]:.2f})."
+    )
+
+
 def _mean(row: Row | None) -> float:
     return row.mean if row is not None and row.mean is not None else float("inf")
 
@@ -137,10 +149,10 @@ def _rate(series: Series) -> float:
 
 def _cells(view: View, rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
     """The rows of runs by set and operation, in the order of a report; nanoseconds alone."""
-    found: dict[tuple[str, str], list[Row]] = {}
+    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         if is_run(row) and row.mean is not None and row.unit == "ns":
-            found.setdefault((row.set, row.operation), []).append(row)
+            found[row.set, row.operation].append(row)
     return [
         (set_name, operation, found[set_name, operation])
         for set_name in ALL_SETS
@@ -153,18 +165,12 @@ def _series(
     view: View, rows: Sequence[Row], number: Callable[[Row], int]
 ) -> dict[tuple[str, str], Series]:
     """Series by base variant and mode."""
-    variants: dict[str, Variant] = {
-        v.id: v for worker in view.record.workers for v in worker.variants
-    }
+    variants: dict[str, Variant] = {v.id: v for w in view.record.workers for v in w.variants}
     found: dict[tuple[str, str], Series] = {}
     for row in sorted(rows, key=number):
-        base = variants[row.variant].base
-        label = view.labels.get(base, base)
-        series = found.setdefault(
-            (base, row.mode),
-            Series(label, view.colours.get(row.implementation, 0), row.key, row.mode, {}),
-        )
-        series.rows[number(row)] = row
+        base, colour = variants[row.variant].base, view.colours.get(row.implementation, 0)
+        new = Series(label_of(view, base), colour, row.key, row.mode, {})
+        found.setdefault((base, row.mode), new).rows[number(row)] = row
     return found
 
 
@@ -176,8 +182,9 @@ class Versus:
     operation: str
     label: str
     how: str
-    cost: str
-    ratios: tuple[Estimate | None, ...]
+    cost: Shown
+    unit: str
+    ratios: tuple[Shown | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,31 +201,23 @@ def versus(view: View) -> Beside:
     compared = view.summary.classical
     schemes = list(dict.fromkeys((c.scheme, c.against) for c in compared))
     schemes.sort(key=lambda s: ALL_SETS.index(s[0]))
-    found: dict[tuple[str, str, str], dict[tuple[str, str], Comparison]] = {}
+    found: dict[tuple[str, str, str], dict[tuple[str, str], Comparison]] = defaultdict(dict)
     for c in compared:
-        found.setdefault((c.set, c.operation, c.variant), {})[c.scheme, c.against] = c
+        found[c.set, c.operation, c.variant][c.scheme, c.against] = c
     rows = {(r.set, r.operation, r.variant): r for r in view.summary.rows}
-    order = sorted(
-        found,
-        key=lambda k: (
-            list(PARAMETER_SETS).index(k[0]), SHOWN_OPERATIONS.index(k[1]), -_mean(rows[k]),
-        ),
-    )  # fmt: skip
+    sets = list(PARAMETER_SETS)
     made = []
-    for key in order:
+    for key in sorted(
+        found, key=lambda k: (sets.index(k[0]), SHOWN_OPERATIONS.index(k[1]), -_mean(rows[k]))
+    ):
         row = rows[key]
-        how = "expanded key" if row.key == "expanded" else "compact key"
-        if row.mode == "batch":
-            how = f"batch of {row.batch_size:,}, {KEYS[row.key]}"
         unit = choose_unit([row.mean], row.unit)
-        cost = estimate(row.mean, row.mean_low, row.mean_high, unit)
         ratios = tuple(
             estimate(c.ratio.value, c.ratio.low, c.ratio.high) if c else None
             for c in (found[key].get(scheme) for scheme in schemes)
         )
-        base = base_id(row.variant)
-        label = view.labels.get(base, base)
-        made.append(Versus(key[0], key[1], label, how, f"{cost.value} {unit.name}", ratios))
+        label = label_of(view, row.variant)
+        made.append(Versus(key[0], key[1], label, how(row), cost(row, unit), unit.name, ratios))
     labels = [view.labels.get(against, against) for _, against in schemes]
     names = [
         label if labels.count(label) == 1 and scheme.lower().split("-")[-1] in label
@@ -226,36 +225,3 @@ def versus(view: View) -> Beside:
         for (scheme, _), label in zip(schemes, labels, strict=True)
     ]  # fmt: skip
     return Beside(tuple(names), tuple(scheme for scheme, _ in schemes), tuple(made))
-
-
-def sentences(view: View) -> list[str]:
-    """What batches and threads found, in sentences; none where they were not measured."""
-    made = []
-    for table in batches(view):
-        size = table.ratio_size
-        measured = (s for s in table.series if size in s.rows and not s.rows[size].again)
-        best = next(measured, None)
-        if best is None or table.operation not in ("sign", "verify"):
-            continue
-        row = best.rows[size]
-        noun = {"sign": "signature", "verify": "verification"}[table.operation]
-        text = (
-            f"In batches of {table.ratio_size:,} with {best.keys} a {noun} of {table.set} costs "
-            f"{table.cost(row).value}\N{NO-BREAK SPACE}{table.unit.name} with {best.label}"
-        )
-        if row.ratio is not None and row.ratio != 1.0:
-            ratio = estimate(row.ratio, row.ratio_low, row.ratio_high).value
-            text += f", {ratio} times {view.summary.reference}"
-        made.append(text + ".")
-    scalings = [
-        r.scaling for t in threads(view) for s in t.series
-        if (r := s.last()) is not None and r.threads == max(t.counts) and r.scaling is not None
-    ]  # fmt: skip
-    if scalings:
-        most = max(max(t.counts) for t in threads(view))
-        ordered = sorted(scalings)
-        made.append(
-            f"{most} threads do {ordered[len(ordered) // 2]:.2f} times the work of one "
-            f"(the middle of {len(ordered)} series; from {ordered[0]:.2f} to {ordered[-1]:.2f})."
-        )
-    return made

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 from mldsa_lab.estimate.summary import Row
 from mldsa_lab.records import Check, Record
 from mldsa_lab.sets import TUNED_BUILD
-from mldsa_lab.show.findings import best_of
-from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View
+from mldsa_lab.show.exports import of_run
 from mldsa_lab.wording import join_words
 
-TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
-"""Headings of the operations."""
 KINDS = {
     "acvp": "NIST's known answers",
     "reference": "the same bytes and traces as the reference",
@@ -27,34 +24,6 @@ KINDS = {
     "refuses": "altered signatures, keys, messages and contexts are refused",
 }
 """What the kinds of check of the gate are, for a legend."""
-
-
-@dataclass(frozen=True, slots=True)
-class Glance:
-    """The fastest of one set and operation, for the overview; `lead` says how clearly it is."""
-
-    name: str
-    colour: int
-    cost: str
-    lead: tuple[str, ...]
-
-
-def glances(view: View) -> list[tuple[str, list[Glance | None]]]:
-    """Per set the fastest compact-key variant of each of `SHOWN_OPERATIONS`."""
-    return [(s, [_glance(view.table(s, o)) for o in SHOWN_OPERATIONS]) for s in view.sets]
-
-
-def _glance(table: Table | None) -> Glance | None:
-    best = best_of(table) if table else None
-    if best is None:
-        return None
-    lead = []
-    if len(best.names) > 1:
-        lead.append(f"not clearly ahead of {join_words(best.names[1:])}")
-    if best.lead and best.runner_up:
-        clearly = "clearly slower" if lead else "next"
-        lead.append(f"{clearly}: {best.runner_up.label}, ×{best.lead:.2f}")
-    return Glance(best.line.label, best.line.colour, best.cost, tuple(lead))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +140,19 @@ def command(record: Record) -> str:
     return shlex.join([*words, "--seed", record.run.seed])
 
 
-def data_link(rows: Sequence[Row]) -> str:
+def data_link(record: Record, rows: Sequence[Row]) -> str:
     """The rows as a data: URI of JSON, the same rows that `--json` writes."""
-    text = json.dumps([r.as_dict() for r in rows], ensure_ascii=False, indent=1, default=str)
+    text = json.dumps(of_run(record, rows), ensure_ascii=False, indent=1)
     return "data:application/json;base64," + base64.b64encode(text.encode()).decode()
+
+
+def why_empty(record: Record) -> str:
+    """Why a run holds no measurements."""
+    if record.gates and not any(gate.passed for gate in record.gates):
+        return "no variant passed the correctness gate"
+    if not record.workers:
+        return "no worker took part"
+    return "it ended before the first sample, or everything was left out"
 
 
 def when(text: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from msgspec import structs
-
 from mldsa_lab.estimate.summary import Row, Summary
-from mldsa_lab.records import Gate, Record, Variant
+from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
-from mldsa_lab.show.format import Estimate, Unit, choose_unit, estimate, plain
+from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate, plain
 from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "keygen")
 """Operations in the order of a report: signing first, which differs most."""
 FEW_ROUNDS = 5
 """An interval from fewer rounds than this is marked: it rests on too few repetitions."""
+MAIN_SET = "ML-DSA-65"
+"""The set that a headline is of, where it was measured; else the first one."""
 
 MARKS = {
     "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
@@ -27,24 +28,27 @@ MARKS = {
     "!": "left out part-way through the run; the rounds before that count",
 }
 """What each mark of a table says."""
+KEYS = {"compact": "many keys", "expanded": "one key"}
+"""Which keys the operations of a run have, by the variant's key form."""
 
 _PREFERRED = (
     "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
 )  # fmt: skip
-_QUANTILES = ("p50", "p95", "p99", "p999")
+_FORMS = {"batch": "batch", "single": "loop"}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a table, its numbers as text in the table's unit."""
+    """One row of a table, its numbers as text in the table's unit. `rank`: one more than the
+    number of lines that are clearly faster, so lines that cannot be told apart share it."""
 
     row: Row
     label: str
     colour: int
     rank: int
-    mean: Estimate
-    quantiles: tuple[str, ...]
-    ratio: Estimate
+    mean: Shown
+    quantiles: tuple[Shown, ...]
+    ratio: Shown
     marks: str
 
     @property
@@ -68,14 +72,9 @@ class Table:
         other operations would show the machine's noise."""
         return self.operation == "sign" and any(line.row.p50 is not None for line in self.lines)
 
-    @property
-    def has_ratios(self) -> bool:
-        """Whether any line has a ratio to the reference."""
-        return any(line.row.ratio is not None for line in self.lines)
-
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class Remark:
     """Something said about a variant: that the gate refused it, that it failed, a note."""
 
     variant: str
@@ -90,10 +89,10 @@ class View:
     record: Record
     summary: Summary
     tables: tuple[Table, ...]
-    refused: tuple[Refusal, ...]
-    faults: tuple[Refusal, ...]
+    refused: tuple[Remark, ...]
+    faults: tuple[Remark, ...]
     warnings: tuple[str, ...]
-    notes: tuple[Refusal, ...]
+    notes: tuple[Remark, ...]
     labels: dict[str, str]
     colours: dict[str, int]
 
@@ -113,6 +112,11 @@ class View:
         return tuple(s for s in PARAMETER_SETS if s in present)
 
     @property
+    def main_set(self) -> str | None:
+        """The set that stands for all; None where no ML-DSA was measured."""
+        return MAIN_SET if MAIN_SET in self.sets else next(iter(self.sets), None)
+
+    @property
     def classical_sets(self) -> tuple[str, ...]:
         """The classical schemes that were measured, in canonical order."""
         present = {t.set for t in self.tables}
@@ -130,27 +134,73 @@ class View:
         used = "".join(line.marks for table in self.tables for line in table.lines)
         return {mark: text for mark, text in MARKS.items() if mark in used}
 
+    @property
+    def rounds(self) -> int:
+        """Rounds with samples."""
+        return len({s.round for s in self.record.samples})
+
 
 def is_run(row: Row) -> bool:
     """Whether this row's calls were runs of operations: those have tables of their own."""
     return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
 
 
+def how(row: Row) -> str:
+    """How its operations are called: with which key, and in which batches."""
+    if row.mode == "batch":
+        return f"batch of {row.batch_size:,}, {KEYS[row.key]}"
+    return f"{row.key} key"
+
+
+def cost(row: Row | None, unit: Unit) -> Shown:
+    """A row's mean in this unit."""
+    if row is None:
+        return estimate(None, None, None)
+    return estimate(row.mean, row.mean_low, row.mean_high, unit)
+
+
+def ratio(row: Row | None) -> Shown:
+    """A row's ratio to the reference."""
+    if row is None:
+        return estimate(None, None, None)
+    return estimate(row.ratio, row.ratio_low, row.ratio_high)
+
+
+def slower(summary: Summary, one: Row, other: Row) -> bool:
+    """Whether `one` clearly costs more than `other`: the interval of their paired ratio is above
+    1. Where there is none, their means' intervals must be apart; without intervals nothing is
+    clear."""
+    bounds = (one.ratio_low, other.ratio_high)
+    if None not in bounds and bounds[0] > bounds[1]:  # type: ignore[operator]
+        return True  # so is their own ratio, which is narrower: not worth its work
+    paired = summary.over(one, other)
+    if paired is not None and paired.low is not None:
+        return paired.low > 1
+    low, high = one.mean_low, other.mean_high
+    return low is not None and high is not None and low > high
+
+
+def ranks(summary: Summary, rows: Sequence[Row]) -> list[int]:
+    """For rows by ascending mean: one more than the number of rows that are clearly faster."""
+    return [
+        1 + sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)
+    ]
+
+
 def build(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
     """Arrange one record. `colours` may come from `assign_colours` over several records."""
     colours = colours or assign_colours([record])
-    variants = [v for w in record.workers for v in w.variants]
     measured = {s.variant for s in record.samples}
-    labels = short_labels([v for v in variants if v.id in measured])
-    rounds: dict[tuple[str, str, str], set[int]] = {}
+    labels = short_labels(v for w in record.workers for v in w.variants if v.id in measured)
+    rounds: dict[tuple[str, str, str], set[int]] = defaultdict(set)
     for cell in record.samples:
-        rounds.setdefault((cell.variant, cell.set, cell.operation), set()).add(cell.round)
-    context = _Context(record, summary, labels, colours, rounds)
+        rounds[cell.variant, cell.set, cell.operation].add(cell.round)
+    arranged = _Arranged(record, summary, labels, colours, rounds)
     tables = [
         table
         for set_name in ALL_SETS
         for operation in SHOWN_OPERATIONS
-        for table in context.tables(set_name, operation)
+        for table in arranged.tables(set_name, operation)
     ]
     warnings = _warnings(record) + list(summary.notes if summary.rows else ())
     if tables and all("f" in line.marks for table in tables for line in table.lines):
@@ -165,34 +215,11 @@ def build(record: Record, summary: Summary, colours: dict[str, int] | None = Non
     )  # fmt: skip
 
 
-def classical_rows(view: View) -> list[tuple[str, Line, dict[str, tuple[Estimate, str]]]]:
-    """The classical schemes: scheme, a line of its implementation, and per operation the mean in
-    a unit of its own with the unit's name."""
-    rows: list[tuple[str, Line, dict[str, tuple[Estimate, str]]]] = []
-    for scheme in view.classical_sets:
-        found: dict[str, list[Line]] = {}
-        for table in view.of(scheme):
-            for line in table.lines:
-                found.setdefault(line.row.variant, []).append(line)
-        for lines in found.values():
-            cells = {}
-            for line in lines:
-                r = line.row
-                unit = choose_unit([r.mean], r.unit)
-                cells[r.operation] = (estimate(r.mean, r.mean_low, r.mean_high, unit), unit.name)
-            rows.append((scheme, lines[0], cells))
-    return rows
-
-
-def scheme_name(line: Line) -> str:
-    """A classical scheme's implementation, told from its default build where that stands beside."""
-    return f"{line.row.implementation} {TUNED_BUILD}" if line.row.again else line.row.implementation
-
-
 def assign_colours(records: Iterable[Record]) -> dict[str, int]:
     """A colour number per implementation: the same for the usual ones in every report."""
-    names = {v.implementation for r in records for w in r.workers for v in w.variants}
-    timed = {r.variant(s.variant).implementation for r in records for s in r.samples}
+    listed = list(records)
+    names = {v.implementation for r in listed for w in r.workers for v in w.variants}
+    timed = {r.variant(s.variant).implementation for r in listed for s in r.samples}
     ordered = list(_PREFERRED) + sorted((names & timed) - set(_PREFERRED))
     return {name: index for index, name in enumerate(ordered)}
 
@@ -202,10 +229,14 @@ def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
     `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the default
     build). A variant measured in runs has the label of its single calls with the runs behind it."""
     every = list(variants)
-    bases = {v.base: structs.replace(v, id=v.base) for v in every} | {
-        v.id: v for v in every if not v.runs
-    }
-    labels = _base_labels(list(bases.values()))
+    bases = {v.base: v for v in every}
+    labels = {base: _label(v, list(bases.values())) for base, v in bases.items()}
+    by_label: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for base, label in labels.items():
+        by_label[label, bases[base].family].append(base)
+    for same in by_label.values():
+        if len(same) > 1:
+            labels |= {base: base for base in same}
     for variant in every:
         if variant.runs:
             parts = [labels[variant.base], f"{_FORMS[variant.mode]} {variant.batch_size}"]
@@ -215,36 +246,27 @@ def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
     return labels
 
 
-_FORMS = {"batch": "batch", "single": "loop"}
+def _label(variant: Variant, listed: Sequence[Variant]) -> str:
+    """What tells it from the other variants of its implementation."""
+    own = (variant.implementation, variant.family)
+    peers = [v for v in listed if (v.implementation, v.family) == own]
+    parts = [variant.implementation]
+    if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+        parts.append(variant.backend)
+    if variant.key != "compact":
+        parts.append("exp.")
+    if variant.tuned and not all(v.tuned for v in peers):
+        parts.append(TUNED_BUILD)
+    return " ".join(parts)
 
 
-def _base_labels(listed: Sequence[Variant]) -> dict[str, str]:
-    labels: dict[str, str] = {}
-    for variant in listed:
-        peers = [
-            v
-            for v in listed
-            if v.implementation == variant.implementation and v.family == variant.family
-        ]
-        parts = [variant.implementation]
-        if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
-            parts.append(variant.backend)
-        if variant.key != "compact":
-            parts.append("exp.")
-        if variant.tuned and not all(v.tuned for v in peers):
-            parts.append(TUNED_BUILD)
-        labels[variant.id] = " ".join(parts)
-    for variant in listed:
-        same = [
-            v for v in listed if (labels[v.id], v.family) == (labels[variant.id], variant.family)
-        ]
-        if len(same) > 1:
-            labels |= {v.id: v.id for v in same}
-    return labels
+def label_of(view: View, variant: str) -> str:
+    """The label of a variant's single calls."""
+    return view.labels.get(base_id(variant), base_id(variant))
 
 
 @dataclass(frozen=True, slots=True)
-class _Context:
+class _Arranged:
     record: Record
     summary: Summary
     labels: dict[str, str]
@@ -264,7 +286,8 @@ class _Context:
         for stored in sorted({r.unit for r in rows}):
             mine = sorted((r for r in rows if r.unit == stored), key=lambda r: r.mean or 0.0)
             unit = choose_unit([r.mean for r in mine], stored)
-            lines = tuple(self._line(r, i, unit) for i, r in enumerate(mine, start=1))
+            placed = zip(mine, ranks(self.summary, mine), strict=True)
+            lines = tuple(self._line(row, rank, unit) for row, rank in placed)
             made.append(Table(set_name, operation, unit, lines))
         return made
 
@@ -274,9 +297,11 @@ class _Context:
             label=self.labels.get(row.variant, row.variant),
             colour=self.colours.get(row.implementation, 0),
             rank=rank,
-            mean=estimate(row.mean, row.mean_low, row.mean_high, unit),
-            quantiles=tuple(plain(getattr(row, name), unit) for name in _QUANTILES),
-            ratio=estimate(row.ratio, row.ratio_low, row.ratio_high),
+            mean=cost(row, unit),
+            quantiles=tuple(
+                Shown(plain(q, unit), number=q) for q in (row.p50, row.p95, row.p99, row.p999)
+            ),
+            ratio=ratio(row),
             marks=self._marks(row),
         )
 
@@ -300,32 +325,32 @@ class _Context:
         return marks
 
 
-def _refusals(record: Record) -> list[Refusal]:
+def _refusals(record: Record) -> list[Remark]:
     """One refusal per variant and reason, the sets it holds for named together."""
-    sets: dict[tuple[str, str], list[str]] = {}
+    sets: dict[tuple[str, str], list[str]] = defaultdict(list)
     for gate in record.gates:
         if not gate.passed:
-            sets.setdefault((gate.variant, _why(gate)), []).append(gate.set)
-    return [Refusal(v, join_words(names), reason) for (v, reason), names in sets.items()]
+            sets[gate.variant, _why(gate)].append(gate.set)
+    return [Remark(v, join_words(names), reason) for (v, reason), names in sets.items()]
 
 
 def _why(gate: Gate) -> str:
-    failed = [c for c in gate.checks if c.failed]
     parts = [
         f"{c.check}: {c.failed} of {c.cases} wrong"
         + (f" ({c.first_failure})" if c.first_failure else "")
-        for c in failed
+        for c in gate.checks
+        if c.failed
     ]
     return "; ".join(parts) or "refused without a named check"
 
 
-def _faults(record: Record) -> list[Refusal]:
+def _faults(record: Record) -> list[Remark]:
     made = []
     for fault in record.faults:
         parts = [fault.set or "all sets", fault.operation or "all operations"]
         if fault.round is not None:
             parts.append(f"from round {fault.round + 1} on")
-        made.append(Refusal(fault.variant, ", ".join(parts), fault.reason))
+        made.append(Remark(fault.variant, ", ".join(parts), fault.reason))
     return made
 
 
@@ -334,13 +359,13 @@ def _unmarked(table: Table, mark: str) -> Table:
     return replace(table, lines=lines)
 
 
-def _notes(summary: Summary) -> list[Refusal]:
+def _notes(summary: Summary) -> list[Remark]:
     """What the estimates of single figures say about themselves; equal notes are joined."""
-    where: dict[tuple[str, str], list[str]] = {}
+    where: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in summary.rows:
         for note in row.notes:
-            where.setdefault((row.variant, note), []).append(f"{row.set} {row.operation}")
-    return [Refusal(v, join_words(cells), note) for (v, note), cells in where.items()]
+            where[row.variant, note].append(f"{row.set} {row.operation}")
+    return [Remark(v, join_words(cells), note) for (v, note), cells in where.items()]
 
 
 def _warnings(record: Record) -> list[str]:

@@ -1,0 +1,184 @@
+"""Somebody's own measurements of a selection, beside the workers of a run.
+
+A card, a board and a simulator have clocks and units of their own and were not measured in the
+same rounds: their costs are not divided by those of workers. What has no unit can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.estimate.reader import read_measurements
+from mldsa_lab.estimate.summary import Row
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.show.findings import best_lines
+from mldsa_lab.show.format import UNKNOWN, Shown, number
+from mldsa_lab.show.grid import Column, Dot, Grid
+from mldsa_lab.show.texts import of_interval
+from mldsa_lab.show.view import View
+
+NOTE = (
+    "Measured elsewhere, in units and on machines of their own and not in the rounds of this run: "
+    "a cost here over one of a worker means nothing unless both count the same thing. Without a "
+    "unit are the mean over the cost of a signature accepted at once, a percentile over another, "
+    "and an attempt's cost over that of the signature; they show what rejections cost where."
+)
+"""What a reader must know of these tables."""
+ENDINGS = (".csv", ".json")
+"""What a file of measurements ends in; all others are records."""
+_PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Measurements of a selection, and what they say about all signatures."""
+
+    name: str
+    found: Estimation
+
+    @property
+    def figures(self) -> Estimation:
+        """The estimates, of the inputs without outliers where there are some."""
+        return self.found.without_outliers or self.found
+
+    @property
+    def row(self) -> Row:
+        """Its row in the table of all: signing, in its own unit."""
+        of = self.figures
+        p50, p95, p99, p999 = (of.percentiles[percent].value for percent in _PERCENTILES)
+        return Row(
+            implementation=self.name, version="", language="", backend="", build=None, key="",
+            mode="single", batch_size=1, threads=1, set=of.set, operation="sign",
+            deterministic=True, unit=of.unit or "unit not given",
+            samples=len(self.found.residuals) * of.rounds, mean=of.mean.value,
+            mean_low=of.mean.low, mean_high=of.mean.high, p50=p50, p95=p95, p99=p99, p999=p999,
+            ratio=None, ratio_low=None, ratio_high=None, variant=self.name,
+        )  # fmt: skip
+
+
+def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
+    """Records, and measurements with the selection that stands behind a colon, of arguments like
+    `run.jsonl`, `card.csv` and `card.csv:selection.json`."""
+    records, measured = [], []
+    for text in files:
+        path, selection = Path(text), None
+        if not path.exists() and ":" in text:
+            before, _, after = text.rpartition(":")
+            path, selection = Path(before), Path(after)
+        if path.suffix.lower() in ENDINGS:
+            measured.append((path, selection))
+        elif selection is not None:
+            raise LabError(f"{text}: a selection belongs to measurements (.csv or .json)")
+        else:
+            records.append(path)
+    return records, measured
+
+
+def read(
+    files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
+) -> list[Elsewhere]:
+    """Estimate from these measurements; ``selection``: of those that name none. LabError."""
+    chosen: dict[Path, Selection] = {}
+    made: list[Elsewhere] = []
+    for path, own in files:
+        of = own or selection
+        if of is None:
+            raise LabError(
+                f"measurements {path}: which selection they are of must be said, by --selection "
+                f"SELECTION.json or as {path}:SELECTION.json"
+            )
+        if of not in chosen:
+            chosen[of] = Selection.read(of)
+        found = estimate(
+            chosen[of], read_measurements(path, chosen[of]), percentiles=_PERCENTILES,
+            confidence=confidence,
+        )  # fmt: skip
+        name = path.stem
+        if any(e.name == name for e in made):
+            name = str(path.with_suffix(""))
+        made.append(Elsewhere(name, found))
+    return made
+
+
+def costs(measured: Sequence[Elsewhere], confidence: float) -> Grid:
+    """Their costs, each in its own unit, with intervals."""
+    of = [e.figures for e in measured]
+    columns = [
+        Column("measured", [e.name for e in measured], head=True),
+        Column("set", [e.set for e in of]),
+        Column("unit", [e.unit or "not given" for e in of]),
+        Column("inputs", [str(len(e.found.residuals)) for e in measured], number=True, spare=1),
+        Column("rounds", [str(e.rounds) for e in of], number=True, spare=1),
+        Column("mean", [_shown(e.mean) for e in of], number=True),
+    ]
+    for percent in _PERCENTILES:
+        cells = [_shown(e.percentiles[percent]) for e in of]
+        columns.append(Column(f"p{percent:g}", cells, number=True, spare_interval=2))
+    first = [_shown(e.costs["first"]) for e in of]
+    columns.append(Column("accepted at once", first, number=True, spare=3, spare_interval=2))
+    dots = [Dot(colour) for colour in colours(measured)]
+    return Grid("Measured elsewhere", "signing, each in its own unit", tuple(columns), confidence,
+                dots, stacked=True, sortable=False)  # fmt: skip
+
+
+def colours(measured: Sequence[Elsewhere]) -> list[int]:
+    """Colour numbers from the end of the palette, away from those of usual implementations."""
+    return [9 - i % 10 for i in range(len(measured))]
+
+
+def _shown(interval: Interval) -> Shown:
+    value, limits = of_interval(interval)
+    low, high = limits.strip("[]").split(", ")
+    return Shown(value, low, high, interval.value)
+
+
+def shapes(measured: Sequence[Elsewhere], views: Sequence[View], confidence: float) -> list[Grid]:
+    """What has no unit, of these and of each implementation's best variant in the same set."""
+    made = []
+    for set_name in dict.fromkeys(e.found.set for e in measured):
+        rows: list[tuple[str, Dot, list[float | None]]] = []
+        for entry, colour in zip(measured, colours(measured), strict=True):
+            if entry.found.set == set_name:
+                r, c = entry.row, entry.figures.costs
+                parts = (c["first"].value, c["z"].value, c["r"].value)
+                rows.append((entry.name, Dot(colour), _unitless(r, parts)))
+        for place, view in enumerate(views):
+            table = view.table(set_name, "sign")
+            for line in (best_lines(table) or best_lines(table, "expanded")) if table else ():
+                fit = view.summary.fits.get((line.row.variant, set_name))
+                if fit is not None:
+                    run = f", run {chr(65 + place)}" if len(views) > 1 else ""
+                    first, z, r0 = (float(x) for x in fit.coefficients[:3])
+                    figures = _unitless(line.row, (first, z, r0))
+                    rows.append((line.label + run, Dot(line.colour), figures))
+        titles = (
+            "mean ÷ accepted at once", "p99 ÷ p50", "p99.9 ÷ p50", "z-rejected attempt ÷ accepted",
+            "r0-rejected attempt ÷ accepted",
+        )  # fmt: skip
+        columns = [Column("signing", [name for name, _, _ in rows], head=True)]
+        columns += [
+            Column(title, [_plain(f[i]) for _, _, f in rows], number=True)
+            for i, title in enumerate(titles)
+        ]
+        made.append(
+            Grid(f"{set_name}: what has no unit", "of measurements elsewhere and of workers",
+                 tuple(columns), confidence, [d for _, d, _ in rows])
+        )  # fmt: skip
+    return made
+
+
+def _unitless(row: Row, costs: tuple[float, float, float]) -> list[float | None]:
+    first, z, r0 = costs
+    pairs = (
+        (row.mean, first), (row.p99, row.p50), (row.p999, row.p50), (z, first), (r0, first),
+    )  # fmt: skip
+    return [a / b if a is not None and b else None for a, b in pairs]
+
+
+def _plain(value: float | None) -> Shown:
+    return UNKNOWN if value is None else Shown(number(value, 2 if value < 10 else 1), number=value)

@@ -1,0 +1,274 @@
+"""Tables in Markdown files, rewritten from records.
+
+    <!-- mldsa-lab:table record=run.jsonl rows=variants columns=variant,key,sign@65.mean -->
+    … what stands here is replaced …
+    <!-- /mldsa-lab:table -->
+
+docs/records.md lists what a marker may say.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import Row, Summary
+from mldsa_lab.files import write_text
+from mldsa_lab.records import Record, base_id
+from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, parse_set_names
+from mldsa_lab.show.format import MISSING, Unit, choose_unit, plain
+from mldsa_lab.show.grid import pipe_table
+from mldsa_lab.show.runs import told_size
+from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, ratio
+
+Loaded = tuple[Record, Summary]
+
+_MARKER = re.compile(
+    r"(<!-- mldsa-lab:table\b(?P<said>.*?)-->\n)(?P<old>.*?)(<!-- /mldsa-lab:table -->|\Z)", re.S
+)
+_FIGURES = ("mean", "p50", "p95", "p99", "p999", "ratio")
+_TEXTS: dict[str, Callable[[Row], str]] = {
+    "variant": lambda r: (
+        f"{r.implementation} {r.version}, {r.backend}" + (" (hedged)" * (not r.deterministic))
+    ),
+    "implementation": lambda r: r.implementation,
+    "version": lambda r: r.version,
+    "backend": lambda r: r.backend,
+    "language": lambda r: r.language,
+    "build": lambda r: r.build or MISSING,
+    "key": lambda r: r.key,
+    "calls": lambda r: f"{r.backend}, {KEYS[r.key]}" if r.mode == "batch" else how(r),
+}
+_KINDS = ("implementations", "variants", "batches", "operations")
+
+
+@dataclass(slots=True)
+class Marker:
+    """What one marker asks for. `records`: paths; `where`: file and line, for errors."""
+
+    where: str
+    records: list[Path] = field(default_factory=list)
+    rows: str = "implementations"
+    sets: tuple[str, ...] = tuple(PARAMETER_SETS)
+    operations: tuple[str, ...] = SHOWN_OPERATIONS
+    implementations: tuple[str, ...] = ("*",)
+    build: str | None = None
+    columns: str = ""
+    figure: str = "ratio"
+
+    def fail(self, text: str) -> LabError:
+        """An error that names the marker."""
+        return LabError(f"{self.where}: {text}")
+
+    def takes(self, row: Row) -> bool:
+        """Whether a row is among those asked for."""
+        names = (row.implementation, base_id(row.variant), row.variant)
+        return (
+            row.set in self.sets
+            and row.operation in self.operations
+            and row.mean is not None
+            and row.threads == 1
+            and (row.mode == "batch" or row.batch_size == 1)
+            and (not row.again if self.build is None else row.build in (None, self.build))
+            and any(fnmatchcase(n, pattern) for pattern in self.implementations for n in names)
+        )
+
+
+def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) -> tuple[str, str]:
+    """The text of a Markdown file before and after its tables are made anew.
+
+    ``given``: the records for markers that name none; ``load`` reads one. LabError for a file
+    without markers, and for a marker that asks for what there is not.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabError(f"{path}: cannot read it: {error}") from None
+    known: dict[Path, Loaded] = {}
+
+    def replace(found: re.Match[str]) -> str:
+        marker = _parse(found["said"], f"{path}:{text.count(chr(10), 0, found.start()) + 1}")
+        if not found[4]:
+            raise marker.fail("the marker has no end: <!-- /mldsa-lab:table -->")
+        chosen = []
+        for record in marker.records:
+            of = path.parent / record
+            if of not in known:
+                known[of] = load(of)
+            chosen.append(known[of])
+        if not (chosen or given):
+            raise marker.fail("the marker names no record, and none is given")
+        return f"{found[1]}{_table(marker, [summary for _, summary in chosen or given])}{found[4]}"
+
+    new, count = _MARKER.subn(replace, text)
+    if not count:
+        raise LabError(f"{path}: has no <!-- mldsa-lab:table … --> to rewrite")
+    return text, new
+
+
+def splice_file(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) -> bool:
+    """Rewrite the tables of a Markdown file; whether anything changed."""
+    old, new = splice(path, given, load)
+    if new != old:
+        write_text(path, new)
+    return new != old
+
+
+def _parse(said: str, where: str) -> Marker:
+    marker = Marker(where)
+    for word in shlex.split(said):
+        name, separator, value = word.partition("=")
+        parts = tuple(part.strip() for part in value.split(",") if part.strip())
+        if not separator or not parts:
+            raise marker.fail(f"{word!r}: must be NAME=VALUE")
+        match name:
+            case "record":
+                marker.records = [Path(part) for part in parts]
+            case "sets":
+                marker.sets = parse_set_names(parts)
+            case "operations" | "implementations":
+                setattr(marker, name, parts)
+            case "rows" | "build" | "columns" | "figure":
+                setattr(marker, name, value)
+            case _:
+                raise marker.fail(
+                    f"{name!r}: must be record, rows, sets, operations, implementations, build, "
+                    "columns or figure"
+                )
+    for name, known in (("rows", _KINDS), ("build", (None, *BUILDS)), ("figure", _FIGURES)):
+        if getattr(marker, name) not in known:
+            listed = ", ".join(str(k) for k in known if k)
+            raise marker.fail(f"{name} {getattr(marker, name)!r}: must be one of {listed}")
+    for operation in marker.operations:
+        if operation not in OPERATIONS:
+            listed = ", ".join(OPERATIONS)
+            raise marker.fail(f"operation {operation!r}: must be one of {listed}")
+    return marker
+
+
+def _table(marker: Marker, summaries: Sequence[Summary]) -> str:
+    rows = [r for s in summaries for r in s.rows if marker.takes(r)]
+    size = told_size(r.batch_size for r in rows if r.mode == "batch")
+    rows = [r for r in rows if r.mode != "batch" or r.batch_size == size]
+    if not rows:
+        raise marker.fail("the records hold nothing of what the marker asks for")
+    rows.sort(key=lambda r: r.mean or 0.0)
+    if marker.rows == "operations":
+        return _of_operations(marker, summaries, rows)
+    lines: dict[tuple[str, ...], dict[tuple[str, str], Row]] = {}
+    for row in rows:
+        if (marker.rows == "batches") != (row.mode == "batch"):
+            continue
+        if marker.rows == "implementations" and row.key != "compact":
+            continue
+        best = marker.rows == "implementations"
+        key = (row.implementation,) if best else (row.variant, row.key)
+        lines.setdefault(key, {}).setdefault((row.set, row.operation), row)
+    if not lines:
+        raise marker.fail("the records hold nothing of what the marker asks for")
+    columns = [
+        _column(marker, part.strip()) for part in (marker.columns or _usual(marker)).split(",")
+    ]
+    listed = sorted(lines.values(), key=lambda of: _order(of, columns))
+    cells = [c.cells(listed) for c in columns]
+    titles = [title for title, _ in cells]
+    return pipe_table(titles, zip(*(texts for _, texts in cells), strict=True))
+
+
+def _usual(marker: Marker) -> str:
+    main = MAIN_SET if MAIN_SET in marker.sets else marker.sets[0]
+    short = main.removeprefix("ML-DSA-")
+    first = "implementation" if marker.rows == "implementations" else "variant"
+    first = "calls" if marker.rows == "batches" else first
+    return ",".join([first, "build", *(f"{o}@{short}.mean" for o in marker.operations)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Spec:
+    """A column: a text of the row, or a figure of an operation in one set or several."""
+
+    title: str
+    text: str | None
+    operation: str = ""
+    sets: tuple[str, ...] = ()
+    figure: str = ""
+
+    def cells(self, lines: Sequence[dict[tuple[str, str], Row]]) -> tuple[str, list[str]]:
+        """Title and texts."""
+        if self.text is not None:
+            return self.title, [_TEXTS[self.text](next(iter(of.values()))) for of in lines]
+        rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
+        known = [r for each in rows for r in each if r is not None]
+        unit = choose_unit([r.mean for r in known], known[0].unit if known else "ns")
+        shown = "p99.9" if self.figure == "p999" else self.figure
+        sets = " / ".join(s.removeprefix("ML-DSA-") for s in self.sets)
+        what = shown if self.figure == "ratio" else f"{shown}, {unit.name}"
+        title = self.title or f"{self.operation} {sets}, {what}"
+        return title, [" / ".join(_figure(r, self.figure, unit, len(each) > 1) for r in each)
+                       if any(each) else MISSING for each in rows]  # fmt: skip
+
+
+def _column(marker: Marker, said: str) -> _Spec:
+    """`[TITLE=]key`, or `[TITLE=]sign@44/65.ratio`."""
+    title, _, spec = said.rpartition("=")
+    if spec in _TEXTS:
+        return _Spec(title or spec, spec)
+    found = re.fullmatch(r"(\w+)(?:@([\w/]+))?\.(\w+)", spec)
+    if not found or found[1] not in OPERATIONS or found[3] not in _FIGURES:
+        raise marker.fail(
+            f"column {said!r}: must be one of {', '.join(_TEXTS)}, or OPERATION[@SETS].FIGURE like "
+            f"sign@44/65/87.ratio, with one of {', '.join(_FIGURES)}"
+        )
+    sets = parse_set_names(found[2].split("/")) if found[2] else marker.sets
+    return _Spec(title, None, found[1], sets, found[3])
+
+
+def _figure(row: Row | None, figure: str, unit: Unit, joined: bool) -> str:
+    if row is None:
+        return MISSING
+    if figure in ("mean", "ratio"):
+        found = cost(row, unit) if figure == "mean" else ratio(row)
+        if not joined:
+            return f"{found.value} {found.distance}".rstrip()
+        if figure == "ratio" and row.ratio is not None:
+            return f"{row.ratio:.2f}" if row.ratio < 10 else f"{row.ratio:.1f}"
+        return found.value
+    return plain(getattr(row, figure), unit)
+
+
+def _order(of: dict[tuple[str, str], Row], columns: Sequence[_Spec]) -> tuple[int, float]:
+    """By the first figure that it has."""
+    for place, column in enumerate(c for c in columns if c.text is None):
+        row = of.get((column.sets[0], column.operation))
+        if row is not None:
+            return place, row.mean or 0.0
+    return len(columns), 0.0
+
+
+def _of_operations(marker: Marker, summaries: Sequence[Summary], rows: Sequence[Row]) -> str:
+    """Operations and how they are called against sets, the best of the variants asked for; of
+    several records the first that has it."""
+    ways = ("compact key", "expanded key", "many keys", "one key")
+    place = {id(r): i for i, s in enumerate(summaries) for r in s.rows}
+    found: dict[tuple[str, str], dict[str, Row]] = {}
+    for row in sorted(rows, key=lambda r: (place[id(r)], r.mean or 0.0)):
+        found.setdefault((row.operation, how(row)), {}).setdefault(row.set, row)
+    order = {o: i for i, o in enumerate(marker.operations)}
+    listed = sorted(
+        found, key=lambda k: (order[k[0]], next(i for i, w in enumerate(ways) if k[1].endswith(w)))
+    )
+    texts = []
+    for operation, way in listed:
+        of = found[operation, way]
+        known = [of.get(s) for s in marker.sets]
+        unit = choose_unit([r.mean for r in known if r], "ns")
+        name = operation if way == "compact key" else f"{operation}, {way}"
+        if marker.figure != "ratio":
+            name += f", {unit.name}"
+        texts.append([name, *(_figure(r, marker.figure, unit, True) for r in known)])
+    return pipe_table(["", *(s.removeprefix("ML-DSA-") for s in marker.sets)], texts)

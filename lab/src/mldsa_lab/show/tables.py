@@ -1,0 +1,315 @@
+"""Every table of a report, as data: what stands in it is decided here, how it looks in `grid`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from mldsa_lab.estimate.summary import Row
+from mldsa_lab.sets import TUNED_BUILD
+from mldsa_lab.show.compare import Comparison
+from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
+from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
+from mldsa_lab.show.runs import Batches, Series, Threads, batches, threads, told_size, versus
+from mldsa_lab.show.view import SHOWN_OPERATIONS, Line, Table, View, cost, how, ranks, ratio
+from mldsa_lab.wording import join_words
+
+TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
+"""Headings of the operations."""
+_QUANTILES = ("p50", "p95", "p99", "p99.9")
+
+
+def overviews(view: View, set_name: str) -> list[Grid]:
+    """The best variants of each implementation in one set: single calls with a compact key, then
+    expanded keys and batches. Of default builds where both were measured."""
+    size = told_size(
+        r.batch_size for r in view.summary.rows if r.set == set_name and r.mode == "batch"
+    )
+    found: dict[tuple[str, bool], dict[tuple[str, str], dict[str, Row]]] = {}
+    for row in sorted(view.summary.rows, key=lambda r: r.mean or 0.0):
+        looped = row.mode == "single" and row.batch_size > 1
+        if row.set != set_name or row.mean is None or row.again or row.threads > 1 or looped:
+            continue
+        if row.mode == "batch" and row.batch_size != size:
+            continue
+        more = row.mode == "batch" or row.key != "compact"
+        ways = found.setdefault((row.unit, more), {})
+        best = ways.setdefault((row.implementation, how(row)), {})
+        best.setdefault(row.operation, row)
+    made = [
+        _overview(view, set_name, list(ways.items()), more)
+        for (_, more), ways in sorted(found.items(), key=lambda item: item[0][1])
+    ]
+    return made
+
+
+def _overview(
+    view: View,
+    set_name: str,
+    ways: Sequence[tuple[tuple[str, str], dict[str, Row]]],
+    more: bool,
+) -> Grid:
+    operations = [o for o in SHOWN_OPERATIONS if any(o in best for _, best in ways)]
+    listed = sorted(ways, key=lambda way: _first_mean(way[1], operations))
+    first = [best[operations[0]] for _, best in listed if operations[0] in best]
+    placed = [_rank(rank) for rank in ranks(view.summary, first)]
+    about = [_about(best) for _, best in listed]
+    names = [name for (name, _), _ in listed]
+    columns = [
+        Column("#", placed + [Shown("")] * (len(listed) - len(first)), number=True),
+        Column("implementation", names, head=True, below=[", ".join(a) for a in about]),
+        *([Column("calls", [way for (_, way), _ in listed])] if more else []),
+        Column("backend", [a[0] for a in about], spare=3, where=TERMINAL),
+    ]
+    for operation in operations:
+        rows = [best.get(operation) for _, best in listed]
+        known = [r for r in rows if r is not None]
+        unit = choose_unit([r.mean for r in known], known[0].unit)
+        means = [cost(r, unit) for r in rows]
+        columns.append(Column(f"{operation}, {unit.name}", means, number=True, spare_interval=4))
+        if any(r.ratio is not None for r in known):
+            ratios = [ratio(r) for r in rows]
+            columns.append(Column("ratio", ratios, number=True, spare=2, spare_interval=1))
+    kind = "expanded keys and batches" if more else "single calls, compact key"
+    dots = [
+        Dot(view.colours.get(name, 0), next(iter(best.values())).key == "expanded")
+        for (name, _), best in listed
+    ]
+    return Grid(
+        f"{set_name}: {kind}",
+        "the best variant of each implementation" + _built(view),
+        tuple(columns), view.summary.confidence, dots, bold=0, stacked=True, sortable=False,
+    )  # fmt: skip
+
+
+def _rank(rank: int) -> Shown:
+    return Shown(str(rank), number=rank)
+
+
+def _first_mean(best: dict[str, Row], operations: Sequence[str]) -> tuple[int, float]:
+    return next((i, best[o].mean or 0.0) for i, o in enumerate(operations) if o in best)
+
+
+def _about(best: dict[str, Row]) -> tuple[str, ...]:
+    """The backends of an implementation's best variants, and its build."""
+    backends = join_words(dict.fromkeys(r.backend for r in best.values()))
+    build = next(iter(best.values())).build
+    return (backends, f"{build} build") if build else (backends,)
+
+
+def results(table: Table, view: View, *, brief: bool = False) -> Grid:
+    """All variants of one set and operation, best first; `brief`: without what labels say."""
+    lines = table.lines
+    several = len(view.builds) > 1
+    columns = [Column("#", [_rank(n.rank) for n in lines], number=True, spare=1)]
+    if brief:
+        columns.append(Column("implementation", [n.label for n in lines], head=True))
+    else:
+        columns += [
+            Column("implementation", [n.row.implementation for n in lines], head=True),
+            Column("backend", [n.row.backend for n in lines]),
+            Column("key", [n.row.key for n in lines]),
+            *([Column("build", [n.row.build or "" for n in lines])] if several else []),
+        ]
+    columns.append(Column("mean", [n.mean for n in lines], number=True))
+    if table.has_quantiles:
+        columns += [
+            Column(name, [n.quantiles[i] for n in lines], number=True, spare=0 if i else 3)
+            for i, name in enumerate(_QUANTILES)
+        ]
+    if any(n.row.ratio is not None for n in lines):
+        ratios = [n.ratio for n in lines]
+        columns.append(Column("ratio", ratios, number=True, spare_interval=2))
+    if not brief:
+        columns.append(Column("version", [n.row.version for n in lines], where=PAGE))
+        if not several:
+            columns.append(Column("language", [n.row.language for n in lines], where=PAGE))
+    reference = next((i for i, n in enumerate(lines) if n.is_reference), None)
+    return Grid(
+        f"{table.set}  {table.operation}", f"{table.unit.name}, best first{_built(view)}",
+        tuple(columns), view.summary.confidence, [dot(n) for n in lines],
+        [n.marks for n in lines], view.marks, 0, reference, wide=True,
+    )  # fmt: skip
+
+
+def dot(line: Line) -> Dot:
+    """The mark of a line on the page."""
+    return Dot(line.colour, line.row.key == "expanded")
+
+
+def _built(view: View) -> str:
+    return f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
+
+
+def classical(view: View) -> Grid:
+    """All classical schemes in one table: they stand for comparison and have no attempts."""
+    rows: list[tuple[str, dict[str, Line]]] = []
+    for scheme in view.classical_sets:
+        found: dict[str, dict[str, Line]] = defaultdict(dict)
+        for table in view.of(scheme):
+            for line in table.lines:
+                found[line.row.variant][table.operation] = line
+        rows += [(scheme, lines) for lines in found.values()]
+    first = [next(iter(lines.values())) for _, lines in rows]
+    names = [
+        f"{n.row.implementation} {TUNED_BUILD}" if n.row.again else n.row.implementation
+        for n in first
+    ]
+    columns = [
+        Column("scheme", [scheme for scheme, _ in rows], head=True),
+        Column("implementation", names),
+        Column("backend", [n.row.backend for n in first], spare=1),
+    ]
+    for operation in SHOWN_OPERATIONS:
+        # From microseconds to milliseconds: a unit for each figure.
+        cells, units = [], []
+        for _, lines in rows:
+            row = lines[operation].row if operation in lines else None
+            unit = choose_unit([row.mean], row.unit) if row else None
+            cells.append(cost(row, unit) if unit else Shown(""))
+            units.append(unit.name if unit else "")
+        if any(units):
+            columns += [Column(operation, cells, number=True), Column("", units)]
+    return Grid(
+        "Classical schemes", "for comparison", tuple(columns), view.summary.confidence,
+        sortable=False,
+    )  # fmt: skip
+
+
+def of_batches(table: Batches, view: View) -> Grid:
+    """The cost of one operation over batch size."""
+    series = table.series
+    loops = [s.loop for s in series]
+    columns = [
+        Column("implementation", [s.label for s in series], head=True),
+        Column("keys", [s.keys for s in series]),
+        _costs("loop", loops, table, 2),
+    ]
+    for size in table.sizes:
+        rows = [s.rows.get(size) for s in series]
+        columns.append(_costs(f"{size:,}", rows, table, 0 if size == table.ratio_size else 3))
+    ratios = [ratio(table.told(s)) for s in series]
+    if any(r != UNKNOWN for r in ratios):
+        title = f"ratio at {table.ratio_size:,}"
+        columns.append(Column(title, ratios, number=True, spare_interval=1, where=TERMINAL))
+    return Grid(
+        f"{table.set}  {table.operation} in batches", f"{table.unit.name} for one, best first",
+        tuple(columns), view.summary.confidence, _dots(series), bold=0, stacked=True,
+    )  # fmt: skip
+
+
+def _costs(title: str, rows: Sequence[Row | None], table: Batches, spare: int) -> Column:
+    below = [f"× {r.ratio:.3f}" if r is not None and r.ratio else "" for r in rows]
+    cells = [cost(r, table.unit) for r in rows]
+    return Column(title, cells, number=True, spare=spare, spare_interval=1, below=below)
+
+
+def of_threads(table: Threads, view: View) -> Grid:
+    """Operations per second over numbers of threads, and over those of one."""
+    series = table.series
+    columns = [
+        Column("implementation", [s.label for s in series], head=True),
+        Column("calls", [s.calls for s in series]),
+    ]
+    most = max(table.counts)
+    for count in table.counts:
+        rows = [s.rows.get(count) for s in series]
+        rates = [table.rate(r) for r in rows]
+        title = f"{count} thread" if count == 1 else f"{count} threads"
+        spare = 0 if count in (1, most) else 2
+        columns.append(Column(title, rates, number=True, spare=spare, spare_interval=1))
+        if count > 1:
+            scalings = [scaled(r) for r in rows]
+            where = "" if count == most else PAGE
+            columns.append(Column("scaling", scalings, number=True, spare_interval=1, where=where))
+    return Grid(
+        f"{table.set}  {table.operation} on threads", f"{table.unit.name}, best first",
+        tuple(columns), view.summary.confidence, _dots(series), bold=0, stacked=True,
+    )  # fmt: skip
+
+
+def scaled(row: Row | None) -> Shown:
+    """Operations per second over those of one thread."""
+    if row is None:
+        return UNKNOWN
+    return estimate(row.scaling, row.scaling_low, row.scaling_high)
+
+
+def _dots(series: Sequence[Series]) -> list[Dot]:
+    return [Dot(s.colour, s.key == "expanded") for s in series]
+
+
+def beside(view: View) -> Grid:
+    """ML-DSA's cheapest variants of each kind over classical schemes."""
+    found = versus(view)
+    rows = found.rows
+    columns = [
+        Column("set", [r.set for r in rows], head=True),
+        Column("operation", [r.operation for r in rows]),
+        Column("implementation", [r.label for r in rows], spare=2),
+        Column("calls", [r.how for r in rows]),
+        Column("cost", [r.cost for r in rows], number=True, spare_interval=1),
+        Column("", [r.unit for r in rows]),
+    ]
+    for place, name in enumerate(found.names):
+        ratios = [r.ratios[place] or UNKNOWN for r in rows]
+        columns.append(Column(f"÷ {name}", ratios, number=True, where=PAGE))
+    for scheme in dict.fromkeys(found.schemes):
+        # In the terminal only the fastest implementation of each: the largest ratio.
+        places = [i for i, s in enumerate(found.schemes) if s == scheme]
+        known = [[e for i in places if (e := r.ratios[i])] for r in rows]
+        most = [max(of, key=lambda e: e.number or 0.0, default=UNKNOWN) for of in known]
+        title = scheme.removeprefix("ECDSA-")
+        columns.append(Column(title, most, number=True, spare_interval=1, where=TERMINAL))
+    return Grid(
+        "Beside classical schemes", "cost over that of the fastest implementation of each",
+        tuple(columns), view.summary.confidence, stacked=True, sortable=False,
+    )  # fmt: skip
+
+
+def of_runs(view: View) -> list[Grid]:
+    """The tables of batches, threads and what stands beside classical schemes."""
+    made = [of_batches(table, view) for table in batches(view)]
+    made += [of_threads(table, view) for table in threads(view)]
+    if made and view.summary.classical:
+        made.append(beside(view))
+    return made
+
+
+def all_grids(view: View, *, overview: bool = True) -> list[Grid]:
+    """The tables of one run, in the order of the terminal: the best of each implementation in
+    the main set come last, where they are read first."""
+    made = [results(table, view) for name in view.sets for table in view.of(name)]
+    if view.classical_sets:
+        made.append(classical(view))
+    made += of_runs(view)
+    if overview and view.main_set is not None:
+        made += overviews(view, view.main_set)
+    return made
+
+
+def compared(comparison: Comparison, names: Sequence[str], confidence: float) -> Grid:
+    """One set and operation over several runs."""
+    rows = comparison.rows
+    columns = [Column("implementation", [r.label for r in rows], head=True)]
+    for place, name in enumerate(names):
+        columns += [
+            Column(name, [r.means[place] for r in rows], number=True),
+            Column("ratio", [r.ratios[place] for r in rows], number=True),
+        ]
+    columns += [
+        Column("mean, last ÷ first", [_change(r.change) for r in rows], number=True),
+        Column("ratio, last ÷ first", [_change(r.ratio_change) for r in rows], number=True),
+        Column("intervals of the mean", [_OVERLAP[r.overlap] for r in rows]),
+    ]
+    return Grid(
+        f"{comparison.set}  {comparison.operation}", comparison.unit, tuple(columns), confidence,
+        [Dot(r.colour, r.hollow) for r in rows], stacked=True,
+    )  # fmt: skip
+
+
+_OVERLAP = {None: MISSING, True: "overlap", False: "apart"}
+
+
+def _change(value: float | None) -> Shown:
+    return UNKNOWN if value is None else Shown(f"{value:.3f}", number=value)

@@ -1,0 +1,80 @@
+"""What ends a bench in the terminal: tables, who is missing and why, and the finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from mldsa_lab.estimate.summary import Summary
+from mldsa_lab.records import Record
+from mldsa_lab.show import elsewhere
+from mldsa_lab.show.elsewhere import Elsewhere
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.format import clean
+from mldsa_lab.show.grid import Grid, terminal
+from mldsa_lab.show.tables import all_grids
+from mldsa_lab.show.view import Remark, View, build
+
+
+def print_table(summary: Summary, record: Record, console: Console) -> None:
+    """Print what a record holds."""
+    print_view(build(record, summary), console)
+
+
+def print_view(view: View, console: Console) -> None:
+    """Print a table per set and operation, then who is missing and why, and the finding."""
+    if not view.tables:
+        console.print(Text("Nothing was measured.", style="bold"))
+    _grids(console, all_grids(view))
+    for mark, text in view.marks.items():
+        _paragraph(console, f" {mark}  ", text, "dim")
+    if view.marks:
+        console.print()
+    _remarks(console, "Refused by the correctness gate, not timed", view.refused, "bold red")
+    _remarks(console, "Left out after a fault", view.faults, "bold red")
+    _remarks(console, "Notes on single figures", view.notes, "bold")
+    skipped = [Remark(s.worker, "", s.reason) for s in view.record.skipped]
+    _remarks(console, "Workers that could not run here", skipped, "bold yellow")
+    findings = find(view)
+    for warning in (*view.warnings, *findings.cautions):
+        _paragraph(console, "note: ", warning, "yellow")
+    console.print(Text(clean(findings.headline) + ".", style="bold"))
+    for sentence in findings.sentences:
+        console.print(Text(clean(sentence)))
+
+
+def print_elsewhere(
+    measured: Sequence[Elsewhere], views: Sequence[View], confidence: float, console: Console
+) -> None:
+    """Print what others measured, what they can be compared by, and what each fit found wrong."""
+    _grids(console, [elsewhere.costs(measured, confidence)])
+    _grids(console, elsewhere.shapes(measured, views, confidence))
+    _paragraph(console, "note: ", elsewhere.NOTE, "yellow")
+    for entry in measured:
+        for finding in entry.found.findings:
+            _paragraph(console, f"{entry.name}: {finding.code}: ", finding.text, "yellow")
+
+
+def _grids(console: Console, grids: Iterable[Grid]) -> None:
+    for grid in grids:
+        console.print(terminal(grid, console.width))
+        console.print()
+
+
+def _remarks(console: Console, title: str, remarks: Sequence[Remark], style: str) -> None:
+    if not remarks:
+        return
+    console.print(Text(title, style=style))
+    for remark in remarks:
+        where = f" ({remark.where})" if remark.where else ""
+        _paragraph(console, f"  {remark.variant}{where}: ", remark.reason, "")
+    console.print()
+
+
+def _paragraph(console: Console, start: str, text: str, style: str) -> None:
+    indent = len(start) - len(start.lstrip())
+    body = Text(clean(start).lstrip() + clean(text), style=style)
+    console.print(Padding(body, (0, 0, 0, indent)))
