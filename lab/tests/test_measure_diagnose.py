@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from mldsa_lab.estimate.keys import key_offsets
 from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.coverage import Target, targets
+from mldsa_studies.coverage import Target, made_up, targets
 
 Array = NDArray[np.float64]
 NAME = "ML-DSA-65"
@@ -202,3 +204,104 @@ def test_remarks_say_what_the_figures_rest_on() -> None:
     noisy = measured(Target(), 8, size=0.12, rounds=8)
     assert "noise" in {f.code for f in noisy.findings}
     assert codes(noisy) == []
+
+
+def once(
+    costs: Array, traces: tuple, *, order: list[int] | None = None, options: dict | None = None
+) -> Estimation:
+    """Of inputs measured once each, in this order of their ids from 0."""
+    chosen = cases.selection(NAME, traces)
+    places = range(len(traces)) if order is None else order
+    measured = Measurements.of(chosen, {at + 1: float(costs[at]) for at in places})
+    return estimate(chosen, measured, **(options or {}))
+
+
+@pytest.mark.parametrize("size", [0.08, 0.3])
+@pytest.mark.parametrize("n", [10, 30])
+def test_a_warm_up_over_the_inputs_is_named(n: int, size: float) -> None:
+    traces = cases.designed(NAME, n)
+    order = np.random.default_rng(5).permutation(n)
+    warm = np.empty(n)
+    warm[order] = 1 + size * np.exp(-np.arange(n) * 6 / n)
+    costs = Target().of(traces, NAME) * noise(1, n, 0.005)[0]
+    found = once(costs * warm, traces, order=order.tolist())
+    assert "drift" in codes(found)
+    text = next(f.text for f in found.warnings if f.code == "drift")
+    assert "not warm" in text
+    change = float(text.split(" % compared")[0].split()[-1]) / 100
+    assert -1.5 * size < change < -0.5 * size
+    # The same costs without it raise no such alarm.
+    assert "drift" not in codes(once(costs, traces, order=order.tolist()))
+
+
+def test_a_steady_drift_has_its_direction() -> None:
+    traces = cases.designed(NAME, 12)
+    order = np.random.default_rng(6).permutation(12)
+    up = np.empty(12)
+    up[order] = np.linspace(1, 1.2, 12)
+    found = once(
+        Target().of(traces, NAME) * up * noise(1, 12, 0.005)[0], traces, order=order.tolist()
+    )
+    text = next(f.text for f in found.warnings if f.code == "drift")
+    assert "cost +" in text
+
+
+@pytest.mark.parametrize("n", [3, 10])
+def test_an_order_that_hides_a_drift_is_said(n: int) -> None:
+    traces = tuple(sorted(cases.designed(NAME, n), key=len))
+    costs = Target().of(traces, NAME)
+    noisy = costs * noise(1, n, 0.01)[0]
+    assert "order" in codes(once(noisy, traces))
+    other = [*range(n // 2, n), *range(n // 2)]
+    assert "order" not in codes(once(noisy, traces, order=other))
+    # A simulator does not warm up.
+    assert "order" not in codes(once(costs, traces, options={"noise": 0.0}))
+
+
+def test_exact_costs_need_neither_repeats_nor_noise() -> None:
+    found = measured(Target(), 10)
+    assert codes(found) == []
+
+
+@pytest.mark.parametrize(("n", "asked"), [(1, True), (3, True), (5, True), (10, False)])
+def test_noise_that_nothing_shows_is_asked_for(n: int, asked: bool) -> None:
+    single = measured(Target(), n, size=0.03)
+    assert ("noise-unknown" in codes(single)) == asked
+    if asked:
+        assert "--noise 0" in next(f.text for f in single.warnings if f.code == "noise-unknown")
+    assert "noise-unknown" not in codes(measured(Target(), n, size=0.03, rounds=3))
+    traces = cases.designed(NAME, n)
+    told = once(Target().of(traces, NAME), traces, options={"noise": 0.03})
+    assert "noise-unknown" not in codes(told)
+
+
+def test_few_keys_are_remarked_upon_and_widen_the_intervals() -> None:
+    traces = cases.designed(NAME, 10)
+    costs = Target().of(traces, NAME)
+    rng = np.random.default_rng(3)
+    found = {}
+    for per_key in (1, 2, 10):
+        chosen = made_up(NAME, traces, per_key=per_key)
+        own = np.exp(0.003 * rng.standard_normal(10)).repeat(per_key)[:10]
+        measured = Measurements.of(chosen, dict(zip(chosen.ids, costs * own, strict=True)))
+        found[per_key] = estimate(chosen, measured)
+    notes = {k: [f.text for f in v.findings if f.code == "few-keys"] for k, v in found.items()}
+    assert notes[1] == []
+    assert "10 inputs have 5 keys" in notes[2][0]
+    assert "10 inputs have 1 key:" in notes[10][0] and "as is usual" in notes[10][0]
+    mean = found[10].mean
+    assert mean.low is not None and mean.high is not None
+    assert 0.005 < (mean.high - mean.low) / 2 / mean.value < 0.02
+
+
+def test_offsets_between_keys_are_learned_where_keys_have_several_inputs() -> None:
+    rng = np.random.default_rng(1)
+    keys = np.repeat(np.arange(6), 5)
+    offset = 0.05 * rng.standard_normal(6)
+    shown = key_offsets(keys.tolist(), offset[keys] + 0.005 * rng.standard_normal(30))
+    assert shown.seen and shown.keys == 6
+    assert 0.02 < shown.size < 0.08
+    assert shown.error == pytest.approx(shown.size * np.sqrt(1 / 6 - 1 / 30))
+    usual = key_offsets(keys.tolist(), 0.005 * rng.standard_normal(30))
+    assert not usual.seen and usual.size < 0.01
+    assert key_offsets(range(30), offset[keys]).error == 0

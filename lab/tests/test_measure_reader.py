@@ -47,6 +47,28 @@ def test_rounds_make_a_table_with_gaps(tmp_path: Path, name: str) -> None:
     np.testing.assert_array_equal(found.costs, [[11, 20, np.nan], [10, np.nan, 30]])
 
 
+@pytest.mark.parametrize(
+    ("text", "order"),
+    [
+        ("id,cost\n2,20\n3,30\n1,10\n", [2, 0, 1]),  # the lines'
+        ("id,cost,order\n1,10,7\n2,20,9\n3,30,2\n", [1, 2, 0]),
+        ("id,cost,time\n1,10,12.5\n2,20,-3\n3,30,1e9\n", [1, 0, 2]),
+    ],
+)
+def test_the_order_of_measuring(tmp_path: Path, text: str, order: list[int]) -> None:
+    found = read(tmp_path, text)
+    assert found.costs.tolist() == [[10, 20, 30]]
+    assert found.order.tolist() == [order]
+
+
+def test_the_order_of_measuring_in_rounds_and_in_json(tmp_path: Path) -> None:
+    found = read(tmp_path, "id,cost,round\n1,10,0\n2,20,0\n2,21,1\n1,11,1\n")
+    assert found.order.tolist() == [[0, 1], [3, 2]]
+    value = [{"id": 1, "cost": 5, "time": 2}, {"id": 2, "cost": 6, "time": 1.5}]
+    assert read(tmp_path, json.dumps(value), "costs.json").order.tolist() == [[1, 0]]
+    assert Measurements.of(CHOSEN, {3: [5, 6], 1: [7, 8]}).order.tolist() == [[1, 0], [3, 2]]
+
+
 def test_costs_of_any_size_are_read(tmp_path: Path) -> None:
     found = read(tmp_path, f"id,cost\n1,{10**30}\n2,0.000001\n3,{10**30 + 7}.5\n")
     assert found.costs[0, 0] == 1e30
@@ -110,6 +132,9 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
         ("id,cost\n1,5\n1,6\n", "repeats need a column 'round'"),
         ("id,cost,round\n1,5,0\n1,6,0\n", "line 3: id 1 in round 0 was measured at"),
         ("id,cost,round\n1,5,0\n1,6,\n", "line 3: round '' must be a whole number"),
+        ("id,cost,order\n1,5,x\n", "line 2: order 'x' must be a whole number"),
+        ("id,cost,time\n1,5,noon\n", "line 2: time 'noon' must be a number, such as seconds"),
+        ("id,cost,time,order\n1,5,2,2\n", "line 2: has order and time, of which one says all"),
         ("id,cost,set\n1,5,ML-DSA-44\n", "line 2: is of ML-DSA-44, the selection of ML-DSA-65"),
     ],
 )
@@ -147,6 +172,7 @@ def test_a_broken_csv_names_line_and_rule(tmp_path: Path, text: str, message: st
         ('[{"id": 4, "cost": 2}]', "entry 1: id 4 is not in the selection"),
         ('[{"id": 1, "cost": 2}, {"id": 1, "cost": 2}]', "entry 2: id 1 was measured at"),
         ('[{"id": 1, "cost": 2, "round": 1}, {"id": 2, "cost": 2}]', "must have a round, or none"),
+        ('[{"id": 1, "cost": 2, "time": 1}, {"id": 2, "cost": 2}]', "must have a time, or none"),
         (
             '{"unit": "ns", "measurements": [{"id": 1, "cost": 2, "unit": "us"}]}',
             "entry 1: unit 'us' differs from the file's 'ns'",
