@@ -16,7 +16,7 @@ from mldsa_lab.estimate.cell import Interval
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.coverage import Coverage, Scene, Target, Truth, coverage, main, targets
+from mldsa_studies.coverage import Outcome, Scene, Target, TrueCosts, coverage, main, targets
 
 MODEL = RejectionModel.of("ML-DSA-65")
 NAME = MODEL.name
@@ -88,10 +88,12 @@ def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
     designs = [cases.designed(NAME, n, seed) for seed in range(3)]
     scene = Scene("", relative=0.02, rounds=3 if n < 8 else 1)
     found = [
-        coverage(target, Truth.of(target, MODEL, 20_000), NAME, designs, scene, 6, [1, n, number])
+        coverage(
+            target, TrueCosts.of(target, MODEL, 20_000), NAME, designs, scene, 6, [1, n, number]
+        )
         for number, target in enumerate(targets(NAME).values())
     ]
-    together = Coverage.together(found)
+    together = Outcome.together(found)
     shares = together.holds.mean(axis=0)
     # 42 replications: of intervals that hold in 95 %, fewer than 0.88 do for one seed in 60.
     assert (shares >= 0.88).all(), shares

@@ -1,6 +1,6 @@
 """How often the intervals hold the truth: synthetic signers of known mean and percentiles.
 
-`python -m mldsa_studies.coverage` prints the table of docs/measurements.md. The tests use the
+`mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the
 same signers and functions.
 """
 
@@ -45,6 +45,8 @@ _TRUTH = 400_000
 _DESIGNS = 20
 # Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
 _BAND = 2.5
+# Fewer replications without a warning say nothing of how often intervals hold.
+_ENOUGH = 10
 # A warm-up is over after about half of a run.
 _DECAY = 6.0
 
@@ -218,7 +220,7 @@ def scenes() -> list[Scene]:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Outcome:
     """What became of replications.
 
     ``warned``: (replications,) whether a warning was given; ``holds``: (replications, 4) whether
@@ -233,7 +235,7 @@ class Coverage:
     codes: Counter[str]
 
     @classmethod
-    def together(cls, parts: Sequence[Coverage]) -> Coverage:
+    def together(cls, parts: Sequence[Outcome]) -> Outcome:
         """All replications of several."""
         warned, holds, width, error = (
             np.concatenate([getattr(p, name) for p in parts])
@@ -243,9 +245,14 @@ class Coverage:
 
     def share(self) -> Array:
         """(4,) of intervals that hold the truth among replications without a warning; NaN where
-        there are none."""
+        these are too few to say."""
         calm = self.holds[~self.warned]
-        return calm.mean(axis=0) if len(calm) else np.full(4, np.nan)
+        return calm.mean(axis=0) if len(calm) >= _ENOUGH else np.full(4, np.nan)
+
+    def missed(self) -> float:
+        """The share of all replications in which an interval misses the truth and no warning is
+        given, for the figure with most of them."""
+        return float((~self.holds & ~self.warned[:, None]).mean(axis=0).max())
 
 
 Designs = Sequence[Sequence[Trace]]
@@ -283,7 +290,7 @@ def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Design
     return chosen
 
 
-class Truth(NamedTuple):
+class TrueCosts(NamedTuple):
     """Mean of a signer, and for each of `SHARES` the band in which its percentile lies."""
 
     value: Array
@@ -291,7 +298,7 @@ class Truth(NamedTuple):
     high: Array
 
     @classmethod
-    def of(cls, target: Target, model: RejectionModel, signatures: int = _TRUTH) -> Truth:
+    def of(cls, target: Target, model: RejectionModel, signatures: int = _TRUTH) -> TrueCosts:
         """Percentiles are those of so many drawn ``signatures``."""
         costs = target.draw(model, signatures, np.random.default_rng(0))
         mean = target.mean(model)
@@ -306,13 +313,13 @@ class Truth(NamedTuple):
 
 def coverage(
     target: Target,
-    truth: Truth,
+    truth: TrueCosts,
     set_name: str,
     designs: Designs,
     scene: Scene,
     replications: int,
     seed: Sequence[int],
-) -> Coverage:
+) -> Outcome:
     """Judge the intervals of `estimate` from ``designs`` in turn."""
     rng = np.random.default_rng(seed)
     percentiles = tuple(100 * share for share in SHARES)
@@ -337,10 +344,10 @@ def coverage(
         holds.append((low <= truth.high) & (high >= truth.low))
         widths.append((high - low) / 2 / truth.value)
         errors.append(value / truth.value - 1)
-    return Coverage(np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes)
+    return Outcome(np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes)
 
 
-class Cell(NamedTuple):
+class Job(NamedTuple):
     """One job of the study: replications over all signers of a set."""
 
     set: str
@@ -350,7 +357,7 @@ class Cell(NamedTuple):
     seed: int
     truth: int
 
-    def judge(self) -> Coverage:
+    def judge(self) -> Outcome:
         """Signers take turns over the replications, so many in all."""
         model = RejectionModel.of(self.set)
         designs = _designs(self.set, self.n, self.seed)
@@ -373,7 +380,7 @@ class Cell(NamedTuple):
                     [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()],
                 )
             )
-        return Coverage.together(parts)
+        return Outcome.together(parts)
 
 
 @cache
@@ -382,8 +389,8 @@ def _designs(set_name: str, n: int, seed: int) -> Designs:
 
 
 @cache
-def _truth(target: Target, set_name: str, signatures: int) -> Truth:
-    return Truth.of(target, RejectionModel.of(set_name), signatures)
+def _truth(target: Target, set_name: str, signatures: int) -> TrueCosts:
+    return TrueCosts.of(target, RejectionModel.of(set_name), signatures)
 
 
 def report(
@@ -401,31 +408,32 @@ def report(
     if not wanted:
         raise LabError(f"scene {only!r}: none has this in its name")
     cells = [
-        Cell(name, n, scene, replications, seed, truth)
+        Job(name, n, scene, replications, seed, truth)
         for scene in wanted
         for n in sizes
         for name in (parameter_set(given).name for given in sets)
     ]
     yield f"{', '.join(sets)}, {replications} replications of each, seed {seed}"
     yield ""
-    yield "| measured with | n | warned | mean | p50 | p95 | p99 | half-width | warnings |"
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "| measured with | n | warned | missed | mean | p50 | p95 | p99 | half-width | warnings |"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
-        judged = pool.map(Cell.judge, cells) if pool else map(Cell.judge, cells)
+        judged = pool.map(Job.judge, cells) if pool else map(Job.judge, cells)
         for scene in wanted:
             for n in sizes:
-                found = Coverage.together([next(judged) for _ in sets])
+                found = Outcome.together([next(judged) for _ in sets])
                 yield f"| {scene.name} | {n} | {_row(found)} |"
 
 
-def _row(found: Coverage) -> str:
-    """Shares of the replications that were warned, and of intervals without a warning that hold;
-    the median half-width of the mean without a warning; the warnings given."""
+def _row(found: Outcome) -> str:
+    """Shares of the replications that were warned, that miss without a warning, and of intervals
+    without a warning that hold; the median half-width of the mean without a warning; the warnings
+    given."""
     shares = " | ".join("-" if np.isnan(s) else f"{s:.0%}" for s in found.share())
     calm = found.half_width[~found.warned, 0]
     width = f"±{_percent(float(np.median(calm)))}" if len(calm) else "-"
     codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
-    return f"{found.warned.mean():.0%} | {shares} | {width} | {codes}"
+    return f"{found.warned.mean():.0%} | {found.missed():.0%} | {shares} | {width} | {codes}"
 
 
 def report_record(
