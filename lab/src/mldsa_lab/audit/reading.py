@@ -185,7 +185,7 @@ def _claim(entry: object, where: str, name: str, defaults: dict[str, Any]) -> Cl
     raw = _mapping(entry, where)
     if isinstance(identity := raw.get("id"), str) and identity:
         where = f"{name}: claim {identity!r}"
-    about = raw.get("about")
+    about = raw.get("about", "")
     kind = ABOUT.get(about) if isinstance(about, str) else None
     if kind is None:
         raise LabError(f"{where}, about: {shown(about)} is none of {', '.join(ABOUT)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from mldsa_lab.audit.figures import deviation, label
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
+    Term,
     attempt_over_first,
     band,
     firsts,
@@ -242,8 +244,8 @@ def judge_inversion(ready: Signing) -> Iterator[Judgement]:
     if len(ready.figures) < 2:
         return
     highest, unit = ready.highest, unit_text(ready.claim.unit)
-    found = _implied(ready, 0.0, math.inf)
-    admissible = _implied(ready, 1 / highest, 1.0)
+    found = _implied(ready, list(ready.figures), 0.0, math.inf)
+    admissible = _implied(ready, list(ready.figures), 1 / highest, 1.0)
     claimed, low = "no solution", None
     if found is None:
         reading = "No costs of a first and a further attempt give all these figures."
@@ -268,22 +270,23 @@ def judge_inversion(ready: Signing) -> Iterator[Judgement]:
     yield ready.judgement("sign.inversion", verdict, claimed, predicted, reading, low)
 
 
-@dataclass(frozen=True, slots=True)
-class Implied:
-    """Costs that give a claim's figures: of a first attempt, of a further one, and their ratio,
-    each from and to."""
+class Implied(NamedTuple):
+    """Costs that give figures: of a first attempt, of a further one, and their ratio, each from
+    and to."""
 
     ratio: tuple[float, float]
     first: tuple[float, float]
     further: tuple[float, float]
 
 
-def _implied(ready: Signing, low: float, high: float) -> Implied | None:
-    """The costs with a further attempt between ``low`` and ``high`` of a first one; None if there
-    are none. Over all laws of the set; the ends of the costs are taken on a grid."""
+def _implied(ready: Signing, names: list[str], low: float, high: float) -> Implied | None:
+    """The costs that give the figures of those names, a further attempt between ``low`` and
+    ``high`` of a first one; None if there are none. Over all laws of the set; the ends of the
+    costs are taken on a grid."""
     ratios: list[float] = []
     costs: list[tuple[float, float]] = []
-    for bounds in _bounds(ready, list(ready.figures)):
+    for law in laws(ready.name):
+        bounds = _bounds(ready, {name: law.term(name, ready.samples) for name in names})
         found = attempt_over_first(bounds)
         if found is None or found[1] < low or found[0] > high:
             continue
@@ -293,24 +296,21 @@ def _implied(ready: Signing, low: float, high: float) -> Implied | None:
             costs += [(first, float(x) * first) for first in firsts(bounds, float(x))]
     if not ratios:
         return None
-    first, further = ([c[i] for c in costs] for i in (0, 1))
-    return Implied(
-        (min(ratios), max(ratios)), (min(first), max(first)), (min(further), max(further))
-    )
+    first, further = zip(*costs, strict=True)
+    ends = ((min(found), max(found)) for found in (ratios, first, further))
+    return Implied(*ends)
 
 
-def _bounds(ready: Signing, names: list[str]) -> Iterator[list[Bound]]:
-    """What these figures say of the costs, under each law of the set."""
-    for law in laws(ready.name):
-        bounds = []
-        for name in names:
-            figure, share = ready.figures[name], share_of(name)
-            term = law.term(name, ready.samples)
-            if name == ready.centre or (share is not None and share < 0.5):
-                bounds.append(Bound(term, figure.low / (1 + ready.noise), at_least=True))
-            if name == ready.centre or share is None or share > 0.5:
-                bounds.append(Bound(term, figure.high / (1 - ready.noise), at_least=False))
-        yield bounds
+def _bounds(ready: Signing, terms: dict[str, Term]) -> list[Bound]:
+    """What figures say of the costs, given what they are made of."""
+    bounds = []
+    for name, term in terms.items():
+        figure, share = ready.figures[name], share_of(name)
+        if name == ready.centre or (share is not None and share < 0.5):
+            bounds.append(Bound(term, figure.low / (1 + ready.noise), at_least=True))
+        if name == ready.centre or share is None or share > 0.5:
+            bounds.append(Bound(term, figure.high / (1 - ready.noise), at_least=False))
+    return bounds
 
 
 # Detectors --------------------------------------------------------------------------------------
@@ -390,9 +390,10 @@ def _spread_of_law(ready: Signing, measure: str) -> float:
 def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
     """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
     lower, upper = [*ready.low_statistics, ready.centre], ready.high_statistics
-    if len(lower) == 1 or not upper or not _follows(ready, lower):
+    ends = (1 / ready.highest, 1.0)
+    if len(lower) == 1 or not upper or _implied(ready, lower, *ends) is None:
         return
-    cut = not _follows(ready, [*lower, *upper])
+    cut = _implied(ready, [*lower, *upper], *ends) is None
     yield ready.judgement(
         "sign.trimmed",
         ready.outside if cut else Verdict.CONSISTENT,
@@ -404,9 +405,3 @@ def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
         if cut
         else "Lower and upper figures go together.",
     )
-
-
-def _follows(ready: Signing, names: list[str]) -> bool:
-    """Whether some admissible costs give these figures."""
-    found = [attempt_over_first(bounds) for bounds in _bounds(ready, names)]
-    return any(f is not None and f[1] >= 1 / ready.highest and f[0] <= 1 for f in found)
