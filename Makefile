@@ -6,7 +6,7 @@ PYTHON := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
   test-workers test-go test-lab check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
 
 help: ## list the commands
@@ -14,6 +14,11 @@ help: ## list the commands
 
 bench: setup ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
+
+TABLES := README.md docs/choose-a-library.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
+
+tables: setup ## rewrite the measured tables of the documents from their records
+	@$(LAB) report $(addprefix --splice ,$(TABLES))
 
 bench-kernels: ARGS =
 bench-kernels: setup ## time the kernels of each backend beside the peers' own: ARGS="--help"

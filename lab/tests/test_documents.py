@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+import importlib.util
 import json
 import re
 import shlex
@@ -15,6 +18,8 @@ import typer
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.estimate.summary import KEYS
+from mldsa_lab.show.present import Look, load
+from mldsa_lab.show.splice import Loaded, splice
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -138,6 +143,41 @@ def test_architecture_names_every_folder() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_words_are_plain(name: str) -> None:
     assert [match[0] for match in ODD.finditer(text_of(name))] == []
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if "<!-- mldsa-lab:table" in text_of(name)]
+)
+def test_measured_tables_are_those_of_the_records(name: str) -> None:
+    """`make tables` rewrites them."""
+    old, new = splice(ROOT / name, [], summary_of)
+    assert new == old
+
+
+@functools.cache
+def summary_of(path: Path) -> Loaded:
+    (loaded,) = load([path.resolve()], Look())
+    return loaded
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_that_is_named_can_be_imported(name: str) -> None:
+    for line in code_of(text_of(name)):
+        for module in re.findall(r"python3? -m (mldsa_[\w.]+)", line):
+            assert importlib.util.find_spec(module), line
+        if found := re.match(r" *from (mldsa_[\w.]+) import ([\w, ]+)", line):
+            module = importlib.import_module(found[1])
+            missing = [n for n in found[2].split(",") if not hasattr(module, n.strip())]
+            assert missing == [], line
+
+
+def test_readme_leads_everywhere() -> None:
+    links = {link.split("#")[0] for link in LINK.findall(text_of("README.md"))}
+    documents = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
+    assert documents - links == set()
+    assert [
+        name for name in COMMANDS.commands if f"`mldsa-lab {name}`" not in text_of("README.md")
+    ] == []
 
 
 def test_readme_is_short() -> None:
