@@ -31,6 +31,7 @@ NOTE = (
 """What a reader must know of these tables."""
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
+_FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 
 
@@ -120,7 +121,7 @@ def costs(measured: Sequence[Elsewhere], confidence: float) -> Grid:
         cells = [_shown(e.percentiles[percent]) for e in of]
         columns.append(Column(f"p{percent:g}", cells, number=True, spare_interval=2))
     first = [_shown(e.costs["first"]) for e in of]
-    columns.append(Column("accepted at once", first, number=True, spare=3, spare_interval=2))
+    columns.append(Column("first", first, number=True, spare=3, spare_interval=2))
     dots = [Dot(colour) for colour in colours(measured)]
     return Grid("Measured elsewhere", "signing, each in its own unit", tuple(columns), confidence,
                 dots, stacked=True, sortable=False)  # fmt: skip
@@ -156,17 +157,14 @@ def shapes(measured: Sequence[Elsewhere], views: Sequence[View], confidence: flo
                     first, z, r0 = (float(x) for x in fit.coefficients[:3])
                     figures = _unitless(line.row, (first, z, r0))
                     rows.append((line.label + run, Dot(line.colour), figures))
-        titles = (
-            "mean ÷ accepted at once", "p99 ÷ p50", "p99.9 ÷ p50", "z-rejected attempt ÷ accepted",
-            "r0-rejected attempt ÷ accepted",
-        )  # fmt: skip
+        titles = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
         columns = [Column("signing", [name for name, _, _ in rows], head=True)]
         columns += [
             Column(title, [_plain(f[i]) for _, _, f in rows], number=True)
             for i, title in enumerate(titles)
         ]
         made.append(
-            Grid(f"{set_name}: what has no unit", "of measurements elsewhere and of workers",
+            Grid(f"{set_name}: what has no unit", _FIRST,
                  tuple(columns), confidence, [d for _, d, _ in rows])
         )  # fmt: skip
     return made

@@ -65,6 +65,13 @@ class Marker:
         """An error that names the marker."""
         return LabError(f"{self.where}: {text}")
 
+    def named(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Sets by their names."""
+        try:
+            return parse_set_names(words)
+        except LabError as error:
+            raise self.fail(str(error)) from None
+
     def takes(self, row: Row) -> bool:
         """Whether a row is among those asked for."""
         names = (row.implementation, base_id(row.variant), row.variant)
@@ -121,7 +128,11 @@ def splice_file(path: Path, given: Sequence[Loaded], load: Callable[[Path], Load
 
 def _parse(said: str, where: str) -> Marker:
     marker = Marker(where)
-    for word in shlex.split(said):
+    try:
+        words = shlex.split(said)
+    except ValueError as error:
+        raise marker.fail(str(error)) from None
+    for word in words:
         name, separator, value = word.partition("=")
         parts = tuple(part.strip() for part in value.split(",") if part.strip())
         if not separator or not parts:
@@ -130,7 +141,7 @@ def _parse(said: str, where: str) -> Marker:
             case "record":
                 marker.records = [Path(part) for part in parts]
             case "sets":
-                marker.sets = parse_set_names(parts)
+                marker.sets = marker.named(parts)
             case "operations" | "implementations":
                 setattr(marker, name, parts)
             case "rows" | "build" | "columns" | "figure":
@@ -224,7 +235,7 @@ def _column(marker: Marker, said: str) -> _Spec:
             f"column {said!r}: must be one of {', '.join(_TEXTS)}, or OPERATION[@SETS].FIGURE like "
             f"sign@44/65/87.ratio, with one of {', '.join(_FIGURES)}"
         )
-    sets = parse_set_names(found[2].split("/")) if found[2] else marker.sets
+    sets = marker.named(found[2].split("/")) if found[2] else marker.sets
     return _Spec(title, None, found[1], sets, found[3])
 
 

@@ -1,0 +1,327 @@
+"""`mldsa-lab report` as its users call it: files, Markdown, spliced tables, measurements."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import measure_cases as cases
+import numpy as np
+import pytest
+from report_records import SIGNERS, Shape, build
+from typer.testing import CliRunner, Result
+
+from mldsa_lab.cli.main import app
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.summary import KEYS, summarise
+from mldsa_lab.records import Record
+from mldsa_lab.show.exports import RUN_KEYS
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.present import Look, load
+from mldsa_lab.show.splice import splice
+from mldsa_lab.show.view import build as build_view
+
+ROOT = Path(__file__).parents[2]
+SET = "ML-DSA-65"
+END = "<!-- /mldsa-lab:table -->\nAfter.\n"
+NOTE = "a cost here over one of a worker means nothing unless both count the same"
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["report", *map(str, arguments)], env={"COLUMNS": "120"})
+
+
+def shown(result: Result) -> str:
+    assert result.exception is None, result.exception
+    return result.output
+
+
+def refused(result: Result) -> str:
+    assert isinstance(result.exception, LabError), result.output
+    return str(result.exception)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("command") / "run.jsonl"
+    build(target, Shape(sets=(SET,), signers=SIGNERS[:5], rounds=5, batch_sizes=(8,)))
+    return target
+
+
+def card(folder: Path, *, unit: str = "ms", rounds: int = 4) -> tuple[Path, Path]:
+    """A selection and its measurements by somebody's card, some eight times as slow for z."""
+    chosen = cases.selection(SET, cases.designed(SET, 8))
+    selection, measured = folder / "selection.json", folder / "card.csv"
+    selection.write_text(chosen.to_json(compact=True))
+    rng = np.random.default_rng(3)
+    with measured.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("id", "cost", "unit", "round"))
+        for turn in range(rounds):
+            for number, (z, r, h) in zip(chosen.ids, chosen.counts(), strict=True):
+                cost = (400 + 150 * z + 170 * (r + h)) * np.exp(0.01 * rng.standard_normal())
+                rows.writerow((number, f"{cost:.2f}", unit, turn))
+    return selection, measured
+
+
+# --- rows ---------------------------------------------------------------------------------------
+
+
+def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
+    out, table = tmp_path / "rows.json", tmp_path / "rows.csv"
+    text = shown(run(path, "--no-page", "--json", out, "--csv", table))
+    assert str(out) in text and str(table) in text
+    rows = json.loads(out.read_text())
+    assert {tuple(row) for row in rows} == {(*KEYS, *RUN_KEYS)}
+    assert {(row["started"], row["cpu"]) for row in rows} == {
+        ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
+    }
+    lines = list(csv.DictReader(table.open(newline="")))
+    assert len(lines) == len(rows)
+    for line, row in zip(lines, rows, strict=True):
+        for key, value in row.items():
+            said = "" if value is None else str(value)
+            assert line[key] == said
+
+
+def test_markdown_alone_is_on_standard_output(path: Path) -> None:
+    text = shown(run(path, "--markdown", "-"))
+    assert text.startswith("## mldsa-lanes") and not (path.parent / "report.html").exists()
+    tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.M)
+    assert len(tables) >= 8
+    for table in tables:
+        widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(widths) == 1, "every line has as many cells as the header"
+    summary = summarise(load([path], Look())[0][0])
+    view = build_view(load([path], Look())[0][0], summary)
+    for line in view.table(SET, "sign").lines:  # type: ignore[union-attr]
+        assert f"| {line.mean} |" in text
+
+
+def test_markdown_into_a_file(path: Path, tmp_path: Path) -> None:
+    out = tmp_path / "tables.md"
+    text = shown(run(path, "--no-page", "--markdown", out))
+    assert "ML-DSA-65  sign" in text
+    assert out.read_text() == shown(run(path, "--markdown", "-"))
+
+
+# --- spliced tables -----------------------------------------------------------------------------
+
+
+def note(folder: Path, said: str, body: str = "old\n") -> Path:
+    target = folder / "NOTES.md"
+    target.write_text(
+        f"Before.\n\n<!-- mldsa-lab:table {said}-->\n{body}<!-- /mldsa-lab:table -->\nAfter.\n"
+    )
+    return target
+
+
+def spliced(path: Path, target: Path) -> list[list[str]]:
+    """The cells of the table that comes out; what stands around it is left."""
+    shown(run(path, "--splice", target))
+    text = target.read_text()
+    assert text.startswith("Before.\n\n<!--") and text.endswith(
+        "<!-- /mldsa-lab:table -->\nAfter.\n"
+    )
+    assert "old" not in text
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_a_marked_table_is_rewritten_from_the_record(path: Path, tmp_path: Path) -> None:
+    summary = load([path], Look())[0][1]
+    header, _, *rows = spliced(
+        path, note(tmp_path, 'rows=variants columns=key,"who=variant",sign@65.mean,sign@65.ratio ')
+    )
+    assert header == ["key", "who", "sign 65, mean, µs", "sign 65, ratio"]
+    known = [r for r in summary.rows if r.operation == "sign" and r.mode == "single"
+             and r.batch_size == 1]  # fmt: skip
+    known.sort(key=lambda r: r.mean or 0.0)
+    assert [r[0] for r in rows] == [r.key for r in known]
+    for row, of in zip(rows, known, strict=True):
+        assert of.mean is not None
+        assert float(row[2].split()[0].replace(",", "")) == pytest.approx(of.mean / 1e3, rel=0.01)
+        assert "±" in row[2] or "−" in row[2]
+    target = tmp_path / "NOTES.md"
+    before = target.read_text()
+    assert "unchanged" in shown(run(path, "--splice", target)) and target.read_text() == before
+
+
+def test_implementations_have_a_row_each(path: Path, tmp_path: Path) -> None:
+    _, _, *rows = spliced(path, note(tmp_path, ""))
+    names = [row[0] for row in rows]
+    assert len(names) == len(set(names)) == 3
+    _, _, *rows = spliced(path, note(tmp_path, "implementations=aws-lc "))
+    assert [row[0] for row in rows] == ["aws-lc"]
+
+
+def test_operations_against_sets(path: Path, tmp_path: Path) -> None:
+    said = "rows=operations sets=65 operations=sign,verify implementations=mldsa-lanes "
+    header, _, *rows = spliced(path, note(tmp_path, said))
+    assert header == ["", "65"]
+    assert [row[0] for row in rows] == [
+        "sign", "sign, expanded key", "sign, batch of 8, many keys", "sign, batch of 8, one key",
+        "verify", "verify, expanded key", "verify, batch of 8, many keys",
+        "verify, batch of 8, one key",
+    ]  # fmt: skip
+    assert all(re.fullmatch(r"\d\.\d\d", row[1]) for row in rows)
+
+
+def test_a_marker_may_name_its_record(path: Path, tmp_path: Path) -> None:
+    shutil.copy(path, tmp_path / "mine.jsonl")
+    target = note(tmp_path, "record=mine.jsonl ")
+    assert "spliced" in shown(run("--splice", target))
+    assert "| mldsa-native |" in target.read_text()
+
+
+@pytest.mark.parametrize(
+    ("said", "rule"),
+    [
+        ("nonsense", "'nonsense': must be NAME=VALUE"),
+        ("colour=red", "'colour': must be record, rows"),
+        ("rows=all", "rows 'all': must be one of implementations, variants"),
+        ("columns=sign@65.p42", "column 'sign@65.p42': must be one of"),
+        ("sets=66", "unknown parameter set '66'"),
+        ("operations=forge", "operation 'forge': must be one of"),
+        ("implementations=nosuch", "nothing of what the marker asks for"),
+        ("record=nosuch.jsonl", "nosuch.jsonl"),
+        ("columns='sign", "No closing quotation"),
+    ],
+)
+def test_a_wrong_marker_is_named_and_nothing_is_written(
+    path: Path, tmp_path: Path, said: str, rule: str
+) -> None:
+    target = note(tmp_path, said + " ")
+    before = target.read_text()
+    text = refused(run(path, "--splice", target))
+    assert rule in text and (str(target) + ":3" in text or "nosuch.jsonl" in text)
+    assert target.read_text() == before
+
+
+def test_markers_without_end_record_or_at_all(path: Path, tmp_path: Path) -> None:
+    target = note(tmp_path, "")
+    assert "names no record, and none is given" in refused(run("--splice", target))
+    target.write_text("<!-- mldsa-lab:table -->\n| a |\n")
+    assert "the marker has no end" in refused(run(path, "--splice", target))
+    target.write_text("nothing\n")
+    assert "has no <!-- mldsa-lab:table" in refused(run(path, "--splice", target))
+    assert "cannot read it" in refused(run(path, "--splice", tmp_path / "nosuch.md"))
+
+
+def test_measured_tables_of_the_documents_are_what_their_records_give() -> None:
+    """If this fails: `mldsa-lab report --splice FILE`."""
+    known: dict[Path, tuple[Record, object]] = {}
+
+    def read(path: Path):  # type: ignore[no-untyped-def]
+        return known.setdefault(path.resolve(), load([path], Look())[0])  # type: ignore[arg-type]
+
+    files = [p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("crates/*/*.md"))
+             if re.search(r"^<!-- mldsa-lab:table .*-->$", p.read_text(), flags=re.M)]  # fmt: skip
+    assert {"README.md", "performance.md"} <= {p.name for p in files}
+    stale = [str(p) for p in files if len(set(splice(p, [], read))) == 2]
+    assert stale == []
+
+
+# --- measured elsewhere -------------------------------------------------------------------------
+
+
+def test_a_card_stands_beside_the_workers_in_its_own_unit(path: Path, tmp_path: Path) -> None:
+    selection, measured = card(tmp_path)
+    page, out, tables = tmp_path / "p.html", tmp_path / "r.json", tmp_path / "r.md"
+    text = shown(
+        run(path, f"{measured}:{selection}", "--page", page, "--json", out, "--markdown", tables)
+    )
+    assert "Measured elsewhere" in text and "ML-DSA-65: what has no unit" in text
+    row = json.loads(out.read_text())[-1]
+    expected = 400 + np.array([150, 170, 170]) @ _expected(SET)
+    assert row["implementation"] == "card" and row["unit"] == "ms" and row["ratio"] is None
+    assert row["mean"] == pytest.approx(expected, rel=0.02)
+    assert row["mean_low"] < row["mean"] < row["mean_high"] and row["p99"] > 2 * row["p50"]
+    for written in (page.read_text(), tables.read_text(), " ".join(text.split())):
+        assert NOTE in written
+        for name in ("card", "mldsa-native", "ean ÷ first", "p99 ÷ p50"):
+            assert name in written
+    # mldsa-native's parts are some other share of its first attempt than the card's.
+    lines = tables.read_text().splitlines()
+    [line] = [t for t in lines if t.startswith("| card |") and "ms" not in t]
+    figures = [float(cell) for cell in line.strip("|").split("|")[1:]]
+    assert figures[0] == pytest.approx(expected / 400, rel=0.05)
+    assert figures[3] == pytest.approx(150 / 400, rel=0.1)
+
+
+def _expected(name: str) -> np.ndarray:  # type: ignore[type-arg]
+    from mldsa_lab.theory.rejection import RejectionModel
+
+    return np.asarray(RejectionModel.of(name).expected_counts, dtype=np.float64)
+
+
+def test_one_selection_for_all_and_several_files(path: Path, tmp_path: Path) -> None:
+    selection, measured = card(tmp_path)
+    other = tmp_path / "board.csv"
+    other.write_text(measured.read_text().replace(",ms,", ",cycles,"))
+    text = shown(run(path, measured, other, "--selection", selection, "--no-page"))
+    assert re.search(r"card +ML-DSA-65 +ms", text) and re.search(r"board +ML-DSA-65 +cycles", text)
+
+
+def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) -> None:
+    selection, measured = card(tmp_path)
+    text = refused(run(path, measured, "--no-page"))
+    assert str(measured) in text and "--selection" in text
+    text = refused(run(measured, "--selection", selection))
+    assert "at least one record" in text and "mldsa-lab estimate" in text
+    assert "a selection belongs to measurements" in refused(run(f"{path}x:{selection}"))
+    assert "at least one record" in refused(run())
+
+
+# --- runs that say little -----------------------------------------------------------------------
+
+
+def test_the_same_run_twice_is_shown_once(path: Path, tmp_path: Path) -> None:
+    copy, out = tmp_path / "copy.jsonl", tmp_path / "rows.json"
+    shutil.copy(path, copy)
+    once = shown(run(path, "--no-page", "--json", out))
+    rows = json.loads(out.read_text())
+    text = shown(run(path, copy, path, "--no-page", "--json", out))
+    assert json.loads(out.read_text()) == rows
+    assert " ".join(text.split()).count("holds the same run as") == 2
+    assert once.splitlines()[0] in text
+
+
+def test_a_run_without_measurements_is_an_error_that_says_why(tmp_path: Path) -> None:
+    record = tmp_path / "r.jsonl"
+    build(record, Shape(sets=(SET,), signers=SIGNERS[:2], refused=tuple(s.id for s in SIGNERS[:2])))
+    result = run(record)
+    text = refused(result)
+    assert str(record) in text and "no variant passed the correctness gate" in text
+    assert "acvp-sigver" in result.output and (tmp_path / "report.html").exists()
+
+
+def short(folder: Path, rounds: int, noise: float) -> Record:
+    signers = tuple(replace(s, noise=noise) for s in (SIGNERS[3], SIGNERS[4], SIGNERS[5]))
+    return build(folder / "r.jsonl", Shape(sets=(SET,), signers=signers, rounds=rounds))
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_a_short_run_ranks_nobody_and_says_how_long_to_run(tmp_path: Path, rounds: int) -> None:
+    record = short(tmp_path, rounds, 0.8)
+    view = build_view(record, summarise(record))
+    found = find(view)
+    assert "this run cannot tell them apart" in found.headline
+    assert found.cautions[0].startswith(f"Too uncertain to rank after {rounds} round")
+    assert "ML-DSA-65 sign (" in found.cautions[0] and "--until 5" in found.cautions[1]
+    assert {n.rank for n in view.table(SET, "sign").lines} == {1}  # type: ignore[union-attr]
+    text = " ".join(shown(run(tmp_path / "r.jsonl")).split())
+    assert "Too uncertain to rank" in text
+    page = (tmp_path / "report.html").read_text()
+    assert "Too uncertain to rank" in page and "--until 5" in page
+
+
+def test_a_long_run_ranks_and_warns_of_nothing(tmp_path: Path) -> None:
+    record = short(tmp_path, 12, 0.002)
+    view = build_view(record, summarise(record))
+    assert find(view).cautions == ()
+    assert [n.rank for n in view.table(SET, "verify").lines] == [1, 2, 3]  # type: ignore[union-attr]
