@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from rich.markup import escape
+
 from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet
@@ -15,6 +17,7 @@ from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import Reference, Signed, choose, classical_inputs
 from mldsa_lab.bench.options import Options, select
+from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.rounds import (
     Bench,
     Cell,
@@ -35,10 +38,10 @@ from mldsa_lab.records import (
     End,
     Fault,
     InputRow,
+    Record,
     RecordWriter,
     Row,
     Run,
-    Samples,
     Skipped,
     Variant,
 )
@@ -66,8 +69,11 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def run_bench(options: Options, screen: Screen) -> Outcome:
-    """Carry out a run. LabError if nothing can be measured; an interrupt ends it early."""
+def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
+    """Carry out a run. LabError if nothing can be measured; an interrupt ends it early.
+
+    ``judge`` tells the precision of what was measured so far.
+    """
     place = Place.of(find_root())
     with Fleet() as fleet:
         announced, skipped = launch(options, place, fleet, screen)
@@ -78,7 +84,7 @@ def run_bench(options: Options, screen: Screen) -> Outcome:
         variants += _shaped(options, variants, fleet)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
-            session = _Session(options, screen, fleet, writer)
+            session = _Session(options, screen, fleet, writer, judge)
             session.begin(skipped)
             try:
                 session.work(variants, reference)
@@ -87,6 +93,7 @@ def run_bench(options: Options, screen: Screen) -> Outcome:
                 status = "interrupted"
                 screen.line("stopped", "what was measured is kept")
             session.write(End(now(), status, session.rounds))
+            session.tell_precision()
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples, session.left_out)
 
 
@@ -125,16 +132,43 @@ class _Session:
     """One run with its record open."""
 
     def __init__(
-        self, options: Options, screen: Screen, fleet: Fleet, writer: RecordWriter
+        self,
+        options: Options,
+        screen: Screen,
+        fleet: Fleet,
+        writer: RecordWriter,
+        judge: Judge,
     ) -> None:
         self.options = options
         self.screen = screen
         self.fleet = fleet
         self.rounds = 0
-        self.samples = False
+        self.spent = 0.0
         self.left_out: list[str] = []
-        self.write = writer.write
+        self._writer = writer
+        self._record: Record | None = None
+        self._judge = judge
+        self._pace: Pace | None = None
         self._phase = "gate"
+
+    @property
+    def samples(self) -> bool:
+        """Whether anything was measured."""
+        return self._record is not None and bool(self._record.samples)
+
+    def write(self, row: Row) -> None:
+        """Put a row into the record."""
+        self._writer.write(row)
+        if isinstance(row, Run):
+            self._record = Record(row)
+        elif self._record is not None:
+            self._record.add(row)
+
+    def tell_precision(self) -> None:
+        """What the measurements reach, and what would take longer."""
+        text = self._pace.words(self.rounds, self.spent) if self._pace and self.rounds else None
+        if text is not None:
+            self.screen.line("precision", escape(text))
 
     def begin(self, skipped: Sequence[Skipped]) -> None:
         """The record's first lines."""
@@ -299,48 +333,31 @@ class _Session:
         with self.screen.phase("calibrate", total=len(schedule.cells), still=True) as phase:
             bench.calibrate(lambda cell: phase.show(str(cell), step=1))
         require_cells(schedule)
-        o = self.options
+        assert self._record is not None
+        pace = self._pace = Pace(self.options, self._record, self._judge)
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
             def show(cell: Cell, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
-                done = self._part(whole, spent)
+                done = pace.part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
-                of = f" of {o.rounds}" if o.rounds is not None else ""
+                rounds = self.options.rounds
+                of = f" of {rounds}" if rounds is not None else ""
                 phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
 
-            while schedule.cells and not self._enough(time.monotonic() - began):
+            while schedule.cells and not pace.enough(self.rounds, self.spent):
                 bench.round(self.rounds, show)
                 self.rounds += 1
+                self.spent = time.monotonic() - began
             phase.summary = f"{self.rounds} rounds over {len(schedule.cells)} cells"
         require_cells(schedule)
-
-    def _part(self, rounds: float, spent: float) -> float:
-        """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
-        o, p = self.options, self.options.profile
-        if o.rounds is not None:
-            return rounds / o.rounds
-        return min(max(spent / p.seconds, rounds / p.rounds_max), rounds / p.rounds_min)
-
-    def _enough(self, spent: float) -> bool:
-        """Whether to stop, `spent` seconds after the first round began."""
-        o = self.options
-        if o.rounds is not None:
-            return self.rounds >= o.rounds
-        if self.rounds < o.profile.rounds_min:
-            return False
-        if self.rounds >= o.profile.rounds_max:
-            return True
-        # Stop where another round would end further from the budget than this one did.
-        return spent + 0.5 * spent / self.rounds >= o.profile.seconds
 
     def _row(self, row: Row) -> None:
         if isinstance(row, Fault):
             self._fault(row)
             return
-        self.samples = self.samples or isinstance(row, Samples)
         self.write(row)
 
     def _fault(self, row: Fault) -> None:

@@ -34,13 +34,19 @@ BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
 
 _EACH_THREAD_COUNT = 8
+UNTIL_LIMIT_S = 1800.0
+"""How long a run that stops by precision measures at most, unless told otherwise."""
+_NO_LIMIT = 1 << 30
 QUICK = Profile("quick", 35.0, 5, 50)
 DEFAULT = Profile("default", 270.0, 10, 200)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of `mldsa-lab bench`; empty `implementations` and `workers` mean the default."""
+    """The options of `mldsa-lab bench`; empty `implementations` and `workers` mean the default.
+
+    ``until``: the precision to stop at, in percent; ``limit``: seconds to measure at most.
+    """
 
     sets: tuple[str, ...]
     operations: tuple[str, ...]
@@ -59,6 +65,26 @@ class Options:
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
+    until: float | None = None
+    limit: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """How long to measure, or with `until` at most."""
+        if self.limit is not None:
+            return self.limit
+        return self.profile.seconds if self.until is None else UNTIL_LIMIT_S
+
+    @property
+    def rounds_min(self) -> int:
+        """The rounds to measure however long they take."""
+        return self.profile.rounds_min if self.limit is None else 2
+
+    @property
+    def rounds_max(self) -> int:
+        """The rounds after which to stop."""
+        own = self.until is None and self.limit is None
+        return self.profile.rounds_max if own else _NO_LIMIT
 
     @property
     def builds(self) -> tuple[str, ...]:
@@ -73,7 +99,9 @@ class Options:
             "implementations": list(self.implementations),
             "workers": list(self.workers),
             "rounds": self.rounds,
-            "seconds": None if self.rounds is not None else self.profile.seconds,
+            "seconds": None if self.rounds is not None else self.seconds,
+            "until": self.until,
+            "limit": self.limit,
             "design_inputs": self.sizes.design,
             "random_inputs": self.sizes.random,
             "pool": self.sizes.pool,

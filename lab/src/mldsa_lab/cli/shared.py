@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 _PIPE_WIDTH = 120
+EXIT_INTERRUPTED = 130
 
 
 def console() -> Console:

@@ -120,7 +120,7 @@ def _shown(value: object) -> str:
 
 _FLAGS = (
     "sets", "operations", "implementations", "workers", "rounds", "message_bytes", "reference",
-    "clock", "confidence", "timeout", "batch_sizes", "thread_counts", "build",
+    "until", "limit", "clock", "confidence", "timeout", "batch_sizes", "thread_counts", "build",
 )  # fmt: skip
 
 

@@ -1,20 +1,65 @@
-"""`mldsa-lab doctor`: which workers can run on this machine, and what each missing one needs."""
+"""`mldsa-lab doctor` and `mldsa-lab conform`: which workers can run here, and how they behave."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.cli.shared import words
+from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
-from mldsa_lab.worker.build import Place
+from mldsa_lab.screen import Screen
+from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
+
+
+def doctor(
+    registry: Annotated[
+        Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")
+    ] = None,
+) -> None:
+    """Say which workers can run here, and what each missing one needs."""
+    if not show_diagnosis(make_console(), registry):
+        raise typer.Exit(1)
+
+
+def conform(
+    worker: Annotated[str, typer.Argument(help="A worker of the registry.")],
+    only: Annotated[
+        list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
+    ] = None,
+    registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
+) -> None:
+    """Build a worker and check that it keeps to the worker protocol."""
+    console = make_console()
+    place = Place.of(find_root())
+    entries = read_registry(registry or place.root / "workers" / "registry.toml")
+    found = [e for e in entries if e.name == worker]
+    if not found:
+        known = ", ".join(e.name for e in entries)
+        raise LabError(f"unknown worker {worker!r}: the registry has {known}")
+    screen = Screen(console)
+    with screen.phase("build") as phase:
+        build(found[0], place, phase.show)
+        phase.summary = f"worker [cyan]{worker}[/] ({found[0].language})"
+    with screen.phase("conform") as phase:
+        result = conform_entry(
+            found[0], place.root, place.target, only=words(only) or None, progress=phase.show
+        )
+    for line in result.lines():
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if not result.passed:
+        raise typer.Exit(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +98,7 @@ def _built(entry: WorkerEntry, place: Place) -> bool:
     return Path(entry.run_command(place.root, place.target)[0]).is_file()
 
 
-def doctor(console: Console, registry: Path | None = None) -> bool:
+def show_diagnosis(console: Console, registry: Path | None = None) -> bool:
     """Print the diagnosis; returns whether at least one default worker can run."""
     place = Place.of(find_root())
     found = diagnose(place, registry or place.root / "workers" / "registry.toml")
@@ -79,10 +124,9 @@ def doctor(console: Console, registry: Path | None = None) -> bool:
 
 def _machine(console: Console) -> None:
     m = describe()
-    features: Sequence[str] = m["features"]
     rows = {
         "cpu": f"{m['cpu'] or 'unknown'} ({m['architecture']}), {m['cores']} cores",
-        "features": " ".join(features) or "unknown",
+        "features": " ".join(m["features"]) or "unknown",
         "governor": m["governor"] or "not readable",
         "load": "unknown" if m["load1"] is None else f"{m['load1']:.2f}",
         "system": f"{m['os']}, Python {m['python']}",

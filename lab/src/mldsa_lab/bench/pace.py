@@ -1,0 +1,114 @@
+"""When a run has measured enough: after a time, a number of rounds, or at a precision."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from mldsa_lab.bench.options import Options
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """How wide the widest interval of a record is.
+
+    ``percent``: the half of it that is further from the mean, in percent of the mean; infinite
+    where a mean has none. ``of``: the variant, set and operation it is of; ``goal``: the means
+    that count, in words.
+    """
+
+    percent: float
+    of: str
+    goal: str
+
+    def rounds_to(self, percent: float, rounds: int) -> float:
+        """The rounds that reach ``percent`` at least, of which ``rounds`` have reached this.
+
+        Intervals shrink with the square root of the rounds, but for the part that is of the
+        inputs.
+        """
+        return rounds * (self.percent / percent) ** 2
+
+
+Judge = Callable[[Record], Precision | None]
+"""The precision of a record so far; None where it has no means yet."""
+
+_CHECK_SHARE = 0.1  # of the time, at most, goes into judging
+
+
+class Pace:
+    """Whether to go on measuring. Judging is done between rounds, when no worker runs."""
+
+    def __init__(self, options: Options, record: Record, judge: Judge) -> None:
+        self.options = options
+        self.precision: Precision | None = None
+        self._record = record
+        self._judge = judge
+        self._cost = 0.0  # of the last look at the precision, seconds
+        self._looked = 0.0  # when that was, in seconds spent
+
+    def part(self, rounds: float, spent: float) -> float:
+        """How much of the measuring is done after `rounds` rounds in `spent` seconds, 0 to 1."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds / o.rounds
+        if o.until is not None:
+            near = (o.until / self.precision.percent) ** 2 if self.precision else 0.0
+            return min(max(spent / o.seconds, near), rounds / o.rounds_min)
+        return min(max(spent / o.seconds, rounds / o.rounds_max), rounds / o.rounds_min)
+
+    def enough(self, rounds: int, spent: float) -> bool:
+        """Whether to stop, `spent` seconds after the first round began."""
+        o = self.options
+        if o.rounds is not None:
+            return rounds >= o.rounds
+        if rounds < o.rounds_min:
+            return False
+        if o.until is not None and self._due(spent):
+            precision = self.look()
+            self._looked = spent
+            if precision is not None and precision.percent <= o.until:
+                return True
+        # Stop where another round would end further from the limit than this one did.
+        return rounds >= o.rounds_max or spent + 0.5 * spent / rounds >= o.seconds
+
+    def _due(self, spent: float) -> bool:
+        return self._cost <= _CHECK_SHARE * (spent - self._looked)
+
+    def look(self) -> Precision | None:
+        """The precision so far."""
+        began = time.monotonic()
+        with suppress(LabError):  # a record that cannot be judged yet
+            self.precision = self._judge(self._record)
+        self._cost = time.monotonic() - began
+        return self.precision
+
+    def words(self, rounds: int, spent: float) -> str | None:
+        """What precision was reached, and how much longer the one that was asked for would take."""
+        found = self.look()
+        if found is None:
+            return None
+        if not math.isfinite(found.percent):
+            return f"{found.of} has too few samples for an interval"
+        text = f"{found.goal} within ±{found.percent:.2g} % or better (widest: {found.of})"
+        target = self.options.until or USUAL_PERCENT
+        if found.percent <= target:
+            return text
+        more = (found.rounds_to(target, rounds) / rounds - 1) * spent
+        return f"{text}; ±{target:g} % would take at least {_duration(more)} more"
+
+
+USUAL_PERCENT = 1.0
+"""The precision that a run's end speaks of where none was asked for."""
+
+
+def _duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h`."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.0f} h"

@@ -1,0 +1,200 @@
+"""`mldsa-lab bench`."""
+
+from __future__ import annotations
+
+import secrets
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mldsa_lab.bench.bench import run_bench
+from mldsa_lab.bench.material import Sizes
+from mldsa_lab.bench.options import (
+    DEFAULT,
+    QUICK,
+    UNTIL_LIMIT_S,
+    Options,
+    all_thread_counts,
+    parse_batch_sizes,
+    parse_operations,
+    parse_seed,
+    parse_thread_counts,
+)
+from mldsa_lab.bench.pace import Precision
+from mldsa_lab.bench.shapes import BATCH_SIZES
+from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path, words
+from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
+from mldsa_lab.files import check_target
+from mldsa_lab.machine import cores_to_use
+from mldsa_lab.records import Record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import OPERATIONS, parse_set_names
+
+_DEFAULT_SETS = ("ml-dsa", "classical")
+_MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    """`1, 8 and 32`."""
+    return f"{', '.join(f'{n:,}' for n in numbers[:-1])} and {numbers[-1]:,}"
+
+
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
+    ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(help="44, 65, 87, ml-dsa, classical, or full names.", metavar="NAMES"),
+    ] = None,
+    operations: Annotated[
+        list[str] | None, typer.Option(help="keygen, sign, verify.", metavar="NAMES")
+    ] = None,
+    implementations: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Implementations or variant ids, wildcards allowed: mldsa-lanes, *:expanded.",
+            metavar="NAMES",
+        ),
+    ] = None,
+    workers: Annotated[
+        list[str] | None, typer.Option(help="Workers of the registry.", metavar="NAMES")
+    ] = None,
+    build_: Annotated[
+        Literal["default", "tuned", "both"],
+        typer.Option(
+            "--build",
+            help="default: as a project that merely depends on the libraries gets them; tuned: "
+            "link-time optimisation and flags for this CPU; both: side by side.",
+        ),
+    ] = "default",
+    batch: Annotated[
+        bool,
+        typer.Option("--batch", help=f"Measure batches too, of {_listed(BATCH_SIZES)} operations."),
+    ] = False,
+    batch_sizes: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure batches of these sizes.", metavar="NUMBERS"),
+    ] = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Measure threads too, from 1 to all cores.")
+    ] = False,
+    thread_counts: Annotated[
+        list[str] | None,
+        typer.Option(help="Measure these numbers of threads, and one.", metavar="NUMBERS"),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Rounds to measure, instead of a time.", min=1)
+    ] = None,
+    until: Annotated[
+        float | None,
+        typer.Option(
+            help="Measure until the interval of every signing mean is within ± this (of "
+            "every mean, where signing is not measured).",
+            metavar="PERCENT",
+            min=0.01,
+            max=100,
+        ),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(
+            help=f"Seconds to measure at most; with --until alone {UNTIL_LIMIT_S:g}.", min=1
+        ),
+    ] = None,
+    message_bytes: Annotated[
+        int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
+    ] = 32,
+    reference: ReferenceOption = DEFAULT_REFERENCE,
+    clock: ClockOption = "cpu",
+    confidence: ConfidenceOption = 0.95,
+    seed: Annotated[
+        str | None,
+        typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
+    ] = Path("out"),
+    json_path: JsonOption = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
+    ] = 120.0,
+    registry: Annotated[
+        Path | None,
+        typer.Option(help="Measure the workers of this registry file instead of the tree's own."),
+    ] = None,
+) -> None:
+    """Build the workers, check that they are correct, measure them, and show the result."""
+    console = make_console()
+    need("bench", "bench")
+    if not no_page:
+        need("page", "the page")
+    if json_path is not None:
+        check_target(json_path)
+    if rounds is not None and (until is not None or limit is not None):
+        raise LabError("--rounds: says how much to measure, and so do --until and --limit")
+    options = Options(
+        sets=parse_set_names(sets or _DEFAULT_SETS),
+        operations=parse_operations(operations or OPERATIONS),
+        implementations=words(implementations),
+        workers=words(workers),
+        profile=QUICK if quick else DEFAULT,
+        rounds=rounds,
+        sizes=Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes),
+        reference=reference,
+        clock=clock,
+        confidence=confidence,
+        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+        timeout=timeout,
+        out=out,
+        registry=registry,
+        batch_sizes=_batch_sizes(batch, batch_sizes),
+        thread_counts=_thread_counts(threads, thread_counts),
+        build=build_,
+        until=until,
+        limit=limit,
+    )
+    outcome = run_bench(options, Screen(console), partial(_judge, clock, confidence))
+    folder = outcome.record.parent
+    page = None if no_page else folder / "report.html"
+    if outcome.samples:
+        # Only here: the plots' libraries take longer to load than the other commands to run.
+        from mldsa_lab.show.present import Look, Outputs, present
+
+        console.print()
+        table = json_path or folder / "table.json"
+        outputs = Outputs(page, table)
+        present([outcome.record], Look(reference, clock, confidence), console, outputs)
+        for title, path in outputs.named():
+            show_path(console, title, path)
+    show_path(console, "record", outcome.record)
+    if outcome.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
+    """The precision of a record so far."""
+    from mldsa_lab.estimate.precision import widest  # takes longer to load than a run to begin
+
+    found = widest(record, clock=clock, confidence=confidence)
+    return None if found is None else Precision(*found)
+
+
+def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
+    if given:
+        return parse_batch_sizes(given)
+    return BATCH_SIZES if wanted else ()
+
+
+def _thread_counts(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
+    cores = cores_to_use()
+    if given:
+        return parse_thread_counts(given, cores)
+    return all_thread_counts(cores) if wanted else ()

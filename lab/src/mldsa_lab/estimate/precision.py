@@ -1,0 +1,35 @@
+"""How wide the intervals of a record are, while it is being measured and at its end."""
+
+from __future__ import annotations
+
+import math
+
+from mldsa_lab.estimate.summary import Row, summarise
+from mldsa_lab.records import Record
+
+
+def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str, str] | None:
+    """The widest interval: its longer half in percent of the mean, what it is of, and the means
+    that count: every signing mean, or every mean where signing was not measured.
+
+    None before there are samples; infinite where a cell has no interval yet.
+    """
+    left_out = {(fault.variant, fault.set) for fault in record.faults}
+    rows = [
+        row
+        for row in summarise(record, clock=clock, confidence=confidence).rows
+        if not {(row.variant, None), (row.variant, row.set)} & left_out
+    ]
+    signing = [row for row in rows if row.operation == "sign"]
+    counted = signing or rows
+    if not counted:
+        return None
+    row = max(counted, key=_half_width)
+    goal = "every signing mean" if signing else "every mean"
+    return _half_width(row), f"{row.variant} {row.set} {row.operation}", goal
+
+
+def _half_width(row: Row) -> float:
+    if row.mean is None or row.mean_low is None or row.mean_high is None:
+        return math.inf
+    return 100 * max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean

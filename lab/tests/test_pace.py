@@ -1,0 +1,137 @@
+"""When a run stops: by time, by rounds, at a precision; and what it says at its end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab_runs import lab
+from report_records import ML_DSA, Shape, build
+
+from mldsa_lab.bench.options import DEFAULT, UNTIL_LIMIT_S, Options
+from mldsa_lab.bench.pace import Pace, Precision
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.precision import widest
+from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.records import SCHEMA, Fault, Record, Run
+
+OPTIONS = Options(
+    sets=ML_DSA, operations=("sign",), implementations=(), workers=(), profile=DEFAULT, rounds=None,
+    sizes=None, reference="mldsa-native", clock="cpu", confidence=0.95,  # type: ignore[arg-type]
+    seed=bytes(32), timeout=1.0, out=Path("out"),
+)  # fmt: skip
+RECORD = Record(Run(SCHEMA, "mldsa-lab", "2026-11-22T00:00:00Z", "default", "00", {}, {}))
+
+
+def stops(
+    options: Options, percent: float = math.inf, round_s: float = 5.0, falls: bool = True
+) -> int:
+    """The rounds that a run of rounds of `round_s` seconds measures, whose widest interval is
+    `percent` after one round."""
+    done = 0
+
+    def judge(record: Record) -> Precision:
+        return Precision(percent / math.sqrt(done) if falls else percent, "it", "every mean")
+
+    pace = Pace(options, RECORD, judge)
+    while not pace.enough(done, done * round_s):
+        done += 1
+        assert pace.part(done, done * round_s) >= 0
+        assert done < 100_000
+    return done
+
+
+def test_profiles_stop_by_time_and_rounds() -> None:
+    assert stops(OPTIONS) == 54  # 270 s
+    assert stops(OPTIONS, round_s=0.01) == DEFAULT.rounds_max
+    assert stops(OPTIONS, round_s=100) == DEFAULT.rounds_min
+    assert stops(replace(OPTIONS, rounds=3), round_s=100) == 3
+
+
+def test_until_stops_at_the_first_round_that_reaches_it() -> None:
+    until = replace(OPTIONS, until=1.0)
+    assert stops(until, percent=10) == 100
+    assert stops(until, percent=0.1) == DEFAULT.rounds_min
+    # More rounds than a profile has, up to the limit.
+    assert stops(until, percent=17, round_s=0.1) == 289
+    assert stops(until, percent=5, falls=False) == UNTIL_LIMIT_S / 5
+    assert stops(replace(until, limit=50.0), percent=5, falls=False) == 10
+    # A limit takes the place of a profile's time, and of its fewest rounds but two.
+    assert stops(replace(OPTIONS, limit=500.0)) == 100
+    assert stops(replace(OPTIONS, limit=1.0)) == 2
+
+
+def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, looks = [0.0], [0]
+    monkeypatch.setattr("mldsa_lab.bench.pace.time.monotonic", lambda: now[0])
+
+    def judge(record: Record) -> Precision:
+        looks[0] += 1
+        now[0] += 2.0
+        return Precision(5.0, "it", "every mean")
+
+    pace = Pace(replace(OPTIONS, until=1.0, limit=1000.0), RECORD, judge)
+    rounds = 0
+    while not pace.enough(rounds, now[0]):
+        rounds += 1
+        now[0] += 1.0
+    assert looks[0] >= 10 and 2.0 * looks[0] <= 0.11 * now[0]
+
+
+@pytest.mark.parametrize(
+    ("percent", "until", "said"),
+    [
+        (2.0, None, "within ±2 % or better (widest: it); ±1 % would take at least 5 min more"),
+        (2.0, 1.8, "within ±2 % or better (widest: it); ±1.8 % would take at least 23 s more"),
+        (0.5, None, "every mean within ±0.5 % or better (widest: it)"),
+        (math.inf, 1.0, "it has too few samples for an interval"),
+    ],
+)
+def test_the_end_tells_what_was_reached(percent: float, until: float | None, said: str) -> None:
+    pace = Pace(
+        replace(OPTIONS, until=until), RECORD, lambda r: Precision(percent, "it", "every mean")
+    )
+    text = pace.words(20, 100.0)
+    assert text is not None and text.endswith(said)
+
+
+def test_a_record_that_cannot_be_judged_stops_nothing() -> None:
+    def judge(record: Record) -> Precision:
+        raise LabError("not yet")
+
+    pace = Pace(replace(OPTIONS, until=1.0, limit=50.0), RECORD, judge)
+    assert pace.words(1, 1.0) is None and not pace.enough(4, 20.0) and pace.enough(10, 50.0)
+
+
+def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
+    record = build(tmp_path / "r.jsonl", Shape(sets=("ML-DSA-65",), rounds=4))
+    found = widest(record, clock="cpu", confidence=0.95)
+    assert found is not None and found[2] == "every signing mean"
+    rows = [r for r in summarise(record).rows if r.operation == "sign"]
+    halves = {
+        f"{r.variant} {r.set} sign": max(r.mean_high - r.mean, r.mean - r.mean_low) / r.mean * 100
+        for r in rows
+        if r.mean is not None and r.mean_low is not None and r.mean_high is not None
+    }
+    assert found[:2] == (max(halves.values()), max(halves, key=lambda name: halves[name]))
+    # A variant that was left out can get no better, so it does not count.
+    record.faults.append(Fault(found[1].split(" ")[0], None, "sign", 3, "it ended"))
+    again = widest(record, clock="cpu", confidence=0.95)
+    assert again is not None and again[0] < found[0]
+    assert widest(Record(record.run), clock="cpu", confidence=0.95) is None
+
+
+def test_keygen_alone(tmp_path: Path) -> None:
+    shape = Shape(sets=("ML-DSA-44",), operations=("keygen", "verify"), rounds=3)
+    found = widest(build(tmp_path / "r.jsonl", shape), clock="cpu", confidence=0.95)
+    assert found is not None and found[2] == "every mean"
+
+
+def test_contradictions_are_refused(tmp_path: Path) -> None:
+    for words in (("--until", "1"), ("--limit", "9")):
+        done = lab("bench", "--out", str(tmp_path), "--rounds", "3", *words)
+        assert done.status == 2 and "--rounds: says how much to measure" in done.err
+    done = lab("bench", "--out", str(tmp_path), "--until", "0")
+    assert done.status == 2 and "--until" in done.err
