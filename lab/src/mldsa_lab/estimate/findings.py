@@ -48,13 +48,13 @@ def note(code: str, text: str) -> Remark:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the checks look at: measurements of a selection's inputs, and their fit. ``noise``: as
-    given."""
+    """What the checks look at: a fit and the measurements behind it. ``noise``: as given;
+    ``selection``: where single inputs may be left out."""
 
-    selection: Selection
-    measured: Measurements
-    noise: float | None
     fit: Fit
+    measured: Measurements
+    noise: float | None = None
+    selection: Selection | None = None
 
     @classmethod
     def of(cls, selection: Selection, measured: Measurements, noise: float | None) -> Evidence:
@@ -69,10 +69,11 @@ class Evidence:
             resolution=measured.resolution,
             keys=[item.input.xi for item in inputs],
         )
-        return cls(selection, measured, noise, fit)
+        return cls(fit, measured, noise, selection)
 
     def only(self, places: Sequence[int]) -> Evidence:
         """That of the inputs at these places."""
+        assert self.selection is not None
         return Evidence.of(self.selection, self.measured.only(places), self.noise)
 
     @property

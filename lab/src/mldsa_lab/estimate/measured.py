@@ -216,20 +216,24 @@ def estimate(
     data = Evidence.of(selection, measurements, noise)
     remarks, rest = diagnose(data)
     remarks += [note("incomplete", text) for text in measurements.warnings]
-    whole = _estimation(data, percentiles, confidence, remarks)
+    whole = _estimation(selection, data, percentiles, confidence, remarks)
     if rest is None:
         return whole
     return replace(
         whole,
         residuals=_residuals(data, rest.fit.coefficients, set(rest.ids)),
-        without_outliers=_estimation(rest, percentiles, confidence, []),
+        without_outliers=_estimation(selection, rest, percentiles, confidence, []),
     )
 
 
 def _estimation(
-    data: Evidence, percentiles: Sequence[float], confidence: float, remarks: Sequence[Remark]
+    selection: Selection,
+    data: Evidence,
+    percentiles: Sequence[float],
+    confidence: float,
+    remarks: Sequence[Remark],
 ) -> Estimation:
-    fit, selection = data.fit, data.selection
+    fit = data.fit
     found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
     costs = fit.costs(confidence)
     costs |= {"final": costs["h"], "setup": fit.before_final(confidence)}
