@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from scipy.special import ndtri, stdtrit
+
 from mldsa_lab.estimate.summary import Row
 from mldsa_lab.show.format import Shown, estimate
 from mldsa_lab.show.view import Line, Table, View, slower
@@ -212,9 +214,8 @@ def _cautions(view: View) -> list[str]:
                 names = "; ".join(f"{n.label} {n.mean} {table.unit.name}" for n in loose)
                 cells.append(f"{table.set} {table.operation} ({names})")
             # More rounds do not help where the inputs' own luck is the interval.
-            errors = [uncertainty(n.row) for n in loose if "h" not in n.marks]
-            finite = [e for e in errors if math.isfinite(e)]
-            needed = max([needed, *(view.rounds * (e / ENOUGH) ** 2 for e in finite)])
+            sampled = (n.row for n in loose if "h" not in n.marks)
+            needed = max([needed, *(_rounds_needed(view, row) for row in sampled)])
     if not cells:
         return []
     more = len(cells) - _MOST_NAMED
@@ -222,7 +223,7 @@ def _cautions(view: View) -> list[str]:
     rounds = f"{view.rounds} round{'s' if view.rounds > 1 else ''}"
     percent = f"{100 * ENOUGH:g}"
     minutes = max(needed / max(view.rounds, 1) * _seconds(view) / 60, 1)
-    amount = f"; here that takes some {needed:,.0f} rounds and {minutes:,.0f} minutes or more"
+    amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"
     return [
         f"Too uncertain to rank after {rounds}: {listed}.",
         f"`mldsa-lab bench --until {percent}` measures until intervals reach no further than "
@@ -245,6 +246,18 @@ def uncertainty(row: Row) -> float:
     if not row.mean or row.mean_low is None or row.mean_high is None:
         return math.inf
     return max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
+
+
+def _rounds_needed(view: View, row: Row) -> float:
+    """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
+    was; 0 where that cannot be said."""
+    if row.mean_low is None or row.mean_high is None or row.mean_low <= 0 or view.rounds < 2:
+        return 0.0
+    half = math.log(row.mean_high / row.mean_low) / 2
+    share = (1 + view.summary.confidence) / 2
+    # Few rounds have few degrees of freedom, many have a normal law.
+    error = half * float(ndtri(share) / stdtrit(view.rounds - 1, share))
+    return view.rounds * (error / math.log1p(ENOUGH)) ** 2
 
 
 def _seconds(view: View) -> float:

@@ -96,7 +96,7 @@ class Grid:
 
 def heading(title: str) -> str:
     """A column's title with a capital, where it is a word and no symbol."""
-    return title if title[1:2].isdigit() else title[:1].upper() + title[1:]
+    return title[:1].upper() + title[1:] if title[1:2].isalpha() else title
 
 
 # --- the terminal ---------------------------------------------------------------------------------
