@@ -14,7 +14,7 @@ from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
-from mldsa_studies.simulate import draw_traces
+from mldsa_studies.signers import draw_traces
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 UNIT = 41_234.0

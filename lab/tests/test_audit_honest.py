@@ -21,7 +21,8 @@ from mldsa_lab.estimate.summary import Row, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.simulate import QUIET, Machine, Signer, draw_attempts
+from mldsa_studies.signers import Signer, random_table
+from mldsa_studies.simulate import QUIET, Machine
 
 RECORD = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
 SETS = tuple(PARAMETER_SETS)
@@ -94,8 +95,8 @@ def test_honest_tables_raise_no_alarm() -> None:
         name = SETS[case % 3]
         n = SAMPLES[case % len(SAMPLES)]
         machine = MACHINES[case % len(MACHINES)]
-        drawn = draw_attempts(RejectionModel.of(name), n, rng)
-        cost = signer(name, rng).cost(drawn, n)
+        drawn = random_table(RejectionModel.of(name), n, rng)
+        cost = signer(name, rng).cost(drawn)
         keep = {s for s in statistics if rng.random() < 0.6}
         # Without a number of samples a hundred are assumed.
         stated = n < 100 or bool(rng.random() < 0.7)
@@ -121,7 +122,7 @@ def test_one_input_signed_again_is_found(samples: int) -> None:
     machine = Machine(drift=0.02, fast=0, spikes=0)
     for case in range(30):
         name = SETS[case % 3]
-        one = signer(name, rng).cost(draw_attempts(RejectionModel.of(name), 1, rng), 1)[0]
+        (one,) = signer(name, rng).draw(RejectionModel.of(name), 1, rng)
         claims = [
             claim(name, operation, noisy(machine, np.full(samples, cost), rng), keep, True)
             for operation, cost in (("sign", one), ("verify", one / 3))
@@ -138,7 +139,7 @@ def test_a_tail_cut_by_a_fifth_is_found() -> None:
         name = SETS[case % 3]
         costs = signer(name, rng)
         costs = Signer(setup=2.5 * costs.r, z=costs.r, r=costs.r, h=costs.r)
-        cost = costs.cost(draw_attempts(RejectionModel.of(name), 10_000, rng), 10_000)
+        cost = costs.draw(RejectionModel.of(name), 10_000, rng)
         cut = np.sort(noisy(Machine(drift=0.02, fast=0, spikes=0), cost, rng))[:8000]
         findings = audit(table(claim(name, "sign", cut, keep, True))).findings
         graves = {f.rule.id for f in findings if f.verdict in GRAVE}

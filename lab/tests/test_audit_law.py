@@ -27,7 +27,7 @@ from mldsa_lab.audit.power import detectable, significant_from, variations
 from mldsa_lab.audit.sizes import ENCODINGS, der, forms
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.simulate import Signer, draw_attempts
+from mldsa_studies.signers import Signer
 
 SETS = tuple(PARAMETER_SETS)
 MANY = 10**8
@@ -179,7 +179,7 @@ def test_terms_hold_what_samples_show(samples: int) -> None:
     rng = np.random.default_rng(7)
     signer = Signer(setup=2.5, z=0.85, r=1.0, h=1.0)
     runs = 150
-    drawn = signer.cost(draw_attempts(model, samples * runs, rng), samples * runs)
+    drawn = signer.draw(model, samples * runs, rng)
     cost = drawn.reshape(runs, samples)
     seen = {
         "min": cost.min(axis=1),

@@ -14,7 +14,8 @@ from mldsa_lab.estimate.cell import estimate_signing
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
-from mldsa_studies.simulate import QUIET, Signer, draw_traces
+from mldsa_studies.signers import Signer, draw_traces
+from mldsa_studies.simulate import QUIET
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 MODEL = RejectionModel.of("ML-DSA-65")

@@ -28,12 +28,11 @@ from mldsa_lab.theory.linear import class_quantiles
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
 from mldsa_studies import command
+from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import (
     QUIET,
     Machine,
-    Signer,
     cell_of,
-    draw_traces,
     mean_errors,
     random_coverage,
     report,

@@ -16,21 +16,21 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.coverage import Target
+from mldsa_studies.signers import Signer, usual
 
 NAME = "ML-DSA-65"
-TARGET = Target()
+TARGET = usual()
 
 
 def write(
-    folder: Path, n: int = 8, *, goal: str = "regression", target: Target = TARGET, rounds: int = 1
+    folder: Path, n: int = 8, *, goal: str = "regression", target: Signer = TARGET, rounds: int = 1
 ) -> tuple[Path, Path, Selection]:
     """A selection and its measurements in files."""
     percentile = 95.0 if goal == "percentile" else None
     chosen = cases.selection(NAME, cases.designed(NAME, n), goal, percentile)
     selection = folder / "selection.json"
     selection.write_text(chosen.to_json(compact=True))
-    costs = target.of(chosen.traces(), NAME) * cases.UNIT
+    costs = target.cost_of(chosen.traces()) * cases.UNIT
     measurements = folder / "costs.csv"
     with measurements.open("w", newline="") as file:
         rows = csv.writer(file)
@@ -100,7 +100,7 @@ def test_every_file(tmp_path: Path) -> None:
 
 
 def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, target=Target(z=0, r=0, h=0))
+    selection, measurements, _ = write(tmp_path, target=usual(z=0, r=0, h=0))
     figures = tmp_path / "f.json"
     text = shown(run(selection, measurements, "--json", figures))
     assert "warning: constant-trace" in text
@@ -132,7 +132,7 @@ def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
 
 
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, 12, target=Target(z=-0.3, setup=4))
+    selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
     result = run(selection, measurements, "--cost-model", model, "--json", figures)
     assert isinstance(result.exception, LabError)

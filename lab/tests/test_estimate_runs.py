@@ -13,7 +13,8 @@ from mldsa_lab.estimate.cell import Shape as InputShape
 from mldsa_lab.estimate.cell import estimate_plain, estimate_runs, ratio
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
-from mldsa_studies.simulate import QUIET, Machine, Signer, draw_traces
+from mldsa_studies.signers import Signer, draw_traces
+from mldsa_studies.simulate import QUIET, Machine
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 SIZES = (1, 8, 32, 100, 1000)

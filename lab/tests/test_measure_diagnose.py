@@ -13,7 +13,8 @@ from mldsa_lab.estimate.keys import key_offsets
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.coverage import Target, made_up, targets
+from mldsa_studies.coverage import made_up, targets
+from mldsa_studies.signers import Signer, usual
 
 Array = NDArray[np.float64]
 NAME = "ML-DSA-65"
@@ -25,7 +26,7 @@ def noise(rounds: int, n: int, size: float, seed: int = 0) -> Array:
 
 
 def measured(
-    costs: Callable[[tuple, int, int], Array] | Target,
+    costs: Callable[[tuple, int, int], Array] | Signer,
     n: int = 10,
     *,
     rounds: int = 1,
@@ -35,7 +36,7 @@ def measured(
 ) -> Estimation:
     traces = cases.designed(name, n, seed)
     chosen = cases.selection(name, traces)
-    exact = costs.of(traces, name) if isinstance(costs, Target) else costs(traces, n, rounds)
+    exact = costs.cost_of(traces) if isinstance(costs, Signer) else costs(traces, n, rounds)
     table = np.ones((rounds, 1)) * exact * cases.UNIT * noise(rounds, n, size, seed)
     return estimate(chosen, cases.measurements(chosen, table))
 
@@ -62,7 +63,7 @@ def test_one_fixed_message(n: int, size: float, rounds: int) -> None:
 @pytest.mark.parametrize("n", [3, 10])
 def test_hedged_signing_shows_in_repeats(n: int) -> None:
     rng = np.random.default_rng(n)
-    draw = lambda traces, n, rounds: Target().draw(MODEL, n * rounds, rng).reshape(rounds, n)  # noqa: E731
+    draw = lambda traces, n, rounds: usual().draw(MODEL, n * rounds, rng).reshape(rounds, n)  # noqa: E731
     found = measured(draw, n, rounds=6, size=0.01)
     assert codes(found) == ["non-deterministic"]
     assert "rnd" in found.warnings[0].text
@@ -70,17 +71,17 @@ def test_hedged_signing_shows_in_repeats(n: int) -> None:
 
 def test_hedged_signing_without_repeats_or_other_inputs_look_alike() -> None:
     rng = np.random.default_rng(1)
-    once = measured(lambda traces, n, rounds: Target().draw(MODEL, n, rng)[None], 10)
+    once = measured(lambda traces, n, rounds: usual().draw(MODEL, n, rng)[None], 10)
     assert codes(once) == ["wrong-inputs"]
     assert "hedged" in once.warnings[0].text
-    same = measured(lambda traces, n, rounds: Target().draw(MODEL, n, rng)[None], 10, rounds=6)
+    same = measured(lambda traces, n, rounds: usual().draw(MODEL, n, rng)[None], 10, rounds=6)
     assert codes(same) == ["wrong-inputs"]
     assert "hedged" not in same.warnings[0].text
 
 
 @pytest.mark.parametrize(("size", "rounds"), KINDS)
 def test_ids_that_are_mixed_up(size: float, rounds: int) -> None:
-    shift = lambda traces, n, rounds: np.roll(Target().of(traces, NAME), 1)  # noqa: E731
+    shift = lambda traces, n, rounds: np.roll(usual().cost_of(traces), 1)  # noqa: E731
     found = measured(shift, size=size, rounds=rounds)
     assert codes(found) == ["wrong-inputs"]
     assert "speaks for the ids" in found.warnings[0].text
@@ -91,7 +92,7 @@ def test_an_outlier_is_named_and_left_out(size: float, rounds: int) -> None:
     wrong = np.ones(10)
     wrong[3] = 1.15
     found = measured(
-        lambda traces, n, rounds: Target().of(traces, NAME) * wrong, size=size, rounds=rounds
+        lambda traces, n, rounds: usual().cost_of(traces) * wrong, size=size, rounds=rounds
     )
     assert codes(found) == ["outlier"]
     assert found.warnings[0].ids == (4,)
@@ -99,7 +100,7 @@ def test_an_outlier_is_named_and_left_out(size: float, rounds: int) -> None:
     assert [r.id for r in found.residuals if r.outlier] == [4]
     clean = found.without_outliers
     assert clean is not None and len(clean.residuals) == 9
-    truth = Target().mean(MODEL) * cases.UNIT
+    truth = usual().mean(MODEL) * cases.UNIT
     assert abs(clean.mean.value - truth) < abs(found.mean.value - truth)
     assert clean.mean.low is not None and clean.mean.high is not None
     assert clean.mean.low <= truth <= clean.mean.high
@@ -110,7 +111,7 @@ def test_an_outlier_is_named_and_left_out(size: float, rounds: int) -> None:
 def test_two_outliers() -> None:
     wrong = np.ones(14)
     wrong[[2, 9]] = 1.3, 0.8
-    found = measured(lambda traces, n, rounds: Target().of(traces, NAME) * wrong, 14, size=0.002)
+    found = measured(lambda traces, n, rounds: usual().cost_of(traces) * wrong, 14, size=0.002)
     assert codes(found) == ["outlier"]
     assert sorted(found.warnings[0].ids) == [3, 10]
 
@@ -118,7 +119,7 @@ def test_two_outliers() -> None:
 @pytest.mark.parametrize(("size", "rounds"), KINDS)
 @pytest.mark.parametrize(("group", "text"), [(2, "in pairs"), (4, "in fours")])
 def test_attempts_in_groups(group: int, text: str, size: float, rounds: int) -> None:
-    target = Target(group=group)
+    target = usual(group=group)
     found = measured(target, 14, size=size, rounds=rounds)
     assert codes(found) == ["steps"]
     assert text in found.warnings[0].text
@@ -130,16 +131,16 @@ def test_attempts_in_groups(group: int, text: str, size: float, rounds: int) -> 
 @pytest.mark.parametrize(
     ("target", "code", "text"),
     [
-        (Target(z=-0.3, setup=4), "negative-attempt", "rejected at z"),
-        (Target(z=0.3, r=1.6), "unlike-classes", "rejected at r0 costs more than 2 times"),
-        (Target(z=2.0, r=0.6), "unlike-classes", "rejected at z costs more than 2 times"),
-        (Target(bend=0.08), "curvature", "costs more than the one before"),
-        (Target(setup=20), "setup-large", "more than signing"),
-        (Target(setup=0.2), "setup-small", "subtracted"),
+        (usual(z=-0.3, setup=4), "negative-attempt", "rejected at z"),
+        (usual(z=0.3, r=1.6), "unlike-classes", "rejected at r0 costs more than 2 times"),
+        (usual(z=2.0, r=0.6), "unlike-classes", "rejected at z costs more than 2 times"),
+        (usual(bend=0.08), "curvature", "costs more than the one before"),
+        (usual(setup=20), "setup-large", "more than signing"),
+        (usual(setup=0.2), "setup-small", "subtracted"),
     ],
 )
 def test_costs_that_no_signer_has(
-    target: Target, code: str, text: str, size: float, rounds: int
+    target: Signer, code: str, text: str, size: float, rounds: int
 ) -> None:
     found = measured(target, 14, size=size, rounds=rounds)
     assert code in codes(found)
@@ -152,7 +153,7 @@ def test_abort_indexes_are_remarked_upon() -> None:
     remark = next(f for f in found.findings if f.code == "abort-index")
     assert "+0.05" in remark.text  # 0.25 / 5 of an attempt's cost
     assert found.terms["first failing z"].value == pytest.approx(0.05 * cases.UNIT, rel=0.1)
-    plain = measured(Target(), 12)
+    plain = measured(usual(), 12)
     assert "abort-index" not in [f.code for f in plain.findings]
     many = measured(targets(NAME)["stops at the first polynomial"], 24)
     assert "abort-index" in [f.code for f in many.findings]
@@ -161,20 +162,18 @@ def test_abort_indexes_are_remarked_upon() -> None:
 def test_drift_and_a_cold_start() -> None:
     rounds = 12
     up = np.linspace(1, 1.12, rounds)[:, None]
-    found = measured(lambda traces, n, _: Target().of(traces, NAME) * up, rounds=rounds, size=0.01)
+    found = measured(lambda traces, n, _: usual().cost_of(traces) * up, rounds=rounds, size=0.01)
     assert codes(found) == ["drift"]
     assert "drifted" in found.warnings[0].text
     cold = np.where(np.arange(rounds) == 0, 1.3, 1.0)[:, None]
-    found = measured(
-        lambda traces, n, _: Target().of(traces, NAME) * cold, rounds=rounds, size=0.01
-    )
+    found = measured(lambda traces, n, _: usual().cost_of(traces) * cold, rounds=rounds, size=0.01)
     assert codes(found) == ["drift"]
     assert "first round" in found.warnings[0].text
 
 
 def test_a_bad_fit_without_a_reason_is_still_said() -> None:
     wild = np.exp(0.12 * np.random.default_rng(12).standard_normal(9))
-    found = measured(lambda traces, n, rounds: Target().of(traces, NAME) * wild, 9)
+    found = measured(lambda traces, n, rounds: usual().cost_of(traces) * wild, 9)
     assert codes(found) == ["lack-of-fit"]
 
 
@@ -196,12 +195,12 @@ def test_honest_signers_raise_no_alarm(name: str, n: int, size: float, rounds: i
 
 
 def test_remarks_say_what_the_figures_rest_on() -> None:
-    few = measured(Target(), 3)
+    few = measured(usual(), 3)
     assert {"few-inputs", "hint-assumed"} <= {f.code for f in few.findings}
     assert "noise-unknown" in codes(few)
-    one = measured(Target(), 1)
+    one = measured(usual(), 1)
     assert "one-length" in {f.code for f in one.findings}
-    noisy = measured(Target(), 8, size=0.12, rounds=8)
+    noisy = measured(usual(), 8, size=0.12, rounds=8)
     assert "noise" in {f.code for f in noisy.findings}
     assert codes(noisy) == []
 
@@ -223,7 +222,7 @@ def test_a_warm_up_over_the_inputs_is_named(n: int, size: float) -> None:
     order = np.random.default_rng(5).permutation(n)
     warm = np.empty(n)
     warm[order] = 1 + size * np.exp(-np.arange(n) * 6 / n)
-    costs = Target().of(traces, NAME) * noise(1, n, 0.005)[0]
+    costs = usual().cost_of(traces) * noise(1, n, 0.005)[0]
     found = once(costs * warm, traces, order=order.tolist())
     assert "drift" in codes(found)
     text = next(f.text for f in found.warnings if f.code == "drift")
@@ -240,7 +239,7 @@ def test_a_steady_drift_has_its_direction() -> None:
     up = np.empty(12)
     up[order] = np.linspace(1, 1.2, 12)
     found = once(
-        Target().of(traces, NAME) * up * noise(1, 12, 0.005)[0], traces, order=order.tolist()
+        usual().cost_of(traces) * up * noise(1, 12, 0.005)[0], traces, order=order.tolist()
     )
     text = next(f.text for f in found.warnings if f.code == "drift")
     assert "cost +" in text
@@ -249,7 +248,7 @@ def test_a_steady_drift_has_its_direction() -> None:
 @pytest.mark.parametrize("n", [3, 10])
 def test_an_order_that_hides_a_drift_is_said(n: int) -> None:
     traces = tuple(sorted(cases.designed(NAME, n), key=len))
-    costs = Target().of(traces, NAME)
+    costs = usual().cost_of(traces)
     noisy = costs * noise(1, n, 0.01)[0]
     assert "order" in codes(once(noisy, traces))
     other = [*range(n // 2, n), *range(n // 2)]
@@ -259,25 +258,25 @@ def test_an_order_that_hides_a_drift_is_said(n: int) -> None:
 
 
 def test_exact_costs_need_neither_repeats_nor_noise() -> None:
-    found = measured(Target(), 10)
+    found = measured(usual(), 10)
     assert codes(found) == []
 
 
 @pytest.mark.parametrize(("n", "asked"), [(1, True), (3, True), (5, True), (10, False)])
 def test_noise_that_nothing_shows_is_asked_for(n: int, asked: bool) -> None:
-    single = measured(Target(), n, size=0.03)
+    single = measured(usual(), n, size=0.03)
     assert ("noise-unknown" in codes(single)) == asked
     if asked:
         assert "--noise 0" in next(f.text for f in single.warnings if f.code == "noise-unknown")
-    assert "noise-unknown" not in codes(measured(Target(), n, size=0.03, rounds=3))
+    assert "noise-unknown" not in codes(measured(usual(), n, size=0.03, rounds=3))
     traces = cases.designed(NAME, n)
-    told = once(Target().of(traces, NAME), traces, options={"noise": 0.03})
+    told = once(usual().cost_of(traces), traces, options={"noise": 0.03})
     assert "noise-unknown" not in codes(told)
 
 
 def test_few_keys_are_remarked_upon_and_widen_the_intervals() -> None:
     traces = cases.designed(NAME, 10)
-    costs = Target().of(traces, NAME)
+    costs = usual().cost_of(traces)
     rng = np.random.default_rng(3)
     found = {}
     for per_key in (1, 2, 10):
@@ -302,6 +301,6 @@ def test_offsets_between_keys_are_learned_where_keys_have_several_inputs() -> No
     assert shown.seen and shown.keys == 6
     assert 0.02 < shown.size < 0.08
     assert shown.error == pytest.approx(shown.size * np.sqrt(1 / 6 - 1 / 30))
-    usual = key_offsets(keys.tolist(), 0.005 * rng.standard_normal(30))
-    assert not usual.seen and usual.size < 0.01
+    even = key_offsets(keys.tolist(), 0.005 * rng.standard_normal(30))
+    assert not even.seen and even.size < 0.01
     assert key_offsets(range(30), offset[keys]).error == 0

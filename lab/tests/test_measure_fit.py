@@ -10,13 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cell import Interval
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.coverage import Outcome, Scene, Target, TrueCosts, coverage, main, targets
+from mldsa_studies import command
+from mldsa_studies.coverage import Outcome, Scene, TrueCosts, coverage, targets
+from mldsa_studies.signers import Signer, usual
 
 MODEL = RejectionModel.of("ML-DSA-65")
 NAME = MODEL.name
@@ -32,16 +35,16 @@ def holds(interval: Interval, truth: float) -> bool:
     return interval.low <= truth <= interval.high
 
 
-def fitted(target: Target, n: int, *, name: str = NAME, seed: int = 0, **options: float) -> Fit:
+def fitted(target: Signer, n: int, *, name: str = NAME, seed: int = 0, **options: float) -> Fit:
     traces = cases.designed(name, n, seed)
-    costs = target.of(traces, name)[None, :] * cases.UNIT
+    costs = target.cost_of(traces)[None, :] * cases.UNIT
     return fit_costs(traces, costs, RejectionModel.of(name), **options)
 
 
 @pytest.mark.parametrize("name", cases.SETS)
 @pytest.mark.parametrize("n", [5, 10])
 def test_a_linear_signer_without_noise_is_found_exactly(name: str, n: int) -> None:
-    target = Target(setup=3.3, z=0.95, r=1.05, h=1.35)
+    target = usual(setup=3.3, z=0.95, r=1.05, h=1.35)
     fit = fitted(target, n, name=name)
     truth = target.mean(RejectionModel.of(name)) * cases.UNIT
     mean = fit.mean(0.95)
@@ -105,9 +108,9 @@ def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
 
 def test_repeats_show_the_noise_and_narrow_the_interval() -> None:
     rng = np.random.default_rng(4)
-    target = Target()
+    target = usual()
     traces = cases.designed(NAME, 8)
-    exact = target.of(traces, NAME) * cases.UNIT
+    exact = target.cost_of(traces) * cases.UNIT
     costs = exact * np.exp(0.03 * rng.standard_normal((15, 8)))
     once = fit_costs(traces, costs[:1], MODEL)
     often = fit_costs(traces, costs, MODEL)
@@ -119,7 +122,7 @@ def test_repeats_show_the_noise_and_narrow_the_interval() -> None:
 
 def test_a_level_that_all_inputs_of_a_round_share_is_no_noise_of_inputs() -> None:
     traces = cases.designed(NAME, 8)
-    exact = Target().of(traces, NAME) * cases.UNIT
+    exact = usual().cost_of(traces) * cases.UNIT
     level = np.array([1.0, 1.08, 0.93, 1.02, 0.99])
     fit = fit_costs(traces, exact * level[:, None], MODEL)
     assert fit.typical.seen == pytest.approx(0, abs=1e-9)
@@ -130,7 +133,7 @@ def test_a_level_that_all_inputs_of_a_round_share_is_no_noise_of_inputs() -> Non
 
 def test_missing_repeats_do_no_harm() -> None:
     traces = cases.designed(NAME, 6)
-    costs = np.tile(Target().of(traces, NAME) * cases.UNIT, (4, 1))
+    costs = np.tile(usual().cost_of(traces) * cases.UNIT, (4, 1))
     costs[1, 2] = costs[3, :4] = np.nan
     fit = fit_costs(traces, costs, MODEL)
     np.testing.assert_allclose(fit.cost, costs[0], rtol=1e-12)
@@ -140,28 +143,28 @@ def test_missing_repeats_do_no_harm() -> None:
 
 
 def test_what_is_known_of_the_noise_is_used() -> None:
-    target = Target()
+    target = usual()
     unknown = fitted(target, 3)
     exact = fitted(target, 3, noise=0.0)
     noisy = fitted(target, 3, noise=0.15)
     assert half_width(exact.mean(0.95)) < half_width(unknown.mean(0.95))
     assert half_width(unknown.mean(0.95)) < half_width(noisy.mean(0.95))
     traces = cases.designed(NAME, 3)
-    twice = np.tile(target.of(traces, NAME) * cases.UNIT, (2, 1))
+    twice = np.tile(target.cost_of(traces) * cases.UNIT, (2, 1))
     repeated = fit_costs(traces, twice, MODEL)
     assert repeated.typical.seen == 0
     assert half_width(repeated.mean(0.95)) == pytest.approx(half_width(exact.mean(0.95)), rel=0.01)
 
 
 def test_a_coarse_scale_is_noise() -> None:
-    fine = fitted(Target(), 10)
-    coarse = fitted(Target(), 10, resolution=cases.UNIT / 4)
+    fine = fitted(usual(), 10)
+    coarse = fitted(usual(), 10, resolution=cases.UNIT / 4)
     assert half_width(coarse.mean(0.95)) > 5 * half_width(fine.mean(0.95))
 
 
 def test_the_unit_does_not_matter() -> None:
     traces = cases.designed(NAME, 7)
-    costs = Target().of(traces, NAME)[None, :] * np.exp(
+    costs = usual().cost_of(traces)[None, :] * np.exp(
         0.01 * np.random.default_rng(2).standard_normal((1, 7))
     )
     one, other = (fit_costs(traces, costs * unit, MODEL) for unit in (1.0, 3e9))
@@ -175,7 +178,7 @@ def test_the_unit_does_not_matter() -> None:
 
 
 def test_higher_confidence_is_wider() -> None:
-    fit = fitted(Target(), 3)
+    fit = fitted(usual(), 3)
     widths = [half_width(fit.mean(confidence)) for confidence in (0.5, 0.8, 0.95, 0.999)]
     assert widths == sorted(widths)
     assert widths[0] < widths[-1] / 4
@@ -185,7 +188,7 @@ def test_thousands_of_inputs() -> None:
     target = targets(NAME)["stops at the first polynomial"]
     traces = cases.pool(NAME, 2, 3000)
     rng = np.random.default_rng(8)
-    costs = target.of(traces, NAME)[None, :] * np.exp(0.02 * rng.standard_normal((1, 3000)))
+    costs = target.cost_of(traces)[None, :] * np.exp(0.02 * rng.standard_normal((1, 3000)))
     fit = fit_costs(traces, costs, MODEL)
     assert fit.mean(0.95).value == pytest.approx(target.mean(MODEL), rel=2e-3)
     assert holds(fit.mean(0.99), target.mean(MODEL))
@@ -194,8 +197,8 @@ def test_thousands_of_inputs() -> None:
 
 def test_a_single_length_rests_on_what_is_known() -> None:
     traces = [t for t in cases.pool(NAME) if len(t) == 5][:8]
-    target = Target()
-    fit = fit_costs(traces, target.of(traces, NAME)[None, :], MODEL)
+    target = usual()
+    fit = fit_costs(traces, target.cost_of(traces)[None, :], MODEL)
     assert holds(fit.mean(0.95), target.mean(MODEL))
     assert half_width(fit.mean(0.95)) < 0.13
     (p99,) = fit.quantiles((0.99,), 0.95)
@@ -208,7 +211,7 @@ def test_a_single_length_rests_on_what_is_known() -> None:
 
 def test_an_estimation_has_all_figures() -> None:
     chosen = cases.selection(NAME, cases.designed(NAME, 6))
-    costs = Target().of(chosen.traces(), NAME)[None, :] * cases.UNIT
+    costs = usual().cost_of(chosen.traces())[None, :] * cases.UNIT
     found = estimate(chosen, cases.measurements(chosen, costs), percentiles=(50, 99.9))
     assert (found.set, found.goal, found.unit, found.rounds) == (NAME, "regression", "cycles", 1)
     assert list(found.percentiles) == [50, 99.9]
@@ -224,19 +227,19 @@ def test_an_estimation_has_all_figures() -> None:
 
 def test_a_balanced_selection_gets_its_plain_average_too() -> None:
     chosen = cases.selection(NAME, cases.designed(NAME, 6), "mean")
-    costs = Target().of(chosen.traces(), NAME)[None, :]
+    costs = usual().cost_of(chosen.traces())[None, :]
     found = estimate(chosen, cases.measurements(chosen, costs))
     assert found.average is not None
     assert found.average.value == pytest.approx(costs.mean())
 
 
 def test_a_selection_at_a_percentile_gives_it_by_its_average() -> None:
-    target = Target()
+    target = usual()
     (exact,) = np.quantile(target.draw(MODEL, 100_000, np.random.default_rng(1)), [0.95])
     pool = cases.pool(NAME)
-    order = np.argsort(np.abs(target.of(pool, NAME) - exact))
+    order = np.argsort(np.abs(target.cost_of(pool) - exact))
     chosen = cases.selection(NAME, [pool[i] for i in order[:10]], "percentile", 95.0)
-    costs = target.of(chosen.traces(), NAME)[None, :]
+    costs = target.cost_of(chosen.traces())[None, :]
     found = estimate(chosen, cases.measurements(chosen, costs), percentiles=(95,))
     assert found.average is not None
     assert found.average.value == pytest.approx(exact, rel=0.03)
@@ -248,7 +251,7 @@ def test_a_selection_at_a_percentile_gives_it_by_its_average() -> None:
 @pytest.mark.parametrize("percent", [0, 100, -5, 101, float("nan")])
 def test_a_percentile_outside_the_range_is_refused(percent: float) -> None:
     chosen = cases.selection(NAME, cases.designed(NAME, 3))
-    costs = Target().of(chosen.traces(), NAME)[None, :]
+    costs = usual().cost_of(chosen.traces())[None, :]
     with pytest.raises(LabError, match=r"must lie in \(0, 100\)"):
         estimate(chosen, cases.measurements(chosen, costs), percentiles=(percent,))
     with pytest.raises(LabError, match=r"must lie in \(0, 100\)"):
@@ -266,31 +269,34 @@ def test_percentiles_from_texts() -> None:
 @pytest.mark.parametrize("options", [{"confidence": 1.0}, {"confidence": 0.0}, {"noise": -0.1}])
 def test_other_arguments_out_of_range_are_refused(options: dict[str, float]) -> None:
     chosen = cases.selection(NAME, cases.designed(NAME, 3))
-    costs = Target().of(chosen.traces(), NAME)[None, :]
+    costs = usual().cost_of(chosen.traces())[None, :]
     with pytest.raises(LabError, match="must"):
         estimate(chosen, cases.measurements(chosen, costs), **options)
 
 
-def test_the_study_of_coverage_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--replications", "1", "--sizes", "2", "3", "--truth", "20000", "--only", "noise 2%"]
-    main(["--set", "ML-DSA-44", *options])
-    lines = capsys.readouterr().out.splitlines()
+def study(*words: object) -> list[str]:
+    """The lines of `study coverage`."""
+    done = CliRunner().invoke(command.app, ["coverage", *map(str, words)])
+    if isinstance(done.exception, LabError):
+        raise done.exception
+    return done.stdout.splitlines()
+
+
+def test_the_study_of_coverage_prints_a_table() -> None:
+    options = ["--replications", "1", "--sizes", "2,3", "--truth", "20000", "--only", "noise 2%"]
+    lines = study("--set", "ML-DSA-44", *options)
     assert lines[0] == "ML-DSA-44, 1 replications of each, seed 1"
     named = [line.split(" | ")[0] for line in lines[4:]]
     of_all = ("noise 2%", "noise 2%, declared", "noise 2%, 3 rounds")
     assert named == [f"| {name}" for name in of_all for _ in range(2)]
-    with pytest.raises(SystemExit) as ended:
-        main(["--set", "ML-DSA-99"])
-    assert ended.value.code == 2
+    with pytest.raises(LabError, match="ML-DSA-99"):
+        study("--set", "ML-DSA-99")
 
 
-def test_few_of_the_inputs_of_a_record_say_what_all_say(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_few_of_the_inputs_of_a_record_say_what_all_say() -> None:
     record = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
-    options = ["--set", "ML-DSA-44", "--replications", "2", "--sizes", "3", "6"]
-    main(["--record", str(record), *options])
-    lines = capsys.readouterr().out.splitlines()
+    options = ["--set", "ML-DSA-44", "--replications", "2", "--sizes", "3,6"]
+    lines = study("--record", record, *options)
     assert lines[0] == "first.jsonl.xz, 14 cells, 2 choices each, seed 1"
     assert float(lines[1].split()[-2]) < 0.2  # percent
     rows = [line.strip("| ").split(" | ") for line in lines[-2:]]

@@ -20,7 +20,8 @@ from mldsa_lab.theory.terms import (
     to_costs,
 )
 from mldsa_lab.theory.trace import count_matrix
-from mldsa_studies.coverage import Target, targets
+from mldsa_studies.coverage import targets
+from mldsa_studies.signers import usual
 
 SHARES = (0.05, 0.5, 0.95, 0.99, 0.999)
 
@@ -104,7 +105,7 @@ def test_the_law_holds_indexes_and_steps(kind: str) -> None:
     model = RejectionModel.of(name)
     target = targets(name)[kind]
     traces = cases.pool(name)[:400]
-    solved, *_ = np.linalg.lstsq(terms(traces, model), target.of(traces, name), rcond=None)
+    solved, *_ = np.linalg.lstsq(terms(traces, model), target.cost_of(traces), rcond=None)
     assert solved[0] == pytest.approx(target.mean(model), rel=1e-9)
     costs = target.draw(model, 200_000, np.random.default_rng(3))
     # Some misfit forces the convolution where the classes alone would do.
@@ -141,9 +142,9 @@ def test_the_law_of_a_faulty_fit_is_finite() -> None:
 @pytest.mark.parametrize("name", cases.SETS)
 def test_the_synthetic_signers_know_their_means(name: str) -> None:
     model = RejectionModel.of(name)
-    for target in (*targets(name).values(), Target(bend=0.01)):
+    for target in (*targets(name).values(), usual(bend=0.01)):
         costs = target.draw(model, 100_000, np.random.default_rng(5))
         error = costs.std() / math.sqrt(len(costs))
         assert costs.mean() == pytest.approx(target.mean(model), abs=4 * error)
         traces = cases.pool(name)[:5]
-        assert (target.of(traces, name) >= target.setup).all()
+        assert (target.cost_of(traces) >= target.setup).all()

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.show import estimate_plot as plot
-from mldsa_studies.coverage import Target
+from mldsa_studies.signers import Signer, usual
 
 NAME = "ML-DSA-65"
 
 
 def estimation(
-    target: Target,
+    target: Signer,
     n: int,
     *,
     unit: float = cases.UNIT,
@@ -33,7 +33,7 @@ def estimation(
 ) -> Estimation:
     chosen = cases.selection(NAME, cases.designed(NAME, n))
     noise = np.exp(size * np.random.default_rng(n).standard_normal((1, n)))
-    costs = target.of(chosen.traces(), NAME) * unit * noise * wrong
+    costs = target.cost_of(chosen.traces()) * unit * noise * wrong
     return estimate(chosen, cases.measurements(chosen, costs), percentiles=percentiles)
 
 
@@ -44,17 +44,17 @@ def outliers(n: int) -> NDArray[np.float64]:
 
 
 CASES = {
-    "good": (Target(), 10, {}),
-    "exact": (Target(), 10, {"size": 0.0}),
-    "one input": (Target(), 1, {}),
-    "two inputs": (Target(), 2, {}),
-    "large numbers": (Target(), 8, {"unit": 7e11}),
-    "small numbers": (Target(), 8, {"unit": 0.0031}),
-    "constant": (Target(z=0, r=0, h=0), 8, {}),
-    "outliers": (Target(), 12, {"wrong": outliers(12), "size": 0.002}),
-    "steps": (Target(group=2), 14, {}),
-    "many percentiles": (Target(), 6, {"percentiles": (1, 5, 10, 25, 50, 51, 75, 90, 99.99)}),
-    "no percentile": (Target(), 6, {"percentiles": ()}),
+    "good": (usual(), 10, {}),
+    "exact": (usual(), 10, {"size": 0.0}),
+    "one input": (usual(), 1, {}),
+    "two inputs": (usual(), 2, {}),
+    "large numbers": (usual(), 8, {"unit": 7e11}),
+    "small numbers": (usual(), 8, {"unit": 0.0031}),
+    "constant": (usual(z=0, r=0, h=0), 8, {}),
+    "outliers": (usual(), 12, {"wrong": outliers(12), "size": 0.002}),
+    "steps": (usual(group=2), 14, {}),
+    "many percentiles": (usual(), 6, {"percentiles": (1, 5, 10, 25, 50, 51, 75, 90, 99.99)}),
+    "no percentile": (usual(), 6, {"percentiles": ()}),
 }
 
 
@@ -101,7 +101,7 @@ def _beyond(figure: matplotlib.figure.Figure, text: str, box: matplotlib.transfo
 
 
 def test_files_by_their_ending(tmp_path: Path) -> None:
-    found = estimation(Target(), 10)
+    found = estimation(usual(), 10)
     plot.write_plot(found, tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     plot.write_plot(found, tmp_path / "a.SVG")
@@ -118,7 +118,7 @@ def test_files_by_their_ending(tmp_path: Path) -> None:
 
 
 def test_outliers_and_warnings_are_named() -> None:
-    found = estimation(Target(), 12, size=0.002, wrong=outliers(12))
+    found = estimation(usual(), 12, size=0.002, wrong=outliers(12))
     with matplotlib.rc_context(plot._RC):
         texts = [t.get_text() for t in plot.draw(found).findobj(Text)]
     assert texts.count("id 2") == texts.count("id 7") == 2

@@ -16,7 +16,7 @@ from mldsa_lab.inputs.pool import Given, Pool, PoolWriter, read_parts, read_pool
 from mldsa_lab.inputs.spec import SigningInput, Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_studies.simulate import draw_traces
+from mldsa_studies.signers import draw_traces
 
 SPEC = Spec("ML-DSA-44", bytes(32), per_key=0)
 

@@ -11,7 +11,7 @@ from mldsa_lab.sets import N, Q, parameter_set
 from mldsa_lab.theory.linear import class_quantiles, mean_point, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED
-from mldsa_studies.simulate import draw_attempts, draw_traces
+from mldsa_studies.signers import draw_traces, random_table
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 SHARES = (0.05, 0.50, 0.95, 0.99, 0.999)
@@ -113,25 +113,22 @@ def test_simulated_attempts_agree(name: str) -> None:
 def test_drawn_traces_follow_the_law(name: str) -> None:
     """The generator that the other tests rest on."""
     model, count = RejectionModel.of(name), 50_000
-    drawn = draw_attempts(model, count, np.random.default_rng(1))
-    z, r, h = drawn.rejected
-    seen = np.array([z.sum(), r.sum(), h.sum(), count])
-    expected = np.array(model.attempt) * len(drawn.z)
+    drawn = random_table(model, count, np.random.default_rng(1))
+    seen = np.bincount(drawn.rejections(), minlength=4)
+    assert seen[3] == count == len(drawn)
+    expected = np.array(model.attempt) * len(drawn.codes)
     # The number of accepted ones is fixed, so this statistic is only nearly chi-square.
     assert ((seen - expected) ** 2 / expected).sum() < stats.chi2.ppf(1 - 1e-5, 3)
-    index = np.bincount(drawn.r[r], minlength=model.k)
-    assert stats.chisquare(index, r.sum() * model.first_failing_r()).pvalue > 1e-4
-    assert set(np.unique(drawn.z)) <= {*range(model.l), PASSED}
+    index = np.bincount(drawn.first_failing("r")[drawn.rejections() == 1], minlength=model.k)
+    assert stats.chisquare(index, seen[1] * model.first_failing_r()).pvalue > 1e-4
+    assert set(np.unique(drawn.first_failing("z"))) <= {*range(model.l), PASSED}
     assert all(t[-1].failed == 0 for t in draw_traces(model, 50, np.random.default_rng(2)))
 
 
 def test_class_quantiles_are_those_of_simulated_costs() -> None:
     model = RejectionModel.of("ML-DSA-65")
     beta = np.array([60.0, 17.3, 21.1, 5.2])
-    drawn = draw_attempts(model, 400_000, np.random.default_rng(3))
-    counts = np.column_stack(
-        [np.bincount(drawn.signature, weights=c, minlength=400_000) for c in drawn.rejected]
-    )
+    counts = random_table(model, 400_000, np.random.default_rng(3)).counts()
     cost = model_matrix(counts) @ beta
     assert cost.mean() == pytest.approx(mean_point(model) @ beta, rel=0.005)
     for share, (value, point) in zip(SHARES, class_quantiles(model, beta, SHARES), strict=True):

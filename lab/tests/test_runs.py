@@ -21,7 +21,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import count_matrix
 from mldsa_lab.worker.protocol import Runs
 from mldsa_lab.worker.protocol import Variant as Announced
-from mldsa_studies.simulate import draw_traces
+from mldsa_studies.signers import draw_traces
 
 
 def announced(**more: object) -> Announced:

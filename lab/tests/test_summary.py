@@ -32,7 +32,8 @@ from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
 from mldsa_studies.locations import compare
-from mldsa_studies.simulate import Machine, Signer, draw_traces
+from mldsa_studies.signers import Signer, draw_traces
+from mldsa_studies.simulate import Machine
 
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)

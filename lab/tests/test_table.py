@@ -9,7 +9,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Attempt, count_matrix, parse_attempt, parse_trace
-from mldsa_studies.simulate import draw_traces
+from mldsa_studies.signers import draw_traces
 
 TEXTS = ["ok", "z0r2 ok", "r5 h3 z1r0h5 ok", "c0 c1h2 z4r5c5h5 ok"]
 

@@ -20,7 +20,7 @@ from mldsa_lab.worker.protocol import Variant
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_studies.collect import Gathering
 from mldsa_studies.jobs import Signed
-from mldsa_studies.sampling import random_table
+from mldsa_studies.signers import random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
 

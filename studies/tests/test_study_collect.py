@@ -19,7 +19,8 @@ from mldsa_studies import collect, greedy, jobs
 from mldsa_studies.costs import read_costs
 from mldsa_studies.jobs import Signed, one_each
 from mldsa_studies.plan import Plan
-from mldsa_studies.sampling import random_table, wanted_classes
+from mldsa_studies.sampling import wanted_classes
+from mldsa_studies.signers import random_table
 
 
 def variant(id_: str, **more: object) -> Variant:

@@ -17,7 +17,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.costs import FORMAT, Costs, Series, read_costs, write_costs
-from mldsa_studies.sampling import random_table
+from mldsa_studies.signers import random_table
 
 ABOUT = {
     "variant": "toy:portable:compact", "implementation": "toy", "version": "1.0",

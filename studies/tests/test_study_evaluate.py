@@ -38,8 +38,8 @@ from mldsa_studies.plan import (
     Task,
     tasks,
 )
-from mldsa_studies.sampling import Stock, greedy_classes, random_table
-from mldsa_studies.simulate import Signer
+from mldsa_studies.sampling import Stock, greedy_classes
+from mldsa_studies.signers import Signer, random_table
 
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)

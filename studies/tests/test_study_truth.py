@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.sampling import random_table
-from mldsa_studies.simulate import Signer, draw_attempts
+from mldsa_studies.signers import Signer, random_table
 from mldsa_studies.truth import truth
 
 PERCENTILES = (50.0, 95.0, 99.0)
@@ -18,7 +17,7 @@ def test_mean_and_percentiles_of_a_signer_that_stops_early(set_name: str) -> Non
     model, rng = RejectionModel.of(set_name), np.random.default_rng(4)
     signer = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
     population = 600_000
-    costs = signer.cost(draw_attempts(model, population, rng), population)
+    costs = signer.draw(model, population, rng)
     table = random_table(model, 1500, rng)
     cost = signer.cost_of(table.traces()) * (1 + 0.002 * rng.standard_normal(1500))
     found = truth(table, cost, model, PERCENTILES)

@@ -33,7 +33,8 @@ from mldsa_studies.plan import (
     Plan,
     Task,
 )
-from mldsa_studies.sampling import Positions, Stock, greedy_classes, random_table
+from mldsa_studies.sampling import Positions, Stock, greedy_classes
+from mldsa_studies.signers import random_table
 
 POOL = 10_000
 """Candidates of a balanced selection at a percentile: what `mldsa-lab trace` makes by default."""

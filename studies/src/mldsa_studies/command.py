@@ -209,16 +209,35 @@ def simulate(
         _print(report(name, replications, seed))
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": [],
-    }
-)  # fmt: skip
-def coverage(context: typer.Context) -> None:
+@app.command()
+def coverage(
+    sets: Annotated[
+        list[str] | None, typer.Option("--set", help="Parameter sets; all three if not given.")
+    ] = None,
+    replications: Annotated[
+        int, typer.Option(help="Runs that are simulated, of each kind and size.", min=1)
+    ] = 42,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 1,
+    sizes: Annotated[list[str] | None, typer.Option(help="Numbers of inputs.", metavar="N")] = None,
+    only: Annotated[str, typer.Option(help="Scenes whose name has this.")] = "",
+    processes: Annotated[int, typer.Option(help="Processes that simulate.", min=1)] = 1,
+    record: Annotated[
+        Path | None, typer.Option(help="Judge on this record's designed inputs instead.")
+    ] = None,
+    truth: Annotated[
+        int | None, typer.Option(help="Signatures behind the truth.", min=1000)
+    ] = None,
+) -> None:
     """Judge the intervals of estimates from few inputs on synthetic signers."""
-    from mldsa_studies.coverage import main
+    from mldsa_lab.cli.shared import words
+    from mldsa_studies.coverage import TRUTH, report, report_record
 
-    main(context.args)
+    names = _sets(sets or ("ml-dsa",))
+    wanted = _sizes(words(sizes)) or (1, 2, 3, 5, 10, 30)
+    if record is None:
+        _print(report(names, replications, seed, wanted, truth or TRUTH, only, processes))
+    else:
+        _print(report_record(record, replications, seed, wanted, names))
 
 
 @app.command()

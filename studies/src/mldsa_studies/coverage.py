@@ -1,13 +1,11 @@
 """How often the intervals hold the truth: synthetic signers of known mean and percentiles.
 
-`mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the
-same signers and functions.
+`mldsa-lab study coverage` prints the table of docs/measurements.md. The tests use the same signers
+and functions.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -30,18 +28,18 @@ from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.inputs.selection import SelectedInput, Selection
 from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.records import read_record
-from mldsa_lab.sets import PARAMETER_SETS, parameter_set
+from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import PASSED, Trace, parse_trace
-from mldsa_studies.simulate import draw_attempts, draw_traces
+from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_studies.signers import Signer, draw_traces, usual
 
 Array = NDArray[np.float64]
 
 SHARES = (0.5, 0.95, 0.99)
 """The percentiles that are judged."""
+TRUTH = 400_000
+"""Signatures that the true percentiles are taken from."""
 _POOL = 600
-_TRUTH = 400_000
 _DESIGNS = 20
 # Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
 _BAND = 2.5
@@ -51,99 +49,19 @@ _ENOUGH = 10
 _DECAY = 6.0
 
 
-@dataclass(frozen=True)
-class Target:
-    """A signer, its costs in units of a usual attempt.
-
-    ``z_step``, ``r_step``: more for each polynomial before the one that fails. ``r_first``: r0 is
-    checked before z. ``group``: attempts are computed so many at a time. ``bend``: times the
-    square of the number of attempts.
-    """
-
-    setup: float = 3.0
-    z: float = 1.0
-    r: float = 1.05
-    h: float = 1.3
-    z_step: float = 0.0
-    r_step: float = 0.0
-    r_first: bool = False
-    group: int = 1
-    bend: float = 0.0
-
-    def of(self, traces: Sequence[Trace], set_name: str) -> Array:
-        """Cost of each trace."""
-        table = TraceTable.of(set_name, traces)
-        z, r = table.first_failing("z"), table.first_failing("r")
-        rejected = table.rejections() != 3
-        return self._costs(z, r, rejected, table.signature_of(), len(table))
-
-    def draw(self, model: RejectionModel, count: int, rng: np.random.Generator) -> Array:
-        """Costs of ``count`` random signatures."""
-        drawn = draw_attempts(model, count, rng)
-        rejected = (drawn.z != PASSED) | (drawn.r != PASSED) | drawn.h
-        return self._costs(drawn.z, drawn.r, rejected, drawn.signature, count)
-
-    def mean(self, model: RejectionModel) -> float:
-        """The exact mean over all signatures."""
-        law_z, law_r = model.first_failing_z(), model.first_failing_r()
-        z = np.concatenate([np.arange(model.l), [PASSED]])
-        r = np.concatenate([np.arange(model.k), [PASSED]])
-        of_z = np.concatenate([(1 - model.p_z) * law_z, [model.p_z]])
-        of_r = np.concatenate([(1 - model.p_r) * law_r, [model.p_r]])
-        chance = np.outer(of_z, of_r)
-        chance[-1, -1] *= model.fail_h
-        each = self._attempts(
-            np.repeat(z, len(r)), np.tile(r, len(z)), np.ones(len(z) * len(r), dtype=bool)
-        )
-        rejected = float(chance.ravel() @ each) * model.expected_attempts
-        number = np.arange(1, 400)
-        law = model.p_accept * (1 - model.p_accept) ** (number - 1)
-        return float(self.setup + rejected + law @ self._of_number(number))
-
-    def _attempts(
-        self, z: NDArray[np.int64], r: NDArray[np.int64], rejected: NDArray[np.bool_]
-    ) -> Array:
-        """Cost of each attempt by first failing index of z and r0; 0 if accepted."""
-        by_z = self.z + self.z_step * z
-        by_r = self.r + self.r_step * r
-        if self.r_first:
-            # An attempt whose r0 fails never comes to z.
-            found = np.where(r != PASSED, by_r - 0.25, np.where(z != PASSED, by_z, self.h))
-        else:
-            found = np.where(z != PASSED, by_z, np.where(r != PASSED, by_r, self.h))
-        return np.asarray(np.where(rejected, found, 0.0))
-
-    def _of_number(self, attempts: NDArray[np.int64]) -> Array:
-        waste = (-attempts) % self.group
-        return np.asarray(waste * self.z + self.bend * attempts.astype(np.float64) ** 2)
-
-    def _costs(
-        self,
-        z: NDArray[np.int64],
-        r: NDArray[np.int64],
-        rejected: NDArray[np.bool_],
-        signature: NDArray[np.int64],
-        count: int,
-    ) -> Array:
-        each = self._attempts(z, r, rejected)
-        summed = np.bincount(signature, weights=each, minlength=count)
-        number = np.bincount(signature, minlength=count)
-        return np.asarray(self.setup + summed + self._of_number(number))
-
-
-def targets(set_name: str) -> dict[str, Target]:
+def targets(set_name: str) -> dict[str, Signer]:
     """Signers of many kinds, all of which the intervals must hold for."""
     p = parameter_set(set_name)
     first = {"ML-DSA-44": (1.45, 3.3), "ML-DSA-65": (1.5, 4.1), "ML-DSA-87": (1.4, 4.7)}[set_name]
-    stops = Target(setup=2.5, z=0.85, r=0.95, z_step=0.25 / p.l, r_step=0.3 / p.k)
+    stops = usual(setup=2.5, z=0.85, r=0.95, z_step=0.25 / p.l, r_step=0.3 / p.k)
     return {
-        "expanded keys": Target(setup=first[0]),
-        "keys as bytes": Target(setup=first[1]),
-        "dear r0 attempts": Target(setup=first[1], r=1.4, h=1.7),
+        "expanded keys": usual(setup=first[0]),
+        "keys as bytes": usual(setup=first[1]),
+        "dear r0 attempts": usual(setup=first[1], r=1.4, h=1.7),
         "stops at the first polynomial": stops,
         "r0 before z, stops": replace(stops, r_first=True),
-        "attempts in pairs": Target(setup=2.5, group=2),
-        "large constant part": Target(setup=1.6 * first[1]),
+        "attempts in pairs": usual(setup=2.5, group=2),
+        "large constant part": usual(setup=1.6 * first[1]),
     }
 
 
@@ -155,7 +73,7 @@ class Scene:
     in attempts; ``declared``: `estimate` is told the former. ``warm_up``: by how much the first
     measurement costs more, decaying over the run; ``sorted``: inputs are measured in the order of
     their attempts, else in that of a selection. ``outlier``: times the cost of one measurement.
-    ``bend``: as of `Target`. ``per_key``: inputs that share a key, each key with an ``offset`` of
+    ``bend``: as of `Signer`. ``per_key``: inputs that share a key, each key with an ``offset`` of
     this relative standard deviation.
     """
 
@@ -298,7 +216,7 @@ class TrueCosts(NamedTuple):
     high: Array
 
     @classmethod
-    def of(cls, target: Target, model: RejectionModel, signatures: int = _TRUTH) -> TrueCosts:
+    def of(cls, target: Signer, model: RejectionModel, signatures: int = TRUTH) -> TrueCosts:
         """Percentiles are those of so many drawn ``signatures``."""
         costs = target.draw(model, signatures, np.random.default_rng(0))
         mean = target.mean(model)
@@ -312,7 +230,7 @@ class TrueCosts(NamedTuple):
 
 
 def coverage(
-    target: Target,
+    target: Signer,
     truth: TrueCosts,
     set_name: str,
     designs: Designs,
@@ -327,7 +245,7 @@ def coverage(
     codes: Counter[str] = Counter()
     for number in range(replications):
         chosen = scene.selection(set_name, designs[number % len(designs)])
-        costs = scene.measure(target.of(chosen.traces(), set_name), rng)
+        costs = scene.measure(target.cost_of(chosen.traces()), rng)
         measured = Measurements.of(chosen, dict(zip(chosen.ids, costs.T.tolist(), strict=True)))
         found = estimate(
             chosen,
@@ -389,7 +307,7 @@ def _designs(set_name: str, n: int, seed: int) -> Designs:
 
 
 @cache
-def _truth(target: Target, set_name: str, signatures: int) -> TrueCosts:
+def _truth(target: Signer, set_name: str, signatures: int) -> TrueCosts:
     return TrueCosts.of(target, RejectionModel.of(set_name), signatures)
 
 
@@ -398,11 +316,11 @@ def report(
     replications: int,
     seed: int,
     sizes: Sequence[int],
-    truth: int = _TRUTH,
+    truth: int = TRUTH,
     only: str = "",
     processes: int = 1,
 ) -> Iterator[str]:
-    """The lines that the module prints: for each scene and number of inputs, over all signers and
+    """The lines of `study coverage`: for each scene and number of inputs, over all signers and
     sets. ``only``: scenes whose name has this."""
     wanted = [scene for scene in scenes() if only in scene.name]
     if not wanted:
@@ -437,17 +355,18 @@ def _row(found: Outcome) -> str:
 
 
 def report_record(
-    path: Path, choices: int, seed: int, sizes: Sequence[int], only: str | None = None
+    path: Path, choices: int, seed: int, sizes: Sequence[int], only: Sequence[str]
 ) -> Iterator[str]:
-    """The lines for a record: estimates from a few of its designed inputs, drawn at random, judged
-    by that from all of them. ``only``: this parameter set."""
-    record = read_record(path)
+    """Its lines for a record: estimates from a few of its designed inputs, drawn at random, judged
+    by that from all of them. ``only``: these parameter sets; at
+    most `_DESIGNS` choices are made."""
+    record, choices = read_record(path), min(choices, _DESIGNS)
     inputs = {(i.set, i.id): i for i in record.inputs}
     rng = np.random.default_rng(seed)
     errors: dict[int, list[tuple[float, bool, float]]] = {n: [] for n in sizes}
     cells, apart = 0, 0.0
     for (_, set_name, operation), cell in gather(record, "cpu").items():
-        if operation != "sign" or set_name not in PARAMETER_SETS or only not in (None, set_name):
+        if operation != "sign" or set_name not in only:
             continue
         chosen = [inputs[set_name, number] for number in cell.inputs]
         if any(i.role != "design" or i.trace is None for i in chosen):
@@ -487,43 +406,3 @@ def report_record(
 
 def _percent(value: float) -> str:
     return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.0f} %"
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the study as Markdown."""
-    parser = argparse.ArgumentParser(
-        prog="python -m mldsa_studies.coverage",
-        description="Judge the intervals of `estimate` on synthetic signers.",
-    )
-    parser.add_argument("--set", help="parameter set, all if not given")
-    parser.add_argument("--replications", type=int, default=42)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 3, 5, 10, 30])
-    parser.add_argument("--only", default="", help="scenes whose name has this")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--record", type=Path, help="judge on a record's designed inputs instead")
-    parser.add_argument("--truth", type=int, default=_TRUTH, help="signatures behind the truth")
-    chosen = parser.parse_args(arguments)
-    try:
-        if chosen.record is None:
-            lines = report(
-                [chosen.set] if chosen.set else list(PARAMETER_SETS),
-                chosen.replications,
-                chosen.seed,
-                chosen.sizes,
-                chosen.truth,
-                chosen.only,
-                chosen.processes,
-            )
-        else:
-            times = min(chosen.replications, _DESIGNS)
-            lines = report_record(chosen.record, times, chosen.seed, chosen.sizes, chosen.set)
-        for line in lines:
-            print(line, flush=True)
-    except LabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-
-
-if __name__ == "__main__":
-    main()

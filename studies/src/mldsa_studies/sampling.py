@@ -7,25 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import ACCEPTED, PASSED
 from mldsa_studies import greedy
 from mldsa_studies.plan import MEAN, TARGETS, Plan
-from mldsa_studies.simulate import draw_attempts
 
 _PILOTS = 6  # greedy selections of each kind that tell which classes will be wanted
 _LAW_TAIL = 1e-7
 Positions = NDArray[np.int64]
-
-
-def random_table(model: RejectionModel, count: int, rng: np.random.Generator) -> TraceTable:
-    """Traces of ``count`` signatures, drawn from the exact law; ct0 never fails."""
-    drawn = draw_attempts(model, count, rng)
-    passed = (drawn.z == PASSED) & (drawn.r == PASSED)
-    h = np.where(passed & drawn.h, 0, PASSED)
-    codes = drawn.z | drawn.r << 4 | PASSED << 8 | h << 12
-    accepted = codes == ACCEPTED
-    return TraceTable(model.name, codes.astype(np.uint16), np.flatnonzero(accepted) + 1)
 
 
 class Stock:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,122 +26,10 @@ from mldsa_lab.estimate.cell import (
 )
 from mldsa_lab.estimate.cells import Cell
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import PASSED, Attempt, Trace, count_matrix
+from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_studies.signers import Signer, draw_traces
 
 Array = NDArray[np.float64]
-
-# ---------------------------------------------------------------------------------------------
-# Traces
-
-
-@dataclass(frozen=True)
-class Attempts:
-    """Many attempts in a row, (attempts,) each: first failing index of z and of r0 (`PASSED`
-    where passed), whether the hint fails, and the number of the signature it belongs to."""
-
-    z: NDArray[np.int64]
-    r: NDArray[np.int64]
-    h: NDArray[np.bool_]
-    signature: NDArray[np.int64]
-
-    @property
-    def rejected(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which attempts are of class z, r, h."""
-        z = self.z != PASSED
-        r = ~z & (self.r != PASSED)
-        return z, r, ~z & ~r & self.h
-
-
-def draw_attempts(model: RejectionModel, signatures: int, rng: np.random.Generator) -> Attempts:
-    """The attempts of ``signatures`` signatures, drawn from the exact law."""
-    parts: list[tuple[NDArray[Any], ...]] = []
-    found = 0
-    while found < signatures:
-        size = int((signatures - found) * model.expected_attempts * 1.1) + 64
-        z = _first_failing(model.p_z, model.l, size, rng)
-        r = _first_failing(model.p_r, model.k, size, rng)
-        h = rng.random(size) < model.fail_h
-        accepted = (z == PASSED) & (r == PASSED) & ~h
-        if not accepted.any():
-            continue
-        last = int(np.flatnonzero(accepted)[-1]) + 1
-        parts.append((z[:last], r[:last], h[:last], accepted[:last]))
-        found += int(accepted[:last].sum())
-    z, r, h, accepted = (np.concatenate(column) for column in zip(*parts, strict=True))
-    signature = np.concatenate([[0], np.cumsum(accepted)[:-1]]).astype(np.int64)
-    keep = signature < signatures
-    return Attempts(
-        z[keep].astype(np.int64), r[keep].astype(np.int64), h[keep].astype(bool), signature[keep]
-    )
-
-
-def _first_failing(
-    passes: float, length: int, size: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Index of the first of ``length`` polynomials to fail, when all pass with ``passes``."""
-    index = np.floor(np.log(rng.random(size)) / (math.log(passes) / length)).astype(np.int64)
-    return np.where(index >= length, PASSED, index)
-
-
-def draw_traces(model: RejectionModel, count: int, rng: np.random.Generator) -> list[Trace]:
-    """Traces of ``count`` signatures."""
-    drawn = draw_attempts(model, count, rng)
-    traces: list[list[Attempt]] = [[] for _ in range(count)]
-    columns = (drawn.z.tolist(), drawn.r.tolist(), drawn.h.tolist(), drawn.signature.tolist())
-    for z, r, h, signature in zip(*columns, strict=True):
-        traces[signature].append(Attempt.of((z, r, PASSED, 0 if h else PASSED)))
-    return [tuple(trace) for trace in traces]
-
-
-# ---------------------------------------------------------------------------------------------
-# Signers and machines
-
-
-@dataclass(frozen=True)
-class Signer:
-    """Costs in ns. ``z_step`` and ``r_step`` are added per index of the first failing polynomial,
-    for signers that stop there."""
-
-    setup: float = 60_000.0
-    z: float = 19_000.0
-    r: float = 21_000.0
-    h: float = 26_250.0
-    z_step: float = 0.0
-    r_step: float = 0.0
-
-    def cost(self, drawn: Attempts, signatures: int) -> Array:
-        """Cost of each of ``signatures`` signatures."""
-        z, r, h = drawn.rejected
-        each = (
-            z * self.z
-            + r * self.r
-            + h * self.h
-            + np.where(z, drawn.z, 0) * self.z_step
-            + np.where(r, drawn.r, 0) * self.r_step
-        )
-        rejected = np.bincount(drawn.signature, weights=each, minlength=signatures)
-        return np.asarray(self.setup + rejected, dtype=np.float64)
-
-    def cost_of(self, traces: Sequence[Trace]) -> Array:
-        """Cost of each trace."""
-        return self.cost(_flatten(traces), len(traces))
-
-    def mean(self, model: RejectionModel) -> float:
-        """The exact mean over all signatures."""
-        n_z, n_r, n_h = model.expected_counts
-        z = self.z + self.z_step * float(np.arange(model.l) @ model.first_failing_z())
-        r = self.r + self.r_step * float(np.arange(model.k) @ model.first_failing_r())
-        return float(self.setup + n_z * z + n_r * r + n_h * self.h)
-
-
-def _flatten(traces: Sequence[Trace]) -> Attempts:
-    rows = [
-        (a.first_failing[0], a.first_failing[1], a.failed >= 4, number)
-        for number, trace in enumerate(traces)
-        for a in trace
-    ]
-    z, r, h, signature = (np.array(column) for column in zip(*rows, strict=True))
-    return Attempts(z, r, h, signature)
 
 
 @dataclass(frozen=True)
@@ -282,8 +169,7 @@ def signing_coverage(
 ) -> Coverage:
     """Coverage of the 95 % intervals for two signers measured in the same rounds; they share
     three quarters of the variance of the rounds' levels."""
-    drawn = draw_attempts(model, population, rng)
-    cost = signers[0].cost(drawn, population)
+    cost = signers[0].draw(model, population, rng)
     truth = {share: float(np.quantile(cost, share)) for share in QUANTILES}
     means = [signer.mean(model) for signer in signers]
     pool = draw_traces(model, 2000, rng)
@@ -329,8 +215,7 @@ def random_coverage(
     mean over the machine's levels and spikes too, taken from the replications together."""
     estimates = []
     for _ in range(replications):
-        drawn = draw_attempts(model, rounds * inputs, rng)
-        cost = signer.cost(drawn, rounds * inputs).reshape(rounds, inputs)
+        cost = signer.draw(model, rounds * inputs, rng).reshape(rounds, inputs)
         estimates.append(estimate_random(machine.measure(cost, rounds, rng)))
     truth = float(np.mean([e.mean.value for e in estimates]))
     return sum(_holds(e.mean, truth) for e in estimates) / replications
