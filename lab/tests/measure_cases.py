@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.inputs.selection import SelectedInput, Selection
-from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.input import Digests, Input, SigningInput
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.signers import draw_traces
@@ -44,11 +44,11 @@ def selection(
 ) -> Selection:
     """A selection of these traces, with ids from 1; its inputs are made up."""
     inputs = tuple(
-        SelectedInput(
+        Input(
             number,
             SigningInput(number.to_bytes(32, "big"), b"message", b"", bytes(32)),
             trace,
-            ("00" * 32,) * 3,
+            Digests(*("00" * 32,) * 3),
         )
         for number, trace in enumerate(traces, 1)
     )

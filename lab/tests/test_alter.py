@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 
 import pytest
 
-from mldsa_lab.bench.alter import Altered, Signed, alter, suits
+from mldsa_lab.bench.alter import Altered, alter, suits
+from mldsa_lab.bench.material import verify_job
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.sets import PARAMETER_SETS, ParameterSet
+from mldsa_lab.theory.trace import ACCEPTED
 
 SETS = list(PARAMETER_SETS.values())
 
@@ -37,18 +41,18 @@ def unpack(p: ParameterSet, hint: bytes) -> list[list[int]] | None:
     return None if any(hint[index : p.omega]) else polynomials
 
 
-def signed(p: ParameterSet, seed: int = 1) -> Signed:
+def signed(p: ParameterSet, seed: int = 1) -> Input:
     """Random bytes in the form of a signature with a well-formed hint."""
     rng = random.Random(seed)
     polynomials = [sorted(rng.sample(range(256), rng.randrange(5))) for _ in range(p.k - 1)]
     polynomials.insert(1, [3, 9, 200])
     body = rng.randbytes(p.hint_offset)
-    return Signed(
-        rng.randbytes(p.public_key_bytes), b"m" * 20, b"c" * 4, body + hint_bytes(p, polynomials)
-    )
+    signature = body + hint_bytes(p, polynomials)
+    outputs = Outputs(rng.randbytes(p.public_key_bytes), b"", signature)
+    return Input(1, SigningInput(bytes(32), b"m" * 20, b"c" * 4), (ACCEPTED,), outputs)
 
 
-def made(p: ParameterSet) -> tuple[Signed, list[Altered]]:
+def made(p: ParameterSet) -> tuple[Input, list[Altered]]:
     base = signed(p)
     return base, alter(p, base, bytes(p.public_key_bytes))
 
@@ -56,14 +60,14 @@ def made(p: ParameterSet) -> tuple[Signed, list[Altered]]:
 @pytest.mark.parametrize("p", SETS, ids=lambda p: p.name)
 def test_each_alteration_is_different_from_the_base(p: ParameterSet) -> None:
     base, altered = made(p)
-    assert all(a.signed != base for a in altered)
+    assert all(a.job != verify_job(base) for a in altered)
     assert len({a.what for a in altered}) == len(altered)
     for a in altered:
         same = [
-            a.signed.pk == base.pk,
-            a.signed.message == base.message,
-            a.signed.context == base.context,
-            a.signed.signature == base.signature,
+            a.job.pk == base.made.pk,
+            a.job.message == base.what.message,
+            a.job.context == base.what.context,
+            a.job.signature == base.made.signature,
         ]
         assert same.count(False) == 1, a.what
 
@@ -71,15 +75,15 @@ def test_each_alteration_is_different_from_the_base(p: ParameterSet) -> None:
 @pytest.mark.parametrize("p", SETS, ids=lambda p: p.name)
 def test_malformed_hints_are_malformed_and_the_shorter_one_is_not(p: ParameterSet) -> None:
     base, altered = made(p)
-    original = unpack(p, base.signature[p.hint_offset :])
+    original = unpack(p, base.made.signature[p.hint_offset :])
     assert original is not None
-    hints = {a.what: a.signed.signature for a in altered if a.check == "refuses-hint"}
+    hints = {a.what: a.job.signature or b"" for a in altered if a.check == "refuses-hint"}
     shorter = unpack(p, hints.pop("an index left out")[p.hint_offset :])
     assert shorter is not None
     assert sum(map(len, shorter)) == sum(map(len, original)) - 1
     assert len(hints) >= 7
     for what, signature in hints.items():
-        assert signature[: p.hint_offset] == base.signature[: p.hint_offset], what
+        assert signature[: p.hint_offset] == base.made.signature[: p.hint_offset], what
         assert unpack(p, signature[p.hint_offset :]) is None, what
 
 
@@ -88,8 +92,9 @@ def test_bits_are_flipped_where_they_should_be(p: ParameterSet) -> None:
     base, altered = made(p)
     changed = {}
     for a in altered:
-        if len(a.signed.signature) == len(base.signature):
-            pairs = enumerate(zip(a.signed.signature, base.signature, strict=True))
+        signature = a.job.signature or b""
+        if len(signature) == len(base.made.signature):
+            pairs = enumerate(zip(signature, base.made.signature, strict=True))
             changed[a.what] = [i for i, (x, y) in pairs if x != y]
     assert changed["a bit of the first byte of c_tilde"] == [0]
     assert changed["a bit of the last byte of c_tilde"] == [p.c_tilde_bytes - 1]
@@ -101,7 +106,7 @@ def test_bits_are_flipped_where_they_should_be(p: ParameterSet) -> None:
 def test_a_signature_without_two_hints_in_a_polynomial_is_refused() -> None:
     p = SETS[0]
     base = signed(p)
-    sparse = base.signature[: p.hint_offset] + hint_bytes(p, [[5]] + [[]] * (p.k - 1))
+    sparse = base.made.signature[: p.hint_offset] + hint_bytes(p, [[5]] + [[]] * (p.k - 1))
     assert not suits(p, sparse)
     with pytest.raises(LabError, match="two hints"):
-        alter(p, Signed(base.pk, base.message, base.context, sparse), base.pk)
+        alter(p, replace(base, outputs=replace(base.made, signature=sparse)), base.made.pk)

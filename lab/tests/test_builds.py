@@ -15,7 +15,6 @@ from report_records import ML_DSA, SIGNERS, TUNED, Shape, build, in_both_builds
 from rich.console import Console
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.material import tracers
 from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
@@ -98,19 +97,6 @@ def test_a_worker_built_otherwise_than_asked_is_a_fault(
 ) -> None:
     with Fleet() as fleet, pytest.raises(WorkerFault, match=said):
         fleet.add(worker(tmp_path, build, asked=asked))
-
-
-def test_the_fastest_backend_traces_whatever_its_name_has_behind_it(tmp_path: Path) -> None:
-    with Fleet() as fleet:
-        fleet.add(worker(tmp_path, "default", backend="portable"))
-        fleet.add(worker(tmp_path, "tuned", asked="tuned", backend="avx2+native"))
-        fleet.variants = {
-            name: structs.replace(
-                v, implementation="mldsa-lanes", operations=(*v.operations, "trace")
-            )
-            for name, v in fleet.variants.items()
-        }
-        assert [v.backend for v in tracers(fleet, "ML-DSA-44")] == ["avx2+native", "portable"]
 
 
 def test_ids_tell_build_and_runs() -> None:

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.pool import Given, Pool, PoolWriter, read_parts, read_pool
-from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.pool import Key, Pool, PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_studies.signers import draw_traces
@@ -32,8 +33,10 @@ def _generated(count: int, start: int = 0) -> Pool:
 
 
 def _write(path: Path, *parts: Pool) -> Path:
-    given = parts[0].given is not None
-    with PoolWriter(path, "ML-DSA-44", parts[0].checks, parts[0].spec, given=given) as writer:
+    key: Key | None = None
+    if parts[0].given is not None:
+        key = "xi" if parts[0].given[0][1].sk is None else "sk"
+    with PoolWriter(path, "ML-DSA-44", parts[0].checks, parts[0].spec, key=key) as writer:
         for part in parts:
             writer.write(part)
     return path
@@ -54,12 +57,17 @@ def test_generated_inputs_there_and_back(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["pool.parquet"]
 
 
-def test_given_inputs_there_and_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["xi", "sk"])
+def test_given_inputs_there_and_back(tmp_path: Path, key: str) -> None:
+    keys: dict[str, list[bytes | None]] = {"xi": [None] * 5, "sk": [None] * 5}
+    keys[key] = [bytes([i] * (32 if key == "xi" else 2560)) for i in range(5)]
     inputs = tuple(
-        SigningInput(bytes([i] * 32), b"m" * i, b"c" * (255 - i), bytes([255 - i] * 32))
+        SigningInput(
+            keys["xi"][i], b"m" * i, b"c" * (255 - i), bytes([255 - i] * 32), keys["sk"][i]
+        )
         for i in range(5)
     )
-    given = Given(tuple(f"case {i}" for i in range(5)), inputs)
+    given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     pool = Pool(_table(5), np.arange(5, dtype=np.uint64), "all", None, given)
     found = read_pool(_write(tmp_path / "pool.parquet", pool))
     assert found.given == given and found.spec is None and found.checks == "all"
@@ -116,8 +124,8 @@ def _changed(path: Path, about: dict[str, object]) -> None:
     [
         ({"version": 2}, "has format version 2, this reader knows 1"),
         ({"set": "ML-DSA-65"}, "is of ML-DSA-65, but its spec of ML-DSA-44"),
-        ({"checks": "some"}, "checks 'some' must be"),
-        ({"spec": {"set": 1}}, "spec: must be an object"),
+        ({"checks": "some"}, "checks: 'some' must be one of all, reached"),
+        ({"spec": {"set": 1}}, "spec.set: must be text"),
         ({"spec": None}, "must have a column id"),
     ],
 )

@@ -68,12 +68,12 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
         assert count is None or len(selection.inputs) == count
         assert selection.compact and not full.compact
         assert full.ids == tuple(range(1, len(full.inputs) + 1))
-        assert len({item.input for item in full.inputs}) == len(full.inputs)
+        assert len({item.what for item in full.inputs}) == len(full.inputs)
         # The inputs are those of the shipped pool that `made` names.
         assert selection.made is not None
         index = selection.made["pool"]["index"]
         spec = shipped_spec(name)
-        assert [item.input for item in selection.inputs] == [spec.input(i) for i in index]
+        assert [item.what for item in selection.inputs] == [spec.input(i) for i in index]
         if wish.goal in ("mean", "percentile"):
             assert selection.cost_model == CostModel.default(name).as_json()
 
@@ -154,7 +154,7 @@ def test_files_that_are_not_what_they_say(tmp_path: Path, monkeypatch: pytest.Mo
         wrong = Selection.parse(text.replace(digest, "00" * 32), "here")
         with pytest.raises(LabError, match=f"input 1: its {what} is not that of signing it"):
             complete(wrong, load())
-    other = Selection.parse(text.replace(item.input.message.hex(), "00" * 32), "here")
+    other = Selection.parse(text.replace(item.what.message.hex(), "00" * 32), "here")
     with pytest.raises(LabError, match="input 1: its "):
         complete(other, load())
     monkeypatch.setattr(ready, "DATA", tmp_path)

@@ -8,17 +8,17 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from mldsa_lab.bench.material import Signed
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
 from mldsa_lab.bench.rounds import Cell, Schedule, classical_run_cell, run_cell
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
 from mldsa_lab.choice.balance import balanced
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import count_matrix
+from mldsa_lab.theory.trace import ACCEPTED, count_matrix
 from mldsa_lab.worker.protocol import Runs
 from mldsa_lab.worker.protocol import Variant as Announced
 from mldsa_studies.signers import draw_traces
@@ -197,7 +197,13 @@ def test_a_choice_of_more_than_there_are_is_refused() -> None:
 # --- cells --------------------------------------------------------------------------------------
 
 SIGNED = [
-    Signed(50 + i, MANY_KEYS, bytes([i]) * 32, b"m", b"", b"pk%d" % i, b"sk", b"sig%d" % i, ("ok",))
+    Input(
+        50 + i,
+        SigningInput(bytes([i]) * 32, b"m"),
+        (ACCEPTED,),
+        Outputs(b"pk%d" % i, b"sk", b"sig%d" % i),
+        MANY_KEYS,
+    )
     for i in range(4)
 ]
 

@@ -10,8 +10,9 @@ import pytest
 from mldsa_lab.choice.build import build
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import plain
 from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.pool import Given, Pool
+from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.shipped import shipped_pool, trace_pool
 from mldsa_lab.inputs.spec import Spec
@@ -26,14 +27,14 @@ def test_a_selection_holds_what_was_signed() -> None:
     assert (selection.goal, selection.percentile, selection.ids) == ("percentile", 90, (1, 2, 3, 4))
     assert selection.cost_model == CostModel.default("ML-DSA-65").as_json()
     for item, at in zip(selection.inputs, choice.positions, strict=True):
-        assert item.input == pool.input(at) and item.trace == pool.table.trace(at)
-        assert item.outputs is not None and item.digests == item.outputs.digests()
-    assert [out for item in selection.inputs if (out := item.outputs)] == load().sign(
-        "ML-DSA-65", [item.input for item in selection.inputs]
+        assert item.what == pool.input(at) and item.trace == pool.table.trace(at)
+        assert item.digests == item.made.digests
+    assert [item.made for item in selection.inputs] == load().sign(
+        "ML-DSA-65", [item.what for item in selection.inputs]
     )
     made = selection.made
     assert made is not None and pool.spec is not None
-    assert made["pool"] == pool.spec.as_json() | {
+    assert made["pool"] == plain(pool.spec) | {
         "size": 10_000,
         "checks": "all",
         "index": [int(pool.index[at]) for at in choice.positions],
@@ -49,7 +50,7 @@ def test_keys_contexts_and_rnd(per_key: int, rnd: str) -> None:
     spec = Spec("ML-DSA-44", bytes(range(32)), 50, 7, per_key, rnd)  # type: ignore[arg-type]
     pool, wish = trace_pool(spec, 120, load()), Wish("regression", 6)
     selection = build(pool, wish, choose(pool.table, pool.checks, wish), load())
-    inputs = [item.input for item in selection.inputs]
+    inputs = [item.what for item in selection.inputs]
     assert all((len(i.message), len(i.context)) == (50, 7) for i in inputs)
     assert (len({i.rnd for i in inputs}) == 1) == (rnd == "zero")
     if per_key == 0:
@@ -58,7 +59,7 @@ def test_keys_contexts_and_rnd(per_key: int, rnd: str) -> None:
 
 def test_given_inputs_and_pools_of_the_reached_checks() -> None:
     inputs = Spec("ML-DSA-87", bytes(32)).inputs(0, 60)
-    given = Given(tuple(f"case {i}" for i in range(60)), tuple(inputs))
+    given = tuple((f"case {i}", item) for i, item in enumerate(inputs))
     table = load().trace("ML-DSA-87", inputs, "reached")
     pool = Pool(table, np.arange(60, dtype=np.uint64), "reached", None, given)
     wish = Wish("coverage", 8)

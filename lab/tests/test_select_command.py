@@ -75,7 +75,7 @@ def test_fresh_pools(tmp_path: Path) -> None:
         run(*options, *more, *seed, "--out", folder)
     one, two, three = (Selection.read(f / "selection.json") for f in folders)
     assert one == two and one.inputs != three.inputs
-    inputs = [item.input for item in one.inputs]
+    inputs = [item.what for item in one.inputs]
     assert len({i.xi for i in inputs}) == 1 and len({i.rnd for i in inputs}) == 2
     assert all((len(i.message), len(i.context)) == (5, 3) for i in inputs)
     assert one.made is not None and one.made["pool"]["size"] == 1200
@@ -102,9 +102,13 @@ def test_a_pool_and_a_cost_model_of_ones_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        (["ed25519"], "set 'ed25519': must be one of 44, 65, 87"),
+        (["ed25519"], "unknown parameter set 'ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44,"),
         (["ml-dsa"], "set 'ml-dsa': must be one of"),
-        (["66"], "unknown parameter set '66'"),
+        (["66"], "unknown parameter set '66': known are 44, .*, ML-DSA-87$"),
+        (["44", "--max-attempts", "1"], "all 10 inputs have 1 attempt, so that no cost of an"),
+        (["44", "--record", "none.jsonl"], "none.jsonl: cannot read it"),
+        (["44", "--record", "none.jsonl", "-n", "3"], "-n: cannot be used with --record"),
+        (["44", "--ready", "mean", "--record", "x"], "--record: cannot be used with --ready"),
         (["44", "-n", "10001"], "choice of 10001 inputs: the pool has 10000 traces"),
         (["44", "--goal", "mean", "--percentile", "5"], "belongs to the goal 'percentile' alone"),
         (["44", "--goal", "percentile"], "needs a percentile"),
@@ -141,9 +145,9 @@ def test_files_that_are_no_pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path.write_bytes(damaged)
     with pytest.raises(LabError, match=r"pool\.parquet"):
         run("44", "--pool", path, "--out", tmp_path / "out")
+    shipped = pools.shipped_pool("ML-DSA-44")
     with monkeypatch.context() as patch:
         patch.setattr(poolfile, "VERSION", 9)
-        shipped = pools.shipped_pool("ML-DSA-44")
         with poolfile.PoolWriter(path, shipped.set, "all", shipped.spec) as writer:
             writer.write(shipped.take([0, 1, 2]))
     with pytest.raises(LabError, match="has format version 9, this reader knows 1"):

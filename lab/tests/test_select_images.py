@@ -11,9 +11,10 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.images import FORMATS, images, write_images
+from mldsa_lab.inputs.input import Input, SigningInput
 from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.selection import SelectedInput, Selection
-from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import ML_DSA_44
 
 
@@ -23,25 +24,19 @@ def selection() -> Selection:
     inputs = Spec("ML-DSA-44", bytes(32), 33, 5, 1, "given").inputs(0, 3)
     inputs[0] = SigningInput(inputs[0].xi, b"", inputs[0].context, inputs[0].rnd)
     inputs[1] = SigningInput(inputs[1].xi, inputs[1].message, b"", inputs[1].rnd)
-    traces = load().trace("ML-DSA-44", inputs, "all").traces()
-    outputs = load().sign("ML-DSA-44", inputs)
-    items = tuple(
-        SelectedInput(i + 7, what, trace, out.digests(), out)
-        for i, (what, trace, out) in enumerate(zip(inputs, traces, outputs, strict=True))
-    )
+    items = load().make("ML-DSA-44", inputs, first_id=7)
     return Selection("ML-DSA-44", "mean", items, made={"tool": "mldsa-lab test"})
 
 
-def _expected(item: SelectedInput) -> dict[str, bytes]:
-    assert item.outputs is not None
+def _expected(item: Input) -> dict[str, bytes]:
     return {
-        "xi": item.input.xi,
-        "rnd": item.input.rnd,
-        "message": item.input.message,
-        "context": item.input.context,
-        "pk": item.outputs.pk,
-        "sk": item.outputs.sk,
-        "signature": item.outputs.signature,
+        "xi": item.what.seed,
+        "rnd": item.what.rnd,
+        "message": item.what.message,
+        "context": item.what.context,
+        "pk": item.made.pk,
+        "sk": item.made.sk,
+        "signature": item.made.signature,
     }
 
 
@@ -55,8 +50,8 @@ def test_responses(selection: Selection) -> None:
         for name, value in _expected(item).items():
             assert bytes.fromhex(fields[names.get(name, name)]) == value
         assert int(fields["count"]) == item.id
-        assert int(fields["mlen"]) == len(item.input.message)
-        assert int(fields["ctxlen"]) == len(item.input.context)
+        assert int(fields["mlen"]) == len(item.what.message)
+        assert int(fields["ctxlen"]) == len(item.what.context)
         assert int(fields["smlen"]) == len(fields["sm"]) // 2
         assert fields["sm"] == fields["sig"] + fields["msg"]
 

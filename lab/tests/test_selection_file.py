@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
-from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.input import Input, Outputs, SigningInput
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import ML_DSA_44
 from mldsa_lab.theory.trace import parse_trace
 
@@ -28,7 +28,7 @@ def _selection() -> Selection:
         )
         what = SigningInput(bytes([number] * 32), b"message", b"", bytes(32))
         trace = parse_trace(text.split(), "ML-DSA-44")
-        inputs.append(SelectedInput(number, what, trace, outputs.digests(), outputs))
+        inputs.append(Input(number, what, trace, outputs))
     made = {"tool": "test", "pool": None, "options": {}}
     return Selection("ML-DSA-44", "percentile", tuple(inputs), 99.0, {"z": 1}, made)
 
@@ -72,29 +72,31 @@ def _set(path: str, value: object) -> Any:
     [
         (_set("format", "other"), "is no selection"),
         (_set("version", 2), "has format version 2, this reader knows 1"),
-        (_set("set", "ML-DSA-66"), "set 'ML-DSA-66' must be one of"),
-        (_set("goal", "fun"), "goal 'fun' must be one of"),
-        (_set("percentile", 100), r"percentile 100 must lie in \(0, 100\)"),
+        (_set("set", "ML-DSA-66"), "set: 'ML-DSA-66' must be one of"),
+        (_set("goal", "fun"), "goal: 'fun' must be one of"),
+        (_set("percentile", 100), "percentile: must be a number < 100"),
         (_set("percentile", None), "a percentile belongs to the goal"),
         (_set("goal", "mean"), "a percentile belongs to the goal"),
-        (_set("made", None), "made must be an object"),
-        (_set("inputs", []), "inputs must be a list"),
+        (_set("made", None), "made: must be an object"),
+        (_set("inputs", []), "inputs: must be a list of length >= 1"),
         (_set("more", 1), "the key 'more' is unknown"),
         (_set("goal", None), "goal is missing"),
         (_set("inputs/1/id", 1), "the id 1 stands twice"),
-        (_set("inputs/1/id", "2"), "input 2: id must be a whole number"),
-        (_set("inputs/1/id", -2), "input 2: id must be a whole number"),
-        (_set("inputs/0/xi", "00"), "input 1: xi must have 32 bytes, it has 1"),
-        (_set("inputs/0/message", "0"), "input 1: message must be hexadecimal"),
-        (_set("inputs/0/message", 5), "input 1: message must be hexadecimal"),
-        (_set("inputs/0/context", "00" * 256), "input 1: context must have at most 255"),
-        (_set("inputs/2/trace", ["h9", "ok"]), "input 3: attempt 'h9'"),
-        (_set("inputs/2/trace", ["ok", "ok"]), "input 3: trace"),
-        (_set("inputs/2/trace", "ok"), "input 3: trace must be a list"),
-        (_set("inputs/0/pk", "00"), "input 1: pk must have 1312 bytes, it has 1"),
-        (_set("inputs/0/pk", None), "input 1: pk is missing"),
-        (_set("inputs/0/extra", 1), "input 1: the key 'extra' is unknown"),
-        (_set("inputs/0", 3), "input 1: must be an object"),
+        (_set("inputs/1/id", "2"), r"inputs\[1\].id: must be a whole number, is text"),
+        (_set("inputs/1/id", -2), r"inputs\[1\].id: must be a whole number >= 0"),
+        (_set("inputs/0/xi", "00"), r"inputs\[0\]: xi has 1 bytes, must have 32"),
+        (_set("inputs/0/message", "0"), r"inputs\[0\].message: must be bytes in hexadecimal"),
+        (_set("inputs/0/message", 5), r"inputs\[0\].message: must be bytes in hexadecimal"),
+        (_set("inputs/0/context", "00" * 256), r"inputs\[0\]: context must have at most 255"),
+        (_set("inputs/2/trace", ["h9", "ok"]), r"inputs\[2\]: attempt 'h9'"),
+        (_set("inputs/2/trace", ["ok", "ok"]), r"inputs\[2\]: trace"),
+        (_set("inputs/2/trace", "ok"), r"inputs\[2\].trace: must be a list"),
+        (_set("inputs/0/pk", "00"), r"inputs\[0\]: pk has 1 bytes, must have 1312"),
+        (_set("inputs/0/pk", None), r"inputs\[0\]: pk is missing"),
+        (_set("inputs/0/extra", 1), r"inputs\[0\]: the key 'extra' is unknown"),
+        (_set("inputs/0", 3), r"inputs\[0\]: must be an object"),
+        (_set("inputs/0/pk_sha256", "00" * 32), r"inputs\[0\]: sk_sha256 is missing"),
+        (_set("inputs/0/trace/0", 5), r"inputs\[0\].trace\[0\]: must be text"),
     ],
 )
 def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import convert, plain
 from mldsa_lab.inputs.spec import Spec
 
 SEED = bytes(range(32))
@@ -35,7 +36,7 @@ def test_sets_and_seeds_give_other_inputs() -> None:
 
 def test_json_and_back() -> None:
     spec = Spec("ML-DSA-87", SEED, 7, 255, 4, "given")
-    assert Spec.from_json(spec.as_json(), "here") == spec
+    assert convert(plain(spec), Spec, "here") == spec
 
 
 @pytest.mark.parametrize(
@@ -43,18 +44,18 @@ def test_json_and_back() -> None:
     [
         ({"set": "ML-DSA-66"}, "unknown parameter set"),
         ({"seed": "00"}, "seed of 1 bytes: must have 32"),
-        ({"seed": "xy"}, "seed must be hexadecimal"),
+        ({"seed": "xy"}, "seed: must be bytes in hexadecimal"),
         ({"message_bytes": -1}, "message size -1"),
-        ({"message_bytes": 1.5}, "message_bytes must be a whole number"),
-        ({"message_bytes": True}, "message_bytes must be a whole number"),
+        ({"message_bytes": 1.5}, "message_bytes: must be a whole number"),
+        ({"message_bytes": True}, "message_bytes: must be a whole number"),
         ({"context_bytes": 256}, "context size 256"),
         ({"per_key": -1}, "inputs per key -1"),
-        ({"rnd": "random"}, "rnd 'random'"),
-        ({"rnd": 1}, "rnd must be a text"),
-        ({"more": 1}, "must be an object with the keys"),
+        ({"rnd": "random"}, "rnd: 'random' must be one of given, zero"),
+        ({"rnd": 1}, "rnd: must be text"),
+        ({"more": 1}, "the key 'more' is unknown"),
     ],
 )
 def test_bad_values_are_named(change: dict[str, object], message: str) -> None:
-    value = Spec("ML-DSA-44", SEED).as_json() | change
-    with pytest.raises(LabError, match=f"^here: .*{message}"):
-        Spec.from_json(value, "here")
+    value = plain(Spec("ML-DSA-44", SEED)) | change
+    with pytest.raises(LabError, match=f"^here.*{message}"):
+        convert(value, Spec, "here")

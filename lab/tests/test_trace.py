@@ -73,7 +73,7 @@ def test_candidates_are_reproducible_and_separate() -> None:
     seed = bytes(range(32))
     pool = list(candidates(seed, "ML-DSA-65", 200, message_bytes=59, context_bytes=3))
     assert {(len(c.seed), len(c.message), len(c.context)) for c in pool} == {(32, 59, 3)}
-    assert len({c.seed for c in pool}) == len({c.message for c in pool}) == 200
+    assert len({c.xi for c in pool}) == len({c.message for c in pool}) == 200
     again = list(candidates(seed, "ML-DSA-65", 5, message_bytes=59, context_bytes=3, start=100))
     assert again == pool[100:105]
     others = [
@@ -82,7 +82,7 @@ def test_candidates_are_reproducible_and_separate() -> None:
         *candidates(seed, "ML-DSA-65", 1, message_bytes=59, context_bytes=3, stream="random"),
         *candidates(bytes(32), "ML-DSA-65", 1, message_bytes=59, context_bytes=3),
     ]
-    assert len({c.seed for c in (pool[0], *others)}) == 5
+    assert len({c.xi for c in (pool[0], *others)}) == 5
 
 
 def test_candidates_of_a_known_seed() -> None:

@@ -8,16 +8,23 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from mldsa_lab.checkout import BuildError, find_root
+from mldsa_lab.choice.build import build, complete
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs import tracing as pools
-from mldsa_lab.inputs.library import Library, load
+from mldsa_lab.inputs.images import FORMATS, images
+from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.library import Library, build_library, load
 from mldsa_lab.inputs.pool import Checks, read_pool
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import Block, FromFile, Generated
-from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import make_pool, unfinished
 from mldsa_lab.inputs.workforce import dask, local, trace_block
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
@@ -88,6 +95,34 @@ def test_a_context_that_is_too_long_is_an_error(library: Library) -> None:
         library.sign("ML-DSA-44", [item])
 
 
+@pytest.mark.parametrize("set_name", PARAMETER_SETS)
+def test_private_keys_stand_for_their_seeds(library: Library, set_name: str) -> None:
+    inputs = Spec(set_name, SEED, 20, 3, 2, "given").inputs(0, 12)
+    made = library.make(set_name, inputs)
+    private = [replace(i.what, xi=None, sk=i.made.sk) for i in made]
+    again = library.make(set_name, private)
+    assert [(i.trace, i.made) for i in again] == [(i.trace, i.made) for i in made]
+    broken = bytearray(made[4].made.sk)
+    broken[64] ^= 1  # tr
+    private[4] = replace(private[4], sk=bytes(broken))
+    for work in (library.trace, library.sign):
+        with pytest.raises(LabError, match="number 4 of them, from 0: sk is no private key that"):
+            work(set_name, private)
+    with pytest.raises(LabError, match="must all be given as seed xi, or all as private key sk"):
+        library.trace(set_name, [private[0], inputs[0]])
+
+
+def test_without_cargo_the_library_is_taken_as_it_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    told: list[str] = []
+    assert Library(build_library(find_root(), told.append)).backend and "no cargo" in told[0]
+    with pytest.raises(BuildError, match="cargo cannot be run"):
+        build_library(tmp_path)
+
+
 def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
     path = tmp_path / "lib.so"
     path.write_bytes(b"no library")
@@ -143,7 +178,7 @@ def _rows(count: int) -> list[dict[str, str]]:
     return [
         {
             "id": f"case-{number}",
-            "xi": item.xi.hex(),
+            "xi": item.seed.hex(),
             "message": item.message.hex(),
             "context": item.context.hex(),
             "rnd": item.rnd.hex(),
@@ -173,17 +208,44 @@ def test_given_inputs(
     path = write(tmp_path / ("in.csv" if write is _csv else "in.jsonl"), rows)
     make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", Here(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
-    assert pool.given is not None and list(pool.given.ids) == [row["id"] for row in rows]
+    assert pool.given is not None
     inputs = Spec("ML-DSA-65", SEED, 10, 2, 3, "given").inputs(0, 70)
-    assert list(pool.given.inputs) == inputs
+    assert pool.given == tuple((row["id"], i) for row, i in zip(rows, inputs, strict=True))
     assert (pool.table.codes == load().trace("ML-DSA-65", inputs, "all").codes).all()
+
+
+def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
+    """Private keys from the file to the pool, and from there to a signed selection."""
+    known = load().make("ML-DSA-44", Spec("ML-DSA-44", SEED).inputs(0, 40))
+    rows = [{"sk": i.made.sk.hex(), "message": i.what.message.hex()} for i in known]
+    path = _csv(tmp_path / "in.csv", rows)
+    make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", Here(), "all")
+    pool = read_pool(tmp_path / "pool.parquet")
+    assert pool.table.traces() == [i.trace for i in known]
+    assert pool.given is not None and {item.xi for _, item in pool.given} == {None}
+    wish = Wish("regression", 3)
+    selection = build(pool, wish, choose(pool.table, "all", wish), load())
+    for compact in (False, True):
+        text = selection.to_json(compact=compact)
+        assert '"xi"' not in text and '"sk"' in text
+        assert complete(Selection.parse(text, "here"), load()) == selection
+    by_message = {i.what.message: i.made for i in known}
+    assert [i.made for i in selection.inputs] == [
+        by_message[i.what.message] for i in selection.inputs
+    ]
+    texts = images(selection, FORMATS)
+    assert texts["selection.h"].count("     NULL, ") == 3 and "\nxi =\n" in texts["selection.rsp"]
+    rows[17]["sk"] = rows[17]["sk"][:130] + "ffff" + rows[17]["sk"][134:]
+    path = _csv(tmp_path / "in.csv", rows)
+    with pytest.raises(LabError, match=r"from 0: sk is no private key"):
+        make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "other.parquet", Here(), "all")
 
 
 def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
     path = tmp_path / "in.csv"
     path.write_text(f"message,xi\n00ff,{'01' * 32}\n\n,{'02' * 32}\n")
     (block,) = FromFile(path, "ML-DSA-44").blocks(10)
-    assert block.given is not None and block.given.ids == ("0", "1")
+    assert block.given is not None and [name for name, _ in block.given] == ["0", "1"]
     assert block.inputs() == [
         SigningInput(b"\x01" * 32, b"\x00\xff", b"", bytes(32)),
         SigningInput(b"\x02" * 32, b"", b"", bytes(32)),
@@ -196,14 +258,14 @@ XI = "01" * 32
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("in.csv", "", "line 1: there must be a column 'xi'"),
-        ("in.csv", "xi\n", "line 1: there must be a column 'message'"),
+        ("in.csv", "", "lists no inputs"),
+        ("in.csv", f"xi\n{XI}\n", "line 2: message is missing"),
         ("in.csv", "xi,message,salt\n", "line 1: column 'salt' must be one of"),
         ("in.csv", "xi,message,xi\n", "line 1: column 'xi' stands twice"),
         ("in.csv", "xi,message\n", "lists no inputs"),
         ("in.csv", f"xi,message\n{XI}\n", "line 2: has 1 fields, the header has 2"),
-        ("in.csv", f"xi,message\n{XI},0\n", "line 2: message must be bytes in hexadecimal"),
-        ("in.csv", f"xi,message\n{XI},zz\n", "line 2: message must be bytes in hexadecimal"),
+        ("in.csv", f"xi,message\n{XI},0\n", "line 2, message: must be bytes in hexadecimal"),
+        ("in.csv", f"xi,message\n{XI},zz\n", "line 2, message: must be bytes in hexadecimal"),
         ("in.csv", "xi,message\n01,00\n", "line 2: xi has 1 bytes, must have 32"),
         ("in.csv", f"xi,message,rnd\n{XI},00,00\n", "line 2: rnd has 1 bytes, must have 32"),
         ("in.csv", f"xi,message,context\n{XI},,{'00' * 256}\n", "line 2: context has 256 bytes"),
@@ -211,9 +273,17 @@ XI = "01" * 32
         ("in.csv", f"id,xi,message\n,{XI},\n", "line 2: id must have from 1 to 200"),
         ("in.csv", f'xi,message\n"{XI},00\n', "line 2: unexpected end of data"),
         ("in.jsonl", "{\n", "line 1, column"),
-        ("in.jsonl", "[1]\n", "line 1: must be a JSON object"),
-        ("in.jsonl", '{"xi": "", "message": 5}\n', "line 1: message must be a text, is 5"),
-        ("in.jsonl", '{"xi": ""}\n', "line 1: there must be a column 'message'"),
+        ("in.jsonl", "[1]\n", "line 1: must be an object, is a list"),
+        ("in.jsonl", '{"xi": "", "message": 5}\n', "line 1, message: must be bytes in hexadecimal"),
+        ("in.jsonl", '{"xi": ""}\n', "line 1: message is missing"),
+        ("in.csv", "message\n00\n", "line 2: must have either xi or sk"),
+        ("in.jsonl", f'{{"xi": "{XI}", "sk": "00", "message": ""}}\n', "either xi or sk"),
+        ("in.csv", "sk,message\n00,00\n", "line 2: sk has 1 bytes, must have 2560"),
+        (
+            "in.jsonl",
+            f'{{"xi": "{XI}", "message": ""}}\n{{"sk": "00", "message": ""}}\n',
+            "line 2: must have xi, as the inputs before it",
+        ),
         ("in.txt", "", "must be in a .csv, .jsonl or .ndjson file"),
     ],
 )
@@ -315,11 +385,16 @@ def test_the_command(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["66"], "unknown parameter set '66'"),
-        (["Ed25519"], "only ML-DSA signatures have traces"),
+        (["Ed25519"], "unknown parameter set 'Ed25519': known are 44, 65, 87, ml-dsa, ML-DSA-44"),
         (["44", "--context-bytes", "256"], "--context-bytes"),
         (["44", "-n", "0"], "--count"),
         (["44", "65", "--inputs", "x.csv"], "name the one parameter set"),
         (["44", "--inputs", "none.csv"], "none.csv: cannot read it"),
+        (["44", "--inputs", "none.csv", "-n", "5"], "--count: cannot be used with --inputs"),
+        (["44", "--inputs", "none.csv", "--seed", "x"], "--seed: cannot be used with --inputs"),
+        (["44", "--inputs", "x.csv", "--rnd", "zero"], "--rnd: cannot be used with --inputs"),
+        (["44", "--inputs", "x.csv", "--per-key", "1"], "--per-key: cannot be used with"),
+        (["44", "--inputs", "x.csv", "--message-bytes", "32"], "--message-bytes: cannot be used"),
     ],
 )
 def test_the_command_names_what_is_wrong(

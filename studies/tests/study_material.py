@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mldsa_lab.inputs.selection import Outputs
+from mldsa_lab.inputs.input import Outputs
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place

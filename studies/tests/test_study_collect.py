@@ -11,7 +11,7 @@ from study_material import SPEC, gathering, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Variant
 from mldsa_lab.worker.worker import Limits

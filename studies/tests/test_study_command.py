@@ -15,7 +15,8 @@ from test_study_evaluate import costs_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.selection import SelectedInput, Selection
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.registry import WorkerEntry
@@ -171,13 +172,9 @@ def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     need_tools()
     inputs = Spec("ML-DSA-44", bytes(32)).inputs(0, 4)
     made = jobs.sign("ML-DSA-44", inputs)
-    traces = jobs.traces("ML-DSA-44", inputs).traces()
-    chosen = [
-        SelectedInput(7 + i, what, trace, out.digests(), out)
-        for i, (what, trace, out) in enumerate(zip(inputs, traces, made.outputs, strict=True))
-    ]
+    chosen = load().make("ML-DSA-44", inputs, first_id=7)
     path = tmp_path / "selection.json"
-    text = Selection("ML-DSA-44", "regression", tuple(chosen)).to_json(compact=True)
+    text = Selection("ML-DSA-44", "regression", chosen).to_json(compact=True)
     path.write_text(text, encoding="utf-8")
     entry, place = c_worker(tmp_path, made)
 

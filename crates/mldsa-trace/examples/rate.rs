@@ -100,6 +100,7 @@ fn trace(set: u32, all: u32, count: usize, keys: usize) -> usize {
             mldsa_trace_run(
                 set,
                 all,
+                0,
                 used,
                 xi.as_ptr(),
                 jobs.len(),

@@ -11,7 +11,9 @@
  * points to as many elements as stated, aligned as its type asks; what is written overlaps nothing
  * that is read. The caller owns all buffers. Nothing is kept after the call.
  *
- * Errors. All arguments are checked before any work. After an error the contents of the output
+ * Errors. All arguments are checked before any work, but private keys when they are used: the public
+ * key is computed again, and a key is refused whose s1 or s2 is out of range or whose t0 or tr does
+ * not belong to the rest. After an error the contents of the output
  * buffers are undefined, except *needed after MLDSA_TRACE_ROOM. No Rust panic leaves the library.
  */
 #ifndef MLDSA_TRACE_H
@@ -26,19 +28,27 @@ extern "C" {
 
 enum mldsa_trace_error {
     MLDSA_TRACE_OK = 0,
-    MLDSA_TRACE_SET = 1,      /* set is none of 44, 65, 87 */
-    MLDSA_TRACE_CHECKS = 2,   /* all_checks is neither 0 nor 1 */
-    MLDSA_TRACE_SIZE = 3,     /* a buffer of that many elements cannot exist */
-    MLDSA_TRACE_POINTER = 4,  /* a pointer is NULL, or not aligned, where elements are needed */
-    MLDSA_TRACE_KEY = 5,      /* key_of names a key that there is not */
-    MLDSA_TRACE_ENDS = 6,     /* ends fall */
-    MLDSA_TRACE_CONTEXT = 7,  /* a context of more than 255 bytes */
-    MLDSA_TRACE_ROOM = 8,     /* more codes than room; *needed says how many there are */
-    MLDSA_TRACE_ATTEMPTS = 9, /* a signature needs more than 821 attempts: below 2^-256 */
-    MLDSA_TRACE_INTERNAL = 10 /* a defect of the library; standard error has its words */
+    MLDSA_TRACE_SET = 1,       /* set is none of 44, 65, 87 */
+    MLDSA_TRACE_CHECKS = 2,    /* all_checks is neither 0 nor 1 */
+    MLDSA_TRACE_SIZE = 3,      /* a buffer of that many elements cannot exist */
+    MLDSA_TRACE_POINTER = 4,   /* a pointer is NULL, or not aligned, where elements are needed */
+    MLDSA_TRACE_KEY = 5,       /* key_of names a key that there is not */
+    MLDSA_TRACE_ENDS = 6,      /* ends fall */
+    MLDSA_TRACE_CONTEXT = 7,   /* a context of more than 255 bytes */
+    MLDSA_TRACE_ROOM = 8,      /* more codes than room; *needed says how many there are */
+    MLDSA_TRACE_ATTEMPTS = 9,  /* a signature needs more than 821 attempts: below 2^-256 */
+    MLDSA_TRACE_INTERNAL = 10, /* a defect of the library; standard error has its words */
+    MLDSA_TRACE_FORM = 11,     /* form is neither of MLDSA_TRACE_XI and MLDSA_TRACE_SK */
+    MLDSA_TRACE_PRIVATE = 12   /* a private key that no key generation writes */
 };
 
-/* The version of this interface: 1. */
+/* The form in which keys are given. */
+enum mldsa_trace_form {
+    MLDSA_TRACE_XI = 0, /* seeds, 32 bytes each */
+    MLDSA_TRACE_SK = 1  /* private keys as skEncode writes them, 2560, 4032 or 4896 bytes each */
+};
+
+/* The version of this interface: 2. */
 int32_t mldsa_trace_abi(void);
 
 /* The backend in use, such as "avx2": static, ends with NUL. */
@@ -50,8 +60,9 @@ const char *mldsa_trace_backend(void);
  * set         44, 65 or 87.
  * all_checks  1: z, r0, c*t0 and hints are checked in every attempt. 0: c*t0 and hints only where
  *             z and r0 hold, as Algorithm 7 does; elsewhere they count as holding.
- * xi          keys * 32 bytes: the keys' seeds. Keys without a job are not generated. Jobs with one
- *             key are best next to each other.
+ * form        of the keys: see above.
+ * key         keys elements of that form. Keys without a job are not looked at. Jobs with one key are
+ *             best next to each other.
  * key_of      jobs numbers below keys.
  * ends        2 * jobs: where in data job 0's message ends, its context, job 1's message ... The
  *             first message begins at 0, every other piece where the one before it ends. So data
@@ -65,23 +76,23 @@ const char *mldsa_trace_backend(void);
  * needed      one element: how many codes there are. On average 4.3, 5.2 and 3.9 for a job.
  */
 int32_t mldsa_trace_run(uint32_t set, uint32_t all_checks,
-                        size_t keys, const uint8_t *xi,
+                        uint32_t form, size_t keys, const uint8_t *key,
                         size_t jobs, const uint32_t *key_of,
                         const uint8_t *data, const uint64_t *ends,
                         const uint8_t *rnd,
                         size_t room, uint16_t *codes, uint64_t *code_ends,
                         size_t *needed);
 
-/* Generates the key of each job and signs with it.
+/* Signs with the key of each job.
  *
- * xi          jobs * 32 bytes: each job's own seed.
+ * form, key   jobs elements: each job's own key.
  * data, ends, rnd  as for mldsa_trace_run.
  * pk          jobs * 1312, 1952 or 2592 bytes: the public keys.
  * sk          jobs * 2560, 4032 or 4896 bytes: the private keys as skEncode writes them.
  * signature   jobs * 2420, 3309 or 4627 bytes.
  * Each of pk, sk and signature may be NULL: then it is not written.
  */
-int32_t mldsa_trace_sign(uint32_t set, size_t jobs, const uint8_t *xi,
+int32_t mldsa_trace_sign(uint32_t set, uint32_t form, size_t jobs, const uint8_t *key,
                          const uint8_t *data, const uint64_t *ends, const uint8_t *rnd,
                          uint8_t *pk, uint8_t *sk, uint8_t *signature);
 

@@ -1,11 +1,48 @@
 //! What the jobs of a call sign.
 
-use mldsa_lanes::Input;
+use mldsa_lanes::{Backend, Input, ParameterSet, SigningKey, batch};
 
 use crate::Failure;
 
 /// Most bytes of a context.
 const CONTEXT_BYTES: usize = 255;
+
+/// Keys in one of the forms of the header.
+#[derive(Clone, Copy)]
+pub(crate) enum Keys<'a> {
+    Seeds(&'a [[u8; 32]]),
+    /// As `skEncode` writes them, `size` bytes each.
+    Private {
+        bytes: &'a [u8],
+        size: usize,
+    },
+}
+
+impl Keys<'_> {
+    pub(crate) fn count(&self) -> usize {
+        match self {
+            Keys::Seeds(seeds) => seeds.len(),
+            Keys::Private { bytes, size } => bytes.len() / size,
+        }
+    }
+
+    /// These keys, in this order.
+    pub(crate) fn make<P: ParameterSet>(
+        &self,
+        numbers: impl Iterator<Item = usize>,
+    ) -> Result<Vec<SigningKey<P>>, Failure> {
+        match self {
+            Keys::Seeds(seeds) => {
+                let seeds: Vec<_> = numbers.map(|number| seeds[number]).collect();
+                Ok(batch::keygen(Backend::detect(), &seeds))
+            }
+            Keys::Private { bytes, size } => numbers
+                .map(|number| SigningKey::from_expanded_bytes(&bytes[number * size..][..*size]))
+                .collect::<Result<_, _>>()
+                .map_err(|_| Failure::Private),
+        }
+    }
+}
 
 /// Messages, contexts and rnd of jobs.
 pub(crate) struct Jobs<'a> {

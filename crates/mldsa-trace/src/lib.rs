@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 
 use mldsa_lanes::{Backend, Checks, MlDsa44, MlDsa65, MlDsa87};
 
-use jobs::Jobs;
+use jobs::{Jobs, Keys};
 
 /// Why a call failed: `enum mldsa_trace_error` of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,17 @@ pub enum Failure {
     Attempts = 9,
     /// A defect of the library.
     Internal = 10,
+    /// The keys' form is none of the two.
+    Form = 11,
+    /// A private key that no key generation writes.
+    Private = 12,
 }
 
 /// A place in a caller's output buffer, which may never have been written.
 type Out<T> = MaybeUninit<T>;
 
 /// The version of the interface.
-const ABI: i32 = 1;
+const ABI: i32 = 2;
 
 /// The code of a call's outcome. A panic ends here.
 fn outcome(work: impl FnOnce() -> Result<(), Failure>) -> i32 {
@@ -107,6 +111,28 @@ fn times(count: usize, factor: usize) -> Result<usize, Failure> {
     count.checked_mul(factor).ok_or(Failure::Size)
 }
 
+/// The keys, private ones of `size` bytes.
+///
+/// # Safety
+/// As the header says of `form` and `key`.
+unsafe fn keys<'a>(
+    form: u32,
+    count: usize,
+    from: *const u8,
+    size: usize,
+) -> Result<Keys<'a>, Failure> {
+    match form {
+        // SAFETY: the header gives seeds count · 32 bytes; an array has the alignment of its elements.
+        0 => unsafe { input(from.cast(), count) }.map(Keys::Seeds),
+        1 => {
+            // SAFETY: the header gives private keys count · size bytes.
+            let bytes = unsafe { input(from, times(count, size)?) }?;
+            Ok(Keys::Private { bytes, size })
+        }
+        _ => Err(Failure::Form),
+    }
+}
+
 /// The jobs' messages, contexts and rnd.
 ///
 /// # Safety
@@ -133,7 +159,7 @@ unsafe fn jobs<'a>(
     Ok(Jobs { data, ends, rnd })
 }
 
-/// The version of the interface: 1.
+/// The version of the interface: 2.
 #[unsafe(no_mangle)]
 pub extern "C" fn mldsa_trace_abi() -> i32 {
     ABI
@@ -156,8 +182,9 @@ pub extern "C" fn mldsa_trace_backend() -> *const c_char {
 pub unsafe extern "C" fn mldsa_trace_run(
     set: u32,
     all_checks: u32,
+    form: u32,
     keys: usize,
-    xi: *const u8,
+    key: *const u8,
     count: usize,
     key_of: *const u32,
     data: *const u8,
@@ -169,10 +196,19 @@ pub unsafe extern "C" fn mldsa_trace_run(
     needed: *mut usize,
 ) -> i32 {
     outcome(|| {
-        let run = match set {
-            44 => trace::run::<MlDsa44>,
-            65 => trace::run::<MlDsa65>,
-            87 => trace::run::<MlDsa87>,
+        let (run, size) = match set {
+            44 => (
+                trace::run::<MlDsa44> as trace::Run,
+                sign::sizes::<MlDsa44>().sk,
+            ),
+            65 => (
+                trace::run::<MlDsa65> as trace::Run,
+                sign::sizes::<MlDsa65>().sk,
+            ),
+            87 => (
+                trace::run::<MlDsa87> as trace::Run,
+                sign::sizes::<MlDsa87>().sk,
+            ),
             _ => return Err(Failure::Set),
         };
         let checks = match all_checks {
@@ -180,8 +216,8 @@ pub unsafe extern "C" fn mldsa_trace_run(
             1 => Checks::All,
             _ => return Err(Failure::Checks),
         };
-        // SAFETY: the header gives `xi` keys · 32 bytes; an array has the alignment of its elements.
-        let seeds = unsafe { input(xi.cast(), keys) }?;
+        // SAFETY: as the caller promises.
+        let keys = unsafe { self::keys(form, keys, key, size) }?;
         // SAFETY: the header gives `key_of` jobs elements.
         let key_of = unsafe { input(key_of, count) }?;
         // SAFETY: as the caller promises.
@@ -193,7 +229,7 @@ pub unsafe extern "C" fn mldsa_trace_run(
         // SAFETY: the header gives `needed` room for one element.
         let needed = unsafe { output(needed, 1) }?;
         let request = trace::Request {
-            seeds,
+            keys,
             key_of,
             jobs,
             checks,
@@ -215,8 +251,9 @@ pub unsafe extern "C" fn mldsa_trace_run(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mldsa_trace_sign(
     set: u32,
+    form: u32,
     count: usize,
-    xi: *const u8,
+    key: *const u8,
     data: *const u8,
     ends: *const u64,
     rnd: *const u8,
@@ -231,8 +268,8 @@ pub unsafe extern "C" fn mldsa_trace_sign(
             87 => (sign::run::<MlDsa87> as sign::Run, sign::sizes::<MlDsa87>()),
             _ => return Err(Failure::Set),
         };
-        // SAFETY: the header gives `xi` jobs · 32 bytes; an array has the alignment of its elements.
-        let seeds = unsafe { input(xi.cast(), count) }?;
+        // SAFETY: as the caller promises; each job has a key.
+        let keys = unsafe { keys(form, count, key, sizes.sk) }?;
         // SAFETY: as the caller promises.
         let jobs = unsafe { jobs(count, data, ends, rnd) }?;
         let part = |to: *mut u8, size| {
@@ -248,7 +285,7 @@ pub unsafe extern "C" fn mldsa_trace_sign(
             signature: part(signature, sizes.signature)?,
         };
         jobs.check()?;
-        sign(seeds, &jobs, output)
+        sign(keys, &jobs, output)
     })
 }
 

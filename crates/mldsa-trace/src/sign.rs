@@ -1,9 +1,9 @@
 //! Keys and signatures, a chunk of jobs at a time.
 
 use mldsa_lanes::batch::{self, SignJob};
-use mldsa_lanes::{Backend, Error, ParameterSet};
+use mldsa_lanes::{Error, ParameterSet};
 
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, Keys};
 use crate::{Failure, Out};
 
 /// Jobs in a chunk, at most: 15 KiB each.
@@ -32,18 +32,18 @@ pub(crate) struct Output<'a> {
 }
 
 /// [`run`] of a parameter set.
-pub(crate) type Run = fn(&[[u8; 32]], &Jobs<'_>, Output<'_>) -> Result<(), Failure>;
+pub(crate) type Run = fn(Keys<'_>, &Jobs<'_>, Output<'_>) -> Result<(), Failure>;
 
 /// Writes what is wanted.
 pub(crate) fn run<P: ParameterSet>(
-    seeds: &[[u8; 32]],
+    keys: Keys<'_>,
     jobs: &Jobs<'_>,
     mut output: Output<'_>,
 ) -> Result<(), Failure> {
     let sizes = sizes::<P>();
-    for (chunk, seeds) in seeds.chunks(JOBS).enumerate() {
-        let start = chunk * JOBS;
-        let keys = batch::keygen::<P>(Backend::detect(), seeds);
+    let count = keys.count();
+    for start in (0..count).step_by(JOBS) {
+        let keys = keys.make::<P>(start..count.min(start + JOBS))?;
         for (i, key) in keys.iter().enumerate() {
             let pk = key.verifying_key();
             put(&mut output.pk, start + i, sizes.pk, pk.as_bytes().as_ref());

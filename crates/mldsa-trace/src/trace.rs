@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use mldsa_lanes::batch::{self, SignJob};
-use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet};
+use mldsa_lanes::batch::{self, SignJob, SignWith};
+use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
 
-use crate::jobs::Jobs;
+use crate::jobs::{Jobs, Keys};
 use crate::{Failure, Out};
 
 /// Jobs in a chunk, at most: so many that a key's generation for each chunk costs nothing.
@@ -16,7 +16,7 @@ const KEYS: usize = 32;
 
 /// What is to be traced.
 pub(crate) struct Request<'a> {
-    pub(crate) seeds: &'a [[u8; 32]],
+    pub(crate) keys: Keys<'a>,
     /// One for each job.
     pub(crate) key_of: &'a [u32],
     pub(crate) jobs: Jobs<'a>,
@@ -26,7 +26,7 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// Whether there is every key, and the jobs are well-formed.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let keys = self.seeds.len();
+        let keys = self.keys.count();
         if self.key_of.iter().any(|key| *key as usize >= keys) {
             return Err(Failure::Key);
         }
@@ -40,10 +40,10 @@ impl Request<'_> {
         for key in self.key_of[start..].iter().take(JOBS) {
             let place = match places.get(key) {
                 Some(place) => *place,
-                None if chunk.seeds.len() == KEYS => break,
+                None if chunk.keys.len() == KEYS => break,
                 None => {
-                    let place = chunk.seeds.len();
-                    chunk.seeds.push(self.seeds[*key as usize]);
+                    let place = chunk.keys.len();
+                    chunk.keys.push(*key as usize);
                     places.insert(*key, place);
                     place
                 }
@@ -57,11 +57,14 @@ impl Request<'_> {
 /// Jobs next to each other.
 #[derive(Default)]
 struct Chunk {
-    /// Of the keys, each once.
-    seeds: Vec<[u8; 32]>,
+    /// Their keys' numbers, each once.
+    keys: Vec<usize>,
     /// One of them for each job.
     key_of: Vec<usize>,
 }
+
+/// [`run`] of a parameter set.
+pub(crate) type Run = fn(&Request<'_>, &mut [Out<u16>], &mut [Out<u64>]) -> Result<usize, Failure>;
 
 /// Writes the codes of all attempts as far as there is room, and where each job's end. Returns how
 /// many there are.
@@ -70,17 +73,26 @@ pub(crate) fn run<P: ParameterSet>(
     codes: &mut [Out<u16>],
     code_ends: &mut [Out<u64>],
 ) -> Result<usize, Failure> {
-    let mut keys = Vec::new();
+    let mut expanded = Vec::new();
     let mut told = Vec::new();
     let mut ends = Vec::new();
     let (mut start, mut total) = (0, 0);
     while start < request.key_of.len() {
         let chunk = request.chunk(start);
-        batch::keygen_expanded::<P>(Backend::detect(), &chunk.seeds, &mut keys);
+        let boxed: Vec<_>;
+        let keys: Vec<SignWith<'_, P>> = if let Keys::Seeds(seeds) = request.keys {
+            let seeds: Vec<_> = chunk.keys.iter().map(|number| seeds[*number]).collect();
+            batch::keygen_expanded::<P>(Backend::detect(), &seeds, &mut expanded);
+            expanded.iter().map(SignWith::from).collect()
+        } else {
+            let keys = request.keys.make::<P>(chunk.keys.iter().copied())?;
+            boxed = keys.iter().map(SigningKey::expand).collect();
+            boxed.iter().map(SignWith::from).collect()
+        };
         let places = chunk.key_of.iter().zip(start..);
         let jobs: Vec<_> = places
             .map(|(place, job)| SignJob {
-                key: (&keys[*place]).into(),
+                key: keys[*place],
                 input: request.jobs.input(job),
                 rnd: request.jobs.rnd(job),
             })

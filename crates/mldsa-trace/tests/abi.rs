@@ -67,8 +67,37 @@ impl Jobs {
         (message, &self.data[end(2 * job)..end(2 * job + 1)], rnd)
     }
 
+    /// The keys as `skEncode` writes them.
+    fn private<P: ParameterSet>(&self) -> Vec<u8> {
+        let encoded = |xi: &[u8; 32]| {
+            SigningKey::<P>::from_seed(xi)
+                .expanded_bytes()
+                .as_ref()
+                .to_vec()
+        };
+        self.xi
+            .as_chunks::<32>()
+            .0
+            .iter()
+            .flat_map(encoded)
+            .collect()
+    }
+
     /// The status, the codes, where each job's end, and how many were needed.
     fn run(&self, set: u32, all: u32, room: usize) -> (i32, Vec<u16>, Vec<u64>, usize) {
+        self.run_with(set, all, 0, self.xi.len() / 32, &self.xi, room)
+    }
+
+    /// The same with `keys` keys in a form.
+    fn run_with(
+        &self,
+        set: u32,
+        all: u32,
+        form: u32,
+        keys: usize,
+        key: &[u8],
+        room: usize,
+    ) -> (i32, Vec<u16>, Vec<u64>, usize) {
         let mut codes = vec![0x5555; room];
         let mut code_ends = vec![0; self.count()];
         let mut needed = 0;
@@ -77,8 +106,9 @@ impl Jobs {
             mldsa_trace_run(
                 set,
                 all,
-                self.xi.len() / 32,
-                self.xi.as_ptr(),
+                form,
+                keys,
+                key.as_ptr(),
                 self.count(),
                 self.key_of.as_ptr(),
                 self.data.as_ptr(),
@@ -202,14 +232,14 @@ fn on_every_backend() {
         let out = out.unwrap();
         let text = String::from_utf8_lossy(&out.stdout);
         assert!(out.status.success(), "{}: {text}", backend.name());
-        assert!(text.contains("4 passed"), "{text}");
+        assert!(text.contains("5 passed"), "{text}");
     }
 }
 
 #[test]
 fn name_of_the_backend_and_version() {
     Backend::use_environment().unwrap();
-    assert_eq!(mldsa_trace_abi(), 1);
+    assert_eq!(mldsa_trace_abi(), 2);
     // SAFETY: the header promises a static string that ends with NUL.
     let name = unsafe { CStr::from_ptr(mldsa_trace_backend()) };
     assert_eq!(name.to_str(), Ok(Backend::detect().name()));
@@ -221,8 +251,10 @@ fn name_of_the_backend_and_version() {
 fn signatures_equal_single_calls<P: ParameterSet>() {
     for count in [0, 1, 5, 130] {
         let jobs = Jobs::new(count, (0..count as u32).collect(), count != 5);
-        // Each output wanted and not.
-        for wanted in [7, 0, 1, 2, 4] {
+        let private = jobs.private::<P>();
+        // Each output wanted and not; keys in both forms.
+        for (wanted, form) in [(7, 0), (0, 0), (1, 0), (2, 0), (4, 0), (7, 1), (1, 1)] {
+            let key = [&jobs.xi, &private][form as usize];
             let sizes = [
                 P::VERIFYING_KEY_BYTES,
                 P::SIGNING_KEY_BYTES,
@@ -235,8 +267,9 @@ fn signatures_equal_single_calls<P: ParameterSet>() {
             let status = unsafe {
                 mldsa_trace_sign(
                     number::<P>(),
+                    form,
                     count,
-                    jobs.xi.as_ptr(),
+                    key.as_ptr(),
                     jobs.data.as_ptr(),
                     jobs.ends.as_ptr(),
                     jobs.rnd(),
@@ -306,6 +339,7 @@ fn refused(failure: Failure, both: bool, change: impl FnOnce(&mut Jobs)) {
         let status = unsafe {
             mldsa_trace_sign(
                 44,
+                0,
                 3,
                 jobs.xi.as_ptr(),
                 jobs.data.as_ptr(),
@@ -343,6 +377,7 @@ fn what_the_jobs_break_is_named() {
 struct Arguments {
     set: u32,
     all: u32,
+    form: u32,
     keys: usize,
     xi: *const u8,
     jobs: usize,
@@ -364,6 +399,7 @@ fn call(spoil: impl FnOnce(&mut Arguments)) -> i32 {
     let mut a = Arguments {
         set: 44,
         all: 0,
+        form: 0,
         keys: 2,
         xi: jobs.xi.as_ptr(),
         jobs: 2,
@@ -381,6 +417,7 @@ fn call(spoil: impl FnOnce(&mut Arguments)) -> i32 {
         mldsa_trace_run(
             a.set,
             a.all,
+            a.form,
             a.keys,
             a.xi,
             a.jobs,
@@ -404,6 +441,9 @@ fn what_the_arguments_break_is_named() {
     }
     for all in [2, u32::MAX] {
         assert_eq!(call(|a| a.all = all), Failure::Checks as i32);
+    }
+    for form in [2, u32::MAX] {
+        assert_eq!(call(|a| a.form = form), Failure::Form as i32);
     }
     let pointer = Failure::Pointer as i32;
     assert_eq!(call(|a| a.xi = null()), pointer);
@@ -444,7 +484,7 @@ fn what_the_arguments_break_in_signing_is_named() {
         let data = jobs.data.as_ptr();
         let no = null_mut();
         // SAFETY: the call must refuse before it uses what is too short.
-        unsafe { mldsa_trace_sign(set, count, xi, data, ends, null(), pk, no, no) }
+        unsafe { mldsa_trace_sign(set, 0, count, xi, data, ends, null(), pk, no, no) }
     };
     let (xi, ends) = (jobs.xi.as_ptr(), jobs.ends.as_ptr());
     let mut pk = vec![0; 2 * 1312];
@@ -457,13 +497,51 @@ fn what_the_arguments_break_in_signing_is_named() {
     assert_eq!(call(44, 0, null(), null(), null_mut()), 0);
 }
 
+/// Private keys give the traces that their seeds give; what no key generation writes is refused.
+fn private_keys<P: ParameterSet>() {
+    let jobs = Jobs::new(40, (0..90).map(|job| job * 7 % 40).collect(), true);
+    let good = jobs.private::<P>();
+    let (status, codes, ends, needed) = jobs.run_with(number::<P>(), 1, 1, 40, &good, 2000);
+    assert_eq!(status, 0);
+    assert_eq!(
+        codes[..needed],
+        jobs.run(number::<P>(), 1, 2000).1[..needed]
+    );
+    assert_eq!(ends, jobs.run(number::<P>(), 1, 2000).2);
+    // A bit of tr, of s1, of t0; s1 out of range (44 and 87 have no room for that in every code).
+    for (at, bit) in [
+        (64, 1),
+        (130, 1),
+        (P::SIGNING_KEY_BYTES - 1, 128),
+        (128, 255),
+    ] {
+        let mut bad = good.clone();
+        bad[3 * P::SIGNING_KEY_BYTES + at] ^= bit;
+        let status = jobs.run_with(number::<P>(), 1, 1, 40, &bad, 2000).0;
+        assert_eq!(status, Failure::Private as i32, "{} {at}", P::NAME);
+    }
+    // A key that no job uses is not looked at.
+    let mut unused = Jobs::new(3, vec![0, 2, 0], false);
+    unused.xi.truncate(96);
+    let mut keys = unused.private::<P>();
+    keys[P::SIGNING_KEY_BYTES + 70] ^= 1;
+    assert_eq!(unused.run_with(number::<P>(), 0, 1, 3, &keys, 100).0, 0);
+}
+
+#[test]
+fn private_keys_of_every_set() {
+    private_keys::<MlDsa44>();
+    private_keys::<MlDsa65>();
+    private_keys::<MlDsa87>();
+}
+
 /// The header's numbers are those of [`Failure`].
 #[test]
 fn the_header_has_the_codes() {
     use Failure::*;
     let header = include_str!("../include/mldsa_trace.h");
     let failures = [
-        Set, Checks, Size, Pointer, Key, Ends, Context, Room, Attempts, Internal,
+        Set, Checks, Size, Pointer, Key, Ends, Context, Room, Attempts, Internal, Form, Private,
     ];
     for failure in failures {
         let name = format!("{failure:?}").to_uppercase();
@@ -472,6 +550,6 @@ fn the_header_has_the_codes() {
     }
     assert_eq!(
         header.matches("    MLDSA_TRACE_").count(),
-        failures.len() + 1
+        failures.len() + 3, // OK and the two forms
     );
 }

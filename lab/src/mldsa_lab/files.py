@@ -109,6 +109,19 @@ def decode_json(text: str, kind: type[T], where: str) -> T:
     return convert(parse_json(text, where), kind, where)
 
 
+def decode_format(text: str, kind: type[T], where: str, name: str, version: int) -> T:
+    """`decode_json` of a file format: an object whose ``format`` is ``name``, in this version."""
+    value = parse_json(text, where)
+    if not isinstance(value, dict) or value.get("format") != name:
+        what = name.removeprefix("mldsa-lab ")
+        raise LabError(f"{where}: is no {what}: it must be an object with format {name!r}")
+    if value.get("version") != version:
+        raise LabError(
+            f"{where}: has format version {value.get('version')!r}, this reader knows {version}"
+        )
+    return convert(value, kind, where)
+
+
 def convert(value: object, kind: type[T], where: str) -> T:
     """Plain values (those of JSON) as a ``kind``; LabError as of `decode_json`."""
     with checked(kind, where):

@@ -113,20 +113,26 @@ def parameter_set(name: str) -> ParameterSet:
         raise LabError(f"unknown parameter set {name!r}: known are {known}") from None
 
 
-def parse_set_names(words: Iterable[str]) -> tuple[str, ...]:
+def parse_set_names(words: Iterable[str], *, ml_dsa: bool = False) -> tuple[str, ...]:
     """Full set names, in canonical order, from names as typed.
 
-    Takes full names in any case, `44 65 87`, `ml-dsa` (the three) and `classical` (the four),
-    also several in one word separated by commas. LabError names the first unknown word.
+    Takes full names in any case, `44 65 87`, `ml-dsa` (the three) and, unless ``ml_dsa`` alone is
+    wanted, the classical ones, `classical` (the four) and `all`; also several in one word separated
+    by commas. LabError names the first unknown word.
     """
-    aliases: dict[str, tuple[str, ...]] = {name.lower(): (name,) for name in ALL_SETS}
-    aliases |= {name.removeprefix("ML-DSA-"): (name,) for name in PARAMETER_SETS}
-    aliases |= {"ml-dsa": tuple(PARAMETER_SETS), "classical": CLASSICAL_SETS, "all": ALL_SETS}
+    aliases: dict[str, tuple[str, ...]] = {
+        name.removeprefix("ML-DSA-"): (name,) for name in PARAMETER_SETS
+    }
+    aliases["ml-dsa"] = tuple(PARAMETER_SETS)
+    if not ml_dsa:
+        aliases |= {"classical": CLASSICAL_SETS, "all": ALL_SETS}
+    full = tuple(PARAMETER_SETS) if ml_dsa else ALL_SETS
+    known = ", ".join((*aliases, *full))
+    aliases |= {name.lower(): (name,) for name in full}
     chosen: set[str] = set()
     for word in (part for text in words for part in text.split(",")):
         names = aliases.get(word.strip().lower())
         if names is None:
-            known = "44, 65, 87, ml-dsa, classical, all, " + ", ".join(ALL_SETS)
             raise LabError(f"unknown parameter set {word.strip()!r}: known are {known}")
         chosen.update(names)
     return tuple(name for name in ALL_SETS if name in chosen)

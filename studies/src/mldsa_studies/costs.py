@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import parse_json, write_whole
+from mldsa_lab.files import convert, parse_json, plain, write_whole
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.table import TraceTable
@@ -93,7 +93,7 @@ def write_costs(costs: Costs, path: Path) -> None:
         "tool": costs.tool,
         "set": costs.set,
         "unit": costs.unit,
-        "spec": costs.spec.as_json(),
+        "spec": plain(costs.spec),
         "sample": costs.sample,
         "machine": dict(costs.machine),
         "series": [dict(s.about) for s in costs.series],
@@ -184,7 +184,7 @@ def _costs(about: Mapping[str, Any], rows: Any, where: str) -> Costs:
         )
     lists = rows["attempts"].combine_chunks()
     try:
-        spec = Spec.from_json(about["spec"], "spec")
+        spec = convert(about["spec"], Spec, "spec")
         if spec.set != about["set"]:
             raise LabError(f"spec: is of {spec.set}, the costs are of {about['set']}")
         table = TraceTable(

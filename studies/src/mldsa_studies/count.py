@@ -29,9 +29,9 @@ def count_selection(
     LabError if a signature is not the expected one, or what the selection expects is not what
     FIPS 204 makes of its inputs.
     """
-    signed = jobs.sign(selection.set, [item.input for item in selection.inputs])
+    signed = jobs.sign(selection.set, [item.what for item in selection.inputs])
     for item, made in zip(selection.inputs, signed.outputs, strict=True):
-        if made.digests() != item.digests:
+        if made.digests != item.digests:
             raise LabError(
                 f"selection, input {item.id}: its keys and signature do not belong to it"
             )

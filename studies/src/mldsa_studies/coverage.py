@@ -25,8 +25,8 @@ from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
-from mldsa_lab.inputs.selection import SelectedInput, Selection
-from mldsa_lab.inputs.spec import SigningInput
+from mldsa_lab.inputs.input import Digests, Input, SigningInput
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
@@ -187,11 +187,11 @@ def made_up(
     """A selection of these traces, with ids from 1, so many in a row with one key; its inputs are
     made up."""
     inputs = tuple(
-        SelectedInput(
+        Input(
             number + 1,
-            SigningInput((number // per_key).to_bytes(32, "big"), b"message", b"", bytes(32)),
+            SigningInput((number // per_key).to_bytes(32, "big"), b"message"),
             trace,
-            ("00" * 32,) * 3,
+            Digests(*("00" * 32,) * 3),
         )
         for number, trace in enumerate(traces)
     )

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Outputs, SigningInput
 from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.selection import Outputs
-from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.sets import SEED_BYTES
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker.protocol import JobInput, Variant

@@ -8,20 +8,13 @@ never fall, and unused index bytes are zero (Algorithm 21, HintBitUnpack, refuse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from mldsa_lab.bench.material import verify_job
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, ParameterSet
-
-
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """Everything a verifier is given."""
-
-    pk: bytes
-    message: bytes
-    context: bytes
-    signature: bytes
+from mldsa_lab.worker.protocol import JobInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +23,7 @@ class Altered:
 
     check: str
     what: str
-    signed: Signed
+    job: JobInput
 
 
 def suits(p: ParameterSet, signature: bytes) -> bool:
@@ -53,9 +46,9 @@ def _pair(p: ParameterSet, hint: bytes) -> int | None:
     return None
 
 
-def alter(p: ParameterSet, base: Signed, other_pk: bytes) -> list[Altered]:
+def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
     """Every alteration of a signature for which `suits` holds; `other_pk` is another valid key."""
-    s = base.signature
+    s = base.made.signature
     if len(s) != p.signature_bytes or not suits(p, s):
         raise LabError(f"alter: the {p.name} signature must be whole and have two hints in a row")
     return [
@@ -67,8 +60,9 @@ def alter(p: ParameterSet, base: Signed, other_pk: bytes) -> list[Altered]:
     ]
 
 
-def _with(base: Signed, signature: bytes) -> Signed:
-    return Signed(base.pk, base.message, base.context, signature)
+def _changed(base: Input, check: str, what: str, signature: bytes) -> Altered:
+    """The input with another signature."""
+    return Altered(check, what, verify_job(base, signature))
 
 
 def _flip(data: bytes, position: int, bit: int = 0) -> bytes:
@@ -84,33 +78,33 @@ def _put(data: bytes, values: dict[int, int]) -> bytes:
     return bytes(changed)
 
 
-def _c_tilde_and_z(p: ParameterSet, base: Signed) -> list[Altered]:
-    s = base.signature
+def _c_tilde_and_z(p: ParameterSet, base: Input) -> list[Altered]:
+    s = base.made.signature
     c_tilde = {"first": 0, "middle": p.c_tilde_bytes // 2, "last": p.c_tilde_bytes - 1}
     z = {"first": p.c_tilde_bytes, "middle": p.c_tilde_bytes + p.z_bytes // 2}
     z["last"] = p.hint_offset - 1
     altered = [
         Altered(
-            "refuses-c-tilde", f"a bit of the {name} byte of c_tilde", _with(base, _flip(s, at))
+            "refuses-c-tilde",
+            f"a bit of the {name} byte of c_tilde",
+            verify_job(base, _flip(s, at)),
         )
         for name, at in c_tilde.items()
     ]
     altered += [
-        Altered("refuses-z", f"a bit of the {name} byte of z", _with(base, _flip(s, at)))
+        _changed(base, "refuses-z", f"a bit of the {name} byte of z", _flip(s, at))
         for name, at in z.items()
     ]
     # z is packed as gamma1 - z (BitPack): zero bits mean a coefficient of gamma1, outside the
     # bound gamma1 - beta. The first one lies within the first three bytes.
     first = dict.fromkeys(range(p.c_tilde_bytes, p.c_tilde_bytes + 3), 0)
-    altered.append(
-        Altered("refuses-z", "a coefficient of z set to gamma1", _with(base, _put(s, first)))
-    )
-    altered.append(Altered("refuses-c-tilde", "a signature of zeros", _with(base, bytes(len(s)))))
+    altered.append(_changed(base, "refuses-z", "a coefficient of z set to gamma1", _put(s, first)))
+    altered.append(_changed(base, "refuses-c-tilde", "a signature of zeros", bytes(len(s))))
     return altered
 
 
-def _hints(p: ParameterSet, base: Signed) -> list[Altered]:
-    s = base.signature
+def _hints(p: ParameterSet, base: Input) -> list[Altered]:
+    s = base.made.signature
     hint = s[p.hint_offset :]
     at = _pair(p, hint)
     assert at is not None
@@ -129,8 +123,7 @@ def _hints(p: ParameterSet, base: Signed) -> list[Altered]:
         "an index left out": _without(p, hint, at),
     }
     return [
-        Altered("refuses-hint", what, _with(base, _put(s, change)))
-        for what, change in changes.items()
+        _changed(base, "refuses-hint", what, _put(s, change)) for what, change in changes.items()
     ]
 
 
@@ -141,8 +134,8 @@ def _without(p: ParameterSet, hint: bytes, at: int) -> dict[int, int]:
     return {p.hint_offset + i: value for i, value in enumerate([*indices, *counters])}
 
 
-def _lengths(p: ParameterSet, base: Signed) -> list[Altered]:
-    s = base.signature
+def _lengths(p: ParameterSet, base: Input) -> list[Altered]:
+    s = base.made.signature
     lengths = {
         "the last byte cut off": s[:-1],
         "a zero byte appended": s + b"\0",
@@ -150,46 +143,34 @@ def _lengths(p: ParameterSet, base: Signed) -> list[Altered]:
         "empty": b"",
     }
     return [
-        Altered("refuses-length", f"signature: {what}", _with(base, cut))
-        for what, cut in lengths.items()
+        _changed(base, "refuses-length", f"signature: {what}", cut) for what, cut in lengths.items()
     ]
 
 
-def _message_and_context(base: Signed) -> list[Altered]:
-    def changed(message: bytes | None = None, context: bytes | None = None) -> Signed:
-        return Signed(
-            base.pk,
-            base.message if message is None else message,
-            base.context if context is None else context,
-            base.signature,
-        )
-
-    m, c = base.message, base.context
+def _message_and_context(base: Input) -> list[Altered]:
+    whole, m, c = verify_job(base), base.what.message, base.what.context
+    messages = {
+        "a bit of the message": _flip(m, len(m) - 1),
+        "a zero byte appended to the message": m + b"\0",
+        "the message's last byte cut off": m[:-1],
+    }
+    contexts = {
+        "another context": c + b"\1",
+        "a context of 256 bytes": bytes(CONTEXT_BYTES_MAX + 1),
+    }
     return [
-        Altered("refuses-message", "a bit of the message", changed(_flip(m, len(m) - 1))),
-        Altered("refuses-message", "a zero byte appended to the message", changed(m + b"\0")),
-        Altered("refuses-message", "the message's last byte cut off", changed(m[:-1])),
-        Altered("refuses-context", "another context", changed(context=c + b"\1")),
-        Altered(
-            "refuses-context",
-            "a context of 256 bytes",
-            changed(context=bytes(CONTEXT_BYTES_MAX + 1)),
-        ),
+        *(Altered("refuses-message", w, replace(whole, message=v)) for w, v in messages.items()),
+        *(Altered("refuses-context", w, replace(whole, context=v)) for w, v in contexts.items()),
     ]
 
 
-def _keys(base: Signed, other_pk: bytes) -> list[Altered]:
-    def with_key(pk: bytes) -> Signed:
-        return Signed(pk, base.message, base.context, base.signature)
-
-    return [
-        Altered("refuses-key", "another key", with_key(other_pk)),
-        Altered("refuses-key", "a bit of rho", with_key(_flip(base.pk, 0))),
-        Altered(
-            "refuses-key",
-            "a bit of the last byte of t1",
-            with_key(_flip(base.pk, len(base.pk) - 1)),
-        ),
-        Altered("refuses-key", "the key's last byte cut off", with_key(base.pk[:-1])),
-        Altered("refuses-key", "a zero byte appended to the key", with_key(base.pk + b"\0")),
-    ]
+def _keys(base: Input, other_pk: bytes) -> list[Altered]:
+    whole, pk = verify_job(base), base.made.pk
+    keys = {
+        "another key": other_pk,
+        "a bit of rho": _flip(pk, 0),
+        "a bit of the last byte of t1": _flip(pk, len(pk) - 1),
+        "the key's last byte cut off": pk[:-1],
+        "a zero byte appended to the key": pk + b"\0",
+    }
+    return [Altered("refuses-key", what, replace(whole, pk=key)) for what, key in keys.items()]

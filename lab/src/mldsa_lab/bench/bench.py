@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.launch import launch
-from mldsa_lab.bench.material import Reference, Signed, choose, classical_inputs
+from mldsa_lab.bench.material import Reference, choose_inputs, classical_inputs, input_row
 from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.rounds import (
@@ -31,6 +31,9 @@ from mldsa_lab.bench.rounds import (
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.inputs.library import load
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     MANY_KEYS,
     ONE_KEY,
@@ -78,6 +81,8 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
     with Fleet() as fleet:
         announced, skipped = launch(options, place, fleet, screen)
         variants = select(announced, options.implementations, options.sets)
+        for given in options.selections.values():
+            given.check(variants)
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
         reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
@@ -201,7 +206,7 @@ class _Session:
     def work(self, variants: Sequence[Variant], reference: Reference | None) -> None:
         """Inputs, gate, rounds."""
         o = self._with_groups(variants)
-        inputs: dict[str, list[Signed]] = {}
+        inputs: dict[str, list[Input]] = {}
         rows: dict[str, list[InputRow]] = {}
         materials: dict[str, Material] = {}
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
@@ -215,24 +220,36 @@ class _Session:
                 phase.show(f"{name}: the reference and NIST's known answers")
                 gate.examine_reference(reference, self.fleet, name)
                 phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
-                inputs[name] = choose(self.fleet, reference, name, o.seed, o.sizes)
-                phase.show(f"{name}: altered signatures", step=1)
-                materials[name] = make_material(reference, name, inputs[name], o.seed)
+                library = load(phase.show)
+                given = o.selections.get(name)
+                inputs[name] = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
+                phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
+                materials[name] = make_material(library, reference, name, inputs[name], o.seed)
                 phase.show(name, step=1)
             if inputs:
-                phase.summary = (
-                    f"{o.sizes.design} signing inputs per set, chosen by their traces among "
-                    f"{o.sizes.pool:,}; {o.sizes.random} others"
-                )
+                phase.summary = self._of_inputs(o, inputs)
         if o.sizes.many_keys or o.sizes.one_key:
             phase.summary += f"; {GROUP} more for runs, of many keys and of one"
         for name in used:
-            for row in rows.get(name) or [s.row(name) for s in inputs[name]]:
-                self.write(row)
+            for line in rows.get(name) or [input_row(s, name) for s in inputs[name]]:
+                self.write(line)
         passed = self._gate(variants, reference, materials, rows)
         schedule = Schedule(self._cells(variants, passed, inputs, rows))
         require_cells(schedule)
         self._measure(schedule)
+
+    @staticmethod
+    def _of_inputs(o: Options, inputs: Mapping[str, Sequence[Input]]) -> str:
+        """What the run's signing inputs are, for the reader."""
+        texts = []
+        if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
+            texts.append(f"the signing inputs of {', '.join(given)}")
+        if len(given) < len(inputs):
+            texts.append(
+                f"{o.sizes.design} signing inputs per set, chosen by their traces among "
+                f"{o.sizes.pool:,}"
+            )
+        return f"{'; '.join(texts)}; {o.sizes.random} others"
 
     def _with_groups(self, variants: Sequence[Variant]) -> Options:
         """The options with as many inputs of runs as these variants need."""
@@ -292,7 +309,7 @@ class _Session:
         self,
         variants: Sequence[Variant],
         passed: set[tuple[str, str]],
-        inputs: dict[str, list[Signed]],
+        inputs: dict[str, list[Input]],
         rows: dict[str, list[InputRow]],
     ) -> list[Cell]:
         """All cells, those of the same set and operation next to each other."""
@@ -315,7 +332,7 @@ class _Session:
         v: Variant,
         name: str,
         operation: str,
-        inputs: dict[str, list[Signed]],
+        inputs: dict[str, list[Input]],
         rows: dict[str, list[InputRow]],
     ) -> Cell:
         shape = self.fleet.station(v.id).shape_of(v.id)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mldsa_lab.bench import vectors
-from mldsa_lab.bench.alter import Signed as Given
 from mldsa_lab.bench.examination import (
     Case,
     Examination,
@@ -19,11 +18,13 @@ from mldsa_lab.bench.examination import (
     must_sign,
 )
 from mldsa_lab.bench.gate_material import RND, Material
-from mldsa_lab.bench.material import ZERO_RND, Reference, Signed
+from mldsa_lab.bench.material import Reference, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import ZERO_RND, Input
 from mldsa_lab.records import InputRow
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, ParameterSet
+from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
@@ -93,38 +94,38 @@ def _batches(exam: Examination, m: Material) -> None:
     exam.run(
         "batch-keygen",
         "keygen",
-        (Case(_what(s), s.keygen_input(), must_be_keys(s.pk, s.sk)) for s in group),
+        (Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk)) for s in group),
     )
     cases = []
     for i, s in enumerate(group):
-        good = s.sign_input(v)
+        good = sign_job(s, v)
         if i % 7 == 3:
-            cut = replace(good, sk=s.sk[:-1], seed=None)
+            cut = replace(good, sk=s.made.sk[:-1], seed=None)
             cases.append(Case(f"{_what(s)}, a private key cut short", cut, must_fail))
-        must = must_equal(s.signature, "the signature") if v.deterministic else must_sign(None)
+        must = must_equal(s.made.signature, "the signature") if v.deterministic else must_sign(None)
         cases.append(Case(_what(s), good, must))
     exam.run("batch-sign", "sign", cases)
     cases = []
     for i, s in enumerate(group):
         if i % 3 == 1:
-            spoiled = _flipped(s.signature, i * len(s.signature) // len(group))
-            cases.append(Case(f"{_what(s)}, a bit flipped", s.verify_input(spoiled), must_refuse))
+            spoiled = _flipped(s.made.signature, i * len(s.made.signature) // len(group))
+            cases.append(Case(f"{_what(s)}, a bit flipped", verify_job(s, spoiled), must_refuse))
         if i % 11 == 5:
-            cut = s.verify_input(s.signature[:-1])
+            cut = verify_job(s, s.made.signature[:-1])
             cases.append(Case(f"{_what(s)}, a signature cut short", cut, must_refuse))
         if i % 11 == 7:
-            cut = replace(s.verify_input(), pk=s.pk[:-1])
+            cut = replace(verify_job(s), pk=s.made.pk[:-1])
             cases.append(Case(f"{_what(s)}, a public key cut short", cut, must_refuse))
-        cases.append(Case(_what(s), s.verify_input(), must_accept))
+        cases.append(Case(_what(s), verify_job(s), must_accept))
     exam.run("batch-verify", "verify", cases)
 
 
-def _usable(exam: Examination, signed: Iterable[Signed]) -> list[Signed]:
-    return [s for s in signed if exam.variant.context or not s.context]
+def _usable(exam: Examination, signed: Iterable[Input]) -> list[Input]:
+    return [s for s in signed if exam.variant.context or not s.what.context]
 
 
-def _what(s: Signed) -> str:
-    return f"input {s.id} (message {len(s.message)} bytes, context {len(s.context)})"
+def _what(s: Input) -> str:
+    return f"input {s.id} (message {len(s.what.message)} bytes, context {len(s.what.context)})"
 
 
 def _against_reference(exam: Examination, m: Material, reference: Reference) -> None:
@@ -134,27 +135,24 @@ def _against_reference(exam: Examination, m: Material, reference: Reference) -> 
     exam.run(
         "reference-keygen",
         "keygen",
-        (Case(_what(s), s.keygen_input(), must_be_keys(s.pk, s.sk)) for s in own),
+        (Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk)) for s in own),
     )
     if v.deterministic:
         exam.run(
             "reference-sign",
             "sign",
             (
-                Case(_what(s), s.sign_input(v), must_equal(s.signature, "the signature"))
+                Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
                 for s in own
             ),
         )
     if v.rnd == "given":
-        pairs = [
-            (s, h) for s, h in zip(m.others, m.hedged, strict=True) if v.context or not s.context
-        ]
         exam.run(
             "reference-sign-rnd",
             "sign",
             (
-                Case(_what(s), s.sign_input(v, RND), must_equal(h, "the signature"))
-                for s, h in pairs
+                Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
+                for s in _usable(exam, m.hedged)
             ),
         )
     if "trace" in v.operations:
@@ -163,18 +161,13 @@ def _against_reference(exam: Examination, m: Material, reference: Reference) -> 
     exam.run(
         "verifies-reference",
         "verify",
-        (Case(_what(s), s.verify_input(), must_accept) for s in own),
+        (Case(_what(s), verify_job(s), must_accept) for s in own),
     )
 
 
-def _traces(exam: Examination, own: Sequence[Signed]) -> None:
+def _traces(exam: Examination, own: Sequence[Input]) -> None:
     """Its attempts must be the reference's."""
-    inputs = [
-        JobInput(
-            i, seed=s.seed, sk=s.sk, pk=s.pk, message=s.message, context=s.context, rnd=ZERO_RND
-        )
-        for i, s in enumerate(own)
-    ]
+    inputs = [sign_job(s, exam.variant) for s in own]
     try:
         traces = exam.station.trace(exam.variant.id, exam.set_name, inputs)
     except WorkerFault as fault:
@@ -189,16 +182,16 @@ def _traces(exam: Examination, own: Sequence[Signed]) -> None:
             (
                 _what(s),
                 None
-                if traces[i] == s.trace
-                else f"trace {' '.join(traces[i])}, must be {' '.join(s.trace)}",
+                if " ".join(traces[s.id]) == format_trace(s.trace)
+                else f"trace {' '.join(traces[s.id])}, must be {format_trace(s.trace)}",
             )
-            for i, s in enumerate(own)
+            for s in own
         ],
     )
 
 
 def _signs_for(
-    exam: Examination, reference: Reference, own: Sequence[Signed], p: ParameterSet
+    exam: Examination, reference: Reference, own: Sequence[Input], p: ParameterSet
 ) -> None:
     """Its signatures must be accepted by the reference."""
     v = exam.variant
@@ -206,13 +199,10 @@ def _signs_for(
     outputs = exam.run(
         "signs",
         "sign",
-        (Case(_what(s), s.sign_input(v, rnd), must_sign(p.signature_bytes)) for s in own),
+        (Case(_what(s), sign_job(s, v, rnd), must_sign(p.signature_bytes)) for s in own),
     )
     made = [(s, o.value) for s, o in zip(own, outputs.values(), strict=False) if o.value]
-    jobs = [
-        JobInput(i, pk=s.pk, message=s.message, context=s.context, signature=value)
-        for i, (s, value) in enumerate(made)
-    ]
+    jobs = [replace(verify_job(s, value), id=i) for i, (s, value) in enumerate(made)]
     if jobs:
         verdicts = reference.outputs(exam.set_name, "verify", jobs)
         exam.judge(
@@ -232,34 +222,30 @@ def _refusals(exam: Examination, m: Material) -> None:
         exam.run(
             check,
             "verify",
-            (Case(a.what, _given(a.signed), must_refuse) for a in altered if a.check == check),
+            (Case(a.what, a.job, must_refuse) for a in altered if a.check == check),
         )
     exam.run(
         "refuses-z-norm",
         "verify",
         (
-            Case("a signature whose only fault is the norm of z", _given(g), must_refuse)
-            for g in m.z_violations
+            Case("a signature whose only fault is the norm of z", job, must_refuse)
+            for job in m.z_violations
         ),
     )
     if with_context and "sign" in exam.variant.operations:
         s = m.others[0]
-        long = replace(s, context=bytes(CONTEXT_BYTES_MAX + 1))
+        long = replace(s, what=replace(s.what, context=bytes(CONTEXT_BYTES_MAX + 1)))
         exam.run(
             "refuses-long-context",
             "sign",
-            [Case("signing with a context of 256 bytes", long.sign_input(exam.variant), must_fail)],
+            [Case("signing with a context of 256 bytes", sign_job(long, exam.variant), must_fail)],
         )
-
-
-def _given(g: Given) -> JobInput:
-    return JobInput(0, pk=g.pk, message=g.message, context=g.context, signature=g.signature)
 
 
 def cross(exam: Examination, other: Examination, m: Material) -> None:
     """Signatures both ways with another implementation, whose own faults do not count."""
     both = exam.variant.context and other.variant.context
-    common = [s for s in [*m.others, *m.inputs] if both or not s.context][:CROSS_CASES]
+    common = [s for s in [*m.others, *m.inputs] if both or not s.what.context][:CROSS_CASES]
     for signer, verifier, check in (
         (exam, other, f"verified-by-{other.variant.implementation}"),
         (other, exam, f"verifies-{other.variant.implementation}"),
@@ -268,10 +254,10 @@ def cross(exam: Examination, other: Examination, m: Material) -> None:
         if "sign" not in v.operations or "verify" not in verifier.variant.operations:
             continue
         rnd = RND if v.rnd == "given" else ZERO_RND
-        made = _asked(exam, signer, check, "sign", [s.sign_input(v, rnd) for s in common])
+        made = _asked(exam, signer, check, "sign", [sign_job(s, v, rnd) for s in common])
         if made is None:
             continue
-        jobs = [s.verify_input(made[s.id].value or b"") for s in common]
+        jobs = [verify_job(s, made[s.id].value or b"") for s in common]
         found = _asked(exam, verifier, check, "verify", jobs)
         if found is not None:
             exam.judge(check, [(_what(s), must_accept(found[s.id])) for s in common])

@@ -1,83 +1,39 @@
-"""The inputs of a run and what must come out of them, by the correctness reference.
+"""The inputs of a run, and the correctness reference that confirms them.
 
-Candidates are derived from the run's seed and traced by the fastest variant that traces. The
-signing inputs are chosen among them by their traces. What is recorded and expected of every
-chosen input, its trace included, comes from the reference alone, so a wrong tracer can at most
-spoil the choice, never a result.
+Inputs are drawn, traced, chosen and signed as `select` does it, by the library in this process.
+Nothing of that is believed: the reference makes keys, signature and trace of every input again
+before anything is measured, and where it finds something else the run ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.choice.balance import balanced
-from mldsa_lab.choice.design import design
+from mldsa_lab.choice.build import build, complete
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.candidates import Candidate, candidates
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
-from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
+from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
+from mldsa_lab.inputs.library import Library
+from mldsa_lab.inputs.pool import Pool
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.shipped import trace_pool
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
+from mldsa_lab.records.rows import DESIGN
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import JobInput, Output
 
-ZERO_RND = bytes(SEED_BYTES)
 REFERENCE = "mldsa-oracle"
 """The implementation that decides what is correct: FIPS 204 transcribed literally."""
-TRACER = "mldsa-lanes"
 _RUNS_POOL = 4  # candidates for each input of a run
-_JOB_BYTES = 1 << 23  # inputs of one tracing request
-_KEY_BYTES = 1 << 13  # of one input's keys, about
-_FASTEST_LAST = ("portable", "neon", "neon-sha3", "avx2", "avx512", "avx512-vbmi")
-
-
-@dataclass(frozen=True, slots=True)
-class Signed:
-    """One input with all that FIPS 204 makes of it (rnd of 32 zero bytes)."""
-
-    id: int
-    role: str
-    seed: bytes
-    message: bytes
-    context: bytes
-    pk: bytes
-    sk: bytes
-    signature: bytes
-    trace: tuple[str, ...]
-
-    def keygen_input(self) -> JobInput:
-        """What key generation is handed."""
-        return JobInput(self.id, seed=self.seed)
-
-    def sign_input(self, variant: Variant, rnd: bytes = ZERO_RND) -> JobInput:
-        """What this variant's signing is handed; no rnd where it draws its own."""
-        return JobInput(
-            self.id,
-            seed=self.seed,
-            sk=self.sk,
-            pk=self.pk,
-            message=self.message,
-            context=self.context,
-            rnd=rnd if variant.deterministic else None,
-        )
-
-    def verify_input(self, signature: bytes | None = None) -> JobInput:
-        """What verification is handed."""
-        return JobInput(
-            self.id,
-            pk=self.pk,
-            message=self.message,
-            context=self.context,
-            signature=self.signature if signature is None else signature,
-        )
-
-    def row(self, set_name: str) -> InputRow:
-        """Its line in a record."""
-        return InputRow(
-            set_name, self.id, self.role, self.seed, self.message, self.context, self.trace
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +49,61 @@ class Sizes:
     message_bytes: int
     many_keys: int = 0
     one_key: int = 0
+
+
+def keygen_job(item: Input) -> JobInput:
+    """What key generation is handed of an input."""
+    return JobInput(item.id, seed=item.what.seed)
+
+
+def sign_job(item: Input, variant: Variant, rnd: bytes | None = None) -> JobInput:
+    """What this variant's signing is handed: the input's rnd or another, none where it draws its
+    own."""
+    what, made = item.what, item.made
+    return JobInput(
+        item.id,
+        seed=what.xi,
+        sk=made.sk,
+        pk=made.pk,
+        message=what.message,
+        context=what.context,
+        rnd=(rnd or what.rnd) if variant.deterministic else None,
+    )
+
+
+def verify_job(item: Input, signature: bytes | None = None) -> JobInput:
+    """What verification is handed: the input's signature or another."""
+    return JobInput(
+        item.id,
+        pk=item.made.pk,
+        message=item.what.message,
+        context=item.what.context,
+        signature=item.made.signature if signature is None else signature,
+    )
+
+
+def input_row(item: Input, set_name: str) -> InputRow:
+    """An input's line in a record."""
+    what, words = item.what, tuple(map(str, item.trace))
+    rnd = None if what.rnd == ZERO_RND else what.rnd
+    return InputRow(set_name, item.id, item.role, what.seed, what.message, what.context, words, rnd)
+
+
+def selection_of(record: Record, set_name: str, library: Library) -> Selection:
+    """The designed inputs of a run as a selection, under the record's ids. LabError if the record
+    has none of this set, or a trace that is not that of signing."""
+    rows = [r for r in record.inputs if r.set == set_name and r.role == DESIGN]
+    if not rows:
+        raise LabError(f"the record has no inputs of {set_name} that were chosen by their traces")
+    inputs = [SigningInput(r.seed, r.message, r.context, r.rnd or ZERO_RND) for r in rows]
+    made = [replace(i, id=r.id) for i, r in zip(library.make(set_name, inputs), rows, strict=True)]
+    for item, r in zip(made, rows, strict=True):
+        if tuple(map(str, item.trace)) != r.trace:
+            raise LabError(f"input {r.id} of {set_name}: its trace is not that of signing it")
+    run = {"started": record.run.started, "seed": record.run.seed}
+    return Selection(
+        set_name, "regression", tuple(made), made={"tool": record.run.tool, "run": run}
+    )
 
 
 class Reference:
@@ -130,54 +141,32 @@ class Reference:
         outputs = self.outputs(set_name, operation, inputs)
         return {number: _value(output) for number, output in outputs.items()}
 
-    def sign(
-        self,
-        set_name: str,
-        chosen: Iterable[tuple[str, Candidate]],
-        *,
-        first_id: int = 0,
-        traced: bool = True,
-    ) -> list[Signed]:
-        """Roles and candidates, numbered from `first_id`, with their keys, signatures, traces."""
-        rows = list(enumerate(chosen, start=first_id))
-        jobs = [JobInput(i, seed=c.seed) for i, (_, c) in rows]
-        keys = self.outputs(set_name, "keygen", jobs)
-        private: dict[int, bytes] = {}
-        for i, key in keys.items():
-            if key.private_key is None:
-                raise LabError(f"the correctness reference {self.variant.id} gives no private key")
-            private[i] = key.private_key
-        jobs = [
-            JobInput(
-                i,
-                seed=c.seed,
-                sk=private[i],
-                pk=_value(keys[i]),
-                message=c.message,
-                context=c.context,
-                rnd=ZERO_RND,
-            )
-            for i, (_, c) in rows
-        ]
+    def confirm(self, set_name: str, inputs: Sequence[Input]) -> None:
+        """LabError that names the first input whose keys, signature or trace are not what the
+        reference makes of it."""
+        if not inputs:
+            return
+        keys = self.outputs(set_name, "keygen", [keygen_job(i) for i in inputs])
+        jobs = [sign_job(i, self.variant) for i in inputs]
         signatures = self.values(set_name, "sign", jobs)
-        traces: dict[int, tuple[str, ...]] = {}
-        if traced and jobs:
-            station = self._fleet.station(self.variant.id)
-            traces = station.trace(self.variant.id, set_name, jobs)
-        return [
-            Signed(
-                i,
-                role,
-                c.seed,
-                c.message,
-                c.context,
-                _value(keys[i]),
-                private[i],
-                signatures[i],
-                traces.get(i, ()),
-            )
-            for i, (role, c) in rows
-        ]
+        traces = self._fleet.station(self.variant.id).trace(self.variant.id, set_name, jobs)
+        for item in inputs:
+            key, made = keys[item.id], item.made
+            for what, one, two in (
+                ("public key", made.pk, key.value),
+                ("private key", made.sk, key.private_key),
+                ("signature", made.signature, signatures[item.id]),
+            ):
+                if one != two:
+                    raise LabError(
+                        f"{set_name}, input {item.id}: the {what} has SHA-256 {_digest(one)}, the "
+                        f"correctness reference {self.variant.id} makes one with {_digest(two)}"
+                    )
+            if tuple(map(str, item.trace)) != tuple(traces[item.id]):
+                raise LabError(
+                    f"{set_name}, input {item.id}: its trace is {format_trace(item.trace)}, by the "
+                    f"correctness reference {self.variant.id} {' '.join(traces[item.id])}"
+                )
 
 
 def _value(output: Output) -> bytes:
@@ -185,102 +174,92 @@ def _value(output: Output) -> bytes:
     return output.value
 
 
-def tracers(fleet: Fleet, set_name: str) -> list[Variant]:
-    """Variants to trace a pool with: the tracer's, the fastest first, then the reference."""
-
-    def rank(variant: Variant) -> tuple[bool, int]:
-        backend = variant.backend.removesuffix("+native")
-        return (
-            variant.implementation == TRACER,
-            _FASTEST_LAST.index(backend) if backend in _FASTEST_LAST else -1,
-        )
-
-    able = [v for v in fleet.variants.values() if "trace" in v.operations and set_name in v.sets]
-    trusted = [v for v in able if v.implementation in (TRACER, REFERENCE)]
-    return sorted(trusted, key=rank, reverse=True)
+def _digest(value: bytes | None) -> str:
+    return "of nothing" if value is None else hashlib.sha256(value).hexdigest()[:16]
 
 
-def choose(
-    fleet: Fleet, reference: Reference, set_name: str, run_seed: bytes, sizes: Sizes
-) -> list[Signed]:
-    """The inputs of an ML-DSA set: the random ones first, then those chosen by their traces, then
-    those of runs."""
-    drawn = candidates(
-        run_seed, set_name, sizes.random, message_bytes=sizes.message_bytes, stream="random"
-    )
-    chosen = [("random", c) for c in drawn]
-    if sizes.design:
-        pool = _pool(run_seed, set_name, sizes.pool, sizes, "design")
-        picked = _picked(fleet, set_name, pool, lambda t, m: design(t, m, sizes.design))
-        chosen += [("design", c) for c in picked]
-    for role, count in ((MANY_KEYS, sizes.many_keys), (ONE_KEY, sizes.one_key)):
-        if count:
-            pool = _pool(run_seed, set_name, _RUNS_POOL * count, sizes, role)
-            if role == ONE_KEY:
-                pool = [replace(c, seed=pool[0].seed) for c in pool]
-            picked = _picked(fleet, set_name, pool, partial(_balanced, count))
-            chosen += [(role, c) for c in picked]
-    return reference.sign(set_name, chosen)
-
-
-def _balanced(count: int, traces: Sequence[Trace], model: RejectionModel) -> list[int]:
-    return balanced(traces, model, count)
-
-
-def _pool(run_seed: bytes, set_name: str, count: int, sizes: Sizes, stream: str) -> list[Candidate]:
-    return list(
-        candidates(run_seed, set_name, count, message_bytes=sizes.message_bytes, stream=stream)
-    )
-
-
-def _picked(
-    fleet: Fleet,
+def choose_inputs(
+    library: Library,
     set_name: str,
-    pool: Sequence[Candidate],
-    choice: Callable[[Sequence[Trace], RejectionModel], list[int]],
-) -> list[Candidate]:
-    """The candidates of a pool that a choice takes by their traces."""
-    problem: LabError = LabError(f"no worker can trace {set_name}: inputs cannot be chosen")
-    for variant in tracers(fleet, set_name):
+    run_seed: bytes,
+    sizes: Sizes,
+    given: GivenSelection | None = None,
+    threads: int = 1,
+) -> list[Input]:
+    """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
+    by their traces, in the order to measure; those drawn at random; then those of runs.
+
+    Everything follows from the run's seed. Inputs that are not the selection's are numbered on from
+    its highest id.
+    """
+
+    def pool(stream: str, size: int, per_key: int = 1) -> Pool:
+        seed = hashlib.sha256(b"mldsa-lab bench " + stream.encode() + b" " + run_seed).digest()
+        spec = Spec(set_name, seed, sizes.message_bytes, per_key=per_key)
+        return trace_pool(spec, size, library, threads=threads)
+
+    found: list[Input] = []
+    if given is not None:
         try:
-            words = [w for part in _parts(pool) for w in _traced(fleet, variant, set_name, part)]
-            traces = [parse_trace(w, set_name) for w in words]
+            found += complete(given.selection, library).inputs
         except LabError as error:
-            problem = error  # the next one may do better; the gate will tell this one's fault
-            continue
-        return [pool[i] for i in choice(traces, RejectionModel.of(set_name))]
-    raise problem
+            raise LabError(f"{given}: {error}") from None
+    elif sizes.design:
+        drawn, wish = pool("design", sizes.pool), Wish("regression", sizes.design)
+        found += build(drawn, wish, choose(drawn.table, drawn.checks, wish), library).inputs
+
+    def add(role: str, drawn: Pool, positions: Sequence[int]) -> None:
+        first = max((item.id for item in found), default=0) + 1
+        inputs = [drawn.input(at) for at in positions]
+        found.extend(library.make(set_name, inputs, first_id=first, role=role))
+
+    add("random", pool("random", sizes.random), range(sizes.random))
+    model = RejectionModel.of(set_name)
+    for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
+        if count:
+            drawn = pool(role, _RUNS_POOL * count, per_key)
+            add(role, drawn, balanced(drawn.table, model, count))
+    return found
 
 
-def _parts(pool: Sequence[Candidate]) -> Iterator[Sequence[Candidate]]:
-    """The pool in parts of which each makes a request of a bounded size."""
-    size = max(1, _JOB_BYTES // (_KEY_BYTES + len(pool[0].message))) if pool else 1
-    for start in range(0, len(pool), size):
-        yield pool[start : start + size]
+@dataclass(frozen=True, slots=True)
+class GivenSelection:
+    """A selection whose inputs are to be measured, and the file that it is from."""
+
+    path: Path
+    selection: Selection
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+    def check(self, variants: Iterable[Variant]) -> None:
+        """LabError if one of these variants cannot sign an input as it is given."""
+        for v in variants:
+            if self.selection.set not in v.sets or "sign" not in v.operations:
+                continue
+            for item in self.selection.inputs:
+                where = f"{self}, input {item.id}"
+                if item.what.rnd != ZERO_RND and v.rnd == "zero":
+                    raise LabError(f"{where}: its rnd is not zero, and {v.id} takes no other")
+                if item.what.context and not v.context:
+                    raise LabError(f"{where}: it has a context, and {v.id} takes none")
 
 
-def _traced(
-    fleet: Fleet, variant: Variant, set_name: str, pool: Sequence[Candidate]
-) -> list[tuple[str, ...]]:
-    """The attempts of each candidate."""
-    station = fleet.station(variant.id)
-    keys = station.answer(
-        variant.id, set_name, "keygen", [JobInput(i, seed=c.seed) for i, c in enumerate(pool)]
-    )
-    jobs = [
-        JobInput(
-            i,
-            seed=c.seed,
-            sk=keys[i].private_key,
-            pk=keys[i].value,
-            message=c.message,
-            context=c.context,
-            rnd=ZERO_RND,
-        )
-        for i, c in enumerate(pool)
-    ]
-    traces = station.trace(variant.id, set_name, jobs)
-    return [traces[i] for i in range(len(pool))]
+def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
+    """The selections in these files by their parameter set. LabError if two are of one set, or a
+    run cannot measure an input."""
+    found: dict[str, GivenSelection] = {}
+    for path in paths:
+        selection = Selection.read(path)
+        if selection.set in found:
+            raise LabError(f"{path}: is of {selection.set}, as {found[selection.set]} is")
+        for item in selection.inputs:
+            if item.what.xi is None:
+                raise LabError(
+                    f"{path}, input {item.id}: has no xi; workers are handed the key's seed too"
+                )
+        found[selection.set] = GivenSelection(path, selection)
+    return found
 
 
 def classical_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[InputRow]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from mldsa_lab.bench.material import REFERENCE, Sizes
+from mldsa_lab.bench.material import REFERENCE, GivenSelection, Sizes
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
@@ -65,6 +65,8 @@ class Options:
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
+    selections: Mapping[str, GivenSelection] = field(default_factory=dict)
+    """The signing inputs to measure, by parameter set, where they are given."""
     until: float | None = None
     limit: float | None = None
 
@@ -109,6 +111,7 @@ class Options:
             "batch_sizes": list(self.batch_sizes),
             "thread_counts": list(self.thread_counts),
             "build": self.build,
+            "selections": {name: given.path.name for name, given in self.selections.items()},
             "reference": self.reference,
             "clock": self.clock,
             "confidence": self.confidence,

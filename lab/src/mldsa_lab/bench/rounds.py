@@ -16,8 +16,9 @@ from typing import TypeVar
 
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.material import ZERO_RND, Signed
+from mldsa_lab.bench.material import keygen_job, sign_job, verify_job
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import ZERO_RND, Input
 from mldsa_lab.machine import load1
 from mldsa_lab.records import Fault, InputRow, Load, Row, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS
@@ -111,7 +112,7 @@ def _rotated(items: Sequence[T], by: int) -> list[T]:
     return [*items[by:], *items[:by]]
 
 
-def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequence[Signed]) -> Cell:
+def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequence[Input]) -> Cell:
     """A cell of an ML-DSA set: designed inputs for deterministic signing, else the random ones."""
     random = operation == "sign" and not variant.deterministic
     role = "design" if operation == "sign" and not random else "random"
@@ -120,20 +121,20 @@ def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequenc
     jobs: list[JobInput] = []
     for s in chosen:
         if operation == "keygen":
-            jobs.append(s.keygen_input())
-            expected[s.id] = hashlib.sha256(s.pk).digest()
+            jobs.append(keygen_job(s))
+            expected[s.id] = hashlib.sha256(s.made.pk).digest()
         elif operation == "verify":
-            jobs.append(s.verify_input())
+            jobs.append(verify_job(s))
             expected[s.id] = hashlib.sha256(ACCEPTED).digest()
         else:
-            jobs.append(s.sign_input(variant))
+            jobs.append(sign_job(s, variant))
             if not random:
-                expected[s.id] = hashlib.sha256(s.signature).digest()
+                expected[s.id] = hashlib.sha256(s.made.signature).digest()
     return Cell(variant, set_name, operation, jobs, expected, random)
 
 
 def run_cell(
-    variant: Variant, set_name: str, operation: str, inputs: Sequence[Signed], runs: Runs
+    variant: Variant, set_name: str, operation: str, inputs: Sequence[Input], runs: Runs
 ) -> Cell:
     """A cell of an ML-DSA set whose samples are runs over `inputs`."""
     random = operation == "sign" and not variant.deterministic
@@ -141,14 +142,14 @@ def run_cell(
     outputs: list[bytes] = []
     for s in inputs:
         if operation == "keygen":
-            jobs.append(s.keygen_input())
-            outputs.append(s.pk)
+            jobs.append(keygen_job(s))
+            outputs.append(s.made.pk)
         elif operation == "verify":
-            jobs.append(s.verify_input())
+            jobs.append(verify_job(s))
             outputs.append(ACCEPTED)
         else:
-            jobs.append(s.sign_input(variant))
-            outputs.append(s.signature)
+            jobs.append(sign_job(s, variant))
+            outputs.append(s.made.signature)
     expected = {} if random else _run_digests(jobs, outputs, runs)
     return Cell(variant, set_name, operation, jobs, expected, random, runs)
 

@@ -6,14 +6,12 @@ signatures, and spread about that as signatures do, its cost for one is the expe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.covariates import Traces, as_table
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, count_matrix
 
 Array = NDArray[np.float64]
 
@@ -21,7 +19,7 @@ _WEIGHTS = (1.0, 0.3, 0.1, 0.03, 0.01)
 _TRIALS = 5000  # with each of them
 
 
-def balanced(traces: Sequence[Trace], model: RejectionModel, n: int, *, seed: int = 0) -> list[int]:
+def balanced(traces: Traces, model: RejectionModel, n: int, *, seed: int = 0) -> list[int]:
     """Positions in ``traces`` of ``n`` inputs, in ascending order.
 
     A random choice, in which inputs are exchanged at random as long as that brings the mean
@@ -31,7 +29,7 @@ def balanced(traces: Sequence[Trace], model: RejectionModel, n: int, *, seed: in
     """
     if not 1 <= n <= len(traces):
         raise LabError(f"choice of {n} inputs: must be from 1 to the {len(traces)} candidates")
-    counts = count_matrix(traces)
+    counts = as_table(traces, model).counts()
     attempts = counts.sum(axis=1) + 1
     expected = model.expected_attempts
     squares = attempts**2 / expected

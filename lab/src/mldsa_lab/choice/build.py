@@ -10,10 +10,11 @@ import numpy as np
 from mldsa_lab import __version__
 from mldsa_lab.choice.choice import Choice, Wish
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import plain
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import Library
 from mldsa_lab.inputs.pool import Checks, Pool
-from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.trace import PASSED, Attempt
 
 
@@ -22,17 +23,12 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
 
     ``library`` signs the inputs and traces them again. LabError if its traces are not the pool's.
     """
-    inputs = [pool.input(at) for at in choice.positions]
-    traced = library.trace(pool.set, inputs, "all")
-    _same_traces(pool, choice.positions, traced)
-    rows = zip(inputs, traced.traces(), library.sign(pool.set, inputs), strict=True)
+    made = library.make(pool.set, [pool.input(at) for at in choice.positions])
+    _same_traces(pool, choice.positions, made)
     return Selection(
         pool.set,
         wish.goal,
-        tuple(
-            SelectedInput(number, what, trace, out.digests(), out)
-            for number, (what, trace, out) in enumerate(rows, 1)
-        ),
+        made,
         wish.percentile,
         None if choice.cost_model is None else choice.cost_model.as_json(),
         _made(pool, wish, choice),
@@ -42,27 +38,25 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
 def complete(selection: Selection, library: Library) -> Selection:
     """The selection with keys and signatures. LabError if these, or the traces, are not what the
     selection says."""
-    inputs = [item.input for item in selection.inputs]
-    outputs = library.sign(selection.set, inputs)
-    traces = library.trace(selection.set, inputs, "all").traces()
-    rows = []
-    for item, trace, out in zip(selection.inputs, traces, outputs, strict=True):
-        if trace != item.trace:
+    made = library.make(selection.set, [item.what for item in selection.inputs])
+    for item, right in zip(selection.inputs, made, strict=True):
+        if right.trace != item.trace:
             raise LabError(f"input {item.id}: its trace is not that of signing it")
-        for name, digest, right in zip(
-            ("public key", "private key", "signature"), item.digests, out.digests(), strict=True
-        ):
-            if digest != right:
+        names = ("public key", "private key", "signature")
+        for name, one, two in zip(names, item.digests, right.digests, strict=True):
+            if one != two:
                 raise LabError(f"input {item.id}: its {name} is not that of signing it")
-        rows.append(replace(item, outputs=Outputs(out.pk, out.sk, out.signature)))
-    return replace(selection, inputs=tuple(rows))
+    pairs = zip(selection.inputs, made, strict=True)
+    return replace(
+        selection, inputs=tuple(replace(item, outputs=right.outputs) for item, right in pairs)
+    )
 
 
-def _same_traces(pool: Pool, positions: tuple[int, ...], traced: TraceTable) -> None:
-    """LabError if the pool says otherwise than ``traced``, which has every check."""
+def _same_traces(pool: Pool, positions: tuple[int, ...], made: tuple[Input, ...]) -> None:
+    """LabError if the pool says otherwise than what was ``made``, which has every check."""
     known = pool.table.take(np.array(positions))
-    for at, one, two in zip(positions, known.traces(), traced.traces(), strict=True):
-        if [_seen(a, pool.checks) for a in one] != [_seen(a, pool.checks) for a in two]:
+    for at, one, item in zip(positions, known.traces(), made, strict=True):
+        if [_seen(a, pool.checks) for a in one] != [_seen(a, pool.checks) for a in item.trace]:
             raise LabError(
                 f"pool: trace {at} is not that of signing its input; trace the pool again"
             )
@@ -77,12 +71,12 @@ def _seen(attempt: Attempt, checks: Checks) -> tuple[int, ...]:
 
 def _made(pool: Pool, wish: Wish, choice: Choice) -> dict[str, Any]:
     """How it was made: tool, pool, options, and what to expect of it."""
-    about: dict[str, Any] = {} if pool.spec is None else pool.spec.as_json()
+    about: dict[str, Any] = {} if pool.spec is None else plain(pool.spec)
     about |= {"size": len(pool), "checks": pool.checks}
     if pool.given is None:
         about["index"] = [int(pool.index[at]) for at in choice.positions]
     else:
-        about["ids"] = [pool.given.ids[at] for at in choice.positions]
+        about["ids"] = [pool.given[at][0] for at in choice.positions]
     options = {
         "count": wish.count,
         "max_attempts": wish.max_attempts,

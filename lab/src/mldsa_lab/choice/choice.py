@@ -13,6 +13,7 @@ from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
 from mldsa_lab.choice.mean import choose_mean
+from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.choice.paths import paths_of
 from mldsa_lab.choice.percentile import choose_percentile
 from mldsa_lab.errors import LabError
@@ -71,8 +72,9 @@ class Wish:
 
 @dataclass(frozen=True)
 class Choice:
-    """``positions``: the chosen traces of the table, shortest first; ``cost_model``: the one that
-    the choice rests on, if any; ``expected``: what theory says of it, for the reader."""
+    """``positions``: the chosen traces of the table, in the order to measure (`balanced_order`);
+    ``cost_model``: the one that the choice rests on, if any; ``expected``: what theory says of it,
+    for the reader."""
 
     positions: tuple[int, ...]
     cost_model: CostModel | None
@@ -101,6 +103,7 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
             restarts=max(1, min(_STARTS_MOST, _STARTS // wish.count)),
         )
         expected = _of_design(table.take(chosen), model)
+        _check_contrast(table.take(chosen), wish, expected)
     elif wish.goal == "coverage":
         covered = choose_coverage(
             paths_of(table, checks), attempts, usable, wish.count, wish.budget
@@ -133,8 +136,28 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
                 "signatures that cost less, %": _short(100 * at.below),
                 "signatures that cost no more, %": _short(100 * at.upto),
             }
-    ordered = sorted(chosen, key=lambda i: (int(attempts[i]), i))
-    return Choice(tuple(ordered), cost_model, expected)
+    order = balanced_order(table.take(sorted(chosen)))
+    return Choice(tuple(sorted(chosen)[at] for at in order), cost_model, expected)
+
+
+def _check_contrast(table: TraceTable, wish: Wish, expected: dict[str, Any]) -> None:
+    """Say in ``expected`` what the inputs of a regression cannot tell. LabError if the limits that
+    were asked for leave nothing to tell the cost of an attempt by."""
+    counts, attempts = table.counts(), table.attempts()
+    if len(table) < 2:
+        return
+    limited = wish.max_attempts is not None or wish.budget is not None
+    if limited and (attempts == attempts[0]).all():
+        raise LabError(
+            f"goal regression: within these limits all {len(table)} inputs have {attempts[0]} "
+            f"attempt{'s' if attempts[0] > 1 else ''}, so that no cost of an attempt can be "
+            "estimated; allow more attempts, or choose another goal"
+        )
+    unknown = [name for name, n in zip("zr", counts.T, strict=False) if (n == n[0]).all()]
+    if unknown:
+        expected["not to be told from these inputs"] = [
+            f"what a rejected attempt of class {name} costs" for name in unknown
+        ]
 
 
 def _of_design(table: TraceTable, model: RejectionModel) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import Sizes
+from mldsa_lab.bench.material import Sizes, read_selections
 from mldsa_lab.bench.options import (
     DEFAULT,
     QUICK,
@@ -111,6 +111,13 @@ def bench(
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
     ] = 32,
+    selection: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Sign the inputs of this selection (of mldsa-lab select); once for each set.",
+            metavar="FILE",
+        ),
+    ] = None,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
@@ -140,8 +147,13 @@ def bench(
         check_target(json_path)
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
+    selections = read_selections(selection or ())
+    chosen_sets = parse_set_names(sets or selections or _DEFAULT_SETS)
+    for name, given in selections.items():
+        if name not in chosen_sets:
+            raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
     options = Options(
-        sets=parse_set_names(sets or _DEFAULT_SETS),
+        sets=chosen_sets,
         operations=parse_operations(operations or OPERATIONS),
         implementations=words(implementations),
         workers=words(workers),
@@ -158,6 +170,7 @@ def bench(
         batch_sizes=_batch_sizes(batch, batch_sizes),
         thread_counts=_thread_counts(threads, thread_counts),
         build=build_,
+        selections=selections,
         until=until,
         limit=limit,
     )

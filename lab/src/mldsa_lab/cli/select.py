@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from mldsa_lab.cli.shared import (
+    ContextBytes,
+    MessageBytes,
+    OwnRnd,
+    PerKey,
+    SpecOptions,
+    refuse_beside,
+    show_path,
+    words,
+)
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mldsa_lab.choice.choice import Wish
     from mldsa_lab.inputs.library import Library
     from mldsa_lab.inputs.pool import Pool
     from mldsa_lab.inputs.selection import Selection
@@ -20,22 +31,6 @@ _COUNT = 10
 _LARGEST = 1_000_000  # traces of a pool that are looked at: more make no better choice
 _SHOWN = 30
 _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need, at most
-_OF_SPEC = ("message_bytes", "context_bytes", "per_key", "rnd")
-
-
-class _Inputs(NamedTuple):
-    """Options that say which inputs a pool is to have."""
-
-    message_bytes: int | None
-    context_bytes: int | None
-    per_key: int | None
-    rnd: Literal["zero", "given"] | None
-    seed: str | None
-    pool_size: int | None
-
-    def given(self) -> dict[str, object]:
-        """By the names of the options."""
-        return {f"--{name.replace('_', '-')}": value for name, value in self._asdict().items()}
 
 
 def select(
@@ -64,6 +59,10 @@ def select(
             metavar="NAME",
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(help="Take the inputs that this run of mldsa-lab bench chose and measured."),
+    ] = None,
     pool: Annotated[
         Path | None,
         typer.Option(help="Choose from this pool (of mldsa-lab trace), not from that which ships."),
@@ -78,20 +77,10 @@ def select(
     budget: Annotated[
         int | None, typer.Option(help="Most attempts of all inputs together.", min=1)
     ] = None,
-    message_bytes: Annotated[
-        int | None, typer.Option(help="Size of the messages, 32 if not given.", min=0)
-    ] = None,
-    context_bytes: Annotated[
-        int | None, typer.Option(help="Size of the contexts, 0 if not given.", min=0, max=255)
-    ] = None,
-    per_key: Annotated[
-        int | None,
-        typer.Option(help="Inputs that share a key: 1 (default) a key each, 0 one key.", min=0),
-    ] = None,
-    rnd: Annotated[
-        Literal["zero", "given"] | None,
-        typer.Option(help="rnd of each signature: zero (default), or 32 bytes of its own."),
-    ] = None,
+    message_bytes: MessageBytes = None,
+    context_bytes: ContextBytes = None,
+    per_key: PerKey = None,
+    rnd: OwnRnd = None,
     seed: Annotated[
         str | None, typer.Option(help="Trace a fresh pool, with inputs derived from this text.")
     ] = None,
@@ -108,50 +97,46 @@ def select(
     ] = None,
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
-    from mldsa_lab.choice.build import build, complete
-    from mldsa_lab.choice.choice import Wish, choose
-    from mldsa_lab.choice.ready import read_ready
+    from mldsa_lab.choice.choice import Wish
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path, words
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.images import FORMATS, write_images
     from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
+    from mldsa_lab.sets import parse_set_names
     from mldsa_lab.theory.cost_model import CostModel
 
-    names = parse_set_names([set_name])
-    if len(names) != 1 or names[0] not in PARAMETER_SETS:
+    names = parse_set_names([set_name], ml_dsa=True)
+    if len(names) != 1:
         raise LabError(f"set {set_name!r}: must be one of 44, 65, 87")
     (name,) = names
     chosen_formats = words(formats) or FORMATS
     for form in chosen_formats:
         if form not in FORMATS:
             raise LabError(f"format {form!r}: must be one of {', '.join(FORMATS)}")
-    of_inputs = _Inputs(message_bytes, context_bytes, per_key, rnd, seed, pool_size)
+    of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
+    of_pool = of_inputs.by_option() | {"--seed": seed, "--pool-size": pool_size}
+    of_choice = {
+        "--goal": goal,
+        "--percentile": percentile,
+        "--pool": pool,
+        "--cost-model": cost_model,
+        "--max-attempts": max_attempts,
+        "--budget": budget,
+    }
     console = make_console()
     screen = Screen(console)
     if ready is not None:
-        _only(
-            "--ready",
-            "is made already",
-            of_inputs.given()
-            | {
-                "--goal": goal,
-                "--percentile": percentile,
-                "--pool": pool,
-                "--cost-model": cost_model,
-                "--max-attempts": max_attempts,
-                "--budget": budget,
-            },
-        )
+        refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})
         wanted = _COUNT if count is None and ready != "coverage" else count
-        found = read_ready(name, ready, wanted)
-        library = _library(screen)
-        selection = complete(found, library)
-        folder = f"{name.lower()}-{ready}" + ("" if wanted is None else f"-{wanted}")
+        selection = _ready(name, ready, wanted, screen)
+        folder = [name.lower(), ready, *([] if wanted is None else [str(wanted)])]
+    elif record is not None:
+        refuse_beside("--record", "has its inputs already", of_pool | of_choice | {"-n": count})
+        selection = _of_record(record, name, screen)
+        folder = [name.lower(), record.absolute().parent.name]
     else:
         if pool is not None:
-            _only("--pool", "has its inputs already", of_inputs.given())
+            refuse_beside("--pool", "has its inputs already", of_pool)
         aim = goal or ("regression" if percentile is None else "percentile")
         wish = Wish(
             aim,
@@ -163,32 +148,61 @@ def select(
         )
         if wish.cost_model is not None:
             wish.cost_model.check_set(name)
-        library = _library(screen)
-        candidates = _pool(name, pool, of_inputs, library, screen)
-        with screen.phase("choice", still=True) as phase:
-            choice = choose(candidates.table, candidates.checks, wish)
-            phase.summary = f"{len(choice.positions)} of {len(candidates):,} inputs"
-        selection = build(candidates, wish, choice, library)
-        folder = "-".join(
-            [
-                name.lower(),
-                aim if percentile is None else f"p{percentile:g}",
-                *([] if wish.count is None else [str(wish.count)]),
-            ]
-        )
-    paths = write_images(selection, out or Path("out/selections") / folder, chosen_formats)
+        selection = _chosen(name, wish, _Candidates(pool, of_inputs, seed, pool_size), screen)
+        folder = [
+            name.lower(),
+            aim if percentile is None else f"p{percentile:g}",
+            *([] if wish.count is None else [str(wish.count)]),
+        ]
+    target = out or Path("out/selections") / "-".join(folder)
+    paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
     for path in paths:
         show_path(console, path.suffix.removeprefix("."), path)
 
 
-def _only(option: str, reason: str, others: dict[str, object]) -> None:
-    """LabError if one of the ``others`` is given beside ``option``."""
-    from mldsa_lab.errors import LabError
+class _Candidates(NamedTuple):
+    """The pool to choose from: one given, or what its inputs are to be."""
 
-    for other, value in others.items():
-        if value is not None:
-            raise LabError(f"{other}: cannot be used with {option}, which {reason}")
+    path: Path | None
+    options: SpecOptions
+    seed: str | None
+    size: int | None
+
+
+def _ready(set_name: str, name: str, count: int | None, screen: Screen) -> Selection:
+    """A ready-made selection in full."""
+    from mldsa_lab.choice.build import complete
+    from mldsa_lab.choice.ready import read_ready
+
+    found = read_ready(set_name, name, count)
+    return complete(found, _library(screen))
+
+
+def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:
+    """The inputs that a run chose and measured."""
+    from mldsa_lab.bench.material import selection_of
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.records import read_record
+
+    found = read_record(path)
+    try:
+        return selection_of(found, set_name, _library(screen))
+    except LabError as error:
+        raise LabError(f"{path}: {error}") from None
+
+
+def _chosen(set_name: str, wish: Wish, candidates: _Candidates, screen: Screen) -> Selection:
+    """What is wished for, of these candidates."""
+    from mldsa_lab.choice.build import build
+    from mldsa_lab.choice.choice import choose
+
+    library = _library(screen)
+    pool = _pool(set_name, candidates, library, screen)
+    with screen.phase("choice", still=True) as phase:
+        choice = choose(pool.table, pool.checks, wish)
+        phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
+    return build(pool, wish, choice, library)
 
 
 def _library(screen: Screen) -> Library:
@@ -198,9 +212,7 @@ def _library(screen: Screen) -> Library:
         return load(phase.show)
 
 
-def _pool(
-    set_name: str, path: Path | None, wanted: _Inputs, library: Library, screen: Screen
-) -> Pool:
+def _pool(set_name: str, wanted: _Candidates, library: Library, screen: Screen) -> Pool:
     """The pool to choose from: the one given, the one that ships if its inputs are those wanted,
     or a fresh one."""
     from mldsa_lab.bench.options import parse_seed
@@ -209,20 +221,15 @@ def _pool(
     from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec, trace_pool
     from mldsa_lab.machine import cores_to_use
 
-    if path is not None:
-        pool = read_pool(path, limit=_LARGEST)
+    if wanted.path is not None:
+        pool = read_pool(wanted.path, limit=_LARGEST)
         if pool.set != set_name:
-            raise LabError(f"pool {path}: is of {pool.set}, not of {set_name}")
+            raise LabError(f"pool {wanted.path}: is of {pool.set}, not of {set_name}")
         return pool
     shipped = shipped_spec(set_name)
-
-    fields = wanted._asdict()
-    size = SIZE if wanted.pool_size is None else wanted.pool_size
-    spec = replace(
-        shipped,
-        seed=shipped.seed if wanted.seed is None else parse_seed(wanted.seed),
-        **{name: fields[name] for name in _OF_SPEC if fields[name] is not None},
-    )
+    size = SIZE if wanted.size is None else wanted.size
+    seed = None if wanted.seed is None else parse_seed(wanted.seed)
+    spec = wanted.options.changed(shipped, seed=seed)
     if spec == shipped and size == SIZE:
         return shipped_pool(set_name)
     with screen.phase("pool", total=size) as phase:

@@ -1,15 +1,64 @@
-"""What the commands have in common: the screen, lists of words, where a file went."""
+"""What the commands have in common: the screen, options, lists of words, where a file went."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
+import typer
 from rich.console import Console
+
+if TYPE_CHECKING:
+    from mldsa_lab.inputs.spec import Spec
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
+
+MessageBytes = Annotated[
+    int | None, typer.Option(help="Size of the messages, 32 if not given.", min=0)
+]
+ContextBytes = Annotated[
+    int | None, typer.Option(help="Size of the contexts, 0 if not given.", min=0, max=255)
+]
+PerKey = Annotated[
+    int | None,
+    typer.Option(help="Inputs that share a key: 1 (default) a key each, 0 one key.", min=0),
+]
+OwnRnd = Annotated[
+    Literal["zero", "given"] | None,
+    typer.Option(help="rnd of each signature: zero (default), or 32 bytes of its own."),
+]
+
+
+class SpecOptions(NamedTuple):
+    """Options that say which inputs are generated; None where one is not given."""
+
+    message_bytes: int | None
+    context_bytes: int | None
+    per_key: int | None
+    rnd: Literal["zero", "given"] | None
+
+    def by_option(self) -> dict[str, object]:
+        """By the names of the options."""
+        return {f"--{name.replace('_', '-')}": value for name, value in self._asdict().items()}
+
+    def changed(self, spec: Spec, **others: Any) -> Spec:
+        """The spec with what is given, and ``others`` that are not None."""
+        import msgspec
+
+        given = self._asdict() | others
+        return msgspec.structs.replace(spec, **{k: v for k, v in given.items() if v is not None})
+
+
+def refuse_beside(option: str, reason: str, others: dict[str, object]) -> None:
+    """LabError if one of the ``others``, by their names, is given beside ``option``."""
+    from mldsa_lab.errors import LabError
+
+    for other, value in others.items():
+        if value is not None:
+            raise LabError(f"{other}: cannot be used with {option}, which {reason}")
 
 
 def console() -> Console:

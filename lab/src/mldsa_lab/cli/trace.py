@@ -9,32 +9,33 @@ from typing import Annotated, Literal
 
 import typer
 
+from mldsa_lab.cli.shared import ContextBytes, MessageBytes, OwnRnd, PerKey
+
+_COUNT = 10_000
+
 
 def trace(
     sets: Annotated[
         list[str] | None,
         typer.Argument(help="44, 65, 87, ml-dsa (all three) or full names.", metavar="SETS"),
     ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="Inputs of each set.", min=1)] = 10000,
+    count: Annotated[
+        int | None,
+        typer.Option("--count", "-n", help="Inputs of each set, 10000 if not given.", min=1),
+    ] = None,
     seed: Annotated[
         str | None,
         typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
     ] = None,
-    message_bytes: Annotated[int, typer.Option(help="Size of the messages.", min=0)] = 32,
-    context_bytes: Annotated[int, typer.Option(help="Size of the contexts.", min=0, max=255)] = 0,
-    per_key: Annotated[
-        int,
-        typer.Option(help="Inputs that share a key: 1 a key each, 0 one key for all.", min=0),
-    ] = 1,
-    rnd: Annotated[
-        Literal["zero", "given"],
-        typer.Option(help="rnd of each signature: zero, or 32 bytes of each input's own."),
-    ] = "zero",
+    message_bytes: MessageBytes = None,
+    context_bytes: ContextBytes = None,
+    per_key: PerKey = None,
+    rnd: OwnRnd = None,
     inputs: Annotated[
         Path | None,
         typer.Option(
-            help="Trace the inputs that this file lists (.csv or .jsonl with xi, message, and "
-            "context, rnd, id where wanted) instead of generated ones.",
+            help="Trace the inputs that this file lists (.csv or .jsonl with xi or sk, message, "
+            "and context, rnd, id where wanted) instead of generated ones.",
         ),
     ] = None,
     checks: Annotated[
@@ -57,8 +58,8 @@ def trace(
 ) -> None:
     """Trace signatures: which checks every attempt of every input fails, as Parquet."""
     from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.cli.shared import SpecOptions, refuse_beside, show_path
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.source import FromFile, Generated, Source
@@ -68,15 +69,16 @@ def trace(
     from mldsa_lab.inputs.workforce import local
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Phase, Screen
-    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
+    from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.tallies import print_tallies
 
-    names = parse_set_names(sets or ("ml-dsa",))
-    for name in names:
-        if name not in PARAMETER_SETS:
-            raise LabError(f"set {name}: only ML-DSA signatures have traces")
-    if inputs is not None and len(names) != 1:
-        raise LabError("--inputs: name the one parameter set to sign with")
+    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+    of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
+    if inputs is not None:
+        if len(names) != 1:
+            raise LabError("--inputs: name the one parameter set to sign with")
+        given = {"--count": count, "--seed": seed} | of_inputs.by_option()
+        refuse_beside("--inputs", "lists the inputs", given)
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
     console = make_console()
     screen = Screen(console)
@@ -91,8 +93,8 @@ def trace(
             if inputs is not None:
                 source = FromFile(inputs, name)
             else:
-                spec = Spec(name, chosen_seed, message_bytes, context_bytes, per_key, rnd)
-                source = Generated(spec, count)
+                spec = of_inputs.changed(Spec(name, chosen_seed))
+                source = Generated(spec, _COUNT if count is None else count)
             path = out / f"{name.lower()}.parquet"
             began = time.monotonic()
             with screen.phase(name, total=source.count) as phase:

@@ -67,7 +67,7 @@ class Evidence:
             RejectionModel.of(selection.set),
             noise=noise,
             resolution=measured.resolution,
-            keys=[item.input.xi for item in inputs],
+            keys=[item.what.key for item in inputs],
         )
         return cls(fit, measured, noise, selection)
 

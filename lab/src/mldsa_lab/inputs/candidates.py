@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SEED_BYTES
 
 _DOMAIN = b"mldsa-lab pool 1"
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A key seed xi (32 bytes), a message and a context; signed with rnd of 32 zero bytes."""
-
-    seed: bytes
-    message: bytes
-    context: bytes
 
 
 def candidates(
@@ -30,8 +21,9 @@ def candidates(
     context_bytes: int = 0,
     stream: str = "design",
     start: int = 0,
-) -> Iterator[Candidate]:
-    """Candidates ``start .. start + count - 1`` of a set, each with a key of its own.
+) -> Iterator[SigningInput]:
+    """Candidates ``start .. start + count - 1`` of a set, each with a key of its own,
+    signed with rnd of 32 zero bytes.
 
     Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
     its length: the same for any ``count``, and independent between sets and streams. ``stream``
@@ -53,11 +45,11 @@ def candidates(
     for part in (_DOMAIN, run_seed, set_name.encode(), stream.encode(), sizes):
         prefix.update(len(part).to_bytes(8, "little") + part)
 
-    def draw(number: int) -> Candidate:
+    def draw(number: int) -> SigningInput:
         shake = prefix.copy()
         shake.update(number.to_bytes(8, "little"))
         data = shake.digest(SEED_BYTES + message_bytes + context_bytes)
         message_end = SEED_BYTES + message_bytes
-        return Candidate(data[:SEED_BYTES], data[SEED_BYTES:message_end], data[message_end:])
+        return SigningInput(data[:SEED_BYTES], data[SEED_BYTES:message_end], data[message_end:])
 
     return (draw(number) for number in range(start, start + count))

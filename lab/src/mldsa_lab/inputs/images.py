@@ -12,7 +12,8 @@ from pathlib import Path
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
-from mldsa_lab.inputs.selection import Outputs, SelectedInput, Selection
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.trace import format_trace
 
@@ -48,15 +49,6 @@ def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> 
     return paths
 
 
-def _signed(selection: Selection) -> list[tuple[SelectedInput, Outputs]]:
-    rows = []
-    for item in selection.inputs:
-        if item.outputs is None:
-            raise LabError(f"input {item.id}: has no outputs; sign it first")
-        rows.append((item, item.outputs))
-    return rows
-
-
 def _about(selection: Selection) -> list[str]:
     """What every image says at its top."""
     goal = selection.goal
@@ -78,13 +70,13 @@ def response(selection: Selection) -> str:
     ``sm`` is the signature followed by the message, as in NIST's files; ``sig`` the signature.
     """
     lines = [f"# {line}" for line in _about(selection)]
-    for item, out in _signed(selection):
-        what = item.input
+    for item in selection.inputs:
+        what, out = item.what, item.made
         lines += [
             "",
             f"# trace: {format_trace(item.trace)}",
             f"count = {item.id}",
-            f"xi = {what.xi.hex().upper()}",
+            f"xi = {(what.xi or b'').hex().upper()}",
             f"rnd = {what.rnd.hex().upper()}",
             f"mlen = {len(what.message)}",
             f"msg = {what.message.hex().upper()}",
@@ -123,7 +115,7 @@ def c_header(selection: Selection) -> str:
         "    uint32_t id;",
         "    uint32_t attempts;",
         "    const char *trace;",
-        "    const uint8_t *xi;  /* 32 bytes */",
+        "    const uint8_t *xi;  /* 32 bytes; NULL where the key has no known seed */",
         "    const uint8_t *rnd; /* 32 bytes */",
         "    const uint8_t *message;",
         "    size_t message_bytes;",
@@ -135,28 +127,30 @@ def c_header(selection: Selection) -> str:
         "};",
         "",
     ]
-    rows = _signed(selection)
-    for item, out in rows:
-        for name, value in _fields(item, out):
-            lines += _c_array(f"mldsa_lab_{name}_{item.id}", value)
+    for item in selection.inputs:
+        for name, value in _fields(item):
+            if name != "xi" or value:
+                lines += _c_array(f"mldsa_lab_{name}_{item.id}", value)
     lines += ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
-    for item, out in rows:
-        names = {name: f"mldsa_lab_{name}_{item.id}" for name, _ in _fields(item, out)}
+    for item in selection.inputs:
+        names = {name: f"mldsa_lab_{name}_{item.id}" for name, _ in _fields(item)}
+        if item.what.xi is None:
+            names["xi"] = "NULL"
         lines += [
             f"    {{{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))},",
             f"     {names['xi']}, {names['rnd']},",
-            f"     {names['message']}, {len(item.input.message)},",
-            f"     {names['context']}, {len(item.input.context)},",
+            f"     {names['message']}, {len(item.what.message)},",
+            f"     {names['context']}, {len(item.what.context)},",
             f"     {names['pk']}, {names['sk']}, {names['signature']}}},",
         ]
     lines += ["};", "", f"#endif /* {guard} */"]
     return "\n".join(lines) + "\n"
 
 
-def _fields(item: SelectedInput, out: Outputs) -> list[tuple[str, bytes]]:
-    what = item.input
+def _fields(item: Input) -> list[tuple[str, bytes]]:
+    what, out = item.what, item.made
     return [
-        ("xi", what.xi),
+        ("xi", what.xi or b""),
         ("rnd", what.rnd),
         ("message", what.message),
         ("context", what.context),
@@ -180,20 +174,19 @@ def _c_array(name: str, value: bytes) -> list[str]:
 # --- Verilog --------------------------------------------------------------------------------------
 
 
-def _layout(selection: Selection) -> list[tuple[int, SelectedInput, list[tuple[str, int, bytes]]]]:
+def _layout(selection: Selection) -> list[tuple[int, Input, list[tuple[str, int, bytes]]]]:
     """Each input with the address of its descriptor, and its fields with theirs.
 
     The image begins with a directory: the number of inputs, then one descriptor an input, all in
     32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
     address and length of each field in the order of `_fields`.
     """
-    rows = _signed(selection)
     descriptor = 4 * (2 + 2 * 7)
-    at = 4 + descriptor * len(rows)
+    at = 4 + descriptor * len(selection.inputs)
     found = []
-    for number, (item, out) in enumerate(rows):
+    for number, item in enumerate(selection.inputs):
         places = []
-        for name, value in _fields(item, out):
+        for name, value in _fields(item):
             places.append((name, at, value))
             at += len(value)
         found.append((4 + descriptor * number, item, places))

@@ -6,6 +6,7 @@ Calls release Python's lock, use one thread each, and keep nothing between them.
 from __future__ import annotations
 
 import ctypes
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -15,14 +16,13 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root, run_tool
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.inputs.pool import Checks
-from mldsa_lab.inputs.selection import Outputs
-from mldsa_lab.inputs.spec import SigningInput
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 
-_ABI = 1
+_ABI = 2
 _ROOM = 8
 # enum mldsa_trace_error; those that only a defect of this module could cause have no words.
 _ERRORS = {
@@ -30,6 +30,11 @@ _ERRORS = {
     9: "a signature needs more than 821 attempts",
     10: "the library failed; its words are on standard error",
 }
+_PRIVATE = 12
+_NO_PRIVATE_KEY = (
+    "sk is no private key that key generation writes: s1 or s2 is out of range, "
+    "or t0 or tr does not belong to the rest"
+)
 
 _bytes_p = ctypes.POINTER(ctypes.c_uint8)
 _u16_p = ctypes.POINTER(ctypes.c_uint16)
@@ -56,6 +61,7 @@ class Library:
         library.mldsa_trace_run.argtypes = [
             ctypes.c_uint32,
             ctypes.c_uint32,
+            ctypes.c_uint32,
             ctypes.c_size_t,
             ctypes.c_char_p,
             ctypes.c_size_t,
@@ -70,6 +76,7 @@ class Library:
         ]
         library.mldsa_trace_sign.restype = ctypes.c_int32
         library.mldsa_trace_sign.argtypes = [
+            ctypes.c_uint32,
             ctypes.c_uint32,
             ctypes.c_size_t,
             ctypes.c_char_p,
@@ -90,15 +97,15 @@ class Library:
     def trace(
         self, set_name: str, inputs: Sequence[SigningInput], checks: Checks = "reached"
     ) -> TraceTable:
-        """The traces of signing these inputs, in their order. Consecutive inputs with one xi
-        share its expansion."""
+        """The traces of signing these inputs, in their order. Consecutive inputs with one key
+        share its expansion. LabError if a private key is none that key generation writes."""
         keys: list[bytes] = []
         key_of = np.empty(len(inputs), dtype=np.uint32)
         at = 0
-        for xi, run in groupby(inputs, key=lambda item: item.xi):
+        for key, run in groupby(inputs, key=lambda item: item.key):
             length = sum(1 for _ in run)
             key_of[at : at + length] = len(keys)
-            keys.append(xi)
+            keys.append(key)
             at += length
         data, ends = _joined(inputs)
         rnd = _rnd(inputs)
@@ -110,6 +117,7 @@ class Library:
             status = self._library.mldsa_trace_run(
                 _number(set_name),
                 int(checks == "all"),
+                _form(inputs),
                 len(keys),
                 b"".join(keys),
                 len(inputs),
@@ -126,32 +134,65 @@ class Library:
                 break
             room = needed.value
         if status:
-            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: {_words(status)}")
+            why = self._why(status, set_name, inputs)
+            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: {why}")
         used = int(code_ends[-1]) if len(inputs) else 0
         return TraceTable(set_name, codes[:used].copy(), code_ends.astype(np.int64))
 
     def sign(self, set_name: str, inputs: Sequence[SigningInput]) -> list[Outputs]:
-        """Keys and signature of each input, in order."""
+        """Keys and signature of each input, in order; LabError as of `trace`."""
         p = parameter_set(set_name)
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
         out = [np.empty((len(inputs), size), dtype=np.uint8) for size in sizes]
         data, ends = _joined(inputs)
         status = self._library.mldsa_trace_sign(
             _number(set_name),
+            _form(inputs),
             len(inputs),
-            b"".join(item.xi for item in inputs),
+            b"".join(item.key for item in inputs),
             data,
             ends.ctypes.data_as(_u64_p),
             _rnd(inputs),
             *(array.ctypes.data_as(_bytes_p) for array in out),
         )
         if status:
-            raise LabError(f"signing {len(inputs)} inputs of {set_name}: {_words(status)}")
+            why = self._why(status, set_name, inputs)
+            raise LabError(f"signing {len(inputs)} inputs of {set_name}: {why}")
         return [Outputs(*(bytes(row) for row in rows)) for rows in zip(*out, strict=True)]
 
+    def make(
+        self,
+        set_name: str,
+        inputs: Sequence[SigningInput],
+        *,
+        first_id: int = 1,
+        role: str = "design",
+    ) -> tuple[Input, ...]:
+        """These inputs, numbered from ``first_id``, with traces of every check, keys and
+        signatures; LabError as of `trace`."""
+        traces = self.trace(set_name, inputs, "all").traces()
+        rows = zip(inputs, traces, self.sign(set_name, inputs), strict=True)
+        return tuple(Input(i, *row, role) for i, row in enumerate(rows, first_id))
 
-def _words(status: int) -> str:
-    return _ERRORS.get(status, f"error {status} of mldsa_trace.h")
+    def _why(self, status: int, set_name: str, inputs: Sequence[SigningInput]) -> str:
+        """What a status means of these inputs."""
+        if status != _PRIVATE:
+            return _ERRORS.get(status, f"error {status} of mldsa_trace.h")
+        if len(inputs) > 1:
+            for number, item in enumerate(inputs):
+                try:
+                    self.sign(set_name, [item])
+                except LabError:
+                    return f"number {number} of them, from 0: {_NO_PRIVATE_KEY}"
+        return _NO_PRIVATE_KEY
+
+
+def _form(inputs: Sequence[SigningInput]) -> int:
+    """The form of their keys, as mldsa_trace.h has it; LabError if there are both."""
+    forms = {int(item.sk is not None) for item in inputs} or {0}
+    if len(forms) > 1:
+        raise LabError("inputs: their keys must all be given as seed xi, or all as private key sk")
+    return forms.pop()
 
 
 def _joined(
@@ -178,7 +219,11 @@ def library_path(root: Path) -> Path:
 
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
-    the last lines if that fails. ``on_line`` gets what cargo prints."""
+    the last lines if that fails. ``on_line`` gets what cargo prints. Where there is no cargo, a
+    library that was built before is taken as it is."""
+    if shutil.which("cargo") is None and library_path(root).is_file():
+        on_line("there is no cargo: the library is taken as it was built")
+        return library_path(root)
     # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.
     command = ["cargo", "build", "--profile", "tuned", "--locked", "-p", "mldsa-trace"]
     run_tool(command, root, {"CARGO_TARGET_DIR": str(root / "target" / "trace")}, on_line)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, Self
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,11 +24,13 @@ from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import parse_json, umask
-from mldsa_lab.inputs.spec import SigningInput, Spec
+from mldsa_lab.files import decode_format, plain, umask
+from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 from mldsa_lab.theory.table import TraceTable
 
+FORMAT = "mldsa-lab pool"
 VERSION = 1
 """Version of the pool format."""
 ROWS = 1 << 16
@@ -36,6 +39,11 @@ ROWS = 1 << 16
 Checks = Literal["reached", "all"]
 """``reached``: c t0 and the hint weight were looked at in attempts that pass z and r0 alone, as
 Algorithm 7 does; ``all``: in every attempt."""
+Key = Literal["xi", "sk"]
+"""The form in which given inputs have their key: its seed, or the private key."""
+
+Given = tuple[tuple[str, SigningInput], ...]
+"""Inputs that somebody gave: a name for each, and what is signed."""
 
 _KEY = b"mldsa-lab pool"
 _TRACES = [
@@ -45,27 +53,32 @@ _TRACES = [
     ("n_h", pa.uint16()),
     ("attempts", pa.list_(pa.uint16())),
 ]
-_GIVEN = [
-    ("id", pa.string()),
-    ("xi", pa.binary(SEED_BYTES)),
-    ("message", pa.binary()),
-    ("context", pa.binary()),
-    ("rnd", pa.binary(SEED_BYTES)),
-]
 
 
-@dataclass(frozen=True)
-class Given:
-    """Inputs that somebody gave: a name for each, and what is signed."""
+def _given_columns(set_name: str, key: Key) -> list[tuple[str, Any]]:
+    sizes = {"xi": SEED_BYTES, "sk": parameter_set(set_name).private_key_bytes}
+    return [
+        ("id", pa.string()),
+        (key, pa.binary(sizes[key])),
+        ("message", pa.binary()),
+        ("context", pa.binary()),
+        ("rnd", pa.binary(SEED_BYTES)),
+    ]
 
-    ids: tuple[str, ...]
-    inputs: tuple[SigningInput, ...]
 
-    def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Given:
-        """Those at these places."""
-        return Given(
-            tuple(self.ids[int(i)] for i in numbers), tuple(self.inputs[int(i)] for i in numbers)
-        )
+class About(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """What a pool's metadata says of it: see docs/pools.md."""
+
+    format: Literal["mldsa-lab pool"]
+    version: Literal[1]
+    tool: str
+    set: Literal["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
+    checks: Checks
+    spec: Spec | None
+
+    def __post_init__(self) -> None:
+        if self.spec is not None and self.spec.set != self.set:
+            raise LabError(f"is of {self.set}, but its spec of {self.spec.set}")
 
 
 @dataclass(frozen=True)
@@ -93,14 +106,14 @@ class Pool:
     def input(self, number: int) -> SigningInput:
         """The input of trace ``number`` of the table."""
         if self.given is not None:
-            return self.given.inputs[number]
+            return self.given[number][1]
         assert self.spec is not None
         return self.spec.input(int(self.index[number]))
 
     def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> Pool:
         """The pool of these traces alone."""
         wanted = np.asarray(numbers, dtype=np.int64)
-        given = None if self.given is None else self.given.take(wanted)
+        given = None if self.given is None else tuple(self.given[i] for i in wanted)
         return replace(self, table=self.table.take(wanted), index=self.index[wanted], given=given)
 
 
@@ -115,22 +128,23 @@ class PoolWriter:
         checks: Checks,
         spec: Spec | None,
         *,
-        given: bool = False,
+        key: Key | None = None,
         keep: Path | None = None,
     ) -> None:
-        """LabError if the file cannot be created."""
+        """``key``: the form of the keys where inputs are given. LabError if the file cannot be
+        created."""
         self._path = path.resolve() if path.is_symlink() else path
         self._keep = keep
         self._rows = 0
         about = {
-            "format": "mldsa-lab pool",
+            "format": FORMAT,
             "version": VERSION,
             "tool": f"mldsa-lab {__version__}",
             "set": set_name,
             "checks": checks,
-            "spec": None if spec is None else spec.as_json(),
+            "spec": plain(spec),
         }
-        columns = [*_TRACES, *(_GIVEN if given else [])]
+        columns = [*_TRACES, *(_given_columns(set_name, key) if key else [])]
         fields = [pa.field(name, kind, nullable=False) for name, kind in columns]
         self._schema = pa.schema(fields, metadata={_KEY: json.dumps(about).encode()})
         try:
@@ -156,14 +170,10 @@ class PoolWriter:
             pa.ListArray.from_arrays(pa.array(offsets), pa.array(pool.table.codes)),
         ]
         if pool.given is not None:
-            rows = pool.given.inputs
-            columns += [
-                pa.array(pool.given.ids, pa.string()),
-                pa.array([row.xi for row in rows], pa.binary(SEED_BYTES)),
-                pa.array([row.message for row in rows], pa.binary()),
-                pa.array([row.context for row in rows], pa.binary()),
-                pa.array([row.rnd for row in rows], pa.binary(SEED_BYTES)),
-            ]
+            rows = [(name, i.key, i.message, i.context, i.rnd) for name, i in pool.given]
+            kinds = [self._schema.field(at).type for at in range(len(_TRACES), len(self._schema))]
+            given = zip(zip(*rows, strict=True), kinds, strict=True)
+            columns += [pa.array(values, kind) for values, kind in given]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         try:
             self._file.write_table(table, row_group_size=max(len(pool), 1))
@@ -221,10 +231,7 @@ def join_pools(parts: Sequence[Pool]) -> Pool:
     """Several parts of one pool, one after another; at least one."""
     given = None
     if parts[0].given is not None:
-        every = [cast(Given, part.given) for part in parts]
-        given = Given(
-            tuple(i for g in every for i in g.ids), tuple(i for g in every for i in g.inputs)
-        )
+        given = tuple(item for part in parts for item in part.given or ())
     return replace(
         parts[0],
         table=TraceTable.join([part.table for part in parts]),
@@ -254,12 +261,11 @@ def read_parts(path: Path) -> Iterator[Pool]:
                 yield _part(path, rows, about)
 
 
-def _part(path: Path, rows: Any, about: tuple[str, Checks, Spec | None]) -> Pool:
-    set_name, checks, spec = about
+def _part(path: Path, rows: Any, about: About) -> Pool:
     lists = rows["attempts"].combine_chunks()
     try:
         table = TraceTable(
-            set_name,
+            about.set,
             lists.flatten().to_numpy(zero_copy_only=False),
             np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64),
         )
@@ -270,44 +276,41 @@ def _part(path: Path, rows: Any, about: tuple[str, Checks, Spec | None]) -> Pool
         raise LabError(f"pool {path}: n_z, n_r, n_h must be the counts of the attempts")
     index = rows["index"].to_numpy().astype(np.uint64)
     given = None
-    if spec is None:
-        columns = [rows[name].to_pylist() for name, _ in _GIVEN]
-        given = Given(
-            tuple(columns[0]),
-            tuple(SigningInput(*row) for row in zip(*columns[1:], strict=True)),
+    if about.spec is None:
+        names = ("id", _key(rows.schema), "message", "context", "rnd")
+        columns = (rows[name].to_pylist() for name in names)
+        given = tuple(
+            (name, SigningInput(None, message, context, rnd, key))
+            if names[1] == "sk"
+            else (name, SigningInput(key, message, context, rnd))
+            for name, key, message, context, rnd in zip(*columns, strict=True)
         )
-        for name, row in zip(given.ids, given.inputs, strict=True):
+        for name, row in given:
             if len(row.context) > CONTEXT_BYTES_MAX:
                 raise LabError(
                     f"pool {path}: context of {name!r} has {len(row.context)} bytes, "
                     f"at most {CONTEXT_BYTES_MAX} are allowed"
                 )
-    return Pool(table, index, checks, spec, given)
+    return Pool(table, index, about.checks, about.spec, given)
 
 
-def _about(path: Path, schema: Any) -> tuple[str, Checks, Spec | None]:
-    """Set, checks and spec of a pool file; LabError if it is none, or one of another version."""
+def _key(schema: Any) -> Key:
+    """The form of the keys of a pool of given inputs."""
+    return "sk" if "sk" in schema.names else "xi"
+
+
+def _about(path: Path, schema: Any) -> About:
+    """What a pool file says of itself; LabError if it is none, or one of another version."""
     text = (schema.metadata or {}).get(_KEY)
     if text is None:
         raise LabError(f"pool {path}: is a Parquet file, but none that mldsa-lab wrote")
-    about = parse_json(text.decode("utf-8", "replace"), f"pool {path}")
-    if not isinstance(about, Mapping) or about.get("version") != VERSION:
-        found = about.get("version") if isinstance(about, Mapping) else None
-        raise LabError(f"pool {path}: has format version {found}, this reader knows {VERSION}")
-    set_name, checks = about.get("set"), about.get("checks")
-    parameter_set(str(set_name))
-    if checks not in ("reached", "all"):
-        raise LabError(f"pool {path}: checks {checks!r} must be 'reached' or 'all'")
-    spec = about.get("spec")
-    found_spec = None if spec is None else Spec.from_json(spec, f"pool {path}, spec")
-    if found_spec is not None and found_spec.set != set_name:
-        raise LabError(f"pool {path}: is of {set_name}, but its spec of {found_spec.set}")
-    columns = _TRACES if found_spec is not None else [*_TRACES, *_GIVEN]
-    for name, kind in columns:
+    about = decode_format(text.decode("utf-8", "replace"), About, f"pool {path}", FORMAT, VERSION)
+    given = [] if about.spec is not None else _given_columns(about.set, _key(schema))
+    for name, kind in (*_TRACES, *given):
         at = schema.get_field_index(name)
         if at < 0 or schema.field(at).type != kind:
             raise LabError(f"pool {path}: must have a column {name} of type {kind}")
-    return str(set_name), checks, found_spec
+    return about
 
 
 def _first_line(error: BaseException) -> str:

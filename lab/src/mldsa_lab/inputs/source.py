@@ -3,27 +3,65 @@
 from __future__ import annotations
 
 import csv
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Any, Protocol, TextIO
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import parse_json
-from mldsa_lab.inputs.pool import Given
-from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, SigningInput, Spec
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES
-
-COLUMNS = ("id", "xi", "message", "context", "rnd")
-"""The columns of a file of inputs; xi and message must be there, the others may be."""
+from mldsa_lab.files import Hex, convert, decode_json
+from mldsa_lab.inputs.input import ZERO_RND, SigningInput
+from mldsa_lab.inputs.pool import Given, Key
+from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, Spec
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 
 # A message of the longest kind in hexadecimal, and the rest of its line.
-csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 4096)
+csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 16384)
+
+
+class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is given as
+    seed ``xi`` or as private key ``sk`` (skEncode)."""
+
+    id: str | int | None = None
+    xi: Hex | None = None
+    sk: Hex | None = None
+    message: Hex
+    context: Hex = b""
+    rnd: Hex | None = None
+
+    def __post_init__(self) -> None:
+        if (self.xi is None) == (self.sk is None):
+            raise LabError("must have either xi or sk")
+        for name, value in (("xi", self.xi), ("rnd", self.rnd)):
+            if value is not None and len(value) != SEED_BYTES:
+                raise LabError(f"{name} has {len(value)} bytes, must have {SEED_BYTES}")
+        if len(self.message) > MESSAGE_BYTES_MAX:
+            raise LabError(f"message has more than {MESSAGE_BYTES_MAX} bytes")
+        if len(self.context) > CONTEXT_BYTES_MAX:
+            raise LabError(
+                f"context has {len(self.context)} bytes, must have at most {CONTEXT_BYTES_MAX}"
+            )
+        if self.id is not None and not 0 < len(str(self.id)) <= 200:
+            raise LabError("id must have from 1 to 200 characters")
+
+    @property
+    def key(self) -> Key:
+        """The form in which the key is given."""
+        return "xi" if self.sk is None else "sk"
+
+    @property
+    def input(self) -> SigningInput:
+        """What is signed."""
+        return SigningInput(self.xi, self.message, self.context, self.rnd or ZERO_RND, self.sk)
+
+
+COLUMNS = tuple(field.name for field in msgspec.structs.fields(Line))
+"""The columns of a file of inputs."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +77,7 @@ class Block:
     def inputs(self) -> list[SigningInput]:
         """The inputs, made where they are traced if they follow from a spec."""
         if self.given is not None:
-            return list(self.given.inputs)
+            return [item for _, item in self.given]
         assert self.spec is not None
         return self.spec.inputs(self.start, self.count)
 
@@ -66,6 +104,11 @@ class Source(Protocol):
         """How many there are, None where that is not known before the end."""
         ...
 
+    @property
+    def key(self) -> Key | None:
+        """The form of the keys of inputs that are given, None where they follow from a spec."""
+        ...
+
     def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
         """All inputs but the first ``done``, ``size`` at a time."""
         ...
@@ -77,6 +120,7 @@ class Generated:
 
     spec: Spec
     count: int
+    key: None = None
 
     def __post_init__(self) -> None:
         if self.count < 1:
@@ -93,50 +137,56 @@ class Generated:
 
 @dataclass(frozen=True)
 class FromFile:
-    """The inputs that a CSV file (with a header) or a file of JSON lines lists, read line by
-    line. Bytes are in hexadecimal; `COLUMNS` says which there are. Of all that is read only the
-    ids are remembered, where there are any. LabError names file, line and rule."""
+    """The inputs that a CSV file (with a header) or a file of JSON lines lists (`Line`), read line
+    by line. Of all that is read only the ids are remembered, where there are any. All keys are in
+    one form. LabError names file, line and rule."""
 
     path: Path
     set: str
     count: None = None
     spec: None = None
 
+    @property
+    def key(self) -> Key:
+        for _, line in self._lines():
+            return line.key
+        raise LabError(f"{self.path}: lists no inputs")
+
     def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
-        ids: list[str] = []
-        inputs: list[SigningInput] = []
-        start = number = 0
+        held: list[tuple[str, SigningInput]] = []
+        number = 0
         seen: set[str] = set()
-        for line, row in self._rows():
-            name, item = _row(row, f"{self.path}, line {line}", str(number))
-            if "id" in row:
-                if name in seen:
-                    raise LabError(f"{self.path}, line {line}: the id {name!r} stands twice")
-                seen.add(name)
+        key, sk_bytes = self.key, parameter_set(self.set).private_key_bytes
+        for place, line in self._lines():
+            where = f"{self.path}, line {place}"
+            if line.id is not None:
+                if str(line.id) in seen:
+                    raise LabError(f"{where}: the id {str(line.id)!r} stands twice")
+                seen.add(str(line.id))
+            if line.key != key:
+                raise LabError(f"{where}: must have {key}, as the inputs before it")
+            if line.sk is not None and len(line.sk) != sk_bytes:
+                raise LabError(f"{where}: sk has {len(line.sk)} bytes, must have {sk_bytes}")
             number += 1
-            if number <= done:
-                start = number
-                continue
-            ids.append(name)
-            inputs.append(item)
-            if len(inputs) == size:
-                yield self._block(start, ids, inputs)
-                start, ids, inputs = number, [], []
-        if inputs:
-            yield self._block(start, ids, inputs)
-        if not number:
-            raise LabError(f"{self.path}: lists no inputs")
+            if number > done:
+                held.append((str(number - 1 if line.id is None else line.id), line.input))
+            if len(held) == size:
+                yield Block(self.set, number - size, size, given=tuple(held))
+                held = []
+        if held:
+            yield Block(self.set, number - len(held), len(held), given=tuple(held))
 
-    def _block(self, start: int, ids: list[str], inputs: list[SigningInput]) -> Block:
-        return Block(self.set, start, len(inputs), given=Given(tuple(ids), tuple(inputs)))
-
-    def _rows(self) -> Iterator[tuple[int, Mapping[str, str]]]:
+    def _lines(self) -> Iterator[tuple[int, Line]]:
+        """The inputs, each with the number of its line."""
         try:
             with self.path.open(encoding="utf-8", newline="") as file:
                 if self.path.suffix in (".jsonl", ".ndjson"):
-                    yield from _json_lines(self.path, file)
+                    for number, text in enumerate(file, 1):
+                        if text.strip():
+                            yield number, decode_json(text, Line, f"{self.path}, line {number}")
                 elif self.path.suffix == ".csv":
-                    yield from _csv_lines(self.path, file)
+                    for number, row in _csv_rows(self.path, file):
+                        yield number, convert(row, Line, f"{self.path}, line {number}")
                 else:
                     raise LabError(f"{self.path}: inputs must be in a .csv, .jsonl or .ndjson file")
         except OSError as error:
@@ -145,11 +195,16 @@ class FromFile:
             raise LabError(f"{self.path}: {error.reason}: is not UTF-8 text") from None
 
 
-def _csv_lines(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, str]]]:
+def _csv_rows(path: Path, file: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.reader(file, strict=True)
     try:
         header = [name.strip() for name in next(reader, [])]
-        _columns(header, f"{path}, line 1")
+        for name in header:
+            if name not in COLUMNS:
+                rule = f"must be one of {', '.join(COLUMNS)}"
+                raise LabError(f"{path}, line 1: column {name!r} {rule}")
+            if header.count(name) > 1:
+                raise LabError(f"{path}, line 1: column {name!r} stands twice")
         for row in reader:
             if not row:
                 continue
@@ -161,54 +216,3 @@ def _csv_lines(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, str
             yield reader.line_num, dict(zip(header, row, strict=True))
     except csv.Error as error:
         raise LabError(f"{path}, line {reader.line_num}: {error}") from None
-
-
-def _json_lines(path: Path, file: TextIO) -> Iterator[tuple[int, Mapping[str, str]]]:
-    for number, line in enumerate(file, 1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        row = parse_json(line, where)
-        if not isinstance(row, dict):
-            raise LabError(f"{where}: must be a JSON object")
-        _columns(list(row), where)
-        for name, value in row.items():
-            if name == "id" and type(value) is int:
-                row[name] = str(value)
-            elif not isinstance(value, str):
-                raise LabError(f"{where}: {name} must be a text, is {json.dumps(value)[:40]}")
-        yield number, row
-
-
-def _columns(names: list[str], where: str) -> None:
-    for name in names:
-        if name not in COLUMNS:
-            raise LabError(f"{where}: column {name!r} must be one of {', '.join(COLUMNS)}")
-        if names.count(name) > 1:
-            raise LabError(f"{where}: column {name!r} stands twice")
-    for name in ("xi", "message"):
-        if name not in names:
-            raise LabError(f"{where}: there must be a column {name!r}")
-
-
-def _row(row: Mapping[str, str], where: str, name: str) -> tuple[str, SigningInput]:
-    values = []
-    for column, default in (("xi", ""), ("message", ""), ("context", ""), ("rnd", "00" * 32)):
-        text = row.get(column, default)
-        if not re.fullmatch(r"(?:[0-9a-fA-F]{2})*", text):
-            raise LabError(f"{where}: {column} must be bytes in hexadecimal")
-        values.append(bytes.fromhex(text))
-    xi, message, context, rnd = values
-    for column, value in (("xi", xi), ("rnd", rnd)):
-        if len(value) != SEED_BYTES:
-            raise LabError(f"{where}: {column} has {len(value)} bytes, must have {SEED_BYTES}")
-    if len(message) > MESSAGE_BYTES_MAX:
-        raise LabError(f"{where}: message has more than {MESSAGE_BYTES_MAX} bytes")
-    if len(context) > CONTEXT_BYTES_MAX:
-        raise LabError(
-            f"{where}: context has {len(context)} bytes, must have at most {CONTEXT_BYTES_MAX}"
-        )
-    found = row.get("id", name)
-    if not found or len(found) > 200:
-        raise LabError(f"{where}: id must have from 1 to 200 characters")
-    return found, SigningInput(xi, message, context, rnd)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from itertools import islice
-from typing import Any, Literal
+from typing import Literal
+
+import msgspec
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import Hex
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, PARAMETER_SETS, SEED_BYTES, parameter_set
+from mldsa_lab.inputs.input import ZERO_RND, SigningInput
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 
 MESSAGE_BYTES_MAX = 1 << 24
 """The longest message of a generated input, bytes."""
@@ -21,19 +22,7 @@ _INPUTS = "inputs"
 _KEYS = "keys"
 
 
-@dataclass(frozen=True, slots=True)
-class SigningInput:
-    """All that a signature is made of: key seed xi (32 bytes), message, context (at most 255
-    bytes) and rnd (32 bytes)."""
-
-    xi: bytes
-    message: bytes
-    context: bytes
-    rnd: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The inputs of one pool, numbered from 0.
 
     ``set``: an ML-DSA parameter set; ``seed``: 32 bytes; ``message_bytes``, ``context_bytes``:
@@ -43,7 +32,7 @@ class Spec:
     """
 
     set: str
-    seed: bytes
+    seed: Hex
     message_bytes: int = 32
     context_bytes: int = 0
     per_key: int = 1
@@ -72,19 +61,17 @@ class Spec:
 
     def xi(self, key: int) -> bytes:
         """The seed of key number ``key``."""
-        return next(
-            candidates(self.seed, self.set, 1, message_bytes=0, stream=_KEYS, start=key)
-        ).seed
+        (drawn,) = candidates(self.seed, self.set, 1, message_bytes=0, stream=_KEYS, start=key)
+        return drawn.seed
 
     def inputs(self, start: int, count: int) -> list[SigningInput]:
-        """Inputs ``start .. start + count - 1``."""
+        """Inputs ``start .. start + count - 1``; LabError if these are negative."""
         own = self.per_key == 1
-        rnd_bytes = SEED_BYTES if self.rnd == "given" else 0
         drawn = candidates(
             self.seed,
             self.set,
             count,
-            message_bytes=self.message_bytes + rnd_bytes,
+            message_bytes=self.message_bytes + (SEED_BYTES if self.rnd == "given" else 0),
             context_bytes=self.context_bytes,
             stream=_INPUTS,
             start=start,
@@ -98,42 +85,10 @@ class Spec:
                 key = self.key_number(index)
                 xi = self.xi(key)
             message = candidate.message[: self.message_bytes]
-            rnd = candidate.message[self.message_bytes :] or bytes(SEED_BYTES)
+            rnd = candidate.message[self.message_bytes :] or ZERO_RND
             found.append(SigningInput(xi, message, candidate.context, rnd))
         return found
 
     def input(self, index: int) -> SigningInput:
         """Input number ``index``; LabError if it is negative."""
-        return next(islice(self.inputs(index, 1), 1))
-
-    def as_json(self) -> dict[str, Any]:
-        """The fields as plain values, the seed in hexadecimal."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return values | {"seed": self.seed.hex()}
-
-    @classmethod
-    def from_json(cls, value: object, where: str) -> Spec:
-        """The inverse of `as_json`; LabError, beginning with ``where``, if it is not one."""
-        names = [f.name for f in fields(cls)]
-        if not isinstance(value, Mapping) or sorted(value) != sorted(names):
-            raise LabError(f"{where}: must be an object with the keys {', '.join(names)}")
-        texts, numbers = ("set", "seed", "rnd"), ("message_bytes", "context_bytes", "per_key")
-        for name in texts:
-            if not isinstance(value[name], str):
-                raise LabError(f"{where}: {name} must be a text")
-        for name in numbers:
-            if type(value[name]) is not int:
-                raise LabError(f"{where}: {name} must be a whole number")
-        try:
-            seed = bytes.fromhex(value["seed"])
-        except ValueError:
-            raise LabError(f"{where}: seed must be hexadecimal") from None
-        try:
-            return cls(**{**value, "seed": seed})
-        except LabError as error:
-            raise LabError(f"{where}: {error}") from None
-
-
-def spec_sets() -> tuple[str, ...]:
-    """The parameter sets that a pool may be of."""
-    return tuple(PARAMETER_SETS)
+        return self.inputs(index, 1)[0]

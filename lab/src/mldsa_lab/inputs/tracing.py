@@ -97,8 +97,7 @@ def make_pool(
     """
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
-    given = source.spec is None
-    with PoolWriter(path, source.set, checks, source.spec, given=given, keep=rest) as writer:
+    with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
         done = 0
         for part in _kept(rest, source, checks):
             writer.write(part)

@@ -101,8 +101,9 @@ def _decode(line: bytes, where: str, schema: int) -> Row:
     """The line as a row; LabError names the field and the rule."""
     try:
         row: Row = _DECODER.decode(line)
-        if isinstance(row, Worker):
-            _check_fields(_parsed(line, where), "worker", schema, where)
+        if isinstance(row, Worker | InputRow):
+            kind = "worker" if isinstance(row, Worker) else "input"
+            _check_fields(_parsed(line, where), kind, schema, where)
         return row
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         # Again by its own type, for an error that names what that one may hold.

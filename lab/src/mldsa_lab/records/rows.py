@@ -24,6 +24,7 @@ from mldsa_lab.sets import (
     MODES,
     OPERATIONS,
     RND_FORMS,
+    SEED_BYTES,
     TUNED_BUILD,
     UNITS,
     WORKER_OPERATIONS,
@@ -34,7 +35,7 @@ SCHEMA = 4
 SCHEMAS = (1, 2, 3, 4)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine."""
-SINCE = {"run": {"commit": 4, "clean": 4}, "worker": {"build": 3, "locks": 4}}
+SINCE = {"run": {"commit": 4, "clean": 4}, "worker": {"build": 3, "locks": 4}, "input": {"rnd": 4}}
 """By type of line, the fields that later schemas added, each with the first one that has it."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
@@ -181,7 +182,7 @@ class Skipped(Line, frozen=True, tag="skipped"):
 
 
 class InputRow(Line, frozen=True, tag="input"):
-    """One input: key seed (32 bytes), message, context; its attempts when signed with rnd of zeros.
+    """One input: key seed (32 bytes), message, context, rnd (None: 32 zero bytes); its attempts.
 
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
     runs of several operations take in turn, each of its own key or all of one key). `trace` is
@@ -195,10 +196,13 @@ class InputRow(Line, frozen=True, tag="input"):
     message: Hex
     context: Hex
     trace: tuple[str, ...] | None
+    rnd: Hex | None = None
 
     def __post_init__(self) -> None:
         if self.trace is not None and self.set in CLASSICAL_SETS:
             raise LabError(f"trace must be null for {self.set}: it has no attempts")
+        if self.rnd is not None and len(self.rnd) != SEED_BYTES:
+            raise LabError(f"rnd has {len(self.rnd)} bytes, must have {SEED_BYTES}")
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):

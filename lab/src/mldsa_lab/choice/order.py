@@ -1,0 +1,107 @@
+"""The order to measure inputs in: one in which costs do not follow a drift of the machine.
+
+A machine that warms up or slows down makes each input more expensive by a part that depends on its
+place in the order. A regression sums these parts with weights that follow 1, n_z and n_r over the
+cost where its errors are relative, and attempts where they are not. If these are uncorrelated with
+the drift, every estimate is moved by no more than the drift's own mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.theory.table import TraceTable
+
+Array = NDArray[np.float64]
+
+# The cost of a signature accepted at once, in attempts: enough for weights.
+_SETUP = 3.0
+# A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
+_DECAYS = (0.05, 0.15, 0.4)
+_STARTS = 30
+# Exchanges of any two of at most so many places are looked at in one step.
+_PLACES = 150
+# Steps without gain after which a search ends where not all places are looked at.
+_PATIENCE = 20
+
+
+def balanced_order(table: TraceTable) -> list[int]:
+    """The traces' positions in the order to measure them; the same for the same traces."""
+    n = len(table)
+    if n < 2:
+        return list(range(n))
+    values, drifts = _unit(_features(table)), _unit(_drifts(n))
+    rng = np.random.default_rng(0)
+    best, least = np.arange(n), np.inf
+    for start in range(max(1, min(_STARTS, 500 // n))):
+        order = rng.permutation(n) if start else np.arange(n)
+        value = _exchange(values, drifts, order, rng)
+        if value < least * (1 - 1e-9):
+            best, least = order, value
+    return [int(at) for at in best]
+
+
+def drift_correlations(table: TraceTable) -> Array:
+    """(4, drifts) correlations of attempts and of 1, n_z and n_r over the cost, for traces in their
+    order, with a line and with warm-ups that decay fast to slowly."""
+    correlations: Array = _unit(_features(table)).T @ _unit(_drifts(len(table)))
+    return correlations
+
+
+def _features(table: TraceTable) -> Array:
+    """(traces, 4) what an input's weight in an estimate follows."""
+    attempts = table.attempts().astype(np.float64)
+    n_z, n_r, _ = table.counts().T
+    cost = _SETUP + attempts - 1
+    return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])
+
+
+def _drifts(n: int) -> Array:
+    """(n, drifts) a drift at each place."""
+    place = np.arange(n)
+    return np.column_stack([place, *(np.exp(-place / (share * n)) for share in _DECAYS)])
+
+
+def _unit(columns: Array) -> Array:
+    """Columns centred and of length 1; zeros where there is no difference."""
+    off = columns - columns.mean(axis=0)
+    length = np.linalg.norm(off, axis=0)
+    unit: Array = off / np.where(length > 0, length, 1.0)
+    return unit
+
+
+def _exchange(
+    values: Array, drifts: Array, order: NDArray[np.int64], rng: np.random.Generator
+) -> float:
+    """Exchange two inputs at a time, the best two, until no exchange brings the sum of squared
+    correlations down; in place. Returns that sum."""
+    n = len(order)
+    moments = values[order].T @ drifts
+    found = float((moments**2).sum())
+    idle = 0
+    while idle < (1 if n <= _PLACES else _PATIENCE):
+        places = np.arange(n) if n <= _PLACES else rng.choice(n, _PLACES, replace=False)
+        v, d = values[order[places]], drifts[places]
+        # Exchanging places i and j adds (v_j - v_i)(d_i - d_j)' to the moments.
+        cross = v @ moments @ d.T
+        own = np.diag(cross)
+        gain = 2 * (cross + cross.T - own[:, None] - own[None, :])
+        gain += _apart(v) * _apart(d)
+        i, j = np.unravel_index(int(np.argmin(gain)), gain.shape)
+        if gain[i, j] > -1e-9 * max(found, 1e-9):
+            idle += 1
+            continue
+        idle = 0
+        one, two = places[i], places[j]
+        moments += np.outer(v[j] - v[i], d[i] - d[j])
+        order[one], order[two] = order[two], order[one]
+        found = float((moments**2).sum())
+    return found
+
+
+def _apart(rows: Array) -> Array:
+    """(rows, rows) squared distances."""
+    square = (rows**2).sum(axis=1)
+    apart: Array = square[:, None] + square[None, :] - 2 * rows @ rows.T
+    return apart

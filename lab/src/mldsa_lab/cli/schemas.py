@@ -1,0 +1,64 @@
+"""The JSON Schemas of the lab's file formats, made from the types that read them.
+
+`python -m mldsa_lab.cli.schemas --write` makes `docs/schema/*.json` again; without the option it
+says which of them differ from what it makes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mldsa_lab.audit.reading import claims_schema
+from mldsa_lab.checkout import find_root
+from mldsa_lab.files import schema, write_text
+from mldsa_lab.inputs import pool, selection, source
+from mldsa_lab.records import Row
+from mldsa_lab.worker.registry import RegistryWorker
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The schemas by the names of their files."""
+    return {
+        "record.json": schema(Row, "One line of a record"),
+        "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
+        "claims.json": claims_schema(),
+        "selection.json": schema(selection.File, "A selection of signing inputs"),
+        "pool.json": schema(pool.About, "What the metadata of a pool say of it"),
+        "inputs.json": schema(source.Line, "One line of a file of signing inputs"),
+    }
+
+
+def texts() -> dict[str, str]:
+    """The files' texts."""
+    return {name: json.dumps(made, indent=1) + "\n" for name, made in schemas().items()}
+
+
+def renew(folder: Path, write: bool) -> list[str]:
+    """The names of files in `folder` that differ from what is made, which are written if wanted."""
+    different = []
+    for name, text in texts().items():
+        path = folder / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            different.append(name)
+            if write:
+                write_text(path, text)
+    return different
+
+
+def _main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write what differs")
+    wanted = parser.parse_args()
+    folder = find_root() / "docs" / "schema"
+    different = renew(folder, wanted.write)
+    for name in different:
+        print(f"{'writing' if wanted.write else 'differs:'} {folder / name}")
+    return 0 if wanted.write or not different else 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -1,0 +1,58 @@
+"""The order to measure in: costs do not follow a drift."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mldsa_lab.choice.design import design
+from mldsa_lab.choice.order import balanced_order, drift_correlations
+from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+from mldsa_studies.simulate import draw_traces
+
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("n", "most"), [(10, 0.2), (100, 0.02)])
+def test_ready_made_selections_come_in_it(name: str, n: int, most: float) -> None:
+    table = TraceTable.of(name, read_ready(name, "regression", n).traces())
+    by_attempts = table.take(np.argsort(table.attempts(), kind="stable"))
+    assert np.abs(drift_correlations(by_attempts)).max() > 0.6
+    assert np.abs(drift_correlations(table)).max() < most
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(("n", "worse", "bias"), [(3, 0.01, 0.02), (10, 0.01, 0.003)])
+def test_a_warm_up_that_decays_moves_the_regression_no_more_than_its_mean(
+    name: str, n: int, worse: float, bias: float
+) -> None:
+    """Costs are 8 % too high at first; a straight line through costs over attempts, with relative
+    errors, at the mean and at the 99th percentile."""
+    model = RejectionModel.of(name)
+    drawn = TraceTable.of(name, draw_traces(model, 1000, np.random.default_rng(n)))
+    table = drawn.take(design(drawn, model, n))
+
+    targets = np.array([model.expected_attempts, model.attempts_quantile(0.99)])
+
+    def off(order: list[int]) -> float:
+        attempts = table.take(order).attempts()
+        warm_up = 0.08 * np.exp(-np.arange(n) / (n / 4))
+        true = 2.0 + attempts
+        slope, start = np.polyfit(attempts, true * (1 + warm_up), 1, w=1 / true)
+        found = (start + slope * targets) / (2.0 + targets) - 1 - warm_up.mean()
+        return float(np.abs(found).max())
+
+    by_attempts = [int(i) for i in np.argsort(table.attempts(), kind="stable")]
+    assert off(by_attempts) > worse
+    assert off(balanced_order(table)) < bias
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 400])
+def test_any_number(n: int) -> None:
+    model = RejectionModel.of("ML-DSA-65")
+    table = TraceTable.of("ML-DSA-65", draw_traces(model, n, np.random.default_rng(2)))
+    order = balanced_order(table)
+    assert sorted(order) == list(range(n)) and order == balanced_order(table)

@@ -1,0 +1,53 @@
+"""The published JSON Schemas: those of the types, and what ships fits them."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.schemas import renew, schemas
+from mldsa_lab.inputs.shipped import DATA
+
+FOLDER = Path(__file__).parents[2] / "docs" / "schema"
+
+
+def shipped(name: str) -> list[Any]:
+    """What ships in the format of a schema, as JSON values."""
+    if name == "selection.json":
+        files = sorted(DATA.glob("selections/*/*.json*"))
+        data = [
+            lzma.decompress(f.read_bytes()) if f.suffix == ".xz" else f.read_bytes() for f in files
+        ]
+        return [json.loads(part) for part in data]
+    if name == "pool.json":
+        pools = sorted(DATA.glob("pools/*.parquet"))
+        return [json.loads(pq.read_schema(p).metadata[b"mldsa-lab pool"]) for p in pools]
+    return []
+
+
+def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
+    for name, made in schemas().items():
+        assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == json.loads(
+            json.dumps(made)
+        ), f"{name}: python -m mldsa_lab.cli.schemas --write"
+    assert {p.name for p in FOLDER.iterdir()} == set(schemas())
+    assert find_root() / "docs" / "schema" == FOLDER
+    assert renew(tmp_path, write=True) == list(schemas()) and renew(tmp_path, write=False) == []
+
+
+@pytest.mark.parametrize("name", ["selection.json", "pool.json"])
+def test_what_ships_fits(name: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(schemas()[name])
+    found = shipped(name)
+    assert found
+    for value in found:
+        validator.validate(value)
+        assert not validator.is_valid(value | {"more": 1})
+        assert not validator.is_valid({k: v for k, v in value.items() if k != "set"})
