@@ -64,7 +64,7 @@ class Claim(_Part, frozen=True, kw_only=True, tag_field="about"):
     note: str = ""
 
 
-class Cost(Claim, frozen=True, kw_only=True, tag="cost"):
+class Cost(Claim, frozen=True, tag="cost"):
     """Costs of an operation. ``figures`` by statistic: min, max, mean, median, sd, p95, ...; a
     file has them beside the other fields.
 
@@ -113,7 +113,7 @@ class Cost(Claim, frozen=True, kw_only=True, tag="cost"):
         return self.figures.get("median") or self.figures.get("mean")
 
 
-class Size(Claim, frozen=True, kw_only=True, tag="size"):
+class Size(Claim, frozen=True, tag="size"):
     """Bytes of an object."""
 
     set: SetName
@@ -123,7 +123,7 @@ class Size(Claim, frozen=True, kw_only=True, tag="size"):
     standard: Standard = "unstated"
 
 
-class ScalingPoint(_Part, frozen=True, kw_only=True):
+class ScalingPoint(_Part, frozen=True):
     """Operations in a second, or the speedup over one thread, with so many threads."""
 
     threads: Count
@@ -135,7 +135,7 @@ class ScalingPoint(_Part, frozen=True, kw_only=True):
             raise ValueError("a point has either per_second or speedup")
 
 
-class Scaling(Claim, frozen=True, kw_only=True, tag="scaling"):
+class Scaling(Claim, frozen=True, tag="scaling"):
     """Throughput, or speedup over one thread, at one or several numbers of threads."""
 
     points: Annotated[tuple[ScalingPoint, ...], Meta(min_length=1)]
@@ -149,14 +149,14 @@ class Scaling(Claim, frozen=True, kw_only=True, tag="scaling"):
             raise ValueError("points: all have per_second, or all have speedup")
 
 
-class BatchPoint(_Part, frozen=True, kw_only=True):
+class BatchPoint(_Part, frozen=True):
     """Cost for one operation in batches of one size."""
 
     size: Count
     cost: Positive
 
 
-class Batch(Claim, frozen=True, kw_only=True, tag="batch"):
+class Batch(Claim, frozen=True, tag="batch"):
     """Cost for one operation in batches of several sizes."""
 
     operation: Operation
@@ -169,7 +169,7 @@ class Batch(Claim, frozen=True, kw_only=True, tag="batch"):
         _ascend(self, "size")
 
 
-class PartShare(_Part, frozen=True, kw_only=True):
+class PartShare(_Part, frozen=True):
     """A share that the source gives to some parts together, in percent, and where it says so."""
 
     of: Names
@@ -181,7 +181,7 @@ class PartShare(_Part, frozen=True, kw_only=True):
             raise ValueError("of: must name parts, each once")
 
 
-class Parts(Claim, frozen=True, kw_only=True, tag="parts"):
+class Parts(Claim, frozen=True, tag="parts"):
     """Parts of a total, and shares of it. Those in the unit ``count`` are exact."""
 
     unit: Text
@@ -199,7 +199,7 @@ class Parts(Claim, frozen=True, kw_only=True, tag="parts"):
             raise ValueError("parts: the sum must be greater than 0")
 
 
-class Rate(Claim, frozen=True, kw_only=True, tag="rate"):
+class Rate(Claim, frozen=True, tag="rate"):
     """A rate of bytes, and the bytes and operations it is said to come from."""
 
     operations: Count
@@ -217,7 +217,7 @@ class Rate(Claim, frozen=True, kw_only=True, tag="rate"):
             raise ValueError("a rate needs bytes_read, bytes_written, or both")
 
 
-class Difference(Claim, frozen=True, kw_only=True, tag="difference"):
+class Difference(Claim, frozen=True, tag="difference"):
     """A relative difference of two groups' means (0.1 is 10 %), and what the source makes of it.
 
     ``significant`` is None where the source says nothing; ``paired`` says that both groups
@@ -235,7 +235,7 @@ class Difference(Claim, frozen=True, kw_only=True, tag="difference"):
     power: Probability = 0.8
 
 
-class CountStatement(_Part, frozen=True, kw_only=True):
+class CountStatement(_Part, frozen=True):
     """A number of samples, what it is of, and where it stands."""
 
     count: Count
@@ -243,21 +243,21 @@ class CountStatement(_Part, frozen=True, kw_only=True):
     where: str = ""
 
 
-class Counted(Claim, frozen=True, kw_only=True, tag="counted"):
+class Counted(Claim, frozen=True, tag="counted"):
     """Numbers of samples stated in several places: of all, of each group, or unstated."""
 
     values: Annotated[tuple[CountStatement, ...], Meta(min_length=2)]
     groups: Groups | None = None
 
 
-class Statement(_Part, frozen=True, kw_only=True):
+class Statement(_Part, frozen=True):
     """A number, or limits of several, and where it stands."""
 
     value: Limits
     where: str = ""
 
 
-class Statements(Claim, frozen=True, kw_only=True, tag="statements"):
+class Statements(Claim, frozen=True, tag="statements"):
     """One quantity stated in several places. In the unit ``count`` it is exact."""
 
     quantity: Text
@@ -265,7 +265,7 @@ class Statements(Claim, frozen=True, kw_only=True, tag="statements"):
     unit: str = ""
 
 
-class Limit(Claim, frozen=True, kw_only=True, tag="limit"):
+class Limit(Claim, frozen=True, tag="limit"):
     """A limit in bits or bytes, and the size that the source calls it."""
 
     amount: Annotated[int, Meta(ge=1)]
@@ -273,7 +273,7 @@ class Limit(Claim, frozen=True, kw_only=True, tag="limit"):
     called: Amount
 
 
-class Rejection(Claim, frozen=True, kw_only=True, tag="rejection"):
+class Rejection(Claim, frozen=True, tag="rejection"):
     """Rates of the rejection loop's checks, and ``attempts``: mean, median, p95, ... of a
     signature."""
 
@@ -307,7 +307,7 @@ ABOUT: dict[str, type[Claim]] = {
 """Kinds of claims by what files say they are about."""
 
 
-class Defaults(_Part, frozen=True, kw_only=True):
+class Defaults(_Part, frozen=True):
     """Fields for all claims of a file that have them; the unit is that of costs."""
 
     set: SetName | None = None
@@ -321,7 +321,7 @@ class Defaults(_Part, frozen=True, kw_only=True):
     subject: str | None = None
 
 
-class Source(_Part, frozen=True, kw_only=True):
+class Source(_Part, frozen=True):
     """Who published what, when, in what kind of text; "" where unknown."""
 
     title: Text
@@ -331,7 +331,7 @@ class Source(_Part, frozen=True, kw_only=True):
     note: str = ""
 
 
-class Head(_Part, frozen=True, kw_only=True):
+class Head(_Part, frozen=True):
     """A claims file without its claims."""
 
     format: Literal["mldsa-lab claims"]
