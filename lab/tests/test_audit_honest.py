@@ -14,7 +14,7 @@ from audit_tables import GRAVE
 from numpy.typing import NDArray
 
 from mldsa_lab.audit import ClaimTable, audit
-from mldsa_lab.audit.claims import Claim, Cost, Source
+from mldsa_lab.audit.claims import Claim, ClaimSource, Cost
 from mldsa_lab.audit.law import most_first
 from mldsa_lab.audit.values import Figure
 from mldsa_lab.estimate.summary import Row, summarise
@@ -69,7 +69,7 @@ def claim(name: str, operation: str, samples: Array, keep: set[str], stated: boo
 
 
 def table(*claims: Claim) -> ClaimTable:
-    return ClaimTable("t", Source(title="t", kind="other"), claims)
+    return ClaimTable("t", ClaimSource(title="t", kind="other"), claims)
 
 
 def signer(name: str, rng: np.random.Generator) -> Signer:

@@ -13,14 +13,14 @@ from mldsa_lab.audit.reading import (
     read_claims,
 )
 from mldsa_lab.audit.report import as_json, print_audits
-from mldsa_lab.audit.verdict import RULES, Judgement, Range, Rule, Verdict
+from mldsa_lab.audit.verdict import RULES, Band, Judgement, Rule, Verdict
 
 __all__ = [
     "RULES",
     "Audited",
+    "Band",
     "ClaimTable",
     "Judgement",
-    "Range",
     "Rule",
     "Verdict",
     "as_json",

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from mldsa_lab.audit.claims import Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.law import share_of
-from mldsa_lab.audit.values import Figure, Limits
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, percent
+from mldsa_lab.audit.values import Figure, Span
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent
 from mldsa_lab.sets import PARAMETER_SETS, N
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -60,7 +60,7 @@ def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
 
 
 def _judge_rate(
-    rule: str, name: str, stated: Limits, rates: tuple[float, float], rough: float | None
+    rule: str, name: str, stated: Span, rates: tuple[float, float], rough: float | None
 ) -> Judgement:
     """A rate against the lowest and highest that it may be; ``rough``: its approximation."""
     (least, most), low, high = rates, stated.low, stated.high
@@ -92,7 +92,7 @@ def _judge_rate(
     else:
         verdict, reading = Verdict.CONTRADICTION, "Not the rate of this parameter set."
     text = f"{least:.4f}" if least == most else f"{least:.4f} to {most:.4f}"
-    predicted = Range(least, most, text)
+    predicted = Band(least, most, text)
     value = low.value if stated.one else None
     return Judgement(rule, verdict, f"{name} {stated.text}", predicted, reading, value)
 
@@ -115,5 +115,5 @@ def _judge_attempts(
     else:
         verdict, reading = Verdict.CONTRADICTION, f"The law gives {number(exact)}."
     text = f"{label(name)} {number(figure.value)} attempts"
-    predicted = Range.between(least, most, "attempts")
+    predicted = Band.between(least, most, "attempts")
     return Judgement("rejection.attempts", verdict, text, predicted, reading, figure.value)

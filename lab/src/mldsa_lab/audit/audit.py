@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mldsa_lab.audit import attempts, claims, figures, power, scaling, signing, sizes, sums
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict
 
 NONE = "none"
 """The id of the rule that there is none."""
@@ -60,4 +60,4 @@ def audit(table: claims.ClaimTable) -> Audited:
     return Audited(table, tuple(findings))
 
 
-_NOTHING = Judgement(NONE, Verdict.UNDECIDABLE, "", Range.said(""), "Too few figures for any rule.")
+_NOTHING = Judgement(NONE, Verdict.UNDECIDABLE, "", Band.said(""), "Too few figures for any rule.")

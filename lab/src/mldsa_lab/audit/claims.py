@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import Amount, Figure, Groups, Limits, Positive, SetName, shown
+from mldsa_lab.audit.values import Amount, Figure, Groups, Positive, SetName, Span, shown
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
 """`mldsa_lab.audit.reading` makes us of µs."""
@@ -253,7 +253,7 @@ class Counted(Claim, frozen=True, tag="counted"):
 class Statement(_Part, frozen=True):
     """A number, or limits of several, and where it stands."""
 
-    value: Limits
+    value: Span
     where: str = ""
 
 
@@ -278,11 +278,11 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     signature."""
 
     set: SetName
-    pass_z: Limits | None = None
-    pass_r0: Limits | None = None
-    pass_hint: Limits | None = None
-    accept: Limits | None = None
-    reject: Limits | None = None
+    pass_z: Span | None = None
+    pass_r0: Span | None = None
+    pass_hint: Span | None = None
+    accept: Span | None = None
+    reject: Span | None = None
     attempts: dict[str, Figure] = {}
 
     def __post_init__(self) -> None:
@@ -295,7 +295,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
             raise ValueError("attempts: sd is unknown here; known are mean, median, percentiles")
 
     @property
-    def rates(self) -> dict[str, Limits]:
+    def rates(self) -> dict[str, Span]:
         """The rates that are given."""
         names = ("pass_z", "pass_r0", "pass_hint", "accept", "reject")
         return {name: rate for name in names if (rate := getattr(self, name)) is not None}
@@ -321,7 +321,7 @@ class Defaults(_Part, frozen=True):
     subject: str | None = None
 
 
-class Source(_Part, frozen=True):
+class ClaimSource(_Part, frozen=True):
     """Who published what, when, in what kind of text; "" where unknown."""
 
     title: Text
@@ -336,7 +336,7 @@ class Head(_Part, frozen=True):
 
     format: Literal["mldsa-lab claims"]
     version: Literal[1]
-    source: Source
+    source: ClaimSource
     defaults: Defaults | None = None
 
 
@@ -344,7 +344,7 @@ class ClaimTable(Struct, frozen=True):
     """The claims of one source. ``path`` names the file in errors and results."""
 
     path: str
-    source: Source
+    source: ClaimSource
     claims: tuple[Claim, ...]
 
     def claim(self, name: str) -> Claim:

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from mldsa_lab.audit.claims import Cost, confidence
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
 from mldsa_lab.audit.values import Figure
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, agrees, number, unit_text
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, agrees, number, unit_text
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
 _NAMES = {"min": "minimum", "max": "maximum", "sd": "standard deviation"}
@@ -51,7 +51,7 @@ def judge_order(claim: Cost) -> Iterator[Judgement]:
                 "figures.order",
                 Verdict.CONTRADICTION,
                 f"{label(low_name)} {number(low.value)}, {label(high_name)} {number(high.value)}",
-                Range.between(low.value, None, unit_text(claim.unit)),
+                Band.between(low.value, None, unit_text(claim.unit)),
                 f"The {label(high_name)} cannot be less than the {label(low_name)}.",
                 high.value,
             )
@@ -59,7 +59,7 @@ def judge_order(claim: Cost) -> Iterator[Judgement]:
     names = " ≤ ".join(label(name) for name, _ in points)
     values = " ≤ ".join(number(figure.value) for _, figure in points)
     reading = f"{names}." if len(points) > 1 else "The mean lies on the right side."
-    yield Judgement("figures.order", Verdict.CONSISTENT, values, Range.said("ascending"), reading)
+    yield Judgement("figures.order", Verdict.CONSISTENT, values, Band.said("ascending"), reading)
 
 
 def mean_limits(claim: Cost) -> tuple[float | None, float | None]:
@@ -97,7 +97,7 @@ def judge_mean(claim: Cost) -> Iterator[Judgement]:
         "figures.mean-range",
         agrees(inside),
         f"mean {number(mean.value)} {unit_text(claim.unit)}",
-        Range.between(low, high, unit_text(claim.unit)),
+        Band.between(low, high, unit_text(claim.unit)),
         "The mean is one that the percentiles allow."
         if inside
         else "No samples with these percentiles have this mean.",
@@ -182,7 +182,7 @@ def judge_deviation(claim: Cost) -> Iterator[Judgement]:
         "figures.sd-range",
         agrees(inside),
         f"sd {number(sd.value)} {unit_text(claim.unit)}",
-        Range.between(least, most, unit_text(claim.unit)),
+        Band.between(least, most, unit_text(claim.unit)),
         f"{reading} {found.note}".strip(),
         sd.value,
     )

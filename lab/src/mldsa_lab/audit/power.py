@@ -10,7 +10,7 @@ from scipy.stats import nct, t
 
 from mldsa_lab.audit.claims import Difference
 from mldsa_lab.audit.law import laws, most_first
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, percent
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, percent
 
 
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:
@@ -57,7 +57,7 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
     text = ", ".join(part for part in (stated, words[claim.significant], f"n = {n:,}") if part)
     value = None if relative is None else relative.value
     if claim.operation != "sign" or claim.paired:
-        predicted = Range.said("noise alone decides")
+        predicted = Band.said("noise alone decides")
         reading = (
             "Both groups signed the same inputs, so rejection is the same in both."
             if claim.operation == "sign"
@@ -93,5 +93,5 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
         reading += " The difference is larger."
     else:
         reading += " A smaller one would not show."
-    predicted = Range(low, high, f"{percent(low)} to {percent(high)} detectable")
+    predicted = Band(low, high, f"{percent(low)} to {percent(high)} detectable")
     yield Judgement("difference.power", verdict, text, predicted, reading, value)

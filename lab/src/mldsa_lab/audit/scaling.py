@@ -9,7 +9,7 @@ from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, keccak_share_of_key, most_first
 from mldsa_lab.audit.values import Figure
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, percent, unit_text
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent, unit_text
 
 MEASURED = 0.02
 """Two measurements of one quantity agree so far."""
@@ -39,7 +39,7 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
                     "scaling.cores",
                     Verdict.UNDECIDABLE,
                     f"{number(rate.value)}/s with {point.threads}",
-                    Range.said("throughput of one thread × threads"),
+                    Band.said("throughput of one thread × threads"),
                     "The throughput of one thread is not given.",
                     rate.value,
                 )
@@ -75,7 +75,7 @@ def judge_throughput(cost: Cost | Batch, per_second: Figure, workers: int) -> Ju
             f"The throughput leaves {number(implied)} {unit} for each, and {how} is "
             f"{number(mean)} {unit}: one of the two is of something else."
         )
-    predicted = Range(mean, None, f"{cost.id}: at least {number(mean)} {unit}")
+    predicted = Band(mean, None, f"{cost.id}: at least {number(mean)} {unit}")
     claimed = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
     return Judgement("throughput.latency", verdict, claimed, predicted, reading, implied)
 
@@ -136,7 +136,7 @@ def _speedup(claim: Scaling, threads: int, speedup: Figure) -> Judgement:
                 "a core share its units."
             )
         rule = "scaling.smt"
-    return Judgement(rule, verdict, text, Range.between(None, limit), reading, speedup.value)
+    return Judgement(rule, verdict, text, Band.between(None, limit), reading, speedup.value)
 
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
@@ -168,7 +168,7 @@ def _shape(claim: Batch) -> Judgement:
             verdict = Verdict.IMPLAUSIBLE
             reading = f"A batch of {b.size:,} costs more for each than one of {a.size:,}."
             break
-    return Judgement("batch.shape", verdict, text, Range.said("c + a/size"), reading)
+    return Judgement("batch.shape", verdict, text, Band.said("c + a/size"), reading)
 
 
 def _gain(claim: Batch, cost: Cost) -> Judgement:
@@ -179,7 +179,7 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     centre = "mean" if "mean" in cost.figures else "median"
     if centre not in cost.figures or cost.set is None:
         reading = f"{cost.id!r} has no mean or median, or no set."
-        predicted = Range.said("single cost less A")
+        predicted = Band.said("single cost less A")
         return Judgement("batch.cost", Verdict.UNDECIDABLE, text, predicted, reading, value)
     single = cost.figures[centre]
     least = single.low
@@ -200,4 +200,4 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE
         reading += " More than expanding A costs: lanes across messages, or another input."
-    return Judgement("batch.cost", verdict, text, Range.between(floor, None, unit), reading, value)
+    return Judgement("batch.cost", verdict, text, Band.between(floor, None, unit), reading, value)

@@ -23,7 +23,7 @@ from mldsa_lab.audit.law import (
     share_of,
 )
 from mldsa_lab.audit.values import Figure
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, number, unit_text
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, unit_text
 
 NOISE = 0.10
 """Relative allowance for the machine: its noise may move a median or a low percentile so far.
@@ -93,7 +93,7 @@ class Signing:
         )
 
     def judgement(
-        self, rule: str, verdict: Verdict, claimed: str, predicted: Range, reading: str,
+        self, rule: str, verdict: Verdict, claimed: str, predicted: Band, reading: str,
         value: float | None = None,
     ) -> Judgement:  # fmt: skip
         """A judgement that says where the number of samples was assumed."""
@@ -133,7 +133,7 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
             "sign.one-input",
             Verdict.UNDECIDABLE,
             "one input, as the source says",
-            Range.said("no law of one input's cost"),
+            Band.said("no law of one input's cost"),
             "These figures are those of one trace; the mean over all inputs may be several times "
             "as high or less than half.",
         )
@@ -144,7 +144,7 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
             "sign.averaged",
             Verdict.UNDECIDABLE,
             f"averages of {claim.per_sample:,}",
-            Range.said("percentiles of single signatures"),
+            Band.said("percentiles of single signatures"),
             "The percentiles are those of averages, and say nothing of single signatures.",
         )
     ready = prepare(claim)
@@ -178,7 +178,7 @@ def judge_spread(ready: Signing) -> Iterator[Judgement]:
             "sign.spread",
             Verdict.UNDECIDABLE,
             f"±/{label(ready.centre)} {number(ratio)}",
-            Range.between(*ready.band("sd")),
+            Band.between(*ready.band("sd")),
             "What the ± is, or of how many samples, is not stated.",
             ratio,
         )
@@ -230,7 +230,7 @@ def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = 
             "As the law has it." if inside else "Within the allowance for the machine's noise."
         )
     text = f"{'sd' if over == 'sd' else label(over)}/{label(ready.centre)} {number(ratio.value)}"
-    return ready.judgement(rule, verdict, text, Range.between(low, high), reading, ratio.value)
+    return ready.judgement(rule, verdict, text, Band.between(low, high), reading, ratio.value)
 
 
 # Implied costs ----------------------------------------------------------------------------------
@@ -251,8 +251,8 @@ def judge_inversion(ready: Signing) -> Iterator[Judgement]:
         reading = "No costs of a first and a further attempt give all these figures."
     elif admissible is not None:
         reading = (
-            f"A first attempt costs {Range.between(*admissible.first).text} {unit}, a further one "
-            f"{Range.between(*admissible.further).text}."
+            f"A first attempt costs {Band.between(*admissible.first).text} {unit}, a further one "
+            f"{Band.between(*admissible.further).text}."
         )
     elif found.ratio[0] > highest:
         reading = (
@@ -264,9 +264,9 @@ def judge_inversion(ready: Signing) -> Iterator[Judgement]:
         reading = "A first attempt would cost less than a further one, all of which it contains."
     if found is not None:
         low, high = (admissible or found).ratio
-        claimed = "first/further " + Range.between(low, None if math.isinf(high) else high).text
+        claimed = "first/further " + Band.between(low, None if math.isinf(high) else high).text
     verdict = ready.outside if admissible is None else Verdict.CONSISTENT
-    predicted = Range.between(1.0, highest)
+    predicted = Band.between(1.0, highest)
     yield ready.judgement("sign.inversion", verdict, claimed, predicted, reading, low)
 
 
@@ -350,7 +350,7 @@ def judge_one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
         verdict = Verdict.UNDECIDABLE
         reading = f"Less than varied inputs spread, but more than the machine does ({listed})."
     name = _MEASURES.get(measure, f"{label(measure)}/centre - 1:")
-    predicted = Range.between(least, None)
+    predicted = Band.between(least, None)
     yield ready.judgement(
         "sign.one-input", verdict, f"{name} {number(own)}", predicted, reading, own
     )
@@ -399,7 +399,7 @@ def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
         ready.outside if cut else Verdict.CONSISTENT,
         f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
         + unit_text(ready.claim.unit),
-        Range.said("a tail that goes with the lower figures"),
+        Band.said("a tail that goes with the lower figures"),
         "The lower figures are those of varied inputs, the upper ones are too low for them: "
         "long signatures were left out, or the inputs did not vary."
         if cut

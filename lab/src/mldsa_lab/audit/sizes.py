@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from mldsa_lab.audit.claims import Size, Standard
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES, ParameterSet
 
 ENCODINGS: dict[str, str] = {
@@ -117,7 +117,7 @@ def judge_size(claim: Size) -> Iterator[Judgement]:
     text = " or ".join(f"{size:,}" for size in bare or sizes) + " bytes"
     if bare and len(sizes) > len(bare):
         text += ", or an encoding's"
-    predicted = Range(sizes[0], sizes[-1], text)
+    predicted = Band(sizes[0], sizes[-1], text)
     verdict = Verdict.CONTRADICTION
     if agreeing:
         verdict, reading = Verdict.CONSISTENT, _sentence(agreeing, claim)

@@ -16,8 +16,8 @@ from mldsa_lab.audit.claims import (
     listed,
     seconds,
 )
-from mldsa_lab.audit.values import Figure, Limits
-from mldsa_lab.audit.verdict import Judgement, Range, Verdict, agrees, number, unit_text
+from mldsa_lab.audit.values import Figure, Span
+from mldsa_lab.audit.verdict import Band, Judgement, Verdict, agrees, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 
 _CLOSE = 1e-9
@@ -45,7 +45,7 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
             "parts.sum",
             agrees(inside),
             f"total {number(stated.value)} {unit}",
-            Range(low, high, f"{number(total)} {unit}"),
+            Band(low, high, f"{number(total)} {unit}"),
             f"{text} = {number(total)}.",
             stated.value,
         )
@@ -64,7 +64,7 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
             "parts.share",
             agrees(inside),
             f"{number(share.percent.value)} %{where}",
-            Range(least, most, f"{number(100 * part / total)} %"),
+            Band(least, most, f"{number(100 * part / total)} %"),
             f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
             share.percent.value,
         )
@@ -82,10 +82,10 @@ def judge_statements(claim: Statements) -> Iterator[Judgement]:
     )
     reading = "the statements agree." if inside else "the statements exclude each other."
     reading = f"{claim.quantity}: {reading}"
-    yield Judgement("statements.agree", agrees(inside), text, Range.said("one value"), reading)
+    yield Judgement("statements.agree", agrees(inside), text, Band.said("one value"), reading)
 
 
-def _one(a: Limits, b: Limits, unit: str) -> bool:
+def _one(a: Span, b: Span, unit: str) -> bool:
     """Whether both can be one statement. Rounding that would have to fall on one and the same
     edge, 2 and 3 of 2.5, is none: whole numbers that differ are different."""
     (a_low, a_high), (b_low, b_high) = ([_stated(f, unit) for f in x.ends] for x in (a, b))
@@ -107,7 +107,7 @@ def judge_counted(claim: Counted) -> Iterator[Judgement]:
         for entry in claim.values
     )
     verdict, predicted, reading = _counted(claim)
-    yield Judgement("samples.agree", verdict, text, Range.said(predicted), reading)
+    yield Judgement("samples.agree", verdict, text, Band.said(predicted), reading)
 
 
 def _counted(claim: Counted) -> tuple[Verdict, str, str]:
@@ -152,7 +152,7 @@ def judge_limit(claim: Limit) -> Iterator[Judgement]:
     reading = f"{claim.amount:,} {claim.unit} are {size:,.0f} bytes, {_size(size, 1024)}."
     if not inside and claim.unit == "bits" and low <= claim.amount <= high:
         reading += " As many bytes would be the size stated: bits were taken for bytes."
-    predicted = Range(size, size, _size(size, 1024))
+    predicted = Band(size, size, _size(size, 1024))
     yield Judgement("limit.bits", agrees(inside), called.text, predicted, reading, called.value)
 
 
@@ -168,7 +168,7 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
             "rate.bytes-per-operation",
             agrees(written.high >= float(signature * claim.operations)),
             f"{number(each)} bytes written for each",
-            Range.between(float(signature), None, "bytes"),
+            Band.between(float(signature), None, "bytes"),
             f"A signature of {claim.set} has {signature:,} bytes.",
             each,
         )
@@ -196,7 +196,7 @@ def _rate_over_time(claim: Rate, table: ClaimTable, stated: Figure) -> Judgement
         )
     else:
         reading = "Neither the time nor the cost of the operations is given."
-        predicted = Range.said("bytes over time")
+        predicted = Band.said("bytes over time")
         return Judgement(
             "rate.bytes-over-time", Verdict.UNDECIDABLE, text, predicted, reading, stated.value
         )
@@ -205,7 +205,7 @@ def _rate_over_time(claim: Rate, table: ClaimTable, stated: Figure) -> Judgement
         above = stated.value > high
         factor = stated.value / high if above else low / stated.value
         how += f" The rate is {number(factor)} times too {'high' if above else 'low'}."
-    predicted = Range(low, high, f"{_size(low)}/s to {_size(high)}/s")
+    predicted = Band(low, high, f"{_size(low)}/s to {_size(high)}/s")
     return Judgement("rate.bytes-over-time", agrees(inside), text, predicted, how, stated.value)
 
 

@@ -117,7 +117,7 @@ class Amount(Positive):
         return cls(low, half, max(count * binary - low, 0.0), value)
 
 
-class Limits:
+class Span:
     """A number, or the two limits between which a source says that it lies."""
 
     __slots__ = ("high", "low")
@@ -126,7 +126,7 @@ class Limits:
         self.low, self.high = low, high
 
     @staticmethod
-    def read(value: object) -> Limits:
+    def read(value: object) -> Span:
         """The lower limit comes first."""
         ends = value if isinstance(value, list) else [value, value]
         if len(ends) != 2:
@@ -134,7 +134,7 @@ class Limits:
         low, high = (Figure.read(end) for end in ends)
         if low.value > high.value:
             raise ValueError(f"must have the lower limit first, not {shown(value)}")
-        return Limits(low, high)
+        return Span(low, high)
 
     @property
     def one(self) -> bool:
@@ -196,7 +196,7 @@ _SCHEMAS: dict[type, dict[str, Any]] = {
     Figure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
-    Limits: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
+    Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
     SetName: {"type": ["string", "integer"], "description": "ML-DSA-44, 44, Dilithium2"},
     Groups: {"type": ["integer", "array", "object"]},
 }

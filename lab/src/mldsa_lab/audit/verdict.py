@@ -47,7 +47,7 @@ RULES = _rules()
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class Band:
     """What a rule predicts: limits, None where there is none, and their text."""
 
     low: float | None
@@ -55,12 +55,12 @@ class Range:
     text: str
 
     @staticmethod
-    def said(text: str) -> Range:
+    def said(text: str) -> Band:
         """A prediction in words."""
-        return Range(None, None, text)
+        return Band(None, None, text)
 
     @staticmethod
-    def between(low: float | None, high: float | None, unit: str = "") -> Range:
+    def between(low: float | None, high: float | None, unit: str = "") -> Band:
         """Limits, written as people do."""
         tail = f" {unit}" if unit else ""
         if low is not None and high is not None:
@@ -71,8 +71,8 @@ class Range:
         elif high is not None:
             span = f"at most {number(high)}"
         else:
-            return Range(None, None, "anything")
-        return Range(low, high, span + tail)
+            return Band(None, None, "anything")
+        return Band(low, high, span + tail)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Judgement:
     rule_id: str
     verdict: Verdict
     claimed: str
-    predicted: Range
+    predicted: Band
     reading: str
     value: float | None = None
     claim: str = ""
