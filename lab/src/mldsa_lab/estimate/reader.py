@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import convert, parse_json, read_text
+from mldsa_lab.files import checked, convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
 
 Array = NDArray[np.float64]
 
 _ROUND_TOO = "repeat"  # another name of the round
 _COST = re.compile(r"\+?(\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
-_WHOLE = re.compile(r"\d{1,18}", re.ASCII)
 _LISTED = 8
 # Squares of costs must be numbers too.
 _RANGE = (1e-100, 1e100)
@@ -146,6 +145,8 @@ def _gather(rows: Sequence[_Read], selection: Selection, where: str) -> Measurem
         for name in ("round", "order", "time"):
             if (getattr(given, name) is None) != (getattr(first, name) is None):
                 raise LabError(f"{row.where}: all measurements must have a {name}, or none")
+        if given.time is not None and not math.isfinite(given.time):
+            raise LabError(f"{row.where}: time {given.time} must be a number, such as seconds")
         if given.order is not None and given.time is not None:
             raise LabError(f"{row.where}: has order and time, of which one says all")
         key = (given.id, given.round or 0)
@@ -200,9 +201,14 @@ def _csv(text: str, where: str) -> Iterator[_Read]:
         if line.count('"') % 2 or len(fields) != len(names):
             comma = " (a decimal comma?)" if len(fields) == len(names) + 1 else ""
             raise LabError(f"{here}: has {len(fields)} fields, the header has {len(names)}{comma}")
-        texts = dict(zip(names, fields, strict=True))
-        values = {name: _FIELDS[name](text, name, here) for name, text in texts.items()}
-        yield _Read(here, Measurement(**values), _decimals(texts["cost"]))
+        texts = {name: text for name, text in zip(names, fields, strict=True) if text}
+        # Text that is no number stays, and is refused as what the column must hold.
+        cost = texts.get("cost", "")
+        number = float(cost) if _COST.fullmatch(cost.removeprefix("-")) else None
+        values: dict[str, Any] = texts if number is None else texts | {"cost": number}
+        with checked(Measurement, f"{here} ({line.strip()[:40]!r})"):
+            given = msgspec.convert(values, Measurement, strict=False)
+        yield _Read(here, given, _decimals(cost))
 
 
 def _is_data(line: str) -> bool:
@@ -225,40 +231,6 @@ def _header(text: str, here: str) -> list[str]:
         if needed not in names:
             raise LabError(f"{here}: the header has no column {needed!r}")
     return names
-
-
-def _whole(text: str, name: str, here: str) -> int:
-    if not _WHOLE.fullmatch(text):
-        raise LabError(f"{here}: {name} {text[:40]!r} must be a whole number, not negative")
-    return int(text)
-
-
-def _cost(text: str, name: str, here: str) -> float:
-    if not text:
-        raise LabError(f"{here}: the cost is missing")
-    if not _COST.fullmatch(text.removeprefix("-")):
-        raise LabError(f"{here}: cost {text[:40]!r} must be a number above 0 such as 1234 or 12.5")
-    return float(text)
-
-
-def _time(text: str, name: str, here: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise LabError(f"{here}: time {text[:40]!r} must be a number, such as seconds")
-    return value
-
-
-def _text(text: str, name: str, here: str) -> str | None:
-    return text or None
-
-
-_FIELDS: dict[str, Any] = {
-    "id": _whole, "cost": _cost, "unit": _text, "round": _whole, "set": _text, "order": _whole,
-    "time": _time,
-}  # fmt: skip
 
 
 def _decimals(text: str) -> int | None:
