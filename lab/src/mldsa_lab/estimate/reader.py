@@ -204,8 +204,8 @@ def _csv(text: str, where: str) -> Iterator[_Read]:
         texts = {name: text for name, text in zip(names, fields, strict=True) if text}
         # Text that is no number stays, and is refused as what the column must hold.
         cost = texts.get("cost", "")
-        number = float(cost) if _COST.fullmatch(cost.removeprefix("-")) else None
-        values: dict[str, Any] = texts if number is None else texts | {"cost": number}
+        size = float(cost) if _COST.fullmatch(cost.removeprefix("-")) else None
+        values: dict[str, Any] = texts if size is None else texts | {"cost": size}
         with checked(Measurement, f"{here} ({line.strip()[:40]!r})"):
             given = msgspec.convert(values, Measurement, strict=False)
         yield _Read(here, given, _decimals(cost))
