@@ -10,10 +10,10 @@ import pytest
 
 from mldsa_lab.choice.design import design, quality
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import estimate_signing
+from mldsa_lab.estimate.estimators import estimate_signing
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_lab.theory.trace import Trace
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import QUIET
 
@@ -114,14 +114,13 @@ def test_ten_inputs_give_the_mean_of_signers_that_are_not_linear(name: str) -> N
         errors = []
         for choice in choices:
             chosen = [traces[i] for i in choice]
-            counts = count_matrix(chosen)
             of_stopping = QUIET.measure(stopping.cost_of(chosen), 2, rng)
             of_pairs = QUIET.measure(pairs(chosen), 2, rng)
             errors.append(
                 (
-                    estimate_signing(of_stopping, counts, model).mean.value / stopping.mean(model)
+                    estimate_signing(of_stopping, chosen, model).mean.value / stopping.mean(model)
                     - 1,
-                    estimate_signing(of_pairs, counts, model).mean.value / pairs_mean - 1,
+                    estimate_signing(of_pairs, chosen, model).mean.value / pairs_mean - 1,
                 )
             )
         first, second = np.sqrt(np.mean(np.square(errors), axis=0))

@@ -14,17 +14,16 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import (
+from mldsa_lab.estimate.estimators import (
     QUANTILES,
-    Interval,
     estimate_plain,
     estimate_random,
     estimate_signing,
-    ratio,
 )
-from mldsa_lab.estimate.line import fit_line
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.location import median_over_rounds, split_levels
-from mldsa_lab.theory.linear import class_quantiles
+from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
 from mldsa_studies import command
@@ -51,73 +50,57 @@ def chosen() -> list[Trace]:
     return [pool[i] for i in design(pool, MODEL, 12, restarts=2)]
 
 
-def beta_of(signer: Signer) -> np.ndarray:
-    return np.array([signer.setup, signer.z, signer.r, signer.h - signer.r])
-
-
 # ---------------------------------------------------------------------------------------------
 # Signing, exact
 
 
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("n", [4, 12])
-def test_a_linear_signer_without_noise_is_recovered_exactly(name: str, n: int) -> None:
-    model, signer = RejectionModel.of(name), Signer(setup=90_000, z=17_000, r=22_000, h=27_500)
+def test_a_linear_signer_without_noise_is_recovered(name: str, n: int) -> None:
+    model, signer = RejectionModel.of(name), Signer(setup=60_000, z=17_000, r=22_000, h=27_500)
     pool = draw_traces(model, 1000, np.random.default_rng(n))
     inputs = [pool[i] for i in design(pool, model, n, restarts=1)]
-    found = estimate_signing(
-        QUIET.measure(signer.cost_of(inputs), 3, np.random.default_rng()),
-        count_matrix(inputs),
-        model,
+    cell = QUIET.measure(signer.cost_of(inputs), 3, np.random.default_rng())
+    found = estimate_signing(cell, inputs, model)
+    # What a hint failure costs, of which there are none, is not known.
+    assert found.mean.value == pytest.approx(signer.mean(model), rel=1e-3)
+    assert found.fit is not None
+    np.testing.assert_allclose(
+        found.fit.attempt_costs[:3], [60_000, 17_000, 22_000], rtol=5e-2 if n == 4 else 1e-2
     )
-    assert found.mean.value == pytest.approx(signer.mean(model), rel=1e-6)
-    assert found.line is not None
-    np.testing.assert_allclose(found.line.costs, [90_000, 17_000, 22_000, 27_500], rtol=1e-5)
-    exact = class_quantiles(model, beta_of(signer), QUANTILES)
-    for share, (value, _) in zip(QUANTILES, exact, strict=True):
-        assert found.quantiles[share].value == pytest.approx(value, rel=1e-6)
-    assert found.mean.low == pytest.approx(found.mean.high, rel=1e-4)
+    law = Law.of_costs(model, (60_000, 17_000, 22_000, 27_500))
+    for share in QUANTILES:
+        assert found.quantiles[share].value == pytest.approx(law.quantile(share)[0], rel=3e-2 / n)
+    low, high = found.mean.low, found.mean.high
+    assert low is not None and high is not None and low <= signer.mean(model) <= high
+    assert high / low < (1.02 if n == 4 else 1.005)
     assert found.notes == ()
 
 
 def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
     pool = draw_traces(MODEL, 4000, np.random.default_rng(8))
     with_hint = [t for t in pool if count_matrix([t])[0, 2] > 0][:4]
-    inputs = [*pool[:10], *with_hint]
     signer = Signer(h=60_000)
-    cost, counts = signer.cost_of(inputs), count_matrix(inputs)
-    assert fit_line(counts, cost).costs[3] == pytest.approx(60_000, rel=1e-3)
-    # Without any, c_h is held a quarter above c_r, and its uncertainty is part of the interval's.
-    blind = fit_line(counts[:10] * [1, 1, 0], signer.cost_of(inputs[:10]))
-    assert blind.costs[3] == pytest.approx(1.25 * blind.costs[2])
 
+    def cost_of_hint(inputs: list[Trace]) -> Interval:
+        cell = QUIET.measure(signer.cost_of(inputs), 3, np.random.default_rng())
+        fit = estimate_signing(cell, inputs, MODEL).fit
+        assert fit is not None
+        return fit.costs(0.95)["h"]
 
-coefficient = st.floats(10.0, 1e6)
-
-
-@settings(max_examples=60, deadline=None)
-@given(coefficient, coefficient, coefficient, st.integers(4, 14), st.integers(0, 2**32))
-def test_any_coefficients_are_recovered(
-    setup: float, z: float, r: float, n: int, seed: int
-) -> None:
-    traces = draw_traces(MODEL, n, np.random.default_rng(seed))
-    counts = count_matrix(traces) * [1, 1, 0]
-    matrix = np.column_stack([np.ones(n), counts[:, :2]])
-    if np.linalg.matrix_rank(matrix) < 3:
-        return
-    line = fit_line(counts, matrix @ [setup, z, r])
-    # Costs that differ by factors of thousands are known to the precision of the largest.
-    scale = float((matrix @ [setup, z, r]).max()) * np.linalg.cond(matrix)
-    np.testing.assert_allclose(line.costs[:3], [setup, z, r], atol=1e-9 * scale)
-    assert (line.beta >= 0).all()
+    assert cost_of_hint([*pool[:10], *with_hint]).value == pytest.approx(60_000, rel=5e-3)
+    # Without any, it is held a quarter of an attempt above c_r, uncertain by as much.
+    without = [t for t in pool if count_matrix([t])[0, 2] == 0][:10]
+    blind = cost_of_hint(without)
+    assert blind.value == pytest.approx(21_000 + 0.25 * 20_500, rel=0.02)
+    assert blind.low is not None and blind.low < 18_000
 
 
 def test_scale_does_not_matter(chosen: list[Trace]) -> None:
-    counts = count_matrix(chosen)
     ticks = Machine().measure(STOPPING.cost_of(chosen), 8, np.random.default_rng(1))
-    one = estimate_signing(ticks, counts, MODEL)
+    one = estimate_signing(ticks, chosen, MODEL)
     table = ticks.table()[:, None, :]
-    two = estimate_signing(cell_of(table * 1000), counts, MODEL)
+    two = estimate_signing(cell_of(table * 1000), chosen, MODEL)
     for a, b in (
         (one.mean, two.mean),
         *zip(one.quantiles.values(), two.quantiles.values(), strict=True),
@@ -194,35 +177,33 @@ def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
 
 def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
     cell = Machine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
-    found = estimate_signing(cell, count_matrix(chosen), MODEL)
-    assert any("does not follow" in note for note in found.notes)
+    found = estimate_signing(cell, chosen, MODEL)
+    assert any("does not depend on the number of attempts" in note for note in found.notes)
     assert found.mean.low is not None and found.mean.high is not None
     assert found.mean.low < 1e5 < found.mean.high
 
 
-def test_cost_that_falls_with_attempts_is_held_at_zero(chosen: list[Trace]) -> None:
+def test_cost_that_falls_with_attempts_is_remarked_upon(chosen: list[Trace]) -> None:
     counts = count_matrix(chosen)
-    cost = 1e6 - 2e4 * counts[:, 0] + 3e4 * counts[:, 1]
-    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), counts, MODEL)
-    assert found.line is not None and (found.line.beta >= 0).all()
-    assert any("negative cost for z-rejected" in note for note in found.notes)
+    cost = 1e6 - 6e4 * counts[:, 0] + 3e4 * counts[:, 1]
+    assert cost.min() > 0
+    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)
+    assert any("rejected at z seems to cost less than nothing" in note for note in found.notes)
 
 
 def test_lack_of_fit_is_remarked_upon(chosen: list[Trace]) -> None:
     """A signer that hides its attempts in steps of eight: nothing linear about it."""
     attempts = np.array([len(t) for t in chosen])
     cost = 1e5 * np.ceil(attempts / 8) ** 2
-    found = estimate_signing(
-        QUIET.measure(cost, 4, np.random.default_rng(3)), count_matrix(chosen), MODEL
-    )
-    assert any("does not hold" in note for note in found.notes)
+    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)
+    assert any("goes up in steps" in note for note in found.notes)
 
 
 def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(12)
     for _ in range(20):
         cell = Machine().measure(STOPPING.cost_of(chosen), 12, rng)
-        assert estimate_signing(cell, count_matrix(chosen), MODEL).notes == ()
+        assert estimate_signing(cell, chosen, MODEL).notes == ()
 
 
 # ---------------------------------------------------------------------------------------------
@@ -231,7 +212,7 @@ def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
 
 def test_one_round_has_no_interval(chosen: list[Trace]) -> None:
     cell = Machine().measure(Signer().cost_of(chosen), 1, np.random.default_rng(5))
-    for found in (estimate_signing(cell, count_matrix(chosen), MODEL), estimate_plain(cell)):
+    for found in (estimate_signing(cell, chosen, MODEL), estimate_plain(cell)):
         assert found.mean.low is None and found.mean.high is None
         assert any("one round" in note for note in found.notes)
     assert estimate_random(cell).mean.low is None
@@ -239,13 +220,12 @@ def test_one_round_has_no_interval(chosen: list[Trace]) -> None:
 
 
 def test_two_rounds_have_a_wide_interval(chosen: list[Trace]) -> None:
-    counts, rng = count_matrix(chosen), np.random.default_rng(5)
-    widths = []
+    rng, widths = np.random.default_rng(5), []
     for rounds in (2, 20):
         of_rounds = []
         for _ in range(30):
             cell = Machine().measure(Signer().cost_of(chosen), rounds, rng)
-            mean = estimate_signing(cell, counts, MODEL).mean
+            mean = estimate_signing(cell, chosen, MODEL).mean
             assert mean.low is not None and mean.high is not None
             of_rounds.append(mean.high / mean.low)
         widths.append(float(np.median(np.log(of_rounds))))
@@ -257,16 +237,19 @@ def test_fewer_inputs_than_the_model_needs(n: int) -> None:
     traces = draw_traces(MODEL, 40, np.random.default_rng(1))
     inputs = [max(traces, key=len), min(traces, key=len), traces[5]][:n]
     cell = QUIET.measure(Signer(z=2e4, r=2e4, h=2.5e4).cost_of(inputs), 4, np.random.default_rng())
-    found = estimate_signing(cell, count_matrix(inputs), MODEL)
+    found = estimate_signing(cell, inputs, MODEL)
     exact = Signer(z=2e4, r=2e4, h=2.5e4).mean(MODEL)
-    assert found.mean.value == pytest.approx(exact, rel=0.01)
-    assert found.mean.low is None and any("no interval" in note for note in found.notes)
+    assert found.mean.value == pytest.approx(exact, rel=0.02)
+    assert found.mean.low is not None and found.mean.high is not None
+    assert found.mean.low < exact < found.mean.high and found.mean.high / found.mean.low > 1.01
 
 
-def test_inputs_of_one_number_of_attempts_are_refused() -> None:
-    counts = np.array([[2.0, 1, 0], [1, 2, 0], [0, 3, 0]])
-    with pytest.raises(LabError, match="two numbers of attempts"):
-        fit_line(counts, np.array([1.0, 1.1, 1.2]))
+def test_inputs_of_one_number_of_attempts_rest_on_what_is_known_of_signers() -> None:
+    inputs = [t for t in draw_traces(MODEL, 200, np.random.default_rng(1)) if len(t) == 4][:3]
+    cell = QUIET.measure(Signer().cost_of(inputs), 4, np.random.default_rng())
+    mean = estimate_signing(cell, inputs, MODEL).mean
+    assert mean.low is not None and mean.high is not None
+    assert mean.low < Signer().mean(MODEL) < mean.high and mean.high / mean.low > 1.05
 
 
 # ---------------------------------------------------------------------------------------------
@@ -357,18 +340,16 @@ def test_median_interval_sides_and_correlation() -> None:
 
 def test_ratio_of_signers_that_share_all_noise_is_exact(chosen: list[Trace]) -> None:
     """Every round disturbs both alike, by up to a factor of two."""
-    rng, counts = np.random.default_rng(18), count_matrix(chosen)
+    rng = np.random.default_rng(18)
     level = rng.uniform(0, math.log(2), 10)[:, None, None]
     estimates = [
-        estimate_signing(cell_of(np.exp(level) * s.cost_of(chosen)[None, None, :]), counts, MODEL)
+        estimate_signing(cell_of(np.exp(level) * s.cost_of(chosen)[None, None, :]), chosen, MODEL)
         for s in (Signer(setup=3e4, z=1e4, r=1.1e4, h=1.375e4), Signer())
     ]
     found = ratio(*estimates)
     exact = Signer(setup=3e4, z=1e4, r=1.1e4, h=1.375e4).mean(MODEL) / Signer().mean(MODEL)
-    assert found.value == pytest.approx(exact, rel=1e-6)
-    assert found.low == pytest.approx(exact, rel=1e-4) and found.high == pytest.approx(
-        exact, rel=1e-4
-    )
+    assert found.low is not None and found.high is not None
+    assert found.low <= exact <= found.high < 1.01 * found.low
     mean = estimates[0].mean
     assert mean.low is not None and mean.high is not None and mean.high / mean.low > 1.1
 
@@ -387,7 +368,7 @@ def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
     cost = Signer().cost_of(draw_traces(MODEL, 240, rng)).reshape(20, 12)
     hedged = estimate_random(Machine(drift=0.02, fast=0).measure(cost, 20, rng))
     cell = Machine(drift=0.02, fast=0).measure(Signer().cost_of(chosen), 20, rng)
-    found = ratio(hedged, estimate_signing(cell, count_matrix(chosen), MODEL))
+    found = ratio(hedged, estimate_signing(cell, chosen, MODEL))
     assert found.low is not None and found.high is not None
     assert found.low < 1 < found.high and found.high / found.low > 1.1
 

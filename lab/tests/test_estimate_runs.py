@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import heapq
+import re
 
 import numpy as np
 import pytest
 
 from mldsa_lab.bench.shapes import GROUP, Shape
 from mldsa_lab.choice.balance import balanced
-from mldsa_lab.estimate.cell import Shape as InputShape
-from mldsa_lab.estimate.cell import estimate_plain, estimate_runs, ratio
+from mldsa_lab.estimate.estimators import estimate_plain, estimate_runs
+from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
 from mldsa_studies.signers import Signer, draw_traces
@@ -26,11 +27,10 @@ def group(model: RejectionModel, seed: int) -> list[Trace]:
     return [pool[i] for i in balanced(pool, model, GROUP)]
 
 
-def mean_counts(traces: list[Trace], size: int) -> np.ndarray:
-    """Of each run of a pass, as the record's inputs give them."""
-    counts = count_matrix(traces)
+def operations(traces: list[Trace], size: int) -> list[list[Trace]]:
+    """The traces of each run of a pass, as the record's inputs give them."""
     runs = Shape("batch", size).runs(GROUP)
-    return np.array([counts[runs.positions(n, GROUP)].mean(axis=0) for n in range(runs.count)])
+    return [[traces[i] for i in runs.positions(n, GROUP)] for n in range(runs.count)]
 
 
 def lanes_cost(attempts: np.ndarray, lanes: int) -> float:
@@ -51,9 +51,9 @@ def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> Non
     runs = Shape("batch", size).runs(GROUP)
     cost = np.array([own[runs.positions(n, GROUP)].mean() for n in range(runs.count)])
     cell = QUIET.measure(cost, 4, np.random.default_rng())
-    found = estimate_runs(cell, mean_counts(traces, size), model)
+    found = estimate_runs(cell, operations(traces, size), model)
     assert found.mean.value == pytest.approx(LINEAR.mean(model), rel=2e-3)
-    assert found.quantiles == {} and found.line is None and found.notes == ()
+    assert found.quantiles == {} and found.notes == ()
     assert found.mean.low is not None and found.mean.high is not None
 
 
@@ -77,7 +77,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
         cost = np.array([lanes_cost(own[places], lanes) / size for places in every])
         cell = machine.measure(cost, 8, rng)
         overlap = size * runs.count / GROUP
-        found = estimate_runs(cell, mean_counts(traces, size), model, overlap=overlap).mean
+        found = estimate_runs(cell, operations(traces, size), model, overlap=overlap).mean
         assert found.low is not None and found.high is not None
         errors.append(found.value / truth - 1)
         inside += found.low <= truth <= found.high
@@ -91,14 +91,11 @@ def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
     traces = group(model, 3)
     rng = np.random.default_rng(1)
     cost = LINEAR.cost_of(traces) * np.exp(0.1 * rng.standard_normal(GROUP))
-    cell, counts = QUIET.measure(cost, 8, rng), mean_counts(traces, 1)
-    once, twice = (estimate_runs(cell, counts, model, overlap=o) for o in (1.0, 2.0))
-    assert once.mean.value == twice.mean.value and once.shape and twice.shape
-    assert twice.shape.error(twice.shape.residual) == pytest.approx(
-        2**0.5 * once.shape.error(once.shape.residual)
-    )
-    assert once.mean.high is not None and twice.mean.high is not None
-    assert twice.mean.high > once.mean.high
+    cell, runs = QUIET.measure(cost, 8, rng), operations(traces, 1)
+    once, twice = (estimate_runs(cell, runs, model, overlap=o).mean for o in (1.0, 2.0))
+    assert once.value == twice.value
+    assert once.low is not None and twice.low is not None
+    assert once.value - twice.low == pytest.approx(2**0.5 * (once.value - once.low))
 
 
 def test_intervals_hold_the_truth() -> None:
@@ -112,7 +109,7 @@ def test_intervals_hold_the_truth() -> None:
         inside = 0
         for seed in range(60):
             cell = machine.measure(cost, 8, np.random.default_rng(seed))
-            mean = estimate_runs(cell, mean_counts(traces, size), model).mean
+            mean = estimate_runs(cell, operations(traces, size), model).mean
             assert mean.low is not None and mean.high is not None
             inside += mean.low <= truth <= mean.high
         assert inside >= 52
@@ -120,11 +117,12 @@ def test_intervals_hold_the_truth() -> None:
 
 def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     model = RejectionModel.of("ML-DSA-65")
-    counts = np.array([model.expected_counts * 1.02])
+    traces = group(model, 3)
     cell = QUIET.measure(np.array([5e4]), 4, np.random.default_rng())
-    (note,) = estimate_runs(cell, counts, model).notes
-    assert note == "its inputs take +1.6 % attempts compared with all signatures"
-    assert estimate_runs(cell, np.array([model.expected_counts]), model).notes == ()
+    assert estimate_runs(cell, [traces], model).notes == ()
+    by_length = sorted(traces, key=len)
+    (note,) = estimate_runs(cell, [[*by_length[1:], by_length[-1]]], model).notes
+    assert re.fullmatch(r"its inputs take \+[1-9.]+ % attempts compared with all signatures", note)
 
 
 def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
@@ -137,8 +135,7 @@ def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
     found = ratio(large, single)
     assert found.low is not None and found.high is not None
     assert found.low < 0.5 < found.high
-    assert isinstance(single.shape, InputShape)
-    own = single.shape.error(single.shape.residual)
-    assert np.log(found.high / found.low) / 2 > 1.5 * own
+    assert single.inner.low is not None and single.inner.high is not None
+    assert found.high / found.low > single.inner.high / single.inner.low
     back = ratio(single, large)
     assert back.value == pytest.approx(1 / found.value)

@@ -105,7 +105,7 @@ def test_an_outlier_is_named_and_left_out(size: float, rounds: int) -> None:
     assert clean.mean.low is not None and clean.mean.high is not None
     assert clean.mean.low <= truth <= clean.mean.high
     # The cost model is that of the others.
-    assert found.cost_model().setup == clean.costs["first"].value
+    assert found.cost_model().first == clean.costs["first"].value
 
 
 def test_two_outliers() -> None:

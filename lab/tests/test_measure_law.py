@@ -84,7 +84,7 @@ def test_variances_of_the_index_terms_are_those_of_single_attempts(name: str) ->
 @pytest.mark.parametrize("name", cases.SETS)
 def test_the_law_of_a_linear_signer_is_that_of_the_classes(name: str) -> None:
     model = RejectionModel.of(name)
-    law = Law(model, coefficients_of(name, 50.0, 9.0, 11.3, 14.0), 0.0)
+    law = Law.of(model, coefficients_of(name, 50.0, 9.0, 11.3, 14.0))
     exact = CostModel(50, 9, 11.3, 14)
     for share in SHARES:
         value, row = law.quantile(share)
@@ -109,7 +109,7 @@ def test_the_law_holds_indexes_and_steps(kind: str) -> None:
     assert solved[0] == pytest.approx(target.mean(model), rel=1e-9)
     costs = target.draw(model, 200_000, np.random.default_rng(3))
     # Some misfit forces the convolution where the classes alone would do.
-    law = Law(model, solved, 0.001)
+    law = Law.of(model, solved, 0.001)
     for share in SHARES:
         band = 3 * math.sqrt(share * (1 - share) / len(costs))
         low, high = np.quantile(costs, [max(share - band, 0), min(share + band, 1)])
@@ -123,9 +123,9 @@ def test_misfit_spreads_the_law() -> None:
     model = RejectionModel.of("ML-DSA-44")
     beta = coefficients_of("ML-DSA-44", 3.0, 1.0, 1.0, 1.3)
     # The least cost of a signer without misfit is that of a signature accepted at once.
-    assert Law(model, beta, 0.0).share_up_to(2.99) == 0
-    assert 0.05 < Law(model, beta, 0.01).share_up_to(2.99) < model.p_accept
-    sharp, wide = (Law(model, beta, m).quantile(0.99)[0] for m in (0.0, 0.05))
+    assert Law.of(model, beta, 0.0).share_up_to(2.99) == 0
+    assert 0.05 < Law.of(model, beta, 0.01).share_up_to(2.99) < model.p_accept
+    sharp, wide = (Law.of(model, beta, m).quantile(0.99)[0] for m in (0.0, 0.05))
     assert wide == pytest.approx(sharp, rel=0.03)
 
 
@@ -134,7 +134,7 @@ def test_the_law_of_a_faulty_fit_is_finite() -> None:
     for costs in ((3, -0.5, 1, 1), (-2, 1, 1, 1), (5, 0, 0, 0)):
         beta = coefficients_of("ML-DSA-65", *costs)
         for misfit in (0.0, 0.02):
-            found = [Law(model, beta, misfit).quantile(share)[0] for share in SHARES]
+            found = [Law.of(model, beta, misfit).quantile(share)[0] for share in SHARES]
             assert np.isfinite(found).all()
             assert (np.diff(found) >= 0).all()
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements, read_measurements
 from mldsa_lab.show.texts import of_cost, of_interval, tick
 

@@ -84,7 +84,7 @@ def test_averages_over_them_serve_implementations_of_many_kinds() -> None:
     record = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
     fits = summarise(read_record(record)).fits
     for name in SETS:
-        costs = [CostModel(*fit.coefficients) for (_, of), fit in fits.items() if of == name]
+        costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == name]
         assert len(costs) == 14
         for count, most in ((1, 0.09), (3, 0.03), (10, 0.01), (100, 0.001)):
             assert np.abs(worth.averaging_errors(name, "mean", count, costs)).max() < most

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, Q, parameter_set
-from mldsa_lab.theory.linear import class_quantiles, mean_point, model_matrix
+from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import PASSED
 from mldsa_studies.signers import draw_traces, random_table
@@ -125,23 +127,26 @@ def test_drawn_traces_follow_the_law(name: str) -> None:
     assert all(t[-1].failed == 0 for t in draw_traces(model, 50, np.random.default_rng(2)))
 
 
-def test_class_quantiles_are_those_of_simulated_costs() -> None:
-    model = RejectionModel.of("ML-DSA-65")
-    beta = np.array([60.0, 17.3, 21.1, 5.2])
-    counts = random_table(model, 400_000, np.random.default_rng(3)).counts()
-    cost = model_matrix(counts) @ beta
-    assert cost.mean() == pytest.approx(mean_point(model) @ beta, rel=0.005)
-    for share, (value, point) in zip(SHARES, class_quantiles(model, beta, SHARES), strict=True):
+def test_quantiles_of_the_law_are_those_of_simulated_costs() -> None:
+    model, size = RejectionModel.of("ML-DSA-65"), 400_000
+    counts = random_table(model, size, np.random.default_rng(3)).counts()
+    cost = 60.0 + counts @ [17.3, 21.1, 26.3]
+    law = Law.of_costs(model, (60.0, 17.3, 21.1, 26.3))
+    assert cost.mean() == pytest.approx(law.mean, rel=0.005)
+    for share in SHARES:
+        value, _ = law.quantile(share)
         assert np.mean(cost <= value + 1e-9) >= share - 0.002
         assert np.mean(cost < value - 1e-9) <= share + 0.002
-        assert point @ beta == pytest.approx(value, rel=0.02)
+        assert 60.0 + law.counts_near(share) @ [17.3, 21.1, 26.3] == pytest.approx(value, rel=0.02)
     # A spread within classes: compare with the same costs, spread.
-    scatter = 0.2
-    spread = cost + scatter * np.sqrt(cost) * np.random.default_rng(4).standard_normal(cost.size)
-    for share, (value, _) in zip(
-        SHARES, class_quantiles(model, beta, SHARES, scatter), strict=True
-    ):
-        assert np.mean(spread <= value) == pytest.approx(share, abs=0.003)
+    scatter = 0.02
+    wide = replace(law, misfit=scatter)
+    noise = np.random.default_rng(4).standard_normal(size)
+    spread = cost + scatter * np.sqrt(cost * law.mean) * noise
+    for share in SHARES:
+        assert np.mean(spread <= wide.quantile(share)[0]) == pytest.approx(share, abs=0.003)
+    at = wide.curve(np.array(SHARES))
+    np.testing.assert_allclose(at, [wide.quantile(share)[0] for share in SHARES], rtol=2e-3)
 
 
 @pytest.mark.parametrize("p", [0.0, 1.0, -1.0, float("nan")])

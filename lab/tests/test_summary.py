@@ -183,10 +183,9 @@ def test_fits(summary: Summary) -> None:
         for name, key in (("mldsa-native", "compact"), ("slow", "compact"), ("cached", "expanded"))
     }
     fit = summary.fits["slow:native:compact", SET]
-    assert fit.counts.shape == (12, 3) and fit.costs.shape == fit.fitted.shape == (12,)
-    np.testing.assert_allclose(fit.costs, fit.fitted + fit.residuals)
-    np.testing.assert_allclose(fit.coefficients[:3], [18e4, 5.7e4, 6.3e4], rtol=0.1)
-    assert fit.inputs == tuple(range(12))
+    assert fit.counts.shape == (12, 3) and fit.cost.shape == fit.fitted.shape == (12,)
+    np.testing.assert_allclose(fit.cost, fit.fitted, rtol=0.05)
+    np.testing.assert_allclose(fit.attempt_costs[:3], [18e4, 5.7e4, 6.3e4], rtol=0.1)
 
 
 def test_clock_and_calls() -> None:

@@ -276,8 +276,8 @@ def fits(record: _RecordArgument) -> None:
 
     fitted = summarise(read_record(record)).fits
     for (variant, set_name), fit in sorted(fitted.items(), key=lambda item: item[0][::-1]):
-        setup, z, r, h = fit.coefficients
-        print(f"{set_name}  {variant:32} {setup / r:6.3f} {z / r:6.3f} 1 {h / r:6.3f}")
+        first, z, r, h = fit.attempt_costs
+        print(f"{set_name}  {variant:32} {first / r:6.3f} {z / r:6.3f} 1 {h / r:6.3f}")
 
 
 def _print(lines: Iterable[str]) -> None:

@@ -16,17 +16,17 @@ from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import (
+from mldsa_lab.estimate.cells import CellSamples
+from mldsa_lab.estimate.estimators import (
     QUANTILES,
-    Estimate,
-    Interval,
+    CellEstimate,
     estimate_random,
     estimate_signing,
-    ratio,
 )
-from mldsa_lab.estimate.cells import Cell
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_lab.theory.trace import Trace
 from mldsa_studies.signers import Signer, draw_traces
 
 Array = NDArray[np.float64]
@@ -74,7 +74,7 @@ class Machine:
         *,
         passes: int = 1,
         levels: Array | None = None,
-    ) -> Cell:
+    ) -> CellSamples:
         """Samples of inputs of known ``cost`` (inputs,), or (rounds, inputs) where the cost is
         random from call to call (``passes`` must then be 1)."""
         own = np.exp(self.habit * rng.standard_normal(cost.shape[-1]))
@@ -86,11 +86,11 @@ class Machine:
         return cell_of(base * own * np.exp(level[:, None, None] + noise))
 
 
-def cell_of(ticks: Array) -> Cell:
+def cell_of(ticks: Array) -> CellSamples:
     """A cell of ``ticks`` (rounds, passes, inputs), rounds and inputs numbered from 0."""
     rounds, _, inputs = ticks.shape
     index = np.indices(ticks.shape)
-    return Cell(
+    return CellSamples(
         tuple(range(rounds)),
         tuple(range(inputs)),
         ticks.ravel(),
@@ -137,7 +137,7 @@ def mean_errors(
             chosen = [pool[i] for i in design(pool, model, n, seed=number, restarts=1)]
         cell = machine.measure(signer.cost_of(chosen), rounds, rng)
         if designed:
-            value = estimate_signing(cell, count_matrix(chosen), model).mean.value
+            value = estimate_signing(cell, chosen, model).mean.value
         else:
             value = float(np.median(cell.table(), axis=0).mean())
         errors.append(value / signer.mean(model) - 1)
@@ -180,11 +180,11 @@ def signing_coverage(
     for number in range(replications):
         chosen = [pool[i] for i in designs[number % len(designs)]]
         shared = machine.levels(rounds, rng)
-        estimates: list[Estimate] = []
+        estimates: list[CellEstimate] = []
         for signer in signers:
             own = machine.drift * 0.5 * rng.standard_normal(rounds)
             cell = machine.measure(signer.cost_of(chosen), rounds, rng, levels=shared + own)
-            estimates.append(estimate_signing(cell, count_matrix(chosen), model))
+            estimates.append(estimate_signing(cell, chosen, model))
         of_ratio = ratio(estimates[0], estimates[1])
         mean_hits += _holds(estimates[0].mean, means[0])
         ratio_hits += _holds(of_ratio, means[0] / means[1])

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from mldsa_lab.theory.covariates import covariates
-from mldsa_lab.theory.linear import mean_point, model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.terms import model_matrix
 from mldsa_lab.theory.trace import ACCEPTED
 
 Array = NDArray[np.float64]
@@ -81,7 +81,7 @@ def truth(
     def error(point: Array) -> float:
         return spread * float(np.linalg.norm((point / scale) @ inverse))
 
-    point = np.concatenate([mean_point(model), extra.expected])
+    point = np.concatenate([model_matrix(model.expected_counts[None, :])[0], extra.expected])
     plain, off = float(cost.mean()), _NORMAL * float(cost.std(ddof=1)) / math.sqrt(size)
     mean = Known(float(point @ beta), error(point), plain, plain - off, plain + off)
     everyone = _population(model)

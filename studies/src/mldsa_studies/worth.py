@@ -76,7 +76,7 @@ def report(path: Path, own: bool) -> Iterator[str]:
         "and largest of the record's variants"
     )
     for set_name in PARAMETER_SETS:
-        costs = [CostModel(*fit.coefficients) for (_, of), fit in fits.items() if of == set_name]
+        costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == set_name]
         if not costs:
             raise LabError(f"record {path}: has no signing of {set_name}")
         costs.insert(0, CostModel.default(set_name))

@@ -11,16 +11,11 @@ from numpy.typing import NDArray
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import CLASS_H, CLASS_Z, FIRST
 
 Array = NDArray[np.float64]
 
-# Where no model is given: costs over that of an attempt of class r, of all implementations in
-# records/2026-11-21-epyc-zen3 (`mldsa-lab study fits` prints them). Few of these
-# fits know the cost of class h, so its range is wider than they are apart.
-_SETUP = (1.3, 4.8)
-_Z = (0.70, 1.25)
-_H = (1.0, 2.0)
-# Where one is given, its costs of attempts and of setup are trusted to this fraction.
+# Where one is given, its costs are trusted to this fraction.
 _TRUST = 0.1
 
 
@@ -44,16 +39,16 @@ class CostRange:
             )
         if given is None:
             unit = nominal.r
-            setup, z, h = ((unit * low, unit * high) for low, high in (_SETUP, _Z, _H))
+            first, z, h = ((unit * low, unit * high) for low, high in (FIRST, CLASS_Z, CLASS_H))
         else:
-            setup, z, h = (
+            first, z, h = (
                 (cost * (1 - _TRUST), cost * (1 + _TRUST))
-                for cost in (nominal.setup, nominal.z, nominal.h)
+                for cost in (nominal.first, nominal.z, nominal.h)
             )
         return CostRange(
             nominal,
             tuple(
-                replace(nominal, setup=s, z=z, h=h, source="") for s, z, h in product(setup, z, h)
+                replace(nominal, first=f, z=z, h=h, source="") for f, z, h in product(first, z, h)
             ),
         )
 

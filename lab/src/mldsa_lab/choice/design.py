@@ -16,9 +16,15 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.covariates import Traces, as_table, covariates, index_terms
-from mldsa_lab.theory.linear import model_matrix
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import (
+    DESIGN_ATTEMPT,
+    DESIGN_CONTRAST,
+    DESIGN_FIRST,
+    HINT_EXTRA,
+)
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.terms import model_matrix
 
 Array = NDArray[np.float64]
 
@@ -27,13 +33,13 @@ PERCENTILES = (0.50, 0.95, 0.99, 0.999)
 
 # The design's working assumptions, in units of the cost of one attempt. They decide which inputs
 # are taken, never what is estimated from them.
-_SETUP = 3.0  # cost of a signature accepted at once
 _NOISE = 0.015  # relative standard deviation of one input's measured cost at the mean cost
 _WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then PERCENTILES
-# Prior standard deviations of: setup, c_z, c_r - c_z, c_h - c_r. They keep tiny designs defined
-# (one input: near the mean) and hint failures from being sought at any price.
-_PRIOR = np.array([3.0, 0.5, 0.3, 0.25])
-_COEFFICIENTS = np.array([_SETUP, 1.0, 1.0, 0.25])
+# Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
+# designs defined (one input: near the mean) and hint failures from being sought at any price.
+_ASSUMED = (DESIGN_FIRST, DESIGN_ATTEMPT, DESIGN_CONTRAST, HINT_EXTRA)
+_PRIOR = np.array([guess.error for guess in _ASSUMED])
+_COEFFICIENTS = np.array([DESIGN_FIRST.value, 1.0, 1.0, HINT_EXTRA.value])
 
 # The search ends after a sweep over all inputs that gains less than 1e-4, or when it has judged
 # so many candidates, each step counting as this many more: for thousands of inputs two or three

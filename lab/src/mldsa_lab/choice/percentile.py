@@ -19,7 +19,6 @@ from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.mean import Aim, class_numbers
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.errors import LabError
-from mldsa_lab.theory.linear import class_quantiles
 from mldsa_lab.theory.rejection import RejectionModel
 
 Array = NDArray[np.float64]
@@ -62,16 +61,16 @@ def choose_percentile(
         raise LabError(f"percentile {percentile:g}: must lie in (0, 100)")
     share = percentile / 100
     cost_model = costs.nominal
-    level = cost_model.classes_at(model, share)[0]
+    law = cost_model.law(model, share)
+    level = law.classes_at(share)[0]
     cost = cost_model.of(classes.counts)
     near = _near(np.abs(cost / level.cost - 1)[classes.of[usable]], n, percentile)
     some = usable[near]
     # The mean of all signatures about the percentile, moved along the line from no rejections to
     # it until it costs exactly what the percentile does.
-    point = class_quantiles(model, cost_model.beta, (share,))[0][1]
-    counts = np.array([point[1], point[2] - point[3], point[3]])
-    rejected = float(cost_model.of(counts[None, :])[0]) - cost_model.setup
-    goal = counts * ((level.cost - cost_model.setup) / rejected if rejected > 0 else 0.0)
+    counts = law.counts_near(share)
+    rejected = float(cost_model.of(counts[None, :])[0]) - cost_model.first
+    goal = counts * ((level.cost - cost_model.first) / rejected if rejected > 0 else 0.0)
     weights = np.array(
         [
             np.array([m.z, m.r, m.h]) / float(m.of(goal[None, :])[0])

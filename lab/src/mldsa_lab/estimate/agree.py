@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Row, Summary
 from mldsa_lab.sets import OPERATIONS
 

@@ -17,7 +17,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellSamples:
     """All samples of one cell, in ticks of the worker's unit per operation.
 
     ``ticks``, ``round_of``, ``input_of``: (samples,), the latter two as positions in ``rounds``
@@ -49,7 +49,7 @@ class Cell:
         return table.reshape(len(self.rounds), size)
 
 
-def gather(record: Record, clock: str) -> dict[Key, Cell]:
+def gather(record: Record, clock: str) -> dict[Key, CellSamples]:
     """All cells with at least one usable sample, in the order of the record.
 
     ``clock`` "cpu" takes thread CPU time where every sample of the cell has it, else wall time;
@@ -63,7 +63,7 @@ def gather(record: Record, clock: str) -> dict[Key, Cell]:
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}
 
 
-def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> Cell:
+def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> CellSamples:
     use_cpu = clock == "cpu" and variant.threads == 1 and all(r.cpu is not None for r in rows)
     per_call = variant.per_call
     ticks = np.concatenate(
@@ -78,7 +78,7 @@ def _cell(rows: Sequence[Samples], clock: str, variant: Variant) -> Cell:
     good = ticks > 0
     round_ids, round_of = np.unique(rounds[good], return_inverse=True)
     input_ids, input_of = np.unique(inputs[good], return_inverse=True)
-    return Cell(
+    return CellSamples(
         rounds=tuple(int(r) for r in round_ids),
         inputs=tuple(int(i) for i in input_ids),
         ticks=ticks[good],

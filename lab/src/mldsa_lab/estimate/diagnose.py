@@ -13,8 +13,10 @@ import numpy as np
 
 from mldsa_lab.estimate.drift import drift
 from mldsa_lab.estimate.findings import Evidence, Remark, note, warning
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.follows import ignores_trace
 from mldsa_lab.estimate.outliers import outliers
+from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.shape import CHECKS, curvature
 
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
@@ -36,12 +38,24 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     if rest is not None and (curvature(clean) or (off[0].ids[1:] and curvature(data))):
         # It is not single inputs that are off.
         off, rest, clean = [], None, data
-    found = [*drift(clean), *off]
-    for check in CHECKS:
-        found += check(clean)
+    found = [*drift(clean), *off, *_of_model(clean)]
     if not any(remark.severity == "warning" for remark in found):
         found += _lack_of_fit(clean)
     return [*found, *_noise_unknown(data), *_notes(data)], rest
+
+
+def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
+    """The warnings that the fit of a record's cell deserves, by the costs in the typical round;
+    what rounds and single inputs do is in its intervals."""
+    costs = fit.cost[None, :]
+    data = Evidence(fit, Measurements(ids, (0,), costs, np.zeros_like(costs)))
+    found = list(ignores_trace(data)) or _of_model(data)
+    warnings = [remark for remark in found if remark.severity == "warning"]
+    return warnings or list(_lack_of_fit(data))
+
+
+def _of_model(data: Evidence) -> list[Remark]:
+    return [remark for check in CHECKS for remark in check(data)]
 
 
 def _lack_of_fit(data: Evidence) -> Iterator[Remark]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval, combine
 from mldsa_lab.estimate.keys import KeyOffsets, key_offsets
 from mldsa_lab.estimate.noise import Typical, typical
-from mldsa_lab.estimate.posterior import Posterior, fit
+from mldsa_lab.estimate.posterior import Posterior, apart, fit
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import LINEAR, MEAN, prior, terms, to_costs
@@ -21,15 +21,17 @@ from mldsa_lab.theory.trace import Trace, count_matrix
 Array = NDArray[np.float64]
 
 COSTS = ("first", "z", "r", "h")
-"""Cost of a signature accepted at once, and of a rejected attempt of each class."""
+"""Cost of a signature accepted at the first attempt, and of a rejected attempt of each class."""
 
 
 @dataclass(frozen=True)
 class Fit:
     """Costs of some inputs fitted to their traces.
 
-    ``counts``: (inputs, 3) rejected attempts n_z, n_r, n_h; ``values``: (inputs, columns) of
-    `mldsa_lab.theory.terms`; ``typical``: the costs; ``coefficients``: (columns,) expected ones.
+    ``traces``: of the inputs, none of runs; ``counts``: (inputs, 3) rejected attempts n_z, n_r,
+    n_h; ``values``: (inputs, columns) of `mldsa_lab.theory.terms`; ``typical``: the costs;
+    ``coefficients``: (columns,) expected ones. ``widen``: by how much the inputs' errors are wider
+    than they seem, 1 where each input stands for itself.
     """
 
     model: RejectionModel
@@ -40,6 +42,7 @@ class Fit:
     posterior: Posterior
     coefficients: Array
     keys: KeyOffsets
+    widen: float = 1.0
 
     @property
     def cost(self) -> Array:
@@ -51,22 +54,32 @@ class Fit:
         """(inputs,) what the fit says that they cost."""
         return np.asarray(self.values @ self.coefficients)
 
-    def interval(self, row: Array, confidence: float, error: float = 0.0) -> Interval:
-        """Of ``row`` (columns,) times the coefficients; ``error``: one more standard error."""
+    @property
+    def attempt_costs(self) -> tuple[float, float, float, float]:
+        """The values of `COSTS`."""
+        first, z, r, h = to_costs(self.model) @ self.coefficients[:LINEAR]
+        return float(first), float(z), float(r), float(h)
+
+    def inner(self, row: Array, confidence: float, error: float = 0.0) -> Interval:
+        """Of ``row`` (columns,) times the coefficients, in the typical round taken as it is;
+        ``error``: one more standard error."""
         value = float(row @ self.coefficients)
         # The number of attempts rests on a measured probability.
         attempts = self.model.fail_h_error / (1 - self.model.fail_h)
-        shared = math.hypot(self.typical.level_error, attempts, self.keys.error)
+        shared = math.hypot(attempts, self.keys.error)
         extra = math.hypot(value * shared, error)
         low, high = self.posterior.limits(row, confidence, extra)
         # The expectation of a lopsided mixture may lie beyond the middle of it.
-        return Interval(value, min(low, value), max(high, value))
+        low, high = self.widen * min(low - value, 0.0), self.widen * max(high - value, 0.0)
+        return Interval(value, value + low, value + high)
+
+    def interval(self, row: Array, confidence: float, error: float = 0.0) -> Interval:
+        """Of ``row`` (columns,) times the coefficients; ``error``: one more standard error."""
+        return combine(self.inner(row, confidence, error), self.typical.rounds, confidence)
 
     def mean(self, confidence: float) -> Interval:
         """Mean over all signatures."""
-        row = np.zeros(len(self.coefficients))
-        row[MEAN] = 1.0
-        return _positive(self.interval(row, confidence))
+        return _positive(self.interval(self._column(MEAN), confidence))
 
     def costs(self, confidence: float) -> dict[str, Interval]:
         """`COSTS`, as averages over abort indexes."""
@@ -84,32 +97,36 @@ class Fit:
 
     def further(self, confidence: float) -> dict[str, Interval]:
         """The terms beside the counts, by the names of `mldsa_lab.theory.covariates`."""
-        found = {}
-        for place, name in enumerate(prior(self.model).names[LINEAR:], LINEAR):
-            row = np.zeros(len(self.coefficients))
-            row[place] = 1.0
-            found[name] = self.interval(row, confidence)
-        return found
+        names = prior(self.model).names[LINEAR:]
+        return {
+            name: self.interval(self._column(place), confidence)
+            for place, name in enumerate(names, LINEAR)
+        }
 
     def law(self, share: float = 0.999) -> Law:
         """The law of the cost over all signatures; ``share``: the largest to be asked for."""
-        return Law(self.model, self.coefficients, self.posterior.typical_misfit(), share)
+        misfit = self.posterior.typical_misfit()
+        return Law.of(self.model, self.coefficients, misfit, share=share)
 
     def quantiles(self, shares: Sequence[float], confidence: float) -> list[Interval]:
         """The costs that these shares (in (0, 1)) of all signatures do not exceed."""
         law = self.law(max(shares))
         # What no term explains may be the inputs' own, and so spread the law, or noise.
-        sharp = Law(self.model, self.coefficients, 0.0, max(shares))
+        sharp = law.sharp()
         found = []
         for share in shares:
             value, row = law.quantile(share)
-            apart = abs(value - sharp.quantile(share)[0])
-            around = self.interval(row, confidence, math.hypot(apart, law.step))
+            around = self.inner(row, confidence, abs(value - sharp.quantile(share)[0]))
             assert around.low is not None and around.high is not None
             # The linear function that touches the quantile here, moved to it.
             low, high = around.low - around.value, around.high - around.value
-            found.append(_positive(Interval(value, value + low, value + high)))
+            inner = Interval(value, value + low, value + high)
+            found.append(_positive(combine(inner, self.typical.rounds, confidence)))
         return found
+
+    def _column(self, place: int) -> Array:
+        row: Array = np.eye(len(self.coefficients))[place]
+        return row
 
 
 def fit_costs(
@@ -127,22 +144,58 @@ def fit_costs(
     simulator); else repeats show it, or a usual one is assumed. ``resolution``: the step of the
     scale that the costs were read from. ``keys``: of the inputs, if some share one.
     """
-    values = terms(traces, model)
     found = typical(costs, resolution, noise)
-    posterior = fit(values, found.cost, prior(model), found.noise, found.repeats)
-    return Fit(
-        model,
-        tuple(traces),
-        count_matrix(traces),
-        values,
-        found,
-        posterior,
-        posterior.mean,
-        key_offsets(
-            range(len(traces)) if keys is None else keys,
-            found.cost / np.maximum(values @ posterior.mean, 0.1 * found.cost) - 1,
-        ),
+    values = terms(traces, model)
+    return _fit(tuple(traces), count_matrix(traces), values, found, model, keys=keys)
+
+
+def fit_runs(
+    groups: Sequence[Sequence[Trace]], costs: Array, model: RejectionModel, overlap: float = 1.0
+) -> Fit:
+    """Fit ``costs`` (rounds, runs), each for one operation of a run of several, of these traces.
+
+    ``overlap``: in how many runs each input takes part; what they owe to an input that they share
+    says nothing new.
+    """
+    sizes = [len(group) for group in groups]
+    every = [trace for group in groups for trace in group]
+    first = np.cumsum([0, *sizes[:-1]])
+    counts, values = (
+        np.add.reduceat(rows, first, axis=0) / np.array(sizes)[:, None]
+        for rows in (count_matrix(every), terms(every, model))
     )
+    found, widen = typical(costs, 0.0, None), math.sqrt(max(overlap, 1.0))
+    return _fit((), counts, values, found, model, widen=widen)
+
+
+def _fit(
+    traces: tuple[Trace, ...],
+    counts: Array,
+    values: Array,
+    found: Typical,
+    model: RejectionModel,
+    *,
+    keys: Sequence[Hashable] | None = None,
+    widen: float = 1.0,
+) -> Fit:
+    posterior = fit(values, found.cost, prior(model), found.noise, found.repeats)
+    left = found.cost / np.maximum(values @ posterior.mean, 0.1 * found.cost) - 1
+    offsets = key_offsets(range(len(counts)) if keys is None else keys, left)
+    return Fit(model, traces, counts, values, found, posterior, posterior.mean, offsets, widen)
+
+
+def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
+    """The mean of one signer over that of another on the same inputs, in the typical round of
+    each; what the inputs do to both alike cancels."""
+    means = one.coefficients[MEAN], other.coefficients[MEAN]
+    first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
+    of_both = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
+    noise = replace(first, size=np.hypot(first.size, of_both))
+    found = apart(one.values, one.cost / means[0], other.cost / means[1], prior(one.model), noise)
+    row = np.eye(len(one.coefficients))[MEAN]
+    widen = max(one.widen, other.widen)
+    low, high = (widen * (limit - found.mean[MEAN]) for limit in found.limits(row, confidence))
+    return Interval(1.0, 1 + min(low, 0.0), 1 + max(high, 0.0)).times(means[0] / means[1])
 
 
 def _positive(interval: Interval) -> Interval:

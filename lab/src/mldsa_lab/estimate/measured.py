@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Interval
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.findings import Evidence, Remark, note
 from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
@@ -165,7 +165,7 @@ class Estimation:
 
 
 _COST_NAMES = {
-    "first": "a signature accepted at once",
+    "first": "a signature accepted at the first attempt",
     "z": "an attempt rejected at z",
     "r": "an attempt rejected at r0",
     "h": "an attempt rejected at the hint",

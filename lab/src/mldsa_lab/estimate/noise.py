@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtri, expit, stdtrit
+from scipy.special import chdtri, expit
 
-from mldsa_lab.estimate.location import median_over_rounds, split_levels
+from mldsa_lab.estimate.location import Median, median_over_rounds, split_levels
 from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, Noise
 
 Array = NDArray[np.float64]
@@ -32,8 +32,6 @@ _SHARES = (
 # beyond this many deviations, since the median does not feel spikes.
 _MEDIAN = math.pi / 2
 _SPIKE = 4.0
-# Rounds' levels: as if so many more degrees of freedom had shown the same.
-_MORE_ROUNDS = 2
 _NEGLIGIBLE = 1e-3
 
 
@@ -43,7 +41,7 @@ class Typical:
 
     ``cost``: (inputs,); ``noise``: what the noise of one measurement may be; ``repeats``:
     (inputs,) by how much less its variance is in ``cost``; ``level``: (rounds,) logarithm of each
-    round's speed; ``level_error``: relative standard error of the typical round; ``seen``: the
+    round's speed; ``rounds``: their median, with its errors; ``seen``: the
     noise of one measurement that repeats show, None without repeats; ``df``: its degrees of
     freedom.
     """
@@ -52,7 +50,7 @@ class Typical:
     noise: Noise
     repeats: Array
     level: Array
-    level_error: float
+    rounds: Median
     seen: float | None
     df: int
 
@@ -95,7 +93,7 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
         noise=replace(noise, reading=reading),
         repeats=np.where(times > 2, times / _MEDIAN, times),
         level=level,
-        level_error=_level_error(level, 0.0 if inputs == 1 else (seen or 0.0) / math.sqrt(inputs)),
+        rounds=_rounds(level, 0.0 if inputs == 1 else (seen or 0.0) / math.sqrt(inputs)),
         seen=seen,
         df=df,
     )
@@ -134,14 +132,10 @@ def _scatter(rest: Array, df: int) -> float:
     return math.sqrt(float((calm**2).sum()) / df)
 
 
-def _level_error(level: Array, noise: float) -> float:
-    """Relative standard error of the typical round, wide enough for the few rounds that show it
-    (at a confidence of 95 %); ``noise``: that of a level, which the inputs' own errors hold."""
-    rounds = len(level)
-    if rounds < 2:
-        return 0.0
+def _rounds(level: Array, noise: float) -> Median:
+    """The typical round among these levels; ``noise``: that of a level, which the inputs' own
+    errors hold and its errors therefore do not."""
     found = median_over_rounds(level)
-    few = float(stdtrit(rounds - 1 + _MORE_ROUNDS, 0.975) / stdtrit(np.inf, 0.975))
-    seen = float(np.var(level, ddof=1))
-    own = seen / (seen + 2 * noise**2) if seen else 0.0
-    return max(found.below, found.above) * few * math.sqrt(own)
+    seen = float(np.var(level, ddof=1)) if len(level) > 1 else 0.0
+    own = math.sqrt(seen / (seen + 2 * noise**2)) if seen else 0.0
+    return Median(found.value, found.below * own, found.above * own, found.df)

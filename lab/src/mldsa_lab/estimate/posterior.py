@@ -8,14 +8,16 @@ three the interval holds what they cannot tell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import logsumexp, ndtr
+from scipy.special import logsumexp, ndtr, ndtri
 
 from mldsa_lab.theory.terms import LINEAR, MEAN, SLOPE, Prior
 
@@ -72,6 +74,10 @@ class Noise:
     known: bool = True
     reading: float = 0.0
 
+    def averaged(self, repeats: Array) -> Noise:
+        """That of averages, ``repeats`` (inputs,) being by how much less its variance is."""
+        return replace(self, size=self.size / np.sqrt(np.median(repeats)))
+
     def with_misfit(self) -> tuple[Array, Array, Array, Array]:
         """Size, power, misfit and weight of each kind of error there may be."""
         misfit, chance = np.array(_MISFITS).T
@@ -120,7 +126,7 @@ class Posterior:
 
     def along(self, row: Array) -> tuple[Array, Array]:
         """Means and standard deviations (points,) of ``row`` (columns,) times the coefficients."""
-        variance = np.einsum("p,gpq,q->g", row, self.covariance, row, optimize=True)
+        variance = self.covariance @ row @ row
         return self.centre @ row, np.sqrt(np.maximum(variance, 0.0))
 
     def limits(self, row: Array, confidence: float, extra: float = 0.0) -> tuple[float, float]:
@@ -156,16 +162,18 @@ def mixture_limits(
     """Central interval of a mixture of normal laws."""
     scale = max(float(np.abs(centre).max()), 1e-300)
     deviation = np.maximum(deviation, 1e-12 * scale)
-    ends = float((centre - 40 * deviation).min()), float((centre + 40 * deviation).max())
 
     def beyond(value: float, share: float) -> float:
         return float(weight @ ndtr((value - centre) / deviation)) - share
 
-    low, high = (
-        float(brentq(beyond, *ends, args=(share,), xtol=1e-13 * scale, rtol=1e-12))
-        for share in ((1 - confidence) / 2, (1 + confidence) / 2)
-    )
-    return low, high
+    found = []
+    for share in ((1 - confidence) / 2, (1 + confidence) / 2):
+        # Between the least and the largest of the normal laws' own quantiles.
+        of_each = centre + ndtri(share) * deviation
+        low, high = float(of_each.min()), float(of_each.max())
+        off = 1e-9 * max(high - low, scale)
+        found.append(brentq(beyond, low - off, high + off, args=(share,), xtol=1e-9 * scale))
+    return float(found[0]), float(found[1])
 
 
 def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) -> Posterior:
@@ -190,6 +198,19 @@ def fit(values: Array, cost: Array, prior: Prior, noise: Noise, repeats: Array) 
     return replace(found, covariance=found.covariance * widen)
 
 
+def apart(values: Array, one: Array, other: Array, prior: Prior, repeats: Noise) -> Posterior:
+    """How the costs of two signers on the same inputs differ, each with its mean as 1.
+
+    ``values``: (inputs, columns) terms; ``one``, ``other``: (inputs,) the costs; ``repeats``: of
+    their difference, as it is in these. The first coefficient of what results is 1 plus the
+    difference of the means; what inputs do to both signers alike is not in it.
+    """
+    alike = replace(prior, centre=np.eye(len(prior.centre))[MEAN])
+    times = np.ones(len(one))
+    middle = (one + other) / 2
+    return _fit_at(values, 1 + one - other, alike, repeats, times, 1.0, middle, _spreads(prior))
+
+
 class _Spread(NamedTuple):
     """Standard deviations (columns,) of the coefficients with the mean cost as 1, the weight of
     their being so, the scale of the terms of abort indexes, and which terms of attempts."""
@@ -200,6 +221,7 @@ class _Spread(NamedTuple):
     steps: str
 
 
+@cache
 def _spreads(prior: Prior) -> list[_Spread]:
     found = []
     kinds = product(_LINEAR_SCALES, _INDEX_SCALES, _ATTEMPT_KINDS)
@@ -224,7 +246,7 @@ def _fit_at(
     repeats: Array,
     scale: float,
     fitted: Array,
-    spreads: list[_Spread],
+    spreads: Sequence[_Spread],
 ) -> Posterior:
     """`fit` with costs relative to ``scale`` and variances from ``fitted`` (inputs,)."""
     relative = fitted / scale
@@ -252,16 +274,17 @@ def _fit_at(
     factor = _triangle(stacked)
     inner, right = factor[..., :size, :size], factor[..., :size, size]
     rest = factor[..., size, size] ** 2
-    inverse = np.linalg.inv(inner)
-    solved = (inverse @ right[..., None])[..., 0]
     determinant = np.log(np.abs(np.diagonal(inner, axis1=-2, axis2=-1))).sum(axis=-1)
     likelihood = np.log(root).sum(axis=1)[:, None] - determinant - 0.5 * rest
     before = np.log([spread.weight for spread in spreads])
     log_weight = (likelihood + np.log(chance)[:, None] + before[None, :]).ravel()
     weight = np.exp(log_weight - logsumexp(log_weight))
     keep = weight > _LIGHT
-    centre = (solved * unit).reshape(-1, size)[keep] @ basis.T
-    spread_out = basis @ (inverse * unit[:, :, None]).reshape(-1, size, size)[keep]
+    inverse = np.linalg.inv(inner.reshape(-1, size, size)[keep])
+    unit = np.tile(unit, (len(own), 1))[keep]
+    solved = (inverse @ right.reshape(-1, size, 1)[keep])[..., 0]
+    centre = (solved * unit) @ basis.T
+    spread_out = basis @ (inverse * unit[:, :, None])
     return Posterior(
         weight[keep] / weight[keep].sum(),
         centre * scale,

@@ -174,7 +174,9 @@ def _setup(data: Evidence) -> list[Remark]:
     first = np.zeros(len(data.fit.coefficients))
     first[:LINEAR] = to_costs(data.fit.model)[0]
     slope = np.eye(len(first))[SLOPE]
-    attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
+    attempt = float(data.fit.coefficients[SLOPE])
+    if attempt <= 0:
+        return []  # said of the attempts
     ratio = float(first @ data.fit.coefficients) / attempt
     if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
         return [

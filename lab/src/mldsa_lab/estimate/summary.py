@@ -2,57 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Estimate, Interval, ratio
-from mldsa_lab.estimate.cells import Cell, Key, gather
-from mldsa_lab.estimate.classical import Comparison, compare_classical
-from mldsa_lab.estimate.estimator import Estimator
-from mldsa_lab.estimate.throughput import Throughput, throughputs
+from mldsa_lab.estimate.cells import CellSamples, Key, gather
+from mldsa_lab.estimate.estimators import CellEstimate, Estimator
+from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.ratio import Comparison, Throughput, compare_classical, ratio, throughputs
 from mldsa_lab.records import Record, Variant, Worker
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
-
-Array = NDArray[np.float64]
-
-KEYS = (
-    "implementation",
-    "version",
-    "language",
-    "backend",
-    "build",
-    "key",
-    "mode",
-    "batch_size",
-    "threads",
-    "set",
-    "operation",
-    "deterministic",
-    "unit",
-    "samples",
-    "mean",
-    "mean_low",
-    "mean_high",
-    "p50",
-    "p95",
-    "p99",
-    "p999",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "clock",
-    "per_second",
-    "per_second_low",
-    "per_second_high",
-    "scaling",
-    "scaling_low",
-    "scaling_high",
-)
-"""The keys of a row, in order: the stable interface of `--json`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,31 +67,16 @@ class Row:
         return {key: getattr(self, key) for key in KEYS}
 
 
-@dataclass(frozen=True)
-class Fit:
-    """The trace regression of one variant and set, for plots.
-
-    ``coefficients``: cost of a signature accepted at once, then of each attempt rejected by z, by
-    r0, by the hint. ``counts``: (inputs, 3) rejected attempts of each input; ``costs``: (inputs,)
-    its cost in the typical round; ``fitted`` and ``residuals`` likewise, residuals absolute.
-    ``quantiles``: share to interval, with limits where there are any.
-    """
-
-    inputs: tuple[int, ...]
-    counts: Array
-    costs: Array
-    coefficients: tuple[float, float, float, float]
-    fitted: Array
-    residuals: Array
-    quantiles: dict[float, Interval]
-    notes: tuple[str, ...]
+KEYS = tuple(f.name for f in fields(Row) if f.name not in ("variant", "again", "notes"))
+"""The keys of a row, in order: the stable interface of `--json`."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Rows in the order of set, operation and mean; ``fits`` by variant id and set; ``classical``:
-    the cheapest variants of each kind over each classical scheme; ``notes`` on the whole;
-    ``estimates``: what `over` needs of the rows' cells."""
+    """Rows in the order of set, operation and mean; ``fits``: the regressions of single signatures
+    on their traces, by variant id and set; ``classical``: the cheapest variants of each kind over
+    each classical scheme; ``notes`` on the whole; ``estimates``: what `over` needs of the rows'
+    cells."""
 
     rows: list[Row]
     fits: dict[tuple[str, str], Fit]
@@ -140,7 +85,7 @@ class Summary:
     confidence: float
     notes: list[str] = field(default_factory=list)
     classical: tuple[Comparison, ...] = ()
-    estimates: dict[Key, Estimate] = field(default_factory=dict)
+    estimates: dict[Key, CellEstimate] = field(default_factory=dict)
 
     def over(self, one: Row, other: Row) -> Interval | None:
         """The mean of ``one`` over that of ``other``, paired by round where both have the same;
@@ -177,7 +122,7 @@ def summarise(
     variants = {v.id: (v, worker) for worker in record.workers for v in worker.variants}
     estimator = Estimator.of(record, confidence)
     notes: list[str] = []
-    estimates: dict[Key, Estimate] = {}
+    estimates: dict[Key, CellEstimate] = {}
     failures: dict[Key, str] = {}
     for key, cell in cells.items():
         try:
@@ -207,9 +152,9 @@ def summarise(
         )
     rows.sort(key=_order)
     fits = {
-        key[:2]: _fit(cells[key], estimate, estimator.counts[key[1]])
+        key[:2]: estimate.fit
         for key, estimate in estimates.items()
-        if estimate.line is not None
+        if estimate.fit is not None and estimate.fit.traces
     }
     once = {v: found for v, found in variants.items() if not record.again(found[1])}
     compared = compare_classical(estimates, once, confidence)
@@ -217,7 +162,7 @@ def summarise(
 
 
 def _references(
-    record: Record, reference: str, estimates: dict[Key, Estimate]
+    record: Record, reference: str, estimates: dict[Key, CellEstimate]
 ) -> dict[tuple[str, str, int], str]:
     """The variant to compare with, by set, operation and threads: single calls before runs, and
     the default build before the tuned one."""
@@ -249,7 +194,7 @@ def _references(
 def _ratio(
     key: Key,
     against: str | None,
-    estimates: dict[Key, Estimate],
+    estimates: dict[Key, CellEstimate],
     variants: dict[str, tuple[Variant, Worker]],
     confidence: float,
 ) -> Interval | None:
@@ -267,15 +212,12 @@ def _row(
     variant: Variant,
     worker: Worker,
     key: Key,
-    cell: Cell,
-    estimate: Estimate | None,
+    cell: CellSamples,
+    estimate: CellEstimate | None,
     against: Interval | None,
     rate: Throughput | None,
     failure: str | None,
 ) -> Row:
-    mean = estimate.mean if estimate else None
-    second = rate.per_second if rate else None
-    scaling = rate.scaling if rate else None
     quantiles = {q: i.value for q, i in estimate.quantiles.items()} if estimate else {}
     return Row(
         implementation=variant.implementation,
@@ -292,42 +234,25 @@ def _row(
         deterministic=variant.deterministic,
         unit=worker.unit,
         samples=len(cell.ticks),
-        mean=mean.value if mean else None,
-        mean_low=mean.low if mean else None,
-        mean_high=mean.high if mean else None,
+        **_limits("mean", estimate.mean if estimate else None),
         p50=quantiles.get(0.50),
         p95=quantiles.get(0.95),
         p99=quantiles.get(0.99),
         p999=quantiles.get(0.999),
-        ratio=against.value if against else None,
-        ratio_low=against.low if against else None,
-        ratio_high=against.high if against else None,
+        **_limits("ratio", against),
         clock=cell.clock,
-        per_second=second.value if second else None,
-        per_second_low=second.low if second else None,
-        per_second_high=second.high if second else None,
-        scaling=scaling.value if scaling else None,
-        scaling_low=scaling.low if scaling else None,
-        scaling_high=scaling.high if scaling else None,
+        **_limits("per_second", rate.per_second if rate else None),
+        **_limits("scaling", rate.scaling if rate else None),
         variant=variant.id,
         again=record.again(worker),
         notes=estimate.notes if estimate else (failure or "no estimate",),
     )
 
 
-def _fit(cell: Cell, estimate: Estimate, known: dict[int, tuple[int, int, int]]) -> Fit:
-    assert estimate.line is not None and estimate.levels is not None
-    setup, z, r, h = (float(c) for c in estimate.line.costs)
-    return Fit(
-        inputs=cell.inputs,
-        counts=np.array([known[i] for i in cell.inputs], dtype=np.float64),
-        costs=estimate.levels.shape,
-        coefficients=(setup, z, r, h),
-        fitted=estimate.line.fitted,
-        residuals=estimate.line.residual,
-        quantiles=estimate.quantiles,
-        notes=estimate.notes,
-    )
+def _limits(name: str, interval: Interval | None) -> dict[str, Any]:
+    """The three keys of an interval in a row."""
+    values = (None,) * 3 if interval is None else (interval.value, interval.low, interval.high)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
 def _order(row: Row) -> tuple[int, int, bool, float]:

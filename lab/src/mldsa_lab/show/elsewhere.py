@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import Row

@@ -16,7 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.files import write_whole
 from mldsa_lab.show import scales

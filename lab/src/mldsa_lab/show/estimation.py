@@ -7,7 +7,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.show.format import MISSING, clean
 from mldsa_lab.show.texts import of_cost, of_interval

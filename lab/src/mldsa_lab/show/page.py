@@ -195,7 +195,7 @@ def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
     pairs = plotdata.fitted(view, table) if signing else []
     if not pairs:
         return made
-    curves = plotdata.curves(plotdata.chosen(pairs), table.set, unit)
+    curves = plotdata.curves(plotdata.chosen(pairs), unit)
     bars = plotdata.bars(pairs, table.set, unit)
     law = f"Estimated distribution of the cost of {what} in {unit.name}, over percentiles"
     made.distribution = _laws(f"{name}-law", law, curves, unit.name)

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mldsa_lab.estimate.summary import Fit
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.show.elsewhere import Elsewhere, colours
 from mldsa_lab.show.format import Unit, plain
 from mldsa_lab.show.plots import GRID, PERCENTILES, Bar, Cloud, Curve, Mark
 from mldsa_lab.show.view import Line, Table, View
+from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
 SAVES = 0.9
 """An expanded key has a curve of its own where it costs less than this share of the compact one."""
 SHARES = np.unique(np.append(1 - 10.0**-GRID, PERCENTILES).clip(1e-12))
 """The shares of signatures that a distribution plot asks for, ascending."""
-_TAIL = 1e-6
 
 
 def mean_marks(table: Table) -> list[Mark]:
@@ -81,30 +81,24 @@ def cloud(fit: Fit, set_name: str, unit: Unit) -> Cloud:
     with np.errstate(invalid="ignore", divide="ignore"):
         # What fails the hint has passed r0 and cost as much: it counts with r0.
         share = np.where(rejected > 0, (rejected - counts[:, 0]) / rejected, np.nan)
-    base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.coefficients)
+    base, cost_z, cost_r, _ = (float(c) / unit.divisor for c in fit.attempt_costs)
     expected = RejectionModel.of(set_name).expected_counts
     return Cloud(
         attempts=rejected + 1, share_r0=share,
-        cost=np.asarray(fit.costs, dtype=np.float64) / unit.divisor,
+        cost=fit.cost / unit.divisor,
         base=base, cost_z=cost_z, cost_r0=cost_r,
         expected_z=float(expected[0]), expected_r0=float(expected[1] + expected[2]),
     )  # fmt: skip
 
 
-def curves(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[Curve]:
-    """The law of each signer's cost."""
-    return [_curve(line, fit, set_name, unit.divisor) for line, fit in pairs]
+def curves(pairs: Sequence[tuple[Line, Fit]], unit: Unit) -> list[Curve]:
+    """The law of each signer's cost, with the scatter that its percentiles include."""
+    return [_curve(line, fit.law(), unit.divisor) for line, fit in pairs]
 
 
-def _curve(line: Line, fit: Fit, set_name: str, scale: float, label: str = "") -> Curve:
-    law = RejectionModel.of(set_name).class_table(_TAIL)
-    base, *per_class = (float(c) for c in fit.coefficients)
-    costs = base + law.counts @ np.array(per_class)
-    order = np.argsort(costs, kind="stable")
-    return Curve(
-        label or line.label, line.colour, line.row.key == "expanded",
-        costs[order] / scale, np.cumsum(law.probability[order]),
-    )  # fmt: skip
+def _curve(line: Line, law: Law, scale: float, label: str = "") -> Curve:
+    costs, expanded = law.curve(SHARES) / scale, line.row.key == "expanded"
+    return Curve(label or line.label, line.colour, expanded, costs, SHARES)
 
 
 def relative_curves(
@@ -115,15 +109,13 @@ def relative_curves(
     made = []
     for entry, colour in zip(measured, colours(measured), strict=True):
         if entry.found.set == set_name:
-            of = entry.figures
-            law = of.fit.law(float(SHARES[-1]))
-            cost = np.array([law.quantile(float(p))[0] for p in SHARES]) / of.mean.value
-            made.append(Curve(entry.name, colour, False, cost, SHARES))
+            costs = entry.figures.fit.law().curve(SHARES) / entry.figures.mean.value
+            made.append(Curve(entry.name, colour, False, costs, SHARES))
     for place, view in enumerate(views):
         table = view.table(set_name, "sign")
         for line, fit in chosen(fitted(view, table)) if table else ():
             run = f", run {chr(65 + place)}" if len(views) > 1 else ""
-            made.append(_curve(line, fit, set_name, line.row.mean or 1.0, line.label + run))
+            made.append(_curve(line, fit.law(), line.row.mean or 1.0, line.label + run))
     return made
 
 
@@ -133,7 +125,7 @@ def bars(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[B
     n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)
     made = []
     for line, fit in pairs:
-        base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.coefficients)
+        base, cost_z, cost_r, cost_h = (float(c) / unit.divisor for c in fit.attempt_costs)
         final = min(cost_r, base)
         made.append(
             Bar(

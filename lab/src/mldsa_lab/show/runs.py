@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from mldsa_lab.estimate.classical import Comparison
+from mldsa_lab.estimate.ratio import Comparison
 from mldsa_lab.estimate.summary import Row
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from mldsa_lab.estimate.cell import Interval
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show.format import number
 
 # Beyond these sizes numbers are written with an exponent.

@@ -1,181 +1,249 @@
-"""The law of the signing cost over all signatures, for given coefficients of `terms`.
+"""The law of the signing cost over all signatures: percentiles, shares, the curve of a plot.
 
-Two forms of one law. Where signatures with the same rejected attempts cost the same, it is a sum
-over the classes of traces, whose probabilities are exact. Else the cost of one attempt has a law
-of its own (class and abort indexes, exact), and the sum over attempts is a product of
-characteristic functions.
+Signatures with the same rejected attempts (n_z, n_r, n_h) are a class, whose probability is exact
+and counts the orderings of its attempts. Within a class the cost varies with abort indexes, where
+it depends on them, and with what no term explains; the sum over attempts is taken as normal about
+the class's cost, with the exact variance. Without either, each class is one atom.
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import ndtr
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.terms import LINEAR, attempt_terms, linear_terms, to_costs
+from mldsa_lab.theory.terms import (
+    LINEAR,
+    attempt_terms,
+    index_moments,
+    linear_terms,
+    prior,
+    to_costs,
+)
 
 Array = NDArray[np.float64]
-Complex = NDArray[np.complex128]
+Ints = NDArray[np.int64]
 
-# Quantiles leave out classes of this total probability, and of this share of what lies beyond.
+# Classes are left out of this total probability, and of this share of what lies beyond a quantile.
 _TAIL = 1e-7
 _TAIL_SHARE = 1e-3
 # Classes within this relative distance of a quantile tell its derivative.
 _NEAR = 0.02
 # Relative standard deviation at the mean cost, within a class, below which it is none.
 _NEGLIGIBLE = 3e-4
-_BINS = 1 << 15
-# Exponents below this leave nothing; numbers far smaller still would only be slow.
-_NOTHING = 60.0
-# Bins beyond both ends: what is divided between two bins must not come in at the other end.
-_MARGIN = 4
+# Costs that differ by less than rounding are one cost.
+_SAME = 1e-9
+# Deviations beyond which a normal law is 0 or 1.
+_FAR = 8.0
+_CURVE_SHARES = np.concatenate([np.linspace(0.01, 0.99, 200), 1 - np.logspace(-2, -6, 100)])
 
 
+class CostClass(NamedTuple):
+    """Signatures with the same rejected attempts n_z, n_r, n_h: their cost, their probability,
+    and the probabilities of all signatures that cost less (``below``) and no more (``upto``)."""
+
+    counts: tuple[int, int, int]
+    cost: float
+    probability: float
+    below: float
+    upto: float
+
+
+@dataclass(frozen=True)
 class Law:
-    """The cost of all signatures.
+    """The cost of all signatures, by class in ascending order. Make it with `of` or `of_costs`.
 
-    ``coefficients``: (columns,). What no term explains has variance ``misfit``^2 times the cost
-    times the mean cost. ``share``: the largest whose quantile will be asked for. ``step``: how
-    finely quantiles are known.
+    ``counts``: (classes, 3) of n_z, n_r, n_h; ``rows``: (classes, columns) of
+    `mldsa_lab.theory.terms`, abort indexes at their expectation; ``probability``, ``cost``:
+    (classes,); ``own``: (classes,) variance from abort indexes; ``misfit``: relative standard
+    deviation, at the mean cost ``mean``, of what no term explains; its variance goes with the
+    cost.
     """
 
-    def __init__(
-        self, model: RejectionModel, coefficients: Array, misfit: float, share: float = 0.999
-    ) -> None:
-        table = model.class_table(min(_TAIL, _TAIL_SHARE * (1 - share)))
-        rejected = table.counts.sum(axis=1)
-        self._by_attempts = attempt_terms(model, int(rejected.max()))
-        steps = self._by_attempts @ coefficients[LINEAR:]
-        linear = linear_terms(table.counts.astype(np.float64), model)
-        cost = linear @ coefficients[:LINEAR] + steps[rejected]
-        order = np.argsort(cost, kind="stable")
-        self._rows, self._rejected = linear[order], rejected[order]
-        self._cost, self._mass = cost[order], table.probability[order]
-        attempts = _Attempts(model, coefficients)
-        mean = float(coefficients[0])
-        within = attempts.variance * float(model.expected_counts.sum()) + misfit**2 * mean**2
-        if within <= (_NEGLIGIBLE * mean) ** 2 or mean <= 0:
-            self._at, self._cumulated = self._cost, np.cumsum(self._mass)
-            self.step = 0.0
+    counts: Ints
+    rows: Array
+    probability: Array
+    cost: Array
+    own: Array
+    mean: float
+    misfit: float
+    _deviation: Array = field(init=False, repr=False)
+    _cumulated: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        variance = self.own + self.misfit**2 * max(self.mean, 0.0) * np.maximum(self.cost, 0.0)
+        typical = float(self.probability @ variance)
+        if self.mean <= 0 or typical <= (_NEGLIGIBLE * self.mean) ** 2:
+            deviation = np.zeros(0)  # atoms
         else:
-            self._at, self._cumulated = _convolved(
-                model, attempts, steps, max(misfit**2 * mean, 0.0)
-            )
-            self.step = float(self._at[1] - self._at[0])
+            deviation = np.maximum(np.sqrt(variance), 1e-9 * self.mean)
+        object.__setattr__(self, "_deviation", deviation)
+        object.__setattr__(self, "_cumulated", np.cumsum(self.probability))
+
+    @classmethod
+    def of(
+        cls,
+        model: RejectionModel,
+        coefficients: Array,
+        misfit: float = 0.0,
+        *,
+        share: float = 0.999,
+        tail: float = _TAIL,
+    ) -> Law:
+        """For ``coefficients`` (columns,) of `mldsa_lab.theory.terms`; ``share``: the largest
+        whose quantile will be asked for; ``tail``: the total probability of the classes that may
+        be left out."""
+        counts, probability, rows = _classes(model, min(tail, _TAIL_SHARE * (1 - share)))
+        cost = rows @ coefficients
+        order = np.argsort(cost, kind="stable")
+        counts, of_index = counts[order], coefficients[LINEAR : LINEAR + 4]
+        of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(model))
+        return cls(
+            counts,
+            rows[order],
+            probability[order],
+            cost[order],
+            of_z * counts[:, 0] + of_r * counts[:, 1],
+            float(coefficients[0]),
+            misfit,
+        )
+
+    @classmethod
+    def of_costs(
+        cls,
+        model: RejectionModel,
+        costs: tuple[float, float, float, float],
+        *,
+        share: float = 0.999,
+        tail: float = _TAIL,
+    ) -> Law:
+        """For the ``costs`` of a signature accepted at the first attempt and of a rejected attempt
+        of class z, r and h, and nothing else that it depends on."""
+        coefficients = np.zeros(len(prior(model).names))
+        coefficients[:LINEAR] = np.linalg.solve(to_costs(model), costs)
+        return cls.of(model, coefficients, share=share, tail=tail)
+
+    def sharp(self) -> Law:
+        """The same without misfit: as if what no term explains were all noise."""
+        return replace(self, misfit=0.0)
 
     def quantile(self, share: float) -> tuple[float, Array]:
         """The smallest cost that a share of signatures do not exceed, and its derivative with
         respect to the coefficients: the mean row (columns,) of the classes near that cost."""
-        at = min(int(np.searchsorted(self._cumulated, share)), len(self._at) - 1)
-        value = float(self._at[at])
-        near = abs(_NEAR * value)
-        low, high = np.searchsorted(self._cost, (value - near, value + near))
-        if high <= low:
-            low = min(int(low), len(self._cost) - 1)
-            high = low + 1
-        mass = self._mass[low:high]
-        further = self._by_attempts[self._rejected[low:high]]
-        rows = np.hstack([self._rows[low:high], further])
-        return value, np.asarray(mass @ rows / mass.sum())
+        value = self._at(share)
+        near, mass = self._near(value)
+        return value, np.asarray(mass @ self.rows[near])
+
+    def counts_near(self, share: float) -> Array:
+        """(3,) mean n_z, n_r, n_h of the classes near a quantile."""
+        near, mass = self._near(self._at(share))
+        return np.asarray(mass @ self.counts[near])
 
     def share_up_to(self, cost: float) -> float:
         """The share of signatures that cost at most ``cost``."""
-        at = int(np.searchsorted(self._at, cost * (1 + 1e-12), side="right"))
-        return float(self._cumulated[at - 1]) if at else 0.0
+        if not len(self._deviation):
+            at = int(np.searchsorted(self.cost, cost * (1 + _SAME), side="right"))
+            return float(self._cumulated[at - 1]) if at else 0.0
+        first, last = self._doubtful(cost)
+        sure = float(self._cumulated[first - 1]) if first else 0.0
+        doubtful = slice(first, last)
+        away = (cost - self.cost[doubtful]) / self._deviation[doubtful]
+        return sure + float(self.probability[doubtful] @ ndtr(away))
+
+    def curve(self, shares: Array) -> Array:
+        """The costs that these ascending shares of signatures do not exceed, for a plot: exact
+        where classes are atoms, else between points of the smooth law."""
+        if not len(self._deviation):
+            at = np.searchsorted(self._cumulated, shares)
+            return np.asarray(self.cost[np.minimum(at, len(self.cost) - 1)])
+        first = self.cost[0] + float(self._deviation[0]) * np.linspace(-4, 4, 30)
+        body = np.interp(_CURVE_SHARES, self._cumulated, self.cost)
+        even = np.linspace(first[0], body[_CURVE_SHARES <= 0.999].max(), 300)
+        costs = np.unique(np.concatenate([first, even, body]))
+        reached = [self.share_up_to(float(cost)) for cost in costs]
+        return np.asarray(np.interp(shares, reached, costs))
+
+    def classes_at(self, share: float, *, within: float = 0.0) -> list[CostClass]:
+        """The classes whose cost is the quantile at ``share`` (0 < share < 1), or differs from it
+        by at most the fraction ``within``; by cost, the likelier first among equals. At least one.
+        Scatter within classes is left out of account."""
+        check_share(share)
+        if not 0 <= within < 1:
+            raise LabError(f"relative distance {within}: must be from 0 to below 1")
+        order = np.lexsort((-self.probability, self.cost))
+        cost, probability = self.cost[order], self.probability[order]
+        # Level: the classes of one cost.
+        level = np.concatenate([[0], np.cumsum(np.diff(cost) > _SAME * cost[-1])])
+        mass = np.bincount(level, weights=probability)
+        upto = np.cumsum(mass)
+        at = min(int(np.searchsorted(upto, share * (1 - 1e-15))), len(upto) - 1)
+        value = cost[int(np.searchsorted(level, at))]
+        near = (level == at) | (np.abs(cost - value) <= within * value)
+        return [
+            CostClass(
+                tuple(self.counts[order[i]].tolist()),
+                float(cost[i]),
+                float(probability[i]),
+                float(upto[level[i]] - mass[level[i]]),
+                float(upto[level[i]]),
+            )
+            for i in np.flatnonzero(near)
+        ]
+
+    def _at(self, share: float) -> float:
+        atom = float(self.cost[min(int(np.searchsorted(self._cumulated, share)), self._last)])
+        if not len(self._deviation):
+            return atom
+        reach = 0.25 * _FAR * float(self._deviation.max())
+        low, high = atom - reach, atom + reach
+        while self.share_up_to(low) >= share:
+            low -= reach
+        while self.share_up_to(high) < min(share, self._cumulated[-1] * (1 - 1e-12)):
+            high += reach
+        goal = min(share, self.share_up_to(high))
+        found = brentq(lambda x: self.share_up_to(x) - goal, low, high, xtol=1e-6 * self.mean)
+        return float(found)
+
+    @property
+    def _last(self) -> int:
+        return len(self.cost) - 1
+
+    def _near(self, value: float) -> tuple[slice, Array]:
+        """The classes near a cost, at least one, and their probabilities given one of them."""
+        off = abs(_NEAR * value)
+        low, high = (int(i) for i in np.searchsorted(self.cost, (value - off, value + off)))
+        if high <= low:
+            low = min(low, self._last)
+            high = low + 1
+        mass = self.probability[low:high]
+        return slice(low, high), mass / mass.sum()
+
+    def _doubtful(self, cost: float) -> tuple[int, int]:
+        """Between which places classes may lie on both sides of ``cost``."""
+        reach = _FAR * float(self._deviation.max())
+        first, last = np.searchsorted(self.cost, (cost - reach, cost + reach))
+        return int(first), int(last)
 
 
-class _Attempts:
-    """The law of the cost of one rejected attempt: ``value`` and ``mass``, (kinds,); and that of
-    a signature accepted at once without the terms of the number of attempts, ``first``."""
-
-    def __init__(self, model: RejectionModel, coefficients: Array) -> None:
-        self.first, z, r, h = (float(c) for c in to_costs(model) @ coefficients[:LINEAR])
-        # The terms of abort indexes, in the order of `covariates`.
-        of_z, of_r, both, of_r_too = coefficients[LINEAR : LINEAR + 4]
-        law_z, law_r = model.first_failing_z(), model.first_failing_r()
-        index_z = np.arange(model.l) - law_z @ np.arange(model.l)
-        index_r = np.arange(model.k) - law_r @ np.arange(model.k)
-        fails = model.p_r_fails_given_z_fails
-        alone = z + of_z * index_z - both * fails
-        too = (z + of_z * index_z + both * (1 - fails))[:, None] + of_r_too * index_r
-        chance_z, chance_r, chance_h, accept = model.attempt
-        self.value = np.concatenate([alone, too.ravel(), r + of_r * index_r, [h]])
-        self._of_r = model.k
-        self.mass = np.concatenate(
-            [
-                chance_z * (1 - fails) * law_z,
-                chance_z * fails * np.outer(law_z, law_r).ravel(),
-                chance_r * law_r,
-                [chance_h],
-            ]
-        ) / (1 - accept)
-
-        self.variance = float(self.mass @ (self.value - self._class_means(z, r, h)) ** 2)
-
-    def _class_means(self, z: float, r: float, h: float) -> Array:
-        """The mean cost of the class that each kind belongs to."""
-        return np.repeat([z, r, h], [len(self.value) - self._of_r - 1, self._of_r, 1])
+def check_share(share: float) -> None:
+    """LabError if it is no share of signatures that has a quantile."""
+    if not 0 < share < 1:
+        raise LabError(f"quantile {share}: must lie strictly between 0 and 1")
 
 
-def _convolved(
-    model: RejectionModel, attempts: _Attempts, steps: Array, misfit: float
-) -> tuple[Array, Array]:
-    """Costs (bins,) and the shares of signatures that cost at most as much.
-
-    ``steps``: (rejected attempts + 1,) what is added at each number of them; ``misfit``: variance
-    over cost of what is left.
-    """
-    most = len(steps) - 1
-    accept = model.p_accept
-    number = np.arange(most + 1)
-    law = accept * (1 - accept) ** number
-    law[-1] += 1 - law.sum()
-    start = attempts.first + float(steps.min())
-    low, high = float(attempts.value.min()), float(attempts.value.max())
-    spread = math.sqrt(misfit * max(attempts.first + most * high, 0.0))
-    origin = start + most * min(low, 0.0) - 8 * spread
-    end = attempts.first + float(steps.max()) + most * max(high, 0.0) + 8 * spread
-    step = (end - origin) / (_BINS - 2 * _MARGIN)
-    origin -= _MARGIN * step
-    turn: Complex = (-2j * math.pi * np.fft.rfftfreq(_BINS)).astype(np.complex128)
-    blur = 0.5 * misfit / step**2 * (turn**2).real
-    each = _transform(attempts.value / step, attempts.mass)
-    each *= np.exp(np.maximum(blur * max(float(attempts.mass @ attempts.value), 0.0), -_NOTHING))
-    shift = _Shift(turn)
-    total = np.zeros(len(turn), dtype=np.complex128)
-    for n in number[::-1]:
-        total *= each
-        total += law[n] * shift.to(float(steps[n]) / step)
-    total *= shift.to((attempts.first - origin) / step)
-    total *= np.exp(np.maximum(blur * max(attempts.first, 0.0), -_NOTHING))
-    mass = np.asarray(np.fft.irfft(total, _BINS), dtype=np.float64)
-    at = np.arange(_BINS, dtype=np.float64) * step + origin
-    return np.asarray(at), np.maximum.accumulate(np.cumsum(mass))
-
-
-def _transform(place: Array, mass: Array) -> Complex:
-    """Of masses at places in units of bins, each divided between the bins beside it: nothing
-    rings then, and means stay exact."""
-    low = np.floor(place)
-    part = place - low
-    at = low.astype(np.int64)
-    bins = np.bincount(at % _BINS, weights=mass * (1 - part), minlength=_BINS)
-    bins += np.bincount((at + 1) % _BINS, weights=mass * part, minlength=_BINS)
-    return np.asarray(np.fft.rfft(bins))
-
-
-class _Shift:
-    """Transforms of all mass at one place, divided likewise; many places share their bin."""
-
-    def __init__(self, turn: Complex) -> None:
-        self._turn = turn
-        self._next = np.exp(turn) - 1
-        self._known: dict[int, Complex] = {}
-
-    def to(self, place: float) -> Complex:
-        low = math.floor(place)
-        if low not in self._known:
-            self._known[low] = np.exp(self._turn * low)
-        return np.asarray(self._known[low] * (1 + (place - low) * self._next))
+@cache
+def _classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
+    """Counts (classes, 3), probabilities (classes,) and terms (classes, columns)."""
+    table = model.class_table(tail)
+    rejected = table.counts.sum(axis=1)
+    rows = attempt_terms(model, int(rejected.max()))[rejected]
+    rows = np.hstack([linear_terms(table.counts.astype(np.float64), model), rows])
+    rows.setflags(write=False)
+    return table.counts, table.probability, rows

@@ -8,17 +8,17 @@ its counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.sets import parameter_set
-from mldsa_lab.theory.covariates import covariates
+from mldsa_lab.theory.covariates import Traces, as_table, covariates
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import ACCEPTED, Trace, count_matrix, parse_attempt
+from mldsa_lab.theory.signers import CONTRAST as CONTRAST_COST
+from mldsa_lab.theory.signers import HINT_EXTRA, LEAST_FIRST, most_first
+from mldsa_lab.theory.trace import ACCEPTED, parse_attempt
 
 Array = NDArray[np.float64]
 
@@ -28,21 +28,13 @@ LINEAR_NAMES = ("mean", "attempts", "r0 less z", "hint less r0")
 LINEAR = len(LINEAR_NAMES)
 """How many they are; the terms of `covariates` follow."""
 
-# Bounds of the cost of a signature accepted at once over that of an attempt. The lower one is an
-# attempt itself; the upper ones are counts of Keccak permutations, which dominate both, for a
-# signer that expands A in each signature (44, 65, 87).
-_LEAST_FIRST = 1.0
-_MOST_FIRST = {"ML-DSA-44": 3.96, "ML-DSA-65": 5.64, "ML-DSA-87": 7.29}
 # Standard deviation of the share of rejected attempts in the mean cost, in units of half the range
-# that these bounds leave: a uniform law has 0.58, and some real signers are a little outside.
+# that the bounds of `signers` leave: a uniform law has 0.58, and some real signers are a little
+# outside.
 _SHARE_SPREAD = 0.75
-# In units of the cost of an attempt: c_r - c_z and c_h - c_r, each with its standard deviation.
-# Signers of the committed records have 0.90 to 1.40 for c_r / c_z and 0.2 to 0.6 for the latter.
-_CONTRAST = (0.05, 0.2)
-_HINT = (0.3, 0.25)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Prior:
     """What is known of the coefficients before anything is measured, with the mean cost as 1.
 
@@ -60,10 +52,17 @@ class Prior:
     most_first: float
 
 
-def terms(traces: Sequence[Trace], model: RejectionModel) -> Array:
+def model_matrix(counts: Array) -> Array:
+    """Rows 1, n_z, n_r + n_h, n_h, shape (rows, 4), for ``counts`` (rows, 3) of n_z, n_r, n_h."""
+    n_z, n_r, n_h = counts.T
+    return np.column_stack([np.ones(len(counts)), n_z, n_r + n_h, n_h])
+
+
+def terms(traces: Traces, model: RejectionModel) -> Array:
     """The terms of these traces, shape (traces, columns)."""
-    extra = covariates(traces, model)
-    linear = linear_terms(count_matrix(traces), model)
+    table = as_table(traces, model)
+    extra = covariates(table, model)
+    linear = linear_terms(table.counts().astype(np.float64), model)
     return np.column_stack([linear, extra.values - extra.expected])
 
 
@@ -99,14 +98,14 @@ def attempt_terms(model: RejectionModel, most: int) -> Array:
 @cache
 def prior(model: RejectionModel) -> Prior:
     """What is known of signers of this set."""
-    p = parameter_set(model.name)
+    most = most_first(model.name)
     rejected = float(model.expected_counts.sum())
-    ends = [rejected / (rejected + first) for first in (_LEAST_FIRST, _MOST_FIRST[p.name])]
+    ends = [rejected / (rejected + first) for first in (LEAST_FIRST, most)]
     attempt = (ends[0] + ends[1]) / 2 / rejected
     slope = _SHARE_SPREAD * (ends[0] - ends[1]) / 2 / rejected
     extra = covariates([(ACCEPTED,)], model)
-    centre = [1.0, attempt, _CONTRAST[0] * attempt, _HINT[0] * attempt]
-    spread = [np.inf, slope, _CONTRAST[1] * attempt, _HINT[1] * attempt]
+    centre = [1.0, attempt, CONTRAST_COST.value * attempt, HINT_EXTRA.value * attempt]
+    spread = [np.inf, slope, CONTRAST_COST.error * attempt, HINT_EXTRA.error * attempt]
     none = np.zeros(LINEAR, dtype=bool)
     return Prior(
         (*LINEAR_NAMES, *extra.names),
@@ -114,10 +113,11 @@ def prior(model: RejectionModel) -> Prior:
         np.concatenate([spread, extra.amplitude * attempt]),
         np.concatenate([none, ~extra.of_attempts]),
         np.concatenate([none, extra.of_attempts]),
-        _MOST_FIRST[p.name],
+        most,
     )
 
 
+@cache
 def index_moments(model: RejectionModel) -> tuple[Array, Array]:
     """Covariances of the terms of abort indexes in one attempt: (4, 4) of class z, and of class
     r, in the order of `covariates`."""

@@ -1,0 +1,290 @@
+"""Estimates of one cell: mean, percentiles, intervals, and what a ratio needs of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtrit
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import CellSamples, Key
+from mldsa_lab.estimate.diagnose import contradictions
+from mldsa_lab.estimate.fit import Fit, fit_costs, fit_runs
+from mldsa_lab.estimate.interval import Interval, combine
+from mldsa_lab.estimate.location import correlation_factor, median_over_rounds, split_levels
+from mldsa_lab.inputs.turns import positions
+from mldsa_lab.records import Record, Variant
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.terms import MEAN
+from mldsa_lab.theory.trace import Trace, count_matrix, parse_trace
+
+Array = NDArray[np.float64]
+
+QUANTILES = (0.50, 0.95, 0.99, 0.999)
+"""The percentiles that are reported."""
+
+# A sample quantile is given only with this many samples beyond it.
+_SAMPLES_BEYOND = 5
+# From this many runs of different mean traces on they are regressed on these.
+_RUNS_FOR_REGRESSION = 8
+# Mean attempts of runs that differ from the expected ones by more are remarked upon.
+_RUNS_OFF = 0.005
+
+
+@dataclass(frozen=True)
+class CellEstimate:
+    """Estimates of one cell, in ticks of the worker's unit per operation.
+
+    ``mean``; ``inner``: the same with the error of the choice of inputs alone. ``quantiles`` holds
+    only those that are honest. ``level``: (rounds,) logarithm of each round's speed, None where
+    rounds cannot be compared. ``apart``: (inputs,) how far each input is from the mean, relative
+    to it, where inputs are a plain sample. ``fit``: the regression on the traces of single
+    signatures or of runs. ``notes``: what a reader must know.
+    """
+
+    mean: Interval
+    inner: Interval
+    quantiles: dict[float, Interval]
+    rounds: tuple[int, ...]
+    inputs: tuple[int, ...]
+    level: Array | None = None
+    apart: Array | None = None
+    fit: Fit | None = None
+    notes: tuple[str, ...] = ()
+
+
+def estimate_signing(
+    cell: CellSamples, traces: Sequence[Trace], model: RejectionModel, confidence: float = 0.95
+) -> CellEstimate:
+    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``.
+
+    The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`)
+    and the regression taken at the exact expectations; percentiles are those of the exact law.
+    """
+    fit = fit_costs(traces, cell.table(), model)
+    found = fit.quantiles(QUANTILES, confidence)
+    quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
+    remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
+    return _of_fit(cell, fit, quantiles, remarks, confidence)
+
+
+def estimate_runs(
+    cell: CellSamples,
+    groups: Sequence[Sequence[Trace]],
+    model: RejectionModel,
+    confidence: float = 0.95,
+    overlap: float = 1.0,
+) -> CellEstimate:
+    """Deterministic signing in runs of several operations.
+
+    ``groups``: the traces of the operations of each run, those that begin with ``cell.inputs``.
+    ``overlap``: in how many of these runs each input takes part. With enough different runs the
+    cost of an operation is regressed on their mean traces, as that of single ones is on theirs;
+    else the mean over the runs stands, with a remark where their traces are not the expected ones
+    on average. A run shows no single operation, so there are no percentiles.
+    """
+    means = [1 + count_matrix(group).sum(axis=1).mean() for group in groups]
+    different = len(np.unique(np.round(means, 9)))
+    if len(groups) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
+        return _of_fit(cell, fit_runs(groups, cell.table(), model, overlap), {}, (), confidence)
+    plain = estimate_plain(cell, confidence, overlap)
+    off = float(np.mean(means)) / model.expected_attempts - 1
+    notes = plain.notes
+    if abs(off) > _RUNS_OFF:
+        notes += (f"its inputs take {100 * off:+.1f} % attempts compared with all signatures",)
+    return replace(plain, quantiles={}, notes=notes)
+
+
+def _of_fit(
+    cell: CellSamples,
+    fit: Fit,
+    quantiles: dict[float, Interval],
+    remarks: tuple[str, ...],
+    confidence: float,
+) -> CellEstimate:
+    mean = fit.mean(confidence)
+    if mean.value <= 0:
+        raise LabError("signing cost: the fitted cost is zero at the mean")
+    row = np.eye(len(fit.coefficients))[MEAN]
+    limits = _shown(cell, mean), fit.inner(row, confidence)
+    quantiles = {q: _shown(cell, interval) for q, interval in quantiles.items()}
+    notes = (*_rounds_notes(cell), *remarks)
+    return CellEstimate(
+        *limits, quantiles, cell.rounds, cell.inputs, fit.typical.level, fit=fit, notes=notes
+    )
+
+
+def estimate_plain(
+    cell: CellSamples, confidence: float = 0.95, overlap: float = 1.0
+) -> CellEstimate:
+    """Operations whose cost hardly depends on the input: key generation, verification, and
+    classical signatures.
+
+    The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
+    random factors of its interval. Percentiles are those of the samples, noise of the machine
+    included (`sample_quantiles`). ``overlap`` as for `estimate_runs`.
+    """
+    levels = split_levels(cell.table())
+    mean = float(levels.shape.mean())
+    apart = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
+    inner = around(mean, apart, confidence)
+    return CellEstimate(
+        _shown(cell, combine(inner, median_over_rounds(levels.level), confidence)),
+        inner,
+        sample_quantiles(cell),
+        cell.rounds,
+        cell.inputs,
+        levels.level,
+        apart=apart,
+        notes=tuple(_rounds_notes(cell)),
+    )
+
+
+def around(value: float, apart: Array, confidence: float) -> Interval:
+    """The interval of a value whose relative deviations over inputs are ``apart``; one input
+    shows none."""
+    size = len(apart)
+    if size < 2:
+        return Interval(value, value, value)
+    error = float(apart.std(ddof=1)) / math.sqrt(size)
+    half = float(stdtrit(size - 1, (1 + confidence) / 2)) * error
+    return Interval(value, value * math.exp(-half), value * math.exp(half))
+
+
+def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate:
+    """Operations whose cost is random from call to call: signers that draw their own rnd, and RSA
+    key generation.
+
+    The plain mean: the long tail is part of the cost, so that trimming it, or taking medians,
+    would bias the mean low. Rounds are a random factor over the calls within them. Percentiles as
+    for `estimate_plain`.
+    """
+    ticks, count = cell.ticks, len(cell.ticks)
+    sizes = np.bincount(cell.round_of)
+    means = np.bincount(cell.round_of, weights=ticks) / sizes
+    mean = float(ticks.mean())
+    rounds = len(sizes)
+    if count < 3 or rounds == count:
+        error = float(ticks.std(ddof=1)) / math.sqrt(count) if count > 1 else 0.0
+        df = float(count - 1)
+    else:
+        within = float(((ticks - means[cell.round_of]) ** 2).sum()) / (count - rounds)
+        variance, df = within / count, float(count - rounds)
+        if rounds > 1:
+            # One-way analysis of variance with unequal round sizes.
+            between = float((sizes * (means - mean) ** 2).sum()) / (rounds - 1)
+            typical = (count - float((sizes**2).sum()) / count) / (rounds - 1)
+            of_round = max((between - within) / typical, 0.0)
+            widen = correlation_factor(means - mean, float(means.std(ddof=1)))
+            added = of_round * float((sizes**2).sum()) / count**2 * widen**2
+            if added:
+                df = (variance + added) ** 2 / (
+                    variance**2 / (count - rounds) + (added + variance) ** 2 / (rounds - 1)
+                )
+            variance += added
+        error = math.sqrt(variance)
+    interval = Interval(mean)
+    if df > 0 and rounds > 1:
+        half = float(stdtrit(df, (1 + confidence) / 2)) * error / mean
+        interval = Interval(mean, mean * math.exp(-half), mean * math.exp(half))
+    notes = tuple(_rounds_notes(cell))
+    return CellEstimate(
+        interval, interval, sample_quantiles(cell), cell.rounds, cell.inputs, notes=notes
+    )
+
+
+def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
+    """Quantiles of the samples, each only where at least five samples lie beyond it, and those
+    above the median only where every sample is a single call: averages of calls have no tail."""
+    count = len(cell.ticks)
+    honest = [
+        share
+        for share in QUANTILES
+        if count * (1 - share) >= _SAMPLES_BEYOND and (cell.single_calls or share <= 0.5)
+    ]
+    return {share: Interval(float(np.quantile(cell.ticks, share))) for share in honest}
+
+
+def _shown(cell: CellSamples, interval: Interval) -> Interval:
+    """Without limits where one round alone shows nothing of how rounds differ."""
+    return Interval(interval.value) if len(cell.rounds) == 1 else interval
+
+
+def _rounds_notes(cell: CellSamples) -> list[str]:
+    notes = []
+    if len(cell.rounds) == 1:
+        notes.append("one round: no interval, since nothing shows how rounds differ")
+    if cell.dropped:
+        notes.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
+    return notes
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Chooses the estimate that fits a cell of a record.
+
+    ``traces``: of each input where they are known, by set and input; ``groups``: the inputs that
+    runs take in turn, by set and each of them.
+    """
+
+    traces: dict[tuple[str, int], Trace]
+    groups: dict[tuple[str, int], tuple[int, ...]]
+    confidence: float
+
+    @classmethod
+    def of(cls, record: Record, confidence: float) -> Estimator:
+        """For the cells of this record; LabError if a trace in it is malformed."""
+        traces: dict[tuple[str, int], Trace] = {}
+        roles: dict[tuple[str, str], list[int]] = {}
+        for row in record.inputs:
+            roles.setdefault((row.set, row.role), []).append(row.id)
+            if row.trace is not None:
+                try:
+                    traces[row.set, row.id] = parse_trace(row.trace, row.set)
+                except LabError as error:
+                    raise LabError(f"input {row.id} of {row.set}: {error}") from None
+        groups = {(s, i): tuple(ids) for (s, _), ids in roles.items() for i in ids}
+        return cls(traces, groups, confidence)
+
+    def estimate(self, variant: Variant, key: Key, cell: CellSamples) -> CellEstimate:
+        """LabError if a trace that is needed is not known, or the costs allow no estimate."""
+        _, set_name, operation = key
+        random = set_name == "RSA-2048-PSS" and operation == "keygen"  # the search for primes
+        if operation == "sign" and set_name in PARAMETER_SETS:
+            if variant.deterministic:
+                return self._signing(variant, set_name, cell)
+            random = True
+        found = (estimate_random if random else estimate_plain)(cell, self.confidence)
+        return replace(found, quantiles={}) if variant.runs else found
+
+    def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
+        model = RejectionModel.of(set_name)
+        if not variant.runs:
+            traces = self._traces(set_name, cell.inputs)
+            return estimate_signing(cell, traces, model, self.confidence)
+        group = self.groups[set_name, cell.inputs[0]]
+        overlap = variant.batch_size * len(cell.inputs) / len(group)
+        runs = [self._run(variant, set_name, first) for first in cell.inputs]
+        return estimate_runs(cell, runs, model, self.confidence, overlap)
+
+    def _traces(self, set_name: str, inputs: Sequence[int]) -> list[Trace]:
+        unknown = [i for i in inputs if (set_name, i) not in self.traces]
+        if unknown:
+            raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
+        return [self.traces[set_name, i] for i in inputs]
+
+    def _run(self, variant: Variant, set_name: str, first: int) -> list[Trace]:
+        """The traces of the operations of a run, by its first input."""
+        group = self.groups[set_name, first]
+        begin, size = group.index(first), len(group)
+        traces = self._traces(set_name, group)
+        return [
+            traces[(begin + place) % size]
+            for thread in range(variant.threads)
+            for place in positions(size, variant.batch_size, thread=thread, threads=variant.threads)
+        ]

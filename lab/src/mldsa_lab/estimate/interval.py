@@ -1,0 +1,67 @@
+"""Estimates with their confidence limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.special import stdtrit
+
+from mldsa_lab.estimate.location import Median
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value with its confidence limits, which are None where the data show no variation to
+    estimate them from."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    def overlaps(self, other: Interval) -> bool:
+        """Whether the two intervals have a point in common; False if either has no limits."""
+        if self.low is None or self.high is None or other.low is None or other.high is None:
+            return False
+        return self.low <= other.high and other.low <= self.high
+
+    def times(self, factor: float) -> Interval:
+        """The interval of so many times the value, for a positive factor."""
+        limits = (None if x is None else x * factor for x in (self.low, self.high))
+        return Interval(self.value * factor, *limits)
+
+    def inverse(self, of: float = 1.0) -> Interval:
+        """The interval of ``of`` over the value, for positive values."""
+        limits = (None if x is None else of / x for x in (self.high, self.low))
+        return Interval(of / self.value, *limits)
+
+
+def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
+    """``inner`` with the error of the typical round added in quadrature, at each side its own.
+
+    ``inner``: limits as of inputs alone, None counting as no error of theirs; ``rounds``: the
+    logarithm of the rounds' level. One round shows no error, so none is added.
+    """
+    value = inner.value
+    low = 0.0 if inner.low is None else value - inner.low
+    high = 0.0 if inner.high is None else inner.high - value
+    if rounds.df > 0:
+        deviate = float(stdtrit(rounds.df, (1 + confidence) / 2))
+        low = math.hypot(low, value * -math.expm1(-deviate * rounds.below))
+        high = math.hypot(high, value * math.expm1(deviate * rounds.above))
+    return Interval(value, value - low, value + high)
+
+
+def quotient(one: Interval, other: Interval) -> Interval:
+    """One value over another whose errors are independent; both positive."""
+    value = one.value / other.value
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return Interval(value)
+    low = math.hypot(_log(one.value, one.low), _log(other.high, other.value))
+    high = math.hypot(_log(one.high, one.value), _log(other.value, other.low))
+    return Interval(value, value * math.exp(-low), value * math.exp(high))
+
+
+def _log(one: float, other: float) -> float:
+    """Of a limit at 0 no more than that the value may be any number of times as large is known."""
+    return math.log(one / other) if other > 0 else math.log(1e6)

@@ -1,0 +1,138 @@
+"""The cost of one cell over that of another: ratios, scaling of threads, classical schemes."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import Key, gather
+from mldsa_lab.estimate.estimators import CellEstimate, Estimator, around
+from mldsa_lab.estimate.fit import quotient_of_inputs
+from mldsa_lab.estimate.interval import Interval, combine, quotient
+from mldsa_lab.estimate.location import median_over_rounds
+from mldsa_lab.records import Record, Variant, Worker
+from mldsa_lab.sets import PARAMETER_SETS
+
+Array = NDArray[np.float64]
+
+
+def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:
+    """Ratio of two means, paired by round and by input where both have them.
+
+    Rounds in common give log ratios, whose median is free of what both felt alike; what inputs in
+    common do to both is no error of the ratio.
+    """
+    common = sorted(set(estimate.rounds) & set(reference.rounds))
+    if estimate.level is None or reference.level is None or len(common) < 2:
+        return quotient(estimate.mean, reference.mean)
+    one, other = (_level_at(e, common) for e in (estimate, reference))
+    level = median_over_rounds(one - other)
+    inner = _of_inputs(estimate, reference, confidence)
+    return combine(inner.times(float(np.exp(level.value))), level, confidence)
+
+
+def _level_at(estimate: CellEstimate, rounds: list[int]) -> Array:
+    assert estimate.level is not None
+    position = {number: i for i, number in enumerate(estimate.rounds)}
+    return estimate.level[[position[number] for number in rounds]]
+
+
+def _of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
+    """The ratio of the means in the typical rounds, with the error of the inputs alone."""
+    if one.inputs == other.inputs:
+        if one.fit is not None and other.fit is not None:
+            return quotient_of_inputs(one.fit, other.fit, confidence)
+        if one.apart is not None and other.apart is not None:
+            value = one.mean.value / other.mean.value
+            return around(value, one.apart - other.apart, confidence)
+    # A single run over a balanced group stands for all inputs: the other's error is left.
+    return quotient(one.inner, other.inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Operations in a second of wall time, all threads together, and that over the same with one
+    thread (None where one was not measured)."""
+
+    per_second: Interval
+    scaling: Interval | None
+
+
+def throughputs(record: Record, keys: set[Key], estimator: Estimator) -> dict[Key, Throughput]:
+    """Of those cells among ``keys`` that were measured on several threads, and of their like on
+    one; those whose worker counts other than nanoseconds left out."""
+    timed = {v.id: v for w in record.workers for v in w.variants if w.unit == "ns"}
+
+    def family(key: Key) -> tuple[str | int, ...]:
+        v = timed[key[0]]
+        return (v.base, v.mode, v.batch_size, *key[1:])
+
+    of_clock = [key for key in keys if key[0] in timed]
+    threaded = {family(key) for key in of_clock if timed[key[0]].threads > 1}
+    if not threaded:
+        return {}
+    estimates: dict[Key, CellEstimate] = {}
+    for key, cell in gather(record, "wall").items():
+        if key in keys and key[0] in timed and family(key) in threaded:
+            with suppress(LabError):  # said where the cell itself is estimated
+                estimates[key] = estimator.estimate(timed[key[0]], key, cell)
+    ones = {family(key): key for key in estimates if timed[key[0]].threads == 1}
+    found = {}
+    for key, estimate in estimates.items():
+        one = ones.get(family(key))
+        scaling = None if one is None else Interval(1.0, 1.0, 1.0)
+        if one is not None and one != key:
+            scaling = ratio(estimate, estimates[one], estimator.confidence).inverse()
+        found[key] = Throughput(estimate.mean.inverse(1e9), scaling)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The cost of one ML-DSA variant over that of a classical scheme for the same operation.
+
+    ``variant`` and ``against`` are ids, ``scheme`` is the classical one's set.
+    """
+
+    set: str
+    operation: str
+    variant: str
+    scheme: str
+    against: str
+    ratio: Interval
+
+
+def compare_classical(
+    estimates: dict[Key, CellEstimate],
+    variants: dict[str, tuple[Variant, Worker]],
+    confidence: float,
+) -> list[Comparison]:
+    """The cheapest ML-DSA variant of each kind (compact or expanded key, single calls or batches),
+    by set and operation, over every classical scheme's single calls; of ``variants`` alone."""
+    cheapest: dict[tuple[str, str, str, str], Key] = {}
+    schemes: list[Key] = []
+    for key, estimate in estimates.items():
+        if key[0] not in variants:
+            continue
+        v, set_name, operation = variants[key[0]][0], key[1], key[2]
+        if v.threads > 1 or (v.runs and v.mode == "single"):
+            continue
+        if set_name not in PARAMETER_SETS:
+            schemes.append(key)
+            continue
+        kind = (set_name, operation, v.key, v.mode)
+        if kind not in cheapest or estimate.mean.value < estimates[cheapest[kind]].mean.value:
+            cheapest[kind] = key
+    return [
+        Comparison(
+            key[1], key[2], key[0], scheme[1], scheme[0],
+            ratio(estimates[key], estimates[scheme], confidence),
+        )
+        for key in cheapest.values()
+        for scheme in schemes
+        if scheme[2] == key[2] and variants[scheme[0]][1].unit == variants[key[0]][1].unit
+    ]  # fmt: skip
