@@ -124,3 +124,36 @@ def test_outliers_and_warnings_are_named() -> None:
     assert texts.count("id 2") == texts.count("id 7") == 2
     assert any(t.startswith("outlier: ") for t in texts)
     assert any("without ids" in t for t in texts)
+
+
+def test_the_fit_has_a_band_and_every_mark_its_interval() -> None:
+    found = estimation(Target(), 10)
+    with matplotlib.rc_context(plot._RC):
+        figure = plot.draw(found)
+    main = figure.axes[0]
+    _, band = main.collections
+    edges = band.get_paths()[0].vertices
+    at_one = edges[np.isclose(edges[:, 0], 1.0)][:, 1]
+    first = found.costs["first"]
+    assert first.low == pytest.approx(at_one.min()) and first.high == pytest.approx(at_one.max())
+    texts = [t.get_text() for t in figure.findobj(Text)]
+    for name in ("mean", "p50", "p99.9"):
+        assert any(re.match(rf"{name}  \S+ \[\S+, \S+\]$", t) for t in texts)
+    assert any("95 % interval" in t for t in texts)
+
+
+def test_inputs_that_coincide_stand_beside_each_other() -> None:
+    traces = [t for t in cases.designed(NAME, 6) for _ in range(4)]
+    chosen = cases.selection(NAME, traces)
+    costs = Target().of(chosen.traces(), NAME) * cases.UNIT
+    found = estimate(chosen, cases.measurements(chosen, costs[None, :]))
+    with matplotlib.rc_context(plot._RC):
+        figure = plot.draw(found)
+    for axes in figure.axes:
+        dots = [
+            line for line in axes.lines if len(line.get_xdata()) == 1 and line.get_zorder() == 3
+        ]
+        places = [(float(d.get_xdata()[0]), round(float(d.get_ydata()[0]), 6)) for d in dots]
+        assert len(places) == 24 and len(set(places)) == 24
+        for (x, _), residual in zip(places, found.residuals, strict=True):
+            assert abs(x - residual.attempts) < 0.5, "still nearest to its own attempts"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -36,6 +36,20 @@ def log_axis(
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v, suffix)))
+
+
+def axis_from_zero(
+    axes: Axes, high: float, text: Callable[[float], str], *, vertical: bool = False
+) -> None:
+    """A linear axis over [0, high], its ticks written by ``text``."""
+    axis = axes.yaxis if vertical else axes.xaxis
+    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
+    ticks = scales.linear_ticks(
+        high, axis_length(axes, vertical),
+        lambda v: scales.LINE if vertical else text_width(text(v)),
+    )  # fmt: skip
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
 
 
 def tick_text(value: float, suffix: str = "") -> str:

@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from mldsa_lab.show import scales, svg
-from mldsa_lab.show.axes import axis_length, end_labels, log_axis, tick_text
+from mldsa_lab.show import svg
+from mldsa_lab.show.axes import axis_from_zero, end_labels, log_axis, tick_text
 from mldsa_lab.show.scales import text_width
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -104,7 +104,7 @@ def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 
     if logarithmic:
         log_axis(axes, *_bounds(marks))
     else:
-        _axis_from_zero(axes, 1.06 * _bounds(marks)[1])
+        axis_from_zero(axes, 1.06 * _bounds(marks)[1], tick_text)
     axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
     return figure
 
@@ -129,15 +129,8 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     figure = svg.new_figure(width, height)
     axes = figure.add_axes((46 / width, 36 / height, 1 - 54 / width, 1 - 62 / height))
     last = float(cloud.attempts.max())
-    ends = np.array([1.0, last + 0.5])
-    rejected = ends - 1
-    axes.fill_between(
-        ends, cloud.base + rejected * cloud.cost_z, cloud.base + rejected * cloud.cost_r0,
-        color=svg.MUTED, alpha=0.18, linewidth=0,
-    )  # fmt: skip
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
-    slope = share * cloud.cost_z + (1 - share) * cloud.cost_r0
-    axes.plot(ends, cloud.base + rejected * slope, color=svg.MUTED, linewidth=1.2)
+    fan(axes, (cloud.base, cloud.cost_z, cloud.cost_r0), share, last + 0.5, svg.MUTED)
     mix = np.where(np.isnan(cloud.share_r0), 2, np.round(cloud.share_r0 * 4)).astype(int)
     for index, colour in enumerate(svg.MIX):
         chosen = mix == index
@@ -147,8 +140,8 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
                 markeredgecolor=svg.SURFACE, markeredgewidth=0.6,
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
-    dearest = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
-    _axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), dearest), vertical=True)
+    most = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
+    axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), most), tick_text, vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
     axes.tick_params(length=0)
@@ -156,6 +149,22 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     axes.set_xlabel("attempts", labelpad=2)
     axes.set_title(unit, loc="left", x=-0.16, fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=10)
     return figure
+
+
+def fan(
+    axes: Axes, costs: tuple[float, float, float], share_z: float, last: float, colour: str
+) -> float:
+    """What a fit of ``costs`` (accepted at once, rejected at z, at r0) allows up to ``last``
+    attempts, and its line at the expected share of z, whose slope is returned."""
+    first, z, r0 = costs
+    ends = np.array([1.0, last])
+    axes.fill_between(
+        ends, first + (ends - 1) * z, first + (ends - 1) * r0, color=colour, alpha=0.17,
+        linewidth=0,
+    )  # fmt: skip
+    slope = share_z * z + (1 - share_z) * r0
+    axes.plot(ends, first + (ends - 1) * slope, color=colour, linewidth=1.2)
+    return slope
 
 
 def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figure:
@@ -287,19 +296,6 @@ def _bounds(marks: Sequence[Mark]) -> tuple[float, float]:
     highs = [m.value if m.high is None else max(m.high, m.value) for m in marks]
     positive = [v for v in lows if v > 0] or [m.value for m in marks]
     return min(positive), max(highs)
-
-
-def _axis_from_zero(axes: Axes, high: float, *, vertical: bool = False) -> None:
-    """A linear axis over [0, high]."""
-    axis = axes.yaxis if vertical else axes.xaxis
-    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
-    ticks = scales.linear_ticks(
-        high,
-        axis_length(axes, vertical),
-        lambda v: scales.LINE if vertical else text_width(tick_text(v)),
-    )
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v)))
 
 
 def _tail(p: float) -> float:

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from mldsa_lab.show import scales, svg
-from mldsa_lab.show.axes import LABEL_GAP, axis_length, end_labels, log_axis
+from mldsa_lab.show import svg
+from mldsa_lab.show.axes import LABEL_GAP, axis_from_zero, axis_length, end_labels, log_axis
 from mldsa_lab.show.scales import text_width
 
 
@@ -80,15 +80,10 @@ def scaling(paths: Sequence[Path], counts: Sequence[int], width: float) -> Figur
     most = max(counts)
     _, high = _bounds(paths)
     axes.plot([0, most], [0, most], ":", color=svg.MUTED, linewidth=1.1)
-    axes.set_ylim(0, 1.06 * max(most, high))
+    axis_from_zero(axes, 1.06 * max(most, high), lambda v: f"{v:g}×", vertical=True)
     axes.set_xlim(0, most * 1.06)
     for path in paths:
         _draw(axes, path)
-    ticks = scales.linear_ticks(
-        1.06 * max(most, high), axis_length(axes, True), lambda v: scales.LINE
-    )
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}×"))
     _numbers(axes, counts)
     axes.set_xlabel("threads; dotted: in proportion", labelpad=6)
     _title(axes, "× one thread, from zero", frame)

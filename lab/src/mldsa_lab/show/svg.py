@@ -38,36 +38,26 @@ _VARIABLES = {
 FONT_PX = 11.5
 """Size of a figure's text in CSS pixels."""
 
-_RC: Any = {
-    "svg.fonttype": "none",
-    "font.family": "DejaVu Sans",
-    "font.size": FONT_PX,
-    "axes.labelsize": FONT_PX,
-    "axes.titlesize": FONT_PX + 0.5,
-    "xtick.labelsize": FONT_PX - 0.5,
-    "ytick.labelsize": FONT_PX - 0.5,
-    "figure.dpi": 72,
-    "savefig.dpi": 72,
-    "text.color": INK,
-    "axes.labelcolor": MUTED,
-    "axes.titlecolor": INK,
-    "axes.edgecolor": GRID,
-    "axes.facecolor": "none",
-    "figure.facecolor": "none",
-    "savefig.facecolor": "none",
-    "xtick.color": GRID,
-    "ytick.color": GRID,
-    "xtick.labelcolor": MUTED,
-    "ytick.labelcolor": MUTED,
-    "grid.color": GRID,
-    "grid.linewidth": 0.8,
-    "axes.linewidth": 0.8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "path.simplify": True,
-    "text.parse_math": False,
-}
+
+def style(ink: str, muted: str, grid: str, surface: str) -> Any:
+    """matplotlib's settings for every figure of the lab, in these colours."""
+    small = {f"{axis}tick.labelsize": FONT_PX - 0.5 for axis in "xy"}
+    ticks = {f"{axis}tick.color": grid for axis in "xy"}
+    labels = {f"{axis}tick.labelcolor": muted for axis in "xy"}
+    return {
+        **small, **ticks, **labels,
+        "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": FONT_PX,
+        "axes.labelsize": FONT_PX, "axes.titlesize": FONT_PX + 0.5,
+        "figure.dpi": 72, "savefig.dpi": 72, "figure.facecolor": surface,
+        "savefig.facecolor": surface, "axes.facecolor": "none",
+        "text.color": ink, "axes.titlecolor": ink, "axes.labelcolor": muted,
+        "axes.edgecolor": grid, "grid.color": grid, "grid.linewidth": 0.8, "axes.linewidth": 0.8,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
+        "path.simplify": True, "text.parse_math": False,
+    }  # fmt: skip
+
+
+_RC = style(INK, MUTED, GRID, "none")
 
 
 def series(index: int) -> str:
