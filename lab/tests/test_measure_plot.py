@@ -127,7 +127,7 @@ def test_outliers_and_warnings_are_named() -> None:
 
 
 def test_the_fit_has_a_band_and_every_mark_its_interval() -> None:
-    found = estimation(Target(), 10)
+    found = estimation(usual(), 10)
     with matplotlib.rc_context(plot._RC):
         figure = plot.draw(found)
     main = figure.axes[0]
@@ -145,7 +145,7 @@ def test_the_fit_has_a_band_and_every_mark_its_interval() -> None:
 def test_inputs_that_coincide_stand_beside_each_other() -> None:
     traces = [t for t in cases.designed(NAME, 6) for _ in range(4)]
     chosen = cases.selection(NAME, traces)
-    costs = Target().of(chosen.traces(), NAME) * cases.UNIT
+    costs = usual().cost_of(chosen.traces()) * cases.UNIT
     found = estimate(chosen, cases.measurements(chosen, costs[None, :]))
     with matplotlib.rc_context(plot._RC):
         figure = plot.draw(found)
