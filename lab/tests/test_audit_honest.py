@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from mldsa_lab.audit import ClaimTable, audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, Cost
-from mldsa_lab.audit.law import most_first
 from mldsa_lab.audit.values import Figure
 from mldsa_lab.estimate.summary import Row, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import most_first
 from mldsa_studies.signers import Signer, random_table
 from mldsa_studies.simulate import QUIET, Machine
 

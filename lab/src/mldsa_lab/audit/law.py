@@ -1,10 +1,9 @@
-"""The law of signing costs over varied inputs, with the implementation's costs left open.
+"""What statistics of signing costs may be, whatever the implementation's costs are.
 
-A signature costs S + n_z c_z + n_r c_r + n_h c_h (docs/methodology.md): S, the cost of a signature
-accepted at once, and the costs of rejected attempts. Whatever the implementation, two ratios are
-bounded: S / c_r lies between 1 (an accepted attempt does all that a rejected one does) and what
-counting Keccak permutations allows (nothing is kept from call to call: A is expanded anew), and
-c_z / c_r between `Z_COSTS`. So every statistic of the cost, in units of c_r, is
+The law is that of `mldsa_lab.theory.law`, the bounds of costs those of `mldsa_lab.theory.signers`:
+a signature accepted at once costs S, from 1 attempt to what counting Keccak permutations allows,
+an attempt of class z between the ends of `CLASS_Z` in units of c_r. So every statistic of the
+cost, in units of c_r, is
 
     fixed * S/c_r + k,   k between two limits,
 
@@ -15,39 +14,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
-import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 from scipy.stats import nbinom
 
+from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import CLASS_Z, LEAST_FIRST, permutations
 
-Array = NDArray[np.float64]
-
-Z_COSTS = (0.7, 0.85, 1.0, 1.15)
-"""Cost of an attempt of class z over one of class r. The commitment is computed and hashed in
-both; one that stops at z skips the products with s2, one that checks r0 first may cost more."""
+Z_COSTS = (CLASS_Z.low, (CLASS_Z.low + 1) / 2, 1.0, CLASS_Z.high)
+"""Costs of an attempt of class z for which the law is taken."""
 
 ASSUMED_SAMPLES = 100
 """The number of samples where a source states none."""
 
 _LEVEL = 1e-4  # how often a limit may fail by chance, on each side
 _DEVIATES = 3.72  # the normal deviate of that level
-_TAIL = 1e-9
+_SHARE = 1 - 1e-6  # the largest whose quantile is exact
 _MOST = 10**9  # signatures; the mean of more is as good as exact
 _FEW = 10  # so many signatures hardly ever need the same attempts, fewer may
-_RATE = 136  # bytes that SHAKE256 takes up in a permutation
-
-# Keccak-f[1600] permutations with the hashes one after another, counted with an instrumented
-# reference: A; the mask, w1's hash and SampleInBall of one attempt; verification, and verification
-# with A and the public key's hash kept.
-_KECCAK = {
-    "ML-DSA-44": (80, 28, 99, 9),
-    "ML-DSA-65": (150, 33, 174, 9),
-    "ML-DSA-87": (280, 45, 311, 11),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +54,36 @@ def share_of(statistic: str) -> float | None:
 
 
 @dataclass(frozen=True)
-class SigningLaw:
-    """The law for one parameter set and z cost. Make it with `laws`."""
+class RejectedLaw:
+    """The cost of a signature's rejected attempts, for one cost of class z. Make it with `laws`.
 
-    name: str
+    Hint failures, rarer than one in sixty signatures, count as class r.
+    """
+
+    model: RejectionModel
     z_cost: float
-    quantiles: tuple[Array, Array]
-    """Costs of the rejected attempts of a signature in ascending order, and the cumulated
-    probabilities."""
-    per_rejection: float
-    """Mean cost of a rejected attempt."""
-    spread: float
-    """Standard deviation of a signature's cost."""
-    kurtosis: float
-    """Fourth standardised moment of it."""
-    accept: float
 
-    @property
+    @cached_property
+    def law(self) -> Law:
+        """The law of a signature's cost with S = 1."""
+        return Law.of_costs(self.model, (1.0, self.z_cost, 1.0, 1.0), share=_SHARE)
+
+    @cached_property
     def mean(self) -> float:
-        """Mean cost of the rejected attempts of a signature."""
-        return self.per_rejection * (1 - self.accept) / self.accept
+        """Mean of a signature."""
+        return float(self.model.expected_counts @ (self.z_cost, 1.0, 1.0))
+
+    @cached_property
+    def moments(self) -> tuple[float, float]:
+        """Standard deviation of a signature's cost, and its fourth standardised moment."""
+        weight = self.law.probability / self.law.probability.sum()
+        off = self.law.cost - float(self.law.cost @ weight)
+        variance = float(off**2 @ weight)
+        return math.sqrt(variance), float(off**4 @ weight) / variance**2
 
     def rejected_at(self, share: float) -> float:
         """Quantile of the cost of a signature's rejected attempts."""
-        costs, cumulated = self.quantiles
-        return float(costs[min(int(np.searchsorted(cumulated, share)), len(costs) - 1)])
+        return self.law.quantile(share)[0] - 1.0
 
     def term(self, statistic: str, samples: int, per_sample: int = 1) -> Term:
         """What ``samples`` samples of varied inputs show of a statistic.
@@ -101,13 +92,15 @@ class SigningLaw:
         given.
         """
         if statistic == "sd":
-            error = _DEVIATES * math.sqrt((self.kurtosis - 1) / (4 * samples))
-            spread = self.spread / math.sqrt(per_sample)
-            low = spread * math.exp(-error) if samples >= _FEW else 0.0
-            return Term(0.0, low, spread * math.exp(error))
+            spread, kurtosis = self.moments
+            error = math.exp(_DEVIATES * math.sqrt((kurtosis - 1) / (4 * samples)))
+            spread /= math.sqrt(per_sample)
+            return Term(0.0, spread / error if samples >= _FEW else 0.0, spread * error)
         if statistic == "mean":
-            low, high = _mean_rejections(self.accept, min(samples * per_sample, _MOST))
-            return Term(1.0, low * self.per_rejection, high * self.per_rejection)
+            accept = self.model.p_accept
+            low, high = _mean_rejections(accept, min(samples * per_sample, _MOST))
+            each = self.mean * accept / (1 - accept)
+            return Term(1.0, low * each, high * each)
         share = share_of(statistic)
         assert share is not None and per_sample == 1
         low, high = order_shares(share, samples)
@@ -137,45 +130,10 @@ def _mean_rejections(accept: float, signatures: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def most_first(name: str, message_bytes: int | None = None) -> float:
-    """The largest S / c_r that counting Keccak permutations allows.
-
-    Before the first attempt: A, rho'' and the hash of the message, two permutations unless the
-    message is known to be longer. Arithmetic brings the ratio nearer to 1.
-    """
-    matrix, attempt, _, _ = _KECCAK[name]
-    # mu is the hash of tr (64 bytes), two bytes, and the message; SHAKE pads by one byte at least.
-    blocks = 2 if message_bytes is None else max(2, (64 + 2 + message_bytes) // _RATE + 1)
-    return 1 + (matrix + 1 + blocks) / attempt
-
-
 @cache
-def laws(name: str) -> tuple[SigningLaw, ...]:
-    """The laws of a parameter set, one for each of `Z_COSTS`."""
-    return tuple(law(name, z_cost) for z_cost in Z_COSTS)
-
-
-@cache
-def law(name: str, z_cost: float) -> SigningLaw:
-    """The law for one cost of an attempt of class z. Hint failures, rarer than one in sixty
-    signatures, count as class r."""
-    model = RejectionModel.of(name)
-    table = model.class_table(_TAIL)
-    weight = table.probability / table.probability.sum()
-    cost = table.counts @ np.array([z_cost, 1.0, 1.0])
-    order = np.argsort(cost, kind="stable")
-    mean = float(cost @ weight)
-    moments = [float((cost - mean) ** n @ weight) for n in (2, 4)]
-    z, r, h, accept = model.attempt
-    return SigningLaw(
-        name,
-        z_cost,
-        (cost[order], np.cumsum(weight[order])),
-        (z * z_cost + r + h) / (1 - accept),
-        math.sqrt(moments[0]),
-        moments[1] / moments[0] ** 2,
-        accept,
-    )
+def laws(name: str, z_costs: tuple[float, ...] = Z_COSTS) -> tuple[RejectedLaw, ...]:
+    """The laws of a parameter set, one for each cost of an attempt of class z."""
+    return tuple(RejectedLaw(RejectionModel.of(name), z_cost) for z_cost in z_costs)
 
 
 def band(
@@ -193,12 +151,11 @@ def band(
     Each term is monotone in S / c_r, so the ends suffice.
     """
     ratios = []
-    for z_cost in z_costs:
-        one = law(name, z_cost)
-        a, b = (one.term(s, samples, per_sample) for s in (over, under))
-        for setup in (1.0, highest):
-            ratios.append((a.fixed * setup + a.low) / (b.fixed * setup + b.high))
-            ratios.append((a.fixed * setup + a.high) / (b.fixed * setup + b.low))
+    for law in laws(name, z_costs):
+        a, b = (law.term(s, samples, per_sample) for s in (over, under))
+        for first in (LEAST_FIRST, highest):
+            ratios.append((a.fixed * first + a.low) / (b.fixed * first + b.high))
+            ratios.append((a.fixed * first + a.high) / (b.fixed * first + b.low))
     return min(ratios), max(ratios)
 
 
@@ -237,20 +194,18 @@ def firsts(bounds: list[Bound], x: float) -> tuple[float, float]:
     for b in bounds:
         k = b.term.high if b.at_least else b.term.low
         factor = b.term.fixed + k * x
-        if factor <= 0:
-            continue
-        if b.at_least:
+        if factor > 0 and b.at_least:
             low = max(low, b.value / factor)
-        else:
+        elif factor > 0:
             high = min(high, b.value / factor)
     return low, high
 
 
-def keccak_share_of_key(name: str, operation: str) -> float:
+def share_of_key(name: str, operation: str) -> float:
     """The share of an operation's permutations that keeping the expanded key saves."""
-    matrix, attempt, verify, kept = _KECCAK[name]
+    counts = permutations(name)
     if operation == "sign":
-        mean = matrix + 1 + 2 + attempt * RejectionModel.of(name).expected_attempts
-        return matrix / mean
+        mean = counts.before() + counts.attempt * RejectionModel.of(name).expected_attempts
+        return counts.matrix / mean
     # Verification keeps A, and tr, the hash of the public key.
-    return 1 - kept / verify if operation == "verify" else 0.0
+    return 1 - counts.kept / counts.verify if operation == "verify" else 0.0

@@ -9,8 +9,9 @@ from scipy.optimize import brentq
 from scipy.stats import nct, t
 
 from mldsa_lab.audit.claims import Difference
-from mldsa_lab.audit.law import laws, most_first
+from mldsa_lab.audit.law import laws
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, percent
+from mldsa_lab.theory.signers import LEAST_FIRST, most_first
 
 
 def detectable(variation: float, per_group: int, level: float, power: float) -> float:
@@ -43,9 +44,8 @@ def significant_from(variation: float, per_group: int, level: float) -> float:
 
 def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     """The least and the largest standard deviation over mean of varied signatures."""
-    found = [
-        law.spread / (setup + law.mean) for law in laws(name) for setup in (1.0, most_first(name))
-    ]
+    ends = (LEAST_FIRST, most_first(name))
+    found = [law.moments[0] / (first + law.mean) for law in laws(name) for first in ends]
     return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
 
 
@@ -77,7 +77,7 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
         reading += " A smaller one would not show."
     elif claim.significant:
         # The sample's own spread may be less than the law's by chance.
-        chance = math.exp(-2 * math.sqrt((laws(claim.set)[0].kurtosis - 1) / (8 * n)))
+        chance = math.exp(-2 * math.sqrt((laws(claim.set)[0].moments[1] - 1) / (8 * n)))
         if relative.high < significant_from(spreads[0], n, claim.level) * chance:
             verdict = Verdict.IMPLAUSIBLE
             reading += (

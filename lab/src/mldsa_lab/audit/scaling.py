@@ -7,9 +7,10 @@ from itertools import pairwise
 
 from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
-from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, keccak_share_of_key, most_first
+from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
 from mldsa_lab.audit.values import Figure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent, unit_text
+from mldsa_lab.theory.signers import most_first
 
 MEASURED = 0.02
 """Two measurements of one quantity agree so far."""
@@ -195,7 +196,7 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
             f" But a cost in a batch is an average, and varied inputs with this median have a "
             f"mean of {number(least)} to {number(single.high * high)} {unit}."
         )
-    floor = least * (1 - keccak_share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
+    floor = least * (1 - share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
     verdict = Verdict.CONSISTENT
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE

@@ -19,11 +19,11 @@ from mldsa_lab.audit.law import (
     band,
     firsts,
     laws,
-    most_first,
     share_of,
 )
 from mldsa_lab.audit.values import Figure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, unit_text
+from mldsa_lab.theory.signers import most_first
 
 NOISE = 0.10
 """Relative allowance for the machine: its noise may move a median or a low percentile so far.
