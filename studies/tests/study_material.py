@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -12,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mldsa_lab.inputs.input import Outputs
+from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Variant
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_studies.collect import Gathering
-from mldsa_studies.jobs import Signed
+from mldsa_studies.jobs import SignedInputs
 from mldsa_studies.signers import random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
@@ -122,12 +121,14 @@ for line in sys.stdin:
 """
 
 
-def signed(count: int) -> Signed:
+def signed(count: int) -> SignedInputs:
     """``count`` inputs with signatures that are random bytes."""
     rng = np.random.default_rng(1)
     inputs = SPEC.inputs(0, count)
     made = [Outputs(rng.bytes(1312), rng.bytes(2560), rng.bytes(2420)) for _ in inputs]
-    return Signed(SPEC.set, tuple(inputs), tuple(made))
+    traces = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2)).traces()
+    rows = zip(inputs, traces, made, strict=True)
+    return SignedInputs(SPEC.set, tuple(Input(i, *row) for i, row in enumerate(rows)))
 
 
 def gathering(count: int, variants: tuple[Variant, ...], sample: int | None = None) -> Gathering:
@@ -137,31 +138,25 @@ def gathering(count: int, variants: tuple[Variant, ...], sample: int | None = No
     return Gathering(SPEC, index, sample or count, signed(count), table, variants)
 
 
-def python_worker(folder: Path, made: Signed, cpu: str = "own") -> tuple[WorkerEntry, Place]:
+def python_worker(folder: Path, made: SignedInputs, cpu: str = "own") -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, announced, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
     announced.write_text(ANNOUNCED.format(language="Python", cpu=cpu), encoding="utf-8")
-    table = {
-        i.message.hex(): hashlib.sha256(o.signature).hexdigest()
-        for i, o in zip(made.inputs, made.outputs, strict=True)
-    }
+    table = {i.what.message.hex(): i.digests.signature for i in made.inputs}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(announced), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
-def c_worker(folder: Path, made: Signed) -> tuple[WorkerEntry, Place]:
+def c_worker(folder: Path, made: SignedInputs) -> tuple[WorkerEntry, Place]:
     """A worker that answers, in C, with a function ``sign_one``."""
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
     announced, outputs = folder / "hello.txt", folder / "outputs.txt"
     announced.write_text(ANNOUNCED.format(language="C", cpu="own"), encoding="utf-8")
-    rows = [
-        f"{i.message.hex()} {o.signature.hex()}\n"
-        for i, o in zip(made.inputs, made.outputs, strict=True)
-    ]
+    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made.inputs]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(announced), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)

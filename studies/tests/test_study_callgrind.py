@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from mldsa_studies import callgrind
 from mldsa_studies.callgrind import Counter, command, names, need_valgrind, take_counts
 from mldsa_studies.collect import collect_counts
 from mldsa_studies.costs import read_costs
-from mldsa_studies.jobs import Signed
+from mldsa_studies.jobs import SignedInputs
 
 DUMP = """\
 version: 1
@@ -105,7 +106,7 @@ def test_a_worker_in_c(tmp_path: Path) -> None:
         again = counter.count(variant, made)
         assert counts.tolist() == again.tolist()
         # The work is linear in the first byte, and nothing else is counted but strtol's few.
-        bytes_ = np.array([i.message[0] for i in made.inputs], dtype=float)
+        bytes_ = np.array([i.what.message[0] for i in made.inputs], dtype=float)
         fit = np.polynomial.Polynomial.fit(bytes_, counts.astype(float), 1)
         slope = fit.convert().coef[1] / 100
         assert slope == pytest.approx(round(slope), abs=0.05) and 3 <= slope <= 8
@@ -114,7 +115,8 @@ def test_a_worker_in_c(tmp_path: Path) -> None:
             counter.variant("other", "ML-DSA-44")
         with pytest.raises(LabError, match="has no set ML-DSA-65"):
             counter.variant("toy", "ML-DSA-65")
-        wrong = Signed(made.set, made.inputs, (*made.outputs[1:], made.outputs[0]))
+        mixed = replace(made.inputs[0], outputs=made.inputs[1].outputs)
+        wrong = SignedInputs(made.set, (mixed, *made.inputs[1:]))
         with pytest.raises(LabError, match=r"toy:fast:compact, ML-DSA-44, input 0: the signature"):
             counter.count(variant, wrong)
     with (

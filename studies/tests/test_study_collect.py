@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +17,9 @@ from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Variant
 from mldsa_lab.worker.worker import Limits
-from mldsa_studies import collect, greedy, jobs
+from mldsa_studies import collect, greedy
 from mldsa_studies.costs import read_costs
-from mldsa_studies.jobs import Signed, one_each
+from mldsa_studies.jobs import SignedInputs, one_each
 from mldsa_studies.plan import Plan
 from mldsa_studies.sampling import wanted_classes
 from mldsa_studies.signers import random_table
@@ -57,7 +59,7 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert kept == [0, 0, 1, 1, 2, 2]
     found = read_costs(path)
-    ticks = [1000 + 10 * i.message[0] for i in made.inputs]
+    ticks = [1000 + 10 * i.what.message[0] for i in made.inputs]
     for series in found.series:
         assert series.cost.tolist() == [ticks] * 3 and series.about["clock"] == "own"
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
@@ -81,13 +83,15 @@ def test_without_a_clock_of_the_thread_it_is_the_wall(tmp_path: Path) -> None:
         item = gathering(2, tuple(fleet.announced.values())[:1])
         (path,) = collect.collect_times(fleet, [item], 1, tmp_path)
     found = read_costs(path)
-    assert found.series[0].cost.tolist() == [[1007 + 10 * i.message[0] for i in made.inputs]]
+    assert found.series[0].cost.tolist() == [[1007 + 10 * i.what.message[0] for i in made.inputs]]
     assert found.series[0].about["clock"] == "wall"
 
 
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
     made = signed(3)
-    wrong = Signed(made.set, made.inputs, (made.outputs[0], made.outputs[2], made.outputs[1]))
+    first, one, two = made.inputs
+    mixed = (first, replace(one, outputs=two.outputs), replace(two, outputs=one.outputs))
+    wrong = SignedInputs(made.set, mixed)
     entry, place = python_worker(tmp_path, wrong)
     with Fleet() as fleet:
         fleet.add(Station(entry, place, Limits()))
@@ -102,7 +106,7 @@ def test_failures_are_named() -> None:
     with pytest.raises(LabError, match="input 1: failed: out of memory"):
         made.check(variant("a:b:compact"), [(1, None, "out of memory")])
     strange = SigningInput(bytes(32), b"m", b"context", bytes([1] * 32))
-    one = Signed("ML-DSA-44", (strange,), made.outputs[:1])
+    one = SignedInputs("ML-DSA-44", (replace(made.inputs[0], what=strange),))
     with pytest.raises(LabError, match="input 0: a:b:compact signs with the empty context alone"):
         one.jobs(variant("a:b:compact", context=False, rnd="given"))
     with pytest.raises(LabError, match="takes no rnd but 32 zero bytes"):
@@ -147,7 +151,7 @@ def test_rare_classes_get_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     def inputs(self: object, start: int, count: int) -> list[SigningInput]:
         return [SigningInput(b"", (start + i).to_bytes(4, "big"), b"", b"") for i in range(count)]
 
-    monkeypatch.setattr(jobs, "traces", traces)
+    monkeypatch.setattr(collect, "load", lambda: SimpleNamespace(trace=traces))
     monkeypatch.setattr(type(SPEC), "inputs", inputs)
     added = collect.added_inputs(SPEC, 500, plan, candidates=5500)
     assert added == sorted(set(added)) and min(added) >= 500

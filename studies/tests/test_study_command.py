@@ -14,15 +14,17 @@ from study_material import c_worker, need_tools
 from test_study_evaluate import costs_of
 from typer.testing import CliRunner, Result
 
+from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_studies import command, jobs
+from mldsa_studies import command
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.costs import write_costs
+from mldsa_studies.jobs import SignedInputs
 
 QUICK = ("--sizes", "3", "--draws", "4", "--pool", "200", "--processes", "1")
 
@@ -171,18 +173,22 @@ def test_nothing_left_to_evaluate(done: tuple[Path, Result], tmp_path: Path) -> 
 def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_tools()
     inputs = Spec("ML-DSA-44", bytes(32)).inputs(0, 4)
-    made = jobs.sign("ML-DSA-44", inputs)
     chosen = load().make("ML-DSA-44", inputs, first_id=7)
     path = tmp_path / "selection.json"
     text = Selection("ML-DSA-44", "regression", chosen).to_json(compact=True)
     path.write_text(text, encoding="utf-8")
-    entry, place = c_worker(tmp_path, made)
+    entry, place = c_worker(tmp_path, SignedInputs("ML-DSA-44", chosen))
 
     def open_counter(found: WorkerEntry, where: Place, screen: object, function: str) -> Counter:
-        assert found.name == "rust" and where.root.is_dir()
+        assert found is entry and where.root.is_dir()
         return Counter(entry, place, function)
 
+    def worker_entry(where: Place, name: str) -> WorkerEntry:
+        assert name == "rust"
+        return entry
+
     monkeypatch.setattr("mldsa_studies.run.open_counter", open_counter)
+    monkeypatch.setattr("mldsa_studies.run.worker_entry", worker_entry)
     out = tmp_path / "counts.csv"
     words = ("count", path, "--implementation", "toy", "--function", "sign_one", "--out", out)
     result = run(*words)
@@ -195,7 +201,31 @@ def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert order == sorted(range(4), key=lambda i: inputs[i].message[0])
     wrong = text.replace(chosen[0].digests[2], chosen[1].digests[2])
     path.write_text(wrong, encoding="utf-8")
-    assert "input 7: its keys and signature do not belong to it" in str(run(*words).exception)
+    assert "input 7: its signature is not that of signing it" in str(run(*words).exception)
     result = run(*words[:-1], tmp_path / "no" / "folder.csv")
     assert "is no folder that can be written to" in str(result.exception)
-    assert "unknown worker 'c'" in str(run(*words, "--worker", "c").exception)
+
+
+def test_what_cannot_be_counted_is_refused_before_the_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build(*arguments: object) -> None:
+        raise AssertionError("built")
+
+    monkeypatch.setattr("mldsa_lab.checkout.run_tool", build)
+    monkeypatch.setattr("mldsa_lab.worker.build.run_tool", build)
+    path = tmp_path / "selection.json"
+    ready = read_ready("ML-DSA-44", "regression", 2)
+    path.write_text(ready.to_json(compact=True), encoding="utf-8")
+    out = tmp_path / "counts.csv"
+    for words, rule in (
+        ((path, "--implementation", "mldsa-lanes", "--worker", "c"), "unknown worker 'c'"),
+        ((path, "--implementation", "nosuch"), "unknown implementation 'nosuch'"),
+        ((path, "--implementation", "nosuch:avx2:compact"), "'nosuch:avx2:compact'"),
+        ((tmp_path / "none.json", "--implementation", "mldsa-lanes"), "none.json: cannot read"),
+    ):
+        refused = run("count", *words, "--out", out).exception
+        assert isinstance(refused, LabError) and rule in str(refused)
+    refused = run("estimators", "--implementations", "nosuch", "--out", tmp_path).exception
+    assert isinstance(refused, LabError) and "unknown implementation 'nosuch'" in str(refused)
+    assert not out.exists()

@@ -29,7 +29,7 @@ from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announcement, JobInput, Variant
 from mldsa_lab.worker.registry import Need, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
-from mldsa_studies.jobs import Signed, one_each
+from mldsa_studies.jobs import SignedInputs, one_each
 
 FUNCTIONS = {"rust": "*::adapter::Timed<*::answer"}
 """The function that performs one signature, by worker: a name as Valgrind prints it, with the
@@ -169,7 +169,10 @@ class Counter:
         return found
 
     def count(
-        self, variant: Variant, signed: Signed, on_part: Callable[[int], object] = lambda done: None
+        self,
+        variant: Variant,
+        signed: SignedInputs,
+        on_part: Callable[[int], object] = lambda done: None,
     ) -> NDArray[np.uint64]:
         """Instructions (inputs,) of signing each input once; LabError if a signature is wrong.
 
@@ -194,7 +197,7 @@ class Counter:
         self,
         worker: Worker,
         variant: Variant,
-        signed: Signed,
+        signed: SignedInputs,
         jobs: Sequence[JobInput],
         function: str,
     ) -> list[int]:
@@ -212,7 +215,7 @@ class Counter:
             )
         return counts
 
-    def _function(self, variant: Variant, signed: Signed) -> str:
+    def _function(self, variant: Variant, signed: SignedInputs) -> str:
         """The exact name of the function, as it is called by this worker."""
         if self._exact is None:
             with self._start(None) as worker:

@@ -20,14 +20,16 @@ from mldsa_lab import machine
 from mldsa_lab.bench.bench import now
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker import protocol
-from mldsa_studies import greedy, jobs
+from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.costs import Costs, Series, write_costs
+from mldsa_studies.jobs import SignedInputs
 from mldsa_studies.plan import Plan
 from mldsa_studies.sampling import wanted_classes
 
@@ -70,7 +72,7 @@ def added_inputs(
 
     def block(start: int) -> NDArray[np.int64]:
         count = min(_BLOCK, sample + candidates - start)
-        return greedy.first_failures(jobs.traces(spec.set, spec.inputs(start, count)))
+        return greedy.first_failures(load().trace(spec.set, spec.inputs(start, count)))
 
     starts = range(0, sample + candidates, _BLOCK)
     with ThreadPoolExecutor(cores_to_use()) as pool:
@@ -94,7 +96,7 @@ class Gathering:
     spec: Spec
     index: NDArray[np.uint64]
     sample: int
-    signed: jobs.Signed
+    signed: SignedInputs
     table: TraceTable
     variants: tuple[protocol.Variant, ...]
 
@@ -109,8 +111,8 @@ class Gathering:
             spec,
             np.array([*range(sample), *added], dtype=np.uint64),
             sample,
-            jobs.sign(spec.set, inputs),
-            jobs.traces(spec.set, inputs),
+            SignedInputs(spec.set, load().make(spec.set, inputs, first_id=0)),
+            load().trace(spec.set, inputs),
             tuple(v for v in variants if spec.set in v.sets),
         )
 
@@ -208,7 +210,7 @@ def collect_times(
 
 
 def _timed(
-    station: Station, variant: protocol.Variant, signed: jobs.Signed, number: int
+    station: Station, variant: protocol.Variant, signed: SignedInputs, number: int
 ) -> NDArray[np.uint64]:
     """The time of each input in round ``number``, in a process of its own."""
     station.stop()
@@ -260,7 +262,7 @@ def collect_counts(
 
 
 def _counted(
-    counter: Counter, variant: protocol.Variant, part: jobs.Signed, show: Show
+    counter: Counter, variant: protocol.Variant, part: SignedInputs, show: Show
 ) -> NDArray[np.uint64]:
     done = 0
 

@@ -164,31 +164,37 @@ def count(
 ) -> None:
     """Count the instructions of signing each input of a selection, under Valgrind."""
     from mldsa_lab.checkout import find_root
+    from mldsa_lab.choice.build import complete
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import check_target
+    from mldsa_lab.files import check_target, write_text
+    from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.screen import Screen
     from mldsa_lab.worker.build import Place
-    from mldsa_studies.count import count_selection, write_counts
-    from mldsa_studies.run import open_counter, worker_entry
+    from mldsa_studies.jobs import SignedInputs
+    from mldsa_studies.run import check_known, open_counter, worker_entry
 
     console = make_console()
     screen = Screen(console)
     check_target(out)
     chosen = Selection.read(selection)
     place = Place.of(find_root())
-    with open_counter(worker_entry(place, worker), place, screen, function) as counter:
+    entry = worker_entry(place, worker)
+    check_known([entry], (implementation,))
+    with screen.phase("library") as phase:
+        chosen = complete(chosen, load(phase.show))
+    with open_counter(entry, place, screen, function) as counter:
         variant = counter.variant(implementation, chosen.set)
         with screen.phase("counts", total=len(chosen.inputs)) as phase:
-            counts = count_selection(
-                counter,
+            counts = counter.count(
                 variant,
-                chosen,
+                SignedInputs(chosen.set, chosen.inputs),
                 lambda done: phase.reach(done, f"{variant.id} {chosen.set}"),
             )
             phase.summary = f"{len(counts)} signatures of {variant.id}"
-    write_counts(chosen, counts, out)
+    rows = (f"{i},{cost},instructions\n" for i, cost in zip(chosen.ids, counts, strict=True))
+    write_text(out, "id,cost,unit\n" + "".join(rows))
     show_path(console, "counts", out)
 
 

@@ -1,80 +1,66 @@
-"""Signing inputs as jobs of the worker protocol, and the check of what comes back."""
+"""Signed inputs as jobs of the worker protocol, and the check of what comes back."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Outputs, SigningInput
-from mldsa_lab.inputs.library import load
-from mldsa_lab.sets import SEED_BYTES
-from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.inputs.input import ZERO_RND, Input
 from mldsa_lab.worker.protocol import JobInput, Variant
 
 _WEAKEST = ("portable", "literal")
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedInputs:
     """Inputs of one parameter set with the keys and signatures that FIPS 204 makes of them."""
 
     set: str
-    inputs: tuple[SigningInput, ...]
-    outputs: tuple[Outputs, ...]
+    inputs: tuple[Input, ...]
 
     def __len__(self) -> int:
         return len(self.inputs)
 
-    def part(self, start: int, end: int) -> Signed:
-        """Inputs ``start .. end - 1``."""
-        return Signed(self.set, self.inputs[start:end], self.outputs[start:end])
+    def part(self, start: int, end: int) -> SignedInputs:
+        """Inputs at ``start .. end - 1``."""
+        return SignedInputs(self.set, self.inputs[start:end])
 
     def jobs(self, variant: Variant) -> list[JobInput]:
-        """What this variant's signing is handed, numbered from 0; LabError if it cannot take one
-        of the inputs."""
-        return [self._job(number, variant) for number in range(len(self))]
-
-    def _job(self, number: int, variant: Variant) -> JobInput:
-        what, made = self.inputs[number], self.outputs[number]
-        if what.context and not variant.context:
-            raise LabError(f"input {number}: {variant.id} signs with the empty context alone")
-        if variant.rnd != "given" and what.rnd != bytes(SEED_BYTES):
-            raise LabError(f"input {number}: {variant.id} takes no rnd but 32 zero bytes")
-        return JobInput(
-            number,
-            seed=what.xi,
-            sk=made.sk,
-            pk=made.pk,
-            message=what.message,
-            context=what.context,
-            rnd=what.rnd,
-        )
+        """What this variant's signing is handed, in order; LabError if it cannot take one of the
+        inputs."""
+        for item in self.inputs:
+            if item.what.context and not variant.context:
+                raise LabError(f"input {item.id}: {variant.id} signs with the empty context alone")
+            if variant.rnd != "given" and item.what.rnd != ZERO_RND:
+                raise LabError(f"input {item.id}: {variant.id} takes no rnd but 32 zero bytes")
+        return [
+            JobInput(
+                item.id,
+                seed=item.what.xi,
+                sk=item.made.sk,
+                pk=item.made.pk,
+                message=item.what.message,
+                context=item.what.context,
+                rnd=item.what.rnd,
+            )
+            for item in self.inputs
+        ]
 
     def check(
         self, variant: Variant, results: Iterable[tuple[int, bytes | None, str | None]]
     ) -> None:
         """LabError for the first signature that failed or is wrong: (input, SHA-256, failure) for
         each."""
+        right = {item.id: item.digests.signature for item in self.inputs}
         for number, digest, failure in results:
             if failure is not None:
                 raise LabError(f"{variant.id}, {self.set}, input {number}: failed: {failure}")
-            if digest != hashlib.sha256(self.outputs[number].signature).digest():
+            if digest is None or digest.hex() != right[number]:
                 raise LabError(
                     f"{variant.id}, {self.set}, input {number}: the signature is wrong, so its "
                     "cost says nothing"
                 )
-
-
-def sign(set_name: str, inputs: Sequence[SigningInput]) -> Signed:
-    """Keys and signatures of these inputs, by mldsa-lanes in process."""
-    return Signed(set_name, tuple(inputs), tuple(load().sign(set_name, inputs)))
-
-
-def traces(set_name: str, inputs: Sequence[SigningInput]) -> TraceTable:
-    """The traces of these inputs, by mldsa-lanes in process."""
-    return load().trace(set_name, inputs)
 
 
 def one_each(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.options import unknown_implementation
 from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
@@ -38,6 +39,7 @@ def collect_all(wanted: Wanted, plan: Plan, folder: Path, screen: Screen) -> lis
     """Files of costs in ``folder``. LabError if nothing can be collected."""
     place = Place.of(find_root())
     entries = [e for e in read_registry(place.root / "workers" / "registry.toml") if e.default]
+    check_known(entries, wanted.implementations)
     found: list[Path] = []
     added: dict[str, list[int]] = {}
     specs = [Spec(name, wanted.seed) for name in wanted.sets]
@@ -122,6 +124,16 @@ def worker_entry(place: Place, name: str) -> WorkerEntry:
     raise LabError(
         f"unknown worker {name!r}: the registry has {', '.join(e.name for e in entries)}"
     )
+
+
+def check_known(entries: Sequence[WorkerEntry], names: Sequence[str]) -> None:
+    """LabError for an implementation or variant id that none of the workers can have, as far as
+    the registry tells."""
+    known = [name for entry in entries for name in entry.implementations]
+    for name in names:
+        implementation = name.partition(":")[0]
+        if all(e.implementations and implementation not in e.implementations for e in entries):
+            raise unknown_implementation(name, known)
 
 
 def _start(entry: WorkerEntry, place: Place, fleet: Fleet, screen: Screen) -> None:
