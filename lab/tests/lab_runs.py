@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mldsa_lab.bench.fleet import Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Limits
 
 MODES = (
     "flip-byte",
@@ -86,6 +88,11 @@ def rust_entry() -> WorkerEntry:
 def build_rust() -> None:
     """Build it; quick where nothing has changed."""
     build(rust_entry(), place(), lambda _: None)
+
+
+def rust_station() -> Station:
+    """It, as a run has it."""
+    return Station(rust_entry(), place(), Limits())
 
 
 def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:

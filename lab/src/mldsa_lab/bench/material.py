@@ -146,26 +146,28 @@ class Reference:
         reference makes of it."""
         if not inputs:
             return
+        name = self.variant.id
+
+        def same(item: Input, what: str, found: bytes, right: bytes | None) -> None:
+            if found != right:
+                raise LabError(
+                    f"{set_name}, input {item.id}: the {what} has SHA-256 {_digest(found)}, the "
+                    f"correctness reference {name} makes one with {_digest(right)}"
+                )
+
         keys = self.outputs(set_name, "keygen", [keygen_job(i) for i in inputs])
+        for item in inputs:
+            same(item, "public key", item.made.pk, keys[item.id].value)
+            same(item, "private key", item.made.sk, keys[item.id].private_key)
         jobs = [sign_job(i, self.variant) for i in inputs]
         signatures = self.values(set_name, "sign", jobs)
-        traces = self._fleet.station(self.variant.id).trace(self.variant.id, set_name, jobs)
+        traces = self._fleet.station(name).trace(name, set_name, jobs)
         for item in inputs:
-            key, made = keys[item.id], item.made
-            for what, one, two in (
-                ("public key", made.pk, key.value),
-                ("private key", made.sk, key.private_key),
-                ("signature", made.signature, signatures[item.id]),
-            ):
-                if one != two:
-                    raise LabError(
-                        f"{set_name}, input {item.id}: the {what} has SHA-256 {_digest(one)}, the "
-                        f"correctness reference {self.variant.id} makes one with {_digest(two)}"
-                    )
-            if tuple(map(str, item.trace)) != tuple(traces[item.id]):
+            same(item, "signature", item.made.signature, signatures[item.id])
+            if " ".join(traces[item.id]) != format_trace(item.trace):
                 raise LabError(
                     f"{set_name}, input {item.id}: its trace is {format_trace(item.trace)}, by the "
-                    f"correctness reference {self.variant.id} {' '.join(traces[item.id])}"
+                    f"correctness reference {name} {' '.join(traces[item.id])}"
                 )
 
 

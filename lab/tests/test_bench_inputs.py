@@ -1,0 +1,143 @@
+"""The inputs of a run: of a selection, written out as one, and confirmed by the reference."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from lab_runs import bench, build_rust, lab, rust_station
+from test_runs import measured
+
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.material import (
+    GivenSelection,
+    Reference,
+    Sizes,
+    choose_inputs,
+    read_selections,
+)
+from mldsa_lab.choice.order import drift_correlations
+from mldsa_lab.choice.ready import path_of
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input, Outputs
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.records import MANY_KEYS, ONE_KEY
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import parse_trace
+
+LANES = ("--implementations", "mldsa-lanes:portable:compact", "--workers", "rust")
+SIZES = Sizes(design=12, random=6, pool=400, message_bytes=40, many_keys=10, one_key=10)
+
+
+def selection(folder: Path, *options: str) -> Path:
+    """A selection of four inputs of ML-DSA-44."""
+    ran = lab("select", "44", "-n", "4", "--out", str(folder), "--formats", "json", *options)
+    assert ran.status == 0, ran.err
+    return folder / "selection.json"
+
+
+def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
+    build_rust()
+    wanted = ("--rnd", "given", "--context-bytes", "3", "--pool-size", "500")
+    path = selection(tmp_path / "in", *wanted)
+    given = Selection.read(path)
+    ran = bench(tmp_path / "out", *LANES, "--selection", str(path), "--rounds", "2")
+    assert ran.status == 0, ran.err
+    record = ran.record
+    designed = [i for i in record.inputs if i.role == "design"]
+    assert [(i.id, i.seed, i.rnd, i.context) for i in designed] == [
+        (i.id, i.what.xi, i.what.rnd, i.what.context) for i in given.inputs
+    ]
+    assert {i.set for i in record.inputs} == {"ML-DSA-44"}
+    for s in record.samples:
+        role = "design" if s.operation == "sign" else "random"
+        assert set(s.inputs) == {i.id for i in record.inputs if i.role == role}
+        assert s.operation != "sign" or list(s.inputs) == list(given.ids)
+    assert record.run.options["selections"] == {"ML-DSA-44": "selection.json"}
+    assert ran.folder is not None
+    from_run = ("--record", str(ran.folder / "record.jsonl"))
+    back = lab("select", "44", *from_run, "--out", str(tmp_path / "b"))
+    assert back.status == 0, back.err
+    assert Selection.read(tmp_path / "b" / "selection.json").inputs == given.inputs
+    assert {p.suffix for p in (tmp_path / "b").iterdir()} == {".json", ".rsp", ".h", ".hex", ".map"}
+    none = lab("select", "65", *from_run)
+    assert none.status == 2 and "record.jsonl: the record has no inputs of ML-DSA-65" in none.err
+
+
+def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -> None:
+    ready = str(path_of("ML-DSA-44", "mean", 2))
+    ran = bench(tmp_path / "o", "--sets", "65", "--selection", ready)
+    assert ran.status == 2 and f"{ready}: is of ML-DSA-44, which is not among the sets" in ran.err
+    ran = bench(tmp_path / "o", "--selection", ready, "--selection", ready)
+    assert ran.status == 2 and f"{ready}: is of ML-DSA-44, as {ready} is" in ran.err
+    ran = bench(tmp_path / "o", "--selection", "none.json")
+    assert ran.status == 2 and "none.json: cannot read it" in ran.err
+    assert not (tmp_path / "o").exists()
+    compact = json.loads(Path(ready).read_text())
+    compact["inputs"][1]["signature_sha256"] = "00" * 32
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(json.dumps(compact))
+    (given,) = read_selections([wrong]).values()
+    with pytest.raises(LabError, match=r"wrong\.json: input 2: its signature is not that"):
+        choose_inputs(load(), "ML-DSA-44", bytes(32), SIZES, given)
+    known = Selection.read(Path(ready))
+    bare = [replace(i, what=replace(i.what, xi=None, sk=i.made.sk)) for i in _inputs(known)]
+    wrong.write_text(replace(known, inputs=tuple(bare)).to_json())
+    with pytest.raises(LabError, match=r"wrong\.json, input 1: has no xi; workers are handed"):
+        read_selections([wrong])
+
+
+def _inputs(known: Selection) -> tuple[Input, ...]:
+    return load().make(known.set, [i.what for i in known.inputs])
+
+
+def test_a_signer_that_cannot_take_an_input_is_named(tmp_path: Path) -> None:
+    known = Selection.read(path_of("ML-DSA-44", "mean", 1))
+    (item,) = _inputs(known)
+    signer = measured(sets=("ML-DSA-44",), rnd="zero", context=False)
+    with_rnd = replace(item.what, rnd=bytes([1] * 32))
+    with_context = replace(item.what, context=b"c")
+    for what, rule in ((with_rnd, "its rnd is not zero"), (with_context, "it has a context")):
+        other = replace(item, what=what)
+        given = GivenSelection(tmp_path / "s.json", replace(known, inputs=(other,)))
+        with pytest.raises(LabError, match=rf"s\.json, input 1: {rule}, and {signer.id} takes no"):
+            given.check([signer])
+        given.check([measured(sets=("ML-DSA-65",), rnd="zero", context=False)])
+        given.check([measured(sets=("ML-DSA-44",), rnd="given", context=True)])
+
+
+def test_inputs_of_a_run_follow_from_its_seed() -> None:
+    one, two, other = (
+        choose_inputs(load(), "ML-DSA-65", bytes([n] * 32), SIZES, threads=t)
+        for n, t in ((1, 1), (1, 2), (2, 1))
+    )
+    assert one == two and {i.what for i in one}.isdisjoint({i.what for i in other})
+    assert [i.id for i in one] == list(range(1, 12 + 6 + 20 + 1))
+    names = ("design", "random", MANY_KEYS, ONE_KEY)
+    roles = {role: [i for i in one if i.role == role] for role in names}
+    assert [len(inputs) for inputs in roles.values()] == [12, 6, 10, 10]
+    assert len({i.what.xi for i in roles[ONE_KEY]}) == 1 and len({i.what.xi for i in one}) == 29
+    assert {len(i.what.message) for i in one} == {40}
+    table = TraceTable.of("ML-DSA-65", [i.trace for i in roles["design"]])
+    assert abs(drift_correlations(table)).max() < 0.25
+
+
+def test_the_reference_confirms_or_names_what_differs() -> None:
+    build_rust()
+    item, other = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
+    with Fleet() as fleet:
+        fleet.add(rust_station())
+        reference = Reference(fleet)
+        reference.confirm("ML-DSA-44", [item, other])
+        reference.confirm("ML-DSA-44", [])
+        for name, what in (("pk", "public key"), ("sk", "private key"), ("signature", "signature")):
+            made = {part: getattr(other.made, part) for part in ("pk", "sk", "signature")}
+            made[name] = made[name][:-1] + bytes([made[name][-1] ^ 1])
+            with pytest.raises(LabError, match=f"input 2: the {what} has SHA-256"):
+                reference.confirm("ML-DSA-44", [item, replace(other, outputs=Outputs(**made))])
+        wrong = (*parse_trace(["z0", "ok"])[:1], *other.trace)
+        with pytest.raises(LabError, match=r"input 2: its trace is z0 .*, by the correctness"):
+            reference.confirm("ML-DSA-44", [item, replace(other, trace=wrong)])
