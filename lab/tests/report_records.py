@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mldsa_lab.bench.shapes import Shape as ShapeOfRuns
-from mldsa_lab.choice.balance import balanced
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.records import (
     MANY_KEYS,
     ONE_KEY,
@@ -31,6 +31,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.rows import Row
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
 
 ML_DSA = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
@@ -270,8 +271,8 @@ def _inputs(set_name: str, shape: Shape, rng: np.random.Generator) -> list[Input
     if (shape.batch_sizes or shape.thread_counts) and set_name in ML_DSA:
         pool = [_trace(set_name, rng) for _ in range(400)]
         for role in (MANY_KEYS, ONE_KEY):
-            parsed = [parse_trace(t) for t in pool]
-            for i in balanced(parsed, RejectionModel.of(set_name), 100):
+            table = TraceTable.of(set_name, [parse_trace(t) for t in pool])
+            for i in choose(table, "all", Wish("mean", 100)).positions:
                 number = len(made)
                 digest = hashlib.sha256(f"{set_name} {role} {i}".encode()).digest()
                 made.append(InputRow(set_name, number, role, digest, digest, b"", pool[i]))

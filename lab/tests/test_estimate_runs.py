@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from mldsa_lab.bench.shapes import GROUP, Shape
-from mldsa_lab.choice.balance import balanced
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.estimate.estimators import estimate_plain, estimate_runs
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace, count_matrix
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import QUIET, Machine
@@ -24,7 +25,8 @@ LINEAR = Signer(setup=90_000, z=17_000, r=22_000, h=27_500)
 
 def group(model: RejectionModel, seed: int) -> list[Trace]:
     pool = draw_traces(model, 4 * GROUP, np.random.default_rng(seed))
-    return [pool[i] for i in balanced(pool, model, GROUP)]
+    chosen = choose(TraceTable.of(model.name, pool), "all", Wish("mean", GROUP))
+    return [pool[i] for i in chosen.positions]
 
 
 def operations(traces: list[Trace], size: int) -> list[list[Trace]]:

@@ -11,13 +11,14 @@ import pytest
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
 from mldsa_lab.bench.rounds import Cell, Schedule, classical_run_cell, run_cell
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
-from mldsa_lab.choice.balance import balanced
+from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import ACCEPTED, count_matrix
 from mldsa_lab.worker.protocol import Runs
 from mldsa_lab.worker.protocol import Variant as Announced
@@ -172,26 +173,16 @@ def test_positions_go_round_and_threads_begin_apart() -> None:
 def test_a_balanced_choice_has_the_expected_mean_trace(name: str) -> None:
     model = RejectionModel.of(name)
     pool = draw_traces(model, 4 * GROUP, np.random.default_rng(5))
-    chosen = balanced(pool, model, GROUP)
-    assert chosen == sorted(set(chosen)) and len(chosen) == GROUP
-    counts = count_matrix([pool[i] for i in chosen])
-    # Whole attempts of a hundred signatures: none can be nearer than half of one.
-    assert np.abs(counts.mean(axis=0) - model.expected_counts).max() < 0.012
+    choice = choose(TraceTable.of(name, pool), "all", Wish("mean", GROUP))
+    assert len(set(choice.positions)) == GROUP
+    counts = count_matrix([pool[i] for i in choice.positions])
+    # Whole attempts of a hundred signatures: few can be nearer than half of one.
+    assert np.abs(counts.mean(axis=0) - model.expected_counts).max() < 0.02
     random = count_matrix(pool[:GROUP]).mean(axis=0)
     assert np.abs(random - model.expected_counts).max() > 0.05
     # It keeps the law's spread: long signatures decide when a batch ends.
     attempts = counts.sum(axis=1) + 1
     assert (attempts**2).mean() == pytest.approx((2 - model.p_accept) / model.p_accept**2, rel=0.03)
-    assert balanced(pool, model, GROUP) == chosen
-    assert balanced(pool, model, len(pool)) == list(range(len(pool)))
-
-
-def test_a_choice_of_more_than_there_are_is_refused() -> None:
-    model = RejectionModel.of("ML-DSA-44")
-    pool = draw_traces(model, 3, np.random.default_rng(5))
-    for n in (0, 4):
-        with pytest.raises(LabError, match=f"choice of {n} inputs"):
-            balanced(pool, model, n)
 
 
 # --- cells --------------------------------------------------------------------------------------

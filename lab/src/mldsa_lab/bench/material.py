@@ -13,21 +13,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.choice.balance import balanced
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
 from mldsa_lab.inputs.library import Library
-from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.shipped import trace_pool
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
-from mldsa_lab.records.rows import DESIGN
+from mldsa_lab.records.rows import DESIGN, RANDOM
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import JobInput, Output
 
@@ -195,32 +192,31 @@ def choose_inputs(
     its highest id.
     """
 
-    def pool(stream: str, size: int, per_key: int = 1) -> Pool:
+    def spec(stream: str, per_key: int = 1) -> Spec:
         seed = hashlib.sha256(b"mldsa-lab bench " + stream.encode() + b" " + run_seed).digest()
-        spec = Spec(set_name, seed, sizes.message_bytes, per_key=per_key)
-        return trace_pool(spec, size, library, threads=threads)
+        return Spec(set_name, seed, sizes.message_bytes, per_key=per_key)
+
+    def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
+        pool = trace_pool(drawn, size, library, threads=threads)
+        return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
 
     found: list[Input] = []
+
+    def add(role: str, inputs: Sequence[Input]) -> None:
+        first = max((item.id for item in found), default=0) + 1
+        found.extend(replace(item, id=i, role=role) for i, item in enumerate(inputs, first))
+
     if given is not None:
         try:
             found += complete(given.selection, library).inputs
         except LabError as error:
             raise LabError(f"{given}: {error}") from None
     elif sizes.design:
-        drawn, wish = pool("design", sizes.pool), Wish("regression", sizes.design)
-        found += build(drawn, wish, choose(drawn.table, drawn.checks, wish), library).inputs
-
-    def add(role: str, drawn: Pool, positions: Sequence[int]) -> None:
-        first = max((item.id for item in found), default=0) + 1
-        inputs = [drawn.input(at) for at in positions]
-        found.extend(library.make(set_name, inputs, first_id=first, role=role))
-
-    add("random", pool("random", sizes.random), range(sizes.random))
-    model = RejectionModel.of(set_name)
+        add(DESIGN, chosen(spec(DESIGN), sizes.pool, Wish("regression", sizes.design)))
+    add(RANDOM, library.make(set_name, spec(RANDOM).inputs(0, sizes.random)))
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
-            drawn = pool(role, _RUNS_POOL * count, per_key)
-            add(role, drawn, balanced(drawn.table, model, count))
+            add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
     return found
 
 

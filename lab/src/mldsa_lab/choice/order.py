@@ -11,12 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab.theory.signers import DESIGN_FIRST
 from mldsa_lab.theory.table import TraceTable
 
 Array = NDArray[np.float64]
 
-# The cost of a signature accepted at once, in attempts: enough for weights.
-_SETUP = 3.0
 # A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
 _DECAYS = (0.05, 0.15, 0.4)
 _STARTS = 30
@@ -53,7 +52,7 @@ def _features(table: TraceTable) -> Array:
     """(traces, 4) what an input's weight in an estimate follows."""
     attempts = table.attempts().astype(np.float64)
     n_z, n_r, _ = table.counts().T
-    cost = _SETUP + attempts - 1
+    cost = DESIGN_FIRST.value + attempts - 1
     return np.column_stack([attempts, 1 / cost, n_z / cost, n_r / cost])
 
 
