@@ -171,6 +171,14 @@ def test_drift_and_a_cold_start() -> None:
     assert "first round" in found.warnings[0].text
 
 
+def test_few_rounds_that_differ_are_remarked_upon() -> None:
+    level = np.array([1.2, 1.03, 1.0])[:, None]
+    found = measured(lambda traces, n, _: usual().cost_of(traces) * level, rounds=3, size=0.01)
+    assert codes(found) == []
+    assert "3 rounds differ by up to 18 %" in " ".join(f.text for f in found.findings)
+    assert found.mean.low is not None and found.mean.low < usual().mean(MODEL) * cases.UNIT
+
+
 def test_a_bad_fit_without_a_reason_is_still_said() -> None:
     wild = np.exp(0.12 * np.random.default_rng(12).standard_normal(9))
     found = measured(lambda traces, n, rounds: usual().cost_of(traces) * wild, 9)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.choice.design import design
+from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.fit import fit_costs
@@ -30,7 +31,7 @@ from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
-from mldsa_studies.signers import Signer, draw_traces, usual
+from mldsa_studies.signers import Signer, random_table, usual
 
 Array = NDArray[np.float64]
 
@@ -127,6 +128,8 @@ def scenes() -> list[Scene]:
                 name = f"warm-up {warm_up:.0%}{', sorted' if in_order else ''}{again}"
                 found.append(Scene(name, 0.01, rounds=rounds, warm_up=warm_up, sorted=in_order))
         found.append(Scene(f"outlier x1.6{again}", 0.01, rounds=rounds, outlier=1.6))
+        if rounds == 1:
+            found.append(Scene("outlier x1.6, declared", 0.01, declared=True, outlier=1.6))
         for bend in (0.003, 0.03):
             found.append(Scene(f"bent by {bend}{again}", 0.01, rounds=rounds, bend=bend))
         found.append(
@@ -198,12 +201,14 @@ def made_up(
 
 
 def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Designs:
-    """``count`` choices of ``n`` inputs for the regression, each from a pool of its own."""
+    """``count`` choices of ``n`` inputs for the regression, each from a pool of its own, in the
+    order to measure."""
     rng = np.random.default_rng([seed, n])
     chosen = []
     for number in range(count):
-        pool = draw_traces(model, _POOL, rng)
-        chosen.append([pool[i] for i in design(pool, model, n, seed=number, restarts=1)])
+        pool = random_table(model, _POOL, rng)
+        taken = pool.take(np.array(design(pool, model, n, seed=number, restarts=1)))
+        chosen.append(taken.take(np.array(balanced_order(taken))).traces())
     return chosen
 
 

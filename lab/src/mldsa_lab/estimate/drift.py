@@ -10,17 +10,19 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 from scipy.stats import kendalltau, spearmanr
 
-from mldsa_lab.estimate.findings import CHANCE, SMALL, Evidence, Remark, least_squares, warning
+from mldsa_lab.estimate.findings import CHANCE, SMALL, Evidence, Remark, least_squares, note, warning
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
 
 Array = NDArray[np.float64]
 
+# Few rounds that differ by more than this are remarked upon.
+_APART = 0.05
 # A first round that is off by so many deviations of the others was not warm.
 _COLD = 6.0
 # A trend in single measurements: steady, or decaying so many times e-fold over the run.
 _DECAYS = (0.0, 3.0, 6.0, 12.0)
 _LEFT_OVER = 2  # degrees of freedom that a trend must leave to be judged by
-_TREND = 0.01  # probability of a trend by chance
+_TREND = 0.02  # probability of a trend by chance, at most
 # Order of measuring and attempts that go together so closely cannot be told apart, unless
 # residuals leave no room for a trend.
 _TOGETHER = 0.9
@@ -40,6 +42,12 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     level = data.fit.typical.level[np.argsort(np.nanmean(data.measured.order, axis=1))]
     rounds = len(level)
     if rounds < 5:
+        if np.ptp(level) > _APART:
+            yield note(
+                "rounds",
+                f"{rounds} rounds differ by up to {100 * np.ptp(level):.0f} %, and the intervals "
+                "hold that: more rounds, or a warm-up before the first, would narrow them",
+            )
         return
     first = float(level[0] - np.median(level[1:]))
     calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
