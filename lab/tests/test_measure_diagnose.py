@@ -171,6 +171,16 @@ def test_drift_and_a_cold_start() -> None:
     assert "first round" in found.warnings[0].text
 
 
+def test_few_inputs_of_which_one_is_off_are_unlike_any_signer() -> None:
+    for n in (3, 5):
+        wrong = np.ones(n)
+        wrong[int(np.argsort([len(t) for t in cases.designed(NAME, n)])[-2])] = 1.6
+        spoilt = lambda traces, n, rounds, wrong=wrong: usual().cost_of(traces) * wrong  # noqa: E731
+        found = measured(spoilt, n, rounds=3, size=0.005)
+        assert set(codes(found)) & {"unusual", "lack-of-fit"}, n
+        assert codes(measured(usual(), n, rounds=3, size=0.005)) == []
+
+
 def test_few_rounds_that_differ_are_remarked_upon() -> None:
     level = np.array([1.2, 1.03, 1.0])[:, None]
     found = measured(lambda traces, n, _: usual().cost_of(traces) * level, rounds=3, size=0.01)

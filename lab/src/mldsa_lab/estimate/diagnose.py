@@ -22,10 +22,12 @@ from mldsa_lab.estimate.shape import CHECKS, curvature
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
 _LACK_OF_FIT = 0.05
 _NOISY = 0.1
-# With fewer inputs, each measured once, residuals do not show the noise; unless they leave no
-# room for more of it than this.
+# With fewer inputs no single one can be told to be off, and, each measured once, residuals do not
+# show the noise; unless they leave no room for more of it than this.
 _SHOW_NOISE = 8
 _EXACT = 0.005
+# Probability of a usual signer below which so few inputs are remarked upon.
+_UNUSUAL = 0.1
 
 
 def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
@@ -40,7 +42,7 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
         off, rest, clean = [], None, data
     found = [*drift(clean), *off, *_of_model(clean)]
     if not any(remark.severity == "warning" for remark in found):
-        found += _lack_of_fit(clean)
+        found += [*_lack_of_fit(clean)] or _unusual(clean)
     return [*found, *_noise_unknown(data), *_notes(data)], rest
 
 
@@ -71,6 +73,16 @@ def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
             "lack-of-fit",
             f"the linear model does not hold: residuals of {100 * size:.0f} % about the line, "
             f"{reason}",
+        )
+
+
+def _unusual(data: Evidence) -> Iterator[Remark]:
+    if len(data.ids) < _SHOW_NOISE and data.fit.posterior.usual() < _UNUSUAL:
+        yield warning(
+            "unusual",
+            f"the costs are unlike those of known signers, and {len(data.ids)} inputs are too few "
+            "to tell why: one of them may be off, attempts may be computed in groups, or costs "
+            "may bend. Measure again, and more inputs",
         )
 
 

@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from scipy.special import fdtrc
 from scipy.stats import kendalltau, spearmanr
 
-from mldsa_lab.estimate.findings import CHANCE, SMALL, Evidence, Remark, least_squares, note, warning
+from mldsa_lab.estimate.findings import (
+    CHANCE,
+    SMALL,
+    Evidence,
+    Remark,
+    least_squares,
+    note,
+    warning,
+)
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
 
 Array = NDArray[np.float64]

@@ -48,6 +48,7 @@ _MISFITS = (
 )  # fmt: skip
 # Standard deviation of the mean's prior in units of the mean: none in effect.
 _FLAT = 10.0
+_UNUSUAL_MISFIT = 0.03
 _PASSES = 3
 # Residuals alone show too small a noise about as often as too large a one, and the former is worse:
 # variances are larger by this many over the number of inputs.
@@ -107,7 +108,8 @@ class Posterior:
     ``weight``: (points,), ``centre``: (points, columns), ``covariance``: (points, columns,
     columns); ``misfit``, ``noise``, ``power``: (points,) the scales of the errors and the power of
     the noise; ``index``: (points,) that of the terms of abort indexes; ``steps``: (points,) which
-    terms of the number of attempts.
+    terms of the number of attempts;
+    ``linear``: how much more than usual the linear part's coefficients may be off.
     """
 
     weight: Array
@@ -118,6 +120,7 @@ class Posterior:
     power: Array
     index: Array
     steps: NDArray[np.str_]
+    linear: Array
 
     @property
     def mean(self) -> Array:
@@ -144,6 +147,12 @@ class Posterior:
     def typical_misfit(self) -> float:
         """The median of ``misfit``."""
         return self._at_share(self.misfit, 0.5)
+
+    def usual(self) -> float:
+        """The probability that the costs are a usual signer's: the linear part as expected, in no
+        steps and without a bend, and next to nothing unexplained."""
+        usual = (self.linear == 1) & (self.steps == NO_STEPS) & (self.misfit < _UNUSUAL_MISFIT)
+        return float(self.weight[usual].sum())
 
     def error(self, share: float) -> float:
         """The relative error of one measurement at the mean cost, noise and misfit, that it does
@@ -219,6 +228,7 @@ class _Spread(NamedTuple):
     weight: float
     of_index: float
     steps: str
+    linear: float
 
 
 @cache
@@ -234,7 +244,7 @@ def _spreads(prior: Prior) -> list[_Spread]:
         of_attempts = np.where(prior.of_attempts, little, 1.0)
         if kind in prior.names:
             of_attempts[prior.names.index(kind)] = _IN_A_BEND if kind == BENT else _IN_STEPS
-        found.append(_Spread(spread * of_attempts, a * b * c, index, kind))
+        found.append(_Spread(spread * of_attempts, a * b * c, index, kind, linear))
     return found
 
 
@@ -294,6 +304,7 @@ def _fit_at(
         np.repeat(power, len(spreads))[keep],
         np.tile([spread.of_index for spread in spreads], len(own))[keep],
         np.tile([spread.steps for spread in spreads], len(own))[keep],
+        np.tile([spread.linear for spread in spreads], len(own))[keep],
     )
 
 
