@@ -29,10 +29,11 @@ def group(model: RejectionModel, seed: int) -> list[Trace]:
     return [pool[i] for i in chosen.positions]
 
 
-def operations(traces: list[Trace], size: int) -> list[list[Trace]]:
-    """The traces of each run of a pass, as the record's inputs give them."""
+def shares(size: int) -> np.ndarray:
+    """Of the operations of each run of a pass that each input has."""
     runs = Shape("batch", size).runs(GROUP)
-    return [[traces[i] for i in runs.positions(n, GROUP)] for n in range(runs.count)]
+    places = [runs.positions(n, GROUP) for n in range(runs.count)]
+    return np.array([np.bincount(p, minlength=GROUP) / len(p) for p in places])
 
 
 def lanes_cost(attempts: np.ndarray, lanes: int) -> float:
@@ -53,7 +54,7 @@ def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> Non
     runs = Shape("batch", size).runs(GROUP)
     cost = np.array([own[runs.positions(n, GROUP)].mean() for n in range(runs.count)])
     cell = QUIET.measure(cost, 4, np.random.default_rng())
-    found = estimate_runs(cell, operations(traces, size), model)
+    found = estimate_runs(cell, traces, shares(size), model)
     assert found.mean.value == pytest.approx(LINEAR.mean(model), rel=2e-3)
     assert found.quantiles == {} and found.notes == ()
     assert found.mean.low is not None and found.mean.high is not None
@@ -79,7 +80,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
         cost = np.array([lanes_cost(own[places], lanes) / size for places in every])
         cell = machine.measure(cost, 8, rng)
         overlap = size * runs.count / GROUP
-        found = estimate_runs(cell, operations(traces, size), model, overlap=overlap).mean
+        found = estimate_runs(cell, traces, shares(size), model, overlap=overlap).mean
         assert found.low is not None and found.high is not None
         errors.append(found.value / truth - 1)
         inside += found.low <= truth <= found.high
@@ -93,8 +94,10 @@ def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
     traces = group(model, 3)
     rng = np.random.default_rng(1)
     cost = LINEAR.cost_of(traces) * np.exp(0.1 * rng.standard_normal(GROUP))
-    cell, runs = QUIET.measure(cost, 8, rng), operations(traces, 1)
-    once, twice = (estimate_runs(cell, runs, model, overlap=o).mean for o in (1.0, 2.0))
+    cell = QUIET.measure(cost, 8, rng)
+    once, twice = (
+        estimate_runs(cell, traces, shares(1), model, overlap=o).mean for o in (1.0, 2.0)
+    )
     assert once.value == twice.value
     assert once.low is not None and twice.low is not None
     assert once.value - twice.low == pytest.approx(2**0.5 * (once.value - once.low))
@@ -111,7 +114,7 @@ def test_intervals_hold_the_truth() -> None:
         inside = 0
         for seed in range(60):
             cell = machine.measure(cost, 8, np.random.default_rng(seed))
-            mean = estimate_runs(cell, operations(traces, size), model).mean
+            mean = estimate_runs(cell, traces, shares(size), model).mean
             assert mean.low is not None and mean.high is not None
             inside += mean.low <= truth <= mean.high
         assert inside >= 52
@@ -121,9 +124,10 @@ def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     model = RejectionModel.of("ML-DSA-65")
     traces = group(model, 3)
     cell = QUIET.measure(np.array([5e4]), 4, np.random.default_rng())
-    assert estimate_runs(cell, [traces], model).notes == ()
+    assert estimate_runs(cell, traces, shares(1000), model).notes == ()
     by_length = sorted(traces, key=len)
-    (note,) = estimate_runs(cell, [[*by_length[1:], by_length[-1]]], model).notes
+    by_length[0] = by_length[-1]
+    (note,) = estimate_runs(cell, by_length, shares(1000), model).notes
     assert re.fullmatch(r"its inputs take \+[1-9.]+ % attempts compared with all signatures", note)
 
 

@@ -135,8 +135,8 @@ def test_attempts_in_groups(group: int, text: str, size: float, rounds: int) -> 
         (usual(z=0.3, r=1.6), "unlike-classes", "rejected at r0 costs more than 2 times"),
         (usual(z=2.0, r=0.6), "unlike-classes", "rejected at z costs more than 2 times"),
         (usual(bend=0.08), "curvature", "costs more than the one before"),
-        (usual(setup=20), "setup-large", "more than signing"),
-        (usual(setup=0.2), "setup-small", "subtracted"),
+        (usual(setup=20), "first-large", "more than signing"),
+        (usual(setup=0.2), "first-small", "subtracted"),
     ],
 )
 def test_costs_that_no_signer_has(
@@ -205,7 +205,7 @@ def test_a_bad_fit_without_a_reason_is_still_said() -> None:
     ],
 )
 def test_honest_signers_raise_no_alarm(name: str, n: int, size: float, rounds: int) -> None:
-    allowed = {"attempts in pairs": {"steps"}, "large constant part": {"setup-large"}}
+    allowed = {"attempts in pairs": {"steps"}, "large constant part": {"first-large"}}
     for kind, target in targets(name).items():
         found = measured(target, n, size=size, rounds=rounds, name=name, seed=2)
         unknown = {"noise-unknown", "order"} if n < 8 and rounds == 1 else set()

@@ -13,6 +13,8 @@ import pytest
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.schemas import renew, schemas
 from mldsa_lab.inputs.shipped import DATA
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.cost_model import CostModel
 
 FOLDER = Path(__file__).parents[2] / "docs" / "schema"
 
@@ -28,6 +30,8 @@ def shipped(name: str) -> list[Any]:
     if name == "pool.json":
         pools = sorted(DATA.glob("pools/*.parquet"))
         return [json.loads(pq.read_schema(p).metadata[b"mldsa-lab pool"]) for p in pools]
+    if name == "cost-model.json":
+        return [CostModel.default(set_name).as_json() for set_name in PARAMETER_SETS]
     return []
 
 
@@ -41,7 +45,7 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
     assert renew(tmp_path, write=True) == list(schemas()) and renew(tmp_path, write=False) == []
 
 
-@pytest.mark.parametrize("name", ["selection.json", "pool.json"])
+@pytest.mark.parametrize("name", ["selection.json", "pool.json", "cost-model.json"])
 def test_what_ships_fits(name: str) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(schemas()[name])

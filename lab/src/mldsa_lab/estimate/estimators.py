@@ -59,14 +59,19 @@ class CellEstimate:
 
 
 def estimate_signing(
-    cell: CellSamples, traces: Sequence[Trace], model: RejectionModel, confidence: float = 0.95
+    cell: CellSamples,
+    traces: Sequence[Trace],
+    model: RejectionModel,
+    confidence: float = 0.95,
+    keys: Sequence[bytes] | None = None,
 ) -> CellEstimate:
-    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``.
+    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; ``keys``: of
+    these, where some share one.
 
     The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`)
     and the regression taken at the exact expectations; percentiles are those of the exact law.
     """
-    fit = fit_costs(traces, cell.table(), model)
+    fit = fit_costs(traces, cell.table(), model, keys=keys)
     found = fit.quantiles(QUANTILES, confidence)
     quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
     remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
@@ -75,25 +80,28 @@ def estimate_signing(
 
 def estimate_runs(
     cell: CellSamples,
-    groups: Sequence[Sequence[Trace]],
+    traces: Sequence[Trace],
+    shares: Array,
     model: RejectionModel,
     confidence: float = 0.95,
     overlap: float = 1.0,
 ) -> CellEstimate:
-    """Deterministic signing in runs of several operations.
+    """Deterministic signing in runs of several operations, those that begin with ``cell.inputs``.
 
-    ``groups``: the traces of the operations of each run, those that begin with ``cell.inputs``.
-    ``overlap``: in how many of these runs each input takes part. With enough different runs the
-    cost of an operation is regressed on their mean traces, as that of single ones is on theirs;
-    else the mean over the runs stands, with a remark where their traces are not the expected ones
-    on average. A run shows no single operation, so there are no percentiles.
+    ``traces``: of the inputs that runs take in turn; ``shares``: (runs, inputs) of a run's
+    operations that each has. ``overlap``: in how many of these runs each input takes part. With
+    enough different runs the cost of an operation is regressed on their mean traces, as that of
+    single ones is on theirs; else the mean over the runs stands, with a remark where their traces
+    are not the expected ones on average. A run shows no single operation, so there are no
+    percentiles.
     """
-    means = [1 + count_matrix(group).sum(axis=1).mean() for group in groups]
+    means = 1 + shares @ count_matrix(traces).sum(axis=1)
     different = len(np.unique(np.round(means, 9)))
-    if len(groups) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
-        return _of_fit(cell, fit_runs(groups, cell.table(), model, overlap), {}, (), confidence)
+    if len(means) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
+        fit = fit_runs(traces, shares, cell.table(), model, overlap)
+        return _of_fit(cell, fit, {}, (), confidence)
     plain = estimate_plain(cell, confidence, overlap)
-    off = float(np.mean(means)) / model.expected_attempts - 1
+    off = float(means.mean()) / model.expected_attempts - 1
     notes = plain.notes
     if abs(off) > _RUNS_OFF:
         notes += (f"its inputs take {100 * off:+.1f} % attempts compared with all signatures",)
@@ -228,11 +236,12 @@ def _rounds_notes(cell: CellSamples) -> list[str]:
 class Estimator:
     """Chooses the estimate that fits a cell of a record.
 
-    ``traces``: of each input where they are known, by set and input; ``groups``: the inputs that
-    runs take in turn, by set and each of them.
+    By set and input: ``traces`` where they are known; ``keys``, the seeds; ``groups``, the inputs
+    that runs take in turn with it.
     """
 
     traces: dict[tuple[str, int], Trace]
+    keys: dict[tuple[str, int], bytes]
     groups: dict[tuple[str, int], tuple[int, ...]]
     confidence: float
 
@@ -249,7 +258,8 @@ class Estimator:
                 except LabError as error:
                     raise LabError(f"input {row.id} of {row.set}: {error}") from None
         groups = {(s, i): tuple(ids) for (s, _), ids in roles.items() for i in ids}
-        return cls(traces, groups, confidence)
+        keys = {(row.set, row.id): row.seed for row in record.inputs}
+        return cls(traces, keys, groups, confidence)
 
     def estimate(self, variant: Variant, key: Key, cell: CellSamples) -> CellEstimate:
         """LabError if a trace that is needed is not known, or the costs allow no estimate."""
@@ -266,11 +276,13 @@ class Estimator:
         model = RejectionModel.of(set_name)
         if not variant.runs:
             traces = self._traces(set_name, cell.inputs)
-            return estimate_signing(cell, traces, model, self.confidence)
+            keys = [self.keys[set_name, i] for i in cell.inputs]
+            return estimate_signing(cell, traces, model, self.confidence, keys)
         group = self.groups[set_name, cell.inputs[0]]
         overlap = variant.batch_size * len(cell.inputs) / len(group)
-        runs = [self._run(variant, set_name, first) for first in cell.inputs]
-        return estimate_runs(cell, runs, model, self.confidence, overlap)
+        shares = np.array([_shares(variant, len(group), group.index(i)) for i in cell.inputs])
+        traces = self._traces(set_name, group)
+        return estimate_runs(cell, traces, shares, model, self.confidence, overlap)
 
     def _traces(self, set_name: str, inputs: Sequence[int]) -> list[Trace]:
         unknown = [i for i in inputs if (set_name, i) not in self.traces]
@@ -278,13 +290,13 @@ class Estimator:
             raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
         return [self.traces[set_name, i] for i in inputs]
 
-    def _run(self, variant: Variant, set_name: str, first: int) -> list[Trace]:
-        """The traces of the operations of a run, by its first input."""
-        group = self.groups[set_name, first]
-        begin, size = group.index(first), len(group)
-        traces = self._traces(set_name, group)
-        return [
-            traces[(begin + place) % size]
-            for thread in range(variant.threads)
-            for place in positions(size, variant.batch_size, thread=thread, threads=variant.threads)
-        ]
+
+def _shares(variant: Variant, size: int, begin: int) -> Array:
+    """(size,) share of a run's operations that each of so many inputs has, in turn from one."""
+    threads = variant.threads
+    places = [
+        (begin + place) % size
+        for thread in range(threads)
+        for place in positions(size, variant.batch_size, thread=thread, threads=threads)
+    ]
+    return np.bincount(places, minlength=size) / len(places)

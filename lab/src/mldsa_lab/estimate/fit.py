@@ -150,20 +150,19 @@ def fit_costs(
 
 
 def fit_runs(
-    groups: Sequence[Sequence[Trace]], costs: Array, model: RejectionModel, overlap: float = 1.0
+    traces: Sequence[Trace],
+    shares: Array,
+    costs: Array,
+    model: RejectionModel,
+    overlap: float = 1.0,
 ) -> Fit:
-    """Fit ``costs`` (rounds, runs), each for one operation of a run of several, of these traces.
+    """Fit ``costs`` (rounds, runs), each for one operation of a run of several.
 
+    ``shares``: (runs, inputs) of a run's operations that each input of these traces has.
     ``overlap``: in how many runs each input takes part; what they owe to an input that they share
     says nothing new.
     """
-    sizes = [len(group) for group in groups]
-    every = [trace for group in groups for trace in group]
-    first = np.cumsum([0, *sizes[:-1]])
-    counts, values = (
-        np.add.reduceat(rows, first, axis=0) / np.array(sizes)[:, None]
-        for rows in (count_matrix(every), terms(every, model))
-    )
+    counts, values = shares @ count_matrix(traces), shares @ terms(traces, model)
     found, widen = typical(costs, 0.0, None), math.sqrt(max(overlap, 1.0))
     return _fit((), counts, values, found, model, widen=widen)
 

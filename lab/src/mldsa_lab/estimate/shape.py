@@ -181,7 +181,7 @@ def _setup(data: Evidence) -> list[Remark]:
     if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
         return [
             warning(
-                "setup-large",
+                "first-large",
                 f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
                 f"permutations give at most {known.most_first:.2f}: the measured time seems to "
                 "hold more than signing (loading, transfer, parsing, a call's overhead)",
@@ -190,7 +190,7 @@ def _setup(data: Evidence) -> list[Remark]:
     if data.sure(first - _LEAST_FIRST * slope)[1] < 0:
         return [
             warning(
-                "setup-small",
+                "first-small",
                 f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
                 "something was subtracted from the costs, or attempts overlap",
             )
