@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.material import REFERENCE
-from mldsa_lab.bench.options import Options, split_words, unknown_implementation
+from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped, Variant

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
@@ -28,8 +29,6 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import JobInput, Output
 
-REFERENCE = "mldsa-oracle"
-"""The implementation that decides what is correct: FIPS 204 transcribed literally."""
 _RUNS_POOL = 4  # candidates for each input of a run
 
 

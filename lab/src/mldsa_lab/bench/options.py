@@ -8,13 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mldsa_lab.bench.material import REFERENCE, GivenSelection, Sizes
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, OPERATIONS
+
+if TYPE_CHECKING:
+    from mldsa_lab.bench.material import GivenSelection, Sizes
+
+REFERENCE = "mldsa-oracle"
+"""The implementation that decides what is correct: FIPS 204 transcribed literally."""
 
 
 @dataclass(frozen=True, slots=True)

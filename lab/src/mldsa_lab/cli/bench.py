@@ -9,8 +9,6 @@ from typing import Annotated, Literal
 
 import typer
 
-from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import Sizes, read_selections
 from mldsa_lab.bench.options import (
     DEFAULT,
     QUICK,
@@ -139,6 +137,10 @@ def bench(
     ] = None,
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
+    # Only here: with SciPy they take longer to load than other commands to run.
+    from mldsa_lab.bench.bench import run_bench
+    from mldsa_lab.bench.material import Sizes, read_selections
+
     console = make_console()
     need("bench", "bench")
     if not no_page:
