@@ -41,7 +41,7 @@ DEVIATIONS = {
         'say("clock time.monotonic_ns\\n',
         'say("',
         "hello",
-        "key `clock` is missing or empty",
+        "hello: clock is missing",
     ),
     "unknown key in hello": ("language Python", "language Python\\ncolour red", "hello", "colour"),
     "not listed": (
@@ -153,7 +153,7 @@ DEVIATIONS = {
         '"private_keys": "seed sk",',
         '"private_keys": "seed  sk",',
         "hello",
-        "private_keys must be one of seed, sk",
+        "private_keys[1]: '' must be one of seed, sk",
     ),
     "seed announced but not read": (
         'elif "seed" in f and "seed" in about["private_keys"]',

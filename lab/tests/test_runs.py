@@ -20,8 +20,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import ACCEPTED, count_matrix
-from mldsa_lab.worker.protocol import Runs
-from mldsa_lab.worker.protocol import Variant as Announced
+from mldsa_lab.worker.protocol import Announced, Runs
 from mldsa_studies.signers import draw_traces
 
 

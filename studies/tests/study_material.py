@@ -15,7 +15,7 @@ from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import Variant
+from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_studies.collect import Gathering
 from mldsa_studies.jobs import SignedInputs
@@ -131,7 +131,7 @@ def signed(count: int) -> SignedInputs:
     return SignedInputs(SPEC.set, tuple(Input(i, *row) for i, row in enumerate(rows)))
 
 
-def gathering(count: int, variants: tuple[Variant, ...], sample: int | None = None) -> Gathering:
+def gathering(count: int, variants: tuple[Announced, ...], sample: int | None = None) -> Gathering:
     """The same with traces that have nothing to do with them."""
     table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
     index = np.arange(count, dtype=np.uint64)

@@ -15,7 +15,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.protocol import Variant
+from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import collect, greedy
 from mldsa_studies.costs import read_costs
@@ -25,14 +25,14 @@ from mldsa_studies.sampling import wanted_classes
 from mldsa_studies.signers import random_table
 
 
-def variant(id_: str, **more: object) -> Variant:
+def variant(id_: str, **more: object) -> Announced:
     implementation, backend, key = id_.split(":")
     fields: dict[str, object] = {
         "id": id_, "implementation": implementation, "version": "1", "backend": backend,
         "key": key, "family": "ml-dsa", "sets": ("ML-DSA-44",), "operations": ("sign",),
         "rnd": "zero", "context": True,
     }  # fmt: skip
-    return Variant(**(fields | more))  # type: ignore[arg-type]
+    return Announced(**(fields | more))  # type: ignore[arg-type]
 
 
 def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:
         variant("go:go:expanded"),
         variant("hedged:c:compact", rnd="none"),
         variant("verifier:c:compact", operations=("verify",)),
-        variant("ed:c:compact", family="classical"),
+        variant("ed:c:compact", family="classical", sets=("Ed25519",)),
     ]
 
     def ids(*names: str, known: tuple[str, ...] | None = None) -> list[str]:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
@@ -27,6 +27,13 @@ else:
 
     class Hex(bytes):
         """Bytes of a file format's type: in hexadecimal in the file."""
+
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+"""A number in a file, of 63 bits at most."""
+Positive = Annotated[int, msgspec.Meta(ge=1, le=2**63 - 1)]
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+"""A text that says something."""
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

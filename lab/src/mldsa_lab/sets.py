@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
 from mldsa_lab.errors import LabError
 
@@ -102,6 +103,28 @@ CLASSICAL_SETS = ("Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "RSA-2048-PSS")
 """Classical references, outside the ML-DSA gate."""
 ALL_SETS = (*PARAMETER_SETS, *CLASSICAL_SETS)
 """Every name that `set` may have in a record or on the protocol."""
+
+# What msgspec holds a field to; to the type checker they are texts, as most come from variables.
+if TYPE_CHECKING:
+    SetName = str
+    Operation = str
+    WorkerOperation = str
+    Unit = str
+    KeyForm = str
+    BuildName = str
+    Family = str
+    Rnd = str
+    Mode = str
+else:
+    SetName = Literal[ALL_SETS]
+    Operation = Literal[OPERATIONS]
+    WorkerOperation = Literal[WORKER_OPERATIONS]
+    Unit = Literal[UNITS]
+    KeyForm = Literal[KEY_FORMS]
+    BuildName = Literal[BUILDS]
+    Family = Literal[FAMILIES]
+    Rnd = Literal[RND_FORMS]
+    Mode = Literal[MODES]
 
 
 def parameter_set(name: str) -> ParameterSet:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from mldsa_lab import machine
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import Announcement, JobInput, Variant
+from mldsa_lab.worker.protocol import Announced, Announcement, JobInput
 from mldsa_lab.worker.registry import Need, WorkerEntry, unmet_need
 from mldsa_lab.worker.worker import Limits, Worker
 from mldsa_studies.jobs import SignedInputs, one_each
@@ -160,7 +160,7 @@ class Counter:
                 self._announced = worker.hello()
         return self._announced
 
-    def variant(self, name: str, set_name: str) -> Variant:
+    def variant(self, name: str, set_name: str) -> Announced:
         """The worker's variant of this id, or the one that `one_each` takes of this
         implementation; LabError if there is none that signs deterministically."""
         found = one_each(self.announcement.variants, (name,))[0]
@@ -170,7 +170,7 @@ class Counter:
 
     def count(
         self,
-        variant: Variant,
+        variant: Announced,
         signed: SignedInputs,
         on_part: Callable[[int], object] = lambda done: None,
     ) -> NDArray[np.uint64]:
@@ -196,7 +196,7 @@ class Counter:
     def _answer(
         self,
         worker: Worker,
-        variant: Variant,
+        variant: Announced,
         signed: SignedInputs,
         jobs: Sequence[JobInput],
         function: str,
@@ -215,7 +215,7 @@ class Counter:
             )
         return counts
 
-    def _function(self, variant: Variant, signed: SignedInputs) -> str:
+    def _function(self, variant: Announced, signed: SignedInputs) -> str:
         """The exact name of the function, as it is called by this worker."""
         if self._exact is None:
             with self._start(None) as worker:

@@ -98,11 +98,11 @@ class Gathering:
     sample: int
     signed: SignedInputs
     table: TraceTable
-    variants: tuple[protocol.Variant, ...]
+    variants: tuple[protocol.Announced, ...]
 
     @classmethod
     def of(
-        cls, spec: Spec, sample: int, added: Sequence[int], variants: Iterable[protocol.Variant]
+        cls, spec: Spec, sample: int, added: Sequence[int], variants: Iterable[protocol.Announced]
     ) -> Gathering:
         """The first ``sample`` inputs of a spec and those ``added``, signed and traced, for those
         of the variants that have its set."""
@@ -116,7 +116,7 @@ class Gathering:
             tuple(v for v in variants if spec.set in v.sets),
         )
 
-    def with_variants(self, variants: Iterable[protocol.Variant]) -> Gathering:
+    def with_variants(self, variants: Iterable[protocol.Announced]) -> Gathering:
         """The same inputs for other variants."""
         return replace(self, variants=tuple(v for v in variants if self.spec.set in v.sets))
 
@@ -148,7 +148,7 @@ class Gathering:
         )
 
 
-def _about(v: protocol.Variant, a: protocol.Announcement, clock: str | None) -> dict[str, str]:
+def _about(v: protocol.Announced, a: protocol.Announcement, clock: str | None) -> dict[str, str]:
     return {
         "variant": v.id,
         "implementation": v.implementation,
@@ -210,7 +210,7 @@ def collect_times(
 
 
 def _timed(
-    station: Station, variant: protocol.Variant, signed: SignedInputs, number: int
+    station: Station, variant: protocol.Announced, signed: SignedInputs, number: int
 ) -> NDArray[np.uint64]:
     """The time of each input in round ``number``, in a process of its own."""
     station.stop()
@@ -262,7 +262,7 @@ def collect_counts(
 
 
 def _counted(
-    counter: Counter, variant: protocol.Variant, part: SignedInputs, show: Show
+    counter: Counter, variant: protocol.Announced, part: SignedInputs, show: Show
 ) -> NDArray[np.uint64]:
     done = 0
 

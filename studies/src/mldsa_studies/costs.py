@@ -18,9 +18,8 @@ from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, parse_json, plain, write_whole
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import PARAMETER_SETS, UNITS
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.worker.protocol import UNITS
 
 FORMAT = "mldsa-lab study costs"
 VERSION = 1

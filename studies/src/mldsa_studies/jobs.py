@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import ZERO_RND, Input
-from mldsa_lab.worker.protocol import JobInput, Variant
+from mldsa_lab.worker.protocol import Announced, JobInput
 
 _WEAKEST = ("portable", "literal")
 
@@ -26,7 +26,7 @@ class SignedInputs:
         """Inputs at ``start .. end - 1``."""
         return SignedInputs(self.set, self.inputs[start:end])
 
-    def jobs(self, variant: Variant) -> list[JobInput]:
+    def jobs(self, variant: Announced) -> list[JobInput]:
         """What this variant's signing is handed, in order; LabError if it cannot take one of the
         inputs."""
         for item in self.inputs:
@@ -48,7 +48,7 @@ class SignedInputs:
         ]
 
     def check(
-        self, variant: Variant, results: Iterable[tuple[int, bytes | None, str | None]]
+        self, variant: Announced, results: Iterable[tuple[int, bytes | None, str | None]]
     ) -> None:
         """LabError for the first signature that failed or is wrong: (input, SHA-256, failure) for
         each."""
@@ -64,8 +64,8 @@ class SignedInputs:
 
 
 def one_each(
-    variants: Iterable[Variant], wanted: Sequence[str], known: Iterable[str] | None = None
-) -> list[Variant]:
+    variants: Iterable[Announced], wanted: Sequence[str], known: Iterable[str] | None = None
+) -> list[Announced]:
     """The variants that were asked for, by implementation or id, in the order asked.
 
     Of an implementation: that with a compact key before expanded ones, code for this CPU before
@@ -75,7 +75,7 @@ def one_each(
     """
     signers = [v for v in variants if v.family == "ml-dsa" and "sign" in v.operations]
     signers = [v for v in signers if v.rnd != "none"]
-    chosen: list[Variant] = []
+    chosen: list[Announced] = []
     for name in wanted:
         fitting = [v for v in signers if name in (v.id, v.implementation)]
         if not fitting:

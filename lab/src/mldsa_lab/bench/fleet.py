@@ -8,13 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from msgspec import structs
+
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
 from mldsa_lab.records import Worker as WorkerRow
-from mldsa_lab.worker import protocol
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
 from mldsa_lab.worker.registry import WorkerEntry, build_mark
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 
@@ -33,12 +34,12 @@ class Station:
         self._limits = limits
         self._worker: Worker | None = None
         self._job = 0
-        self._announced: protocol.Announcement | None = None
+        self._announced: Announcement | None = None
         self._announced_id: dict[str, str] = {}
         self._shaped: dict[str, tuple[Variant, Shape]] = {}
 
     @property
-    def announcement(self) -> protocol.Announcement:
+    def announcement(self) -> Announcement:
         """What it announced; starts it if it never was. WorkerFault if it cannot."""
         if self._announced is None:
             self.worker()
@@ -89,7 +90,7 @@ class Station:
             self._worker.kill()
             self._worker = None
 
-    def variants(self) -> list[tuple[Variant, protocol.Variant]]:
+    def variants(self) -> list[tuple[Variant, Announced]]:
         """Its variants as they are measured by single calls, with what was announced of each.
 
         In a run their ids tell the build, so that two builds of a worker can take part."""
@@ -172,21 +173,11 @@ def _digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
     return found
 
 
-def _row(v: protocol.Variant, name: str) -> Variant:
+def _row(announced: Announced, name: str) -> Variant:
     """The variant as it is measured by single calls, under the id that it has in the run."""
-    return Variant(
-        id=name,
-        implementation=v.implementation,
-        version=v.version,
-        backend=v.backend,
-        key=v.key,
-        family=v.family,
-        sets=v.sets,
-        operations=v.operations,
-        rnd=v.rnd,
-        context=v.context,
-        note=v.note,
-    )
+    fields = structs.asdict(announced)
+    del fields["private_keys"]
+    return Variant(**fields | {"id": name, "mode": "single", "batch_size": 1, "threads": 1})
 
 
 class Fleet:
@@ -195,7 +186,7 @@ class Fleet:
     def __init__(self) -> None:
         self.stations: list[Station] = []
         self.variants: dict[str, Variant] = {}
-        self.announced: dict[str, protocol.Variant] = {}
+        self.announced: dict[str, Announced] = {}
         self._station_of: dict[str, Station] = {}
 
     def add(self, station: Station) -> None:

@@ -15,8 +15,7 @@ from msgspec import structs
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.worker.protocol import Runs
-from mldsa_lab.worker.protocol import Variant as Announced
+from mldsa_lab.worker.protocol import Announced, Runs
 
 BATCH_SIZES = (1, 8, 32, 100, 1000, 10_000)
 """The batch sizes of `--batch`."""

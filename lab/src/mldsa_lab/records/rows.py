@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Hex
+from mldsa_lab.files import Count, Hex, Positive
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
-    ALL_SETS,
-    BUILDS,
     CLASSICAL_SETS,
     DEFAULT_BUILD,
-    FAMILIES,
-    KEY_FORMS,
-    MODES,
-    OPERATIONS,
-    RND_FORMS,
     SEED_BYTES,
     TUNED_BUILD,
-    UNITS,
-    WORKER_OPERATIONS,
+    BuildName,
+    Family,
+    KeyForm,
+    Mode,
+    Operation,
+    Rnd,
+    SetName,
+    Unit,
+    WorkerOperation,
 )
 
 SCHEMA = 4
@@ -41,34 +41,11 @@ SINCE = {"run": {"commit": 4, "clean": 4}, "worker": {"build": 3, "locks": 4}, "
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
 """What an input is for: see `InputRow`."""
 
-COUNT_MAX = 2**63 - 1
-"""The largest number in a record."""
-Count = Annotated[int, Meta(ge=0, le=COUNT_MAX)]
-Positive = Annotated[int, Meta(ge=1, le=COUNT_MAX)]
 if TYPE_CHECKING:
-    # To the type checker these are texts: most come from variables.
-    SetName = str
-    Operation = str
-    WorkerOperation = str
-    Unit = str
-    KeyForm = str
-    BuildName = str
     Role = str
-    Family = str
-    Rnd = str
-    Mode = str
     Status = str
 else:
-    SetName = Literal[ALL_SETS]
-    Operation = Literal[OPERATIONS]
-    WorkerOperation = Literal[WORKER_OPERATIONS]
-    Unit = Literal[UNITS]
-    KeyForm = Literal[KEY_FORMS]
-    BuildName = Literal[BUILDS]
     Role = Literal[ROLES]
-    Family = Literal[FAMILIES]
-    Rnd = Literal[RND_FORMS]
-    Mode = Literal[MODES]
     Status = Literal["complete", "interrupted"]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import SEED_BYTES
-from mldsa_lab.worker.protocol import Announcement, JobInput, Output, Variant, quote
+from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, quote
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
 
 _FAULTS_PER_CHECK = 3  # a worker that hangs in every cell would otherwise take hours
@@ -36,7 +36,7 @@ class Keys:
 class Cell:
     """A variant with one of its sets."""
 
-    variant: Variant
+    variant: Announced
     set: str
 
     def __str__(self) -> str:
@@ -142,12 +142,12 @@ class Bench:
         worker = self.worker
         asked = quote(request.decode("utf-8", "replace").rstrip("\n"))
         try:
-            lines = worker.raw(request, lambda line: True, timeout=worker.limits.hello)
+            said = worker.raw(request)
         except WorkerRefusal:
             pass
         else:
             self.close()  # it may have more to say
-            raise Nonconformance(f"to {asked} it said {quote(lines[0])}, not an error")
+            raise Nonconformance(f"to {asked} it said {quote(said)}, not an error")
         try:  # a second error line would be taken for the answer to this
             worker.hello()
         except (WorkerRefusal, WorkerFault) as error:

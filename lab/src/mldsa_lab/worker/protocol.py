@@ -8,17 +8,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
+
+from msgspec import Struct
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import Positive, Text, convert
 from mldsa_lab.inputs.turns import positions
-from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, PARAMETER_SETS
+from mldsa_lab.sets import (
+    CLASSICAL_SETS,
+    PARAMETER_SETS,
+    BuildName,
+    Family,
+    KeyForm,
+    Mode,
+    Rnd,
+    SetName,
+    Unit,
+    WorkerOperation,
+)
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
 DIGEST_BYTES = 32  # SHA-256
-
-UNITS = ("ns", "cycles", "instructions")
-OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
 
 INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature")
 
@@ -34,45 +46,65 @@ class ProtocolError(LabError):
     """A line or reply that is not of the protocol's form; the text says which rule it breaks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Announced(Struct, frozen=True, forbid_unknown_fields=True):
     """One implementation with one backend and one key form, as its worker announces it.
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
-    may have; a batch_size of 1 means no runs at all.
+    may have; a batch_size of 1 means no runs at all. ``private_keys``: the forms that signing can
+    start from.
     """
 
     id: str  # implementation:backend:key
     implementation: str
-    version: str
+    version: Text
     backend: str
-    key: str  # compact | expanded
-    family: str  # ml-dsa | classical
-    sets: tuple[str, ...]
-    operations: tuple[str, ...]
-    rnd: str  # given | zero | none
+    key: KeyForm
+    family: Family
+    sets: tuple[SetName, ...]
+    operations: tuple[WorkerOperation, ...]
+    rnd: Rnd
     context: bool
-    mode: str = "single"  # single | batch
-    batch_size: int = 1
-    threads: int = 1
+    mode: Mode = "single"
+    batch_size: Positive = 1
+    threads: Positive = 1
     note: str = ""
-    private_keys: tuple[str, ...] = ("seed", "sk")  # forms that signing can start from
+    private_keys: tuple[Literal["seed", "sk"], ...] = ("seed", "sk")
+
+    def __post_init__(self) -> None:
+        for key in ("implementation", "backend"):
+            _check_name(getattr(self, key), key)
+        expected = f"{self.implementation}:{self.backend}:{self.key}"
+        if self.id != expected:
+            raise ProtocolError(f"its name must be implementation:backend:key, {expected}")
+        allowed = CLASSICAL_SETS if self.family == "classical" else tuple(PARAMETER_SETS)
+        for key in ("sets", "operations", "private_keys"):
+            names = getattr(self, key)
+            if len(set(names)) != len(names):
+                raise ProtocolError(f"{key}: a name is given twice in {quote(' '.join(names))}")
+            if key == "sets" and not set(names) <= set(allowed):
+                raise ProtocolError(f"sets of family {self.family} are {', '.join(allowed)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
+class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     """The reply to `hello`: what the worker is, how it was built, and its variants."""
 
     worker: str
     protocol: int
     language: str
     compiler: str
-    flags: str
-    unit: str
+    unit: Unit
     clock: str
-    cpu_clock: str | None
-    variants: tuple[Variant, ...]
-    build: str | None = None  # one of BUILDS, where it says so
+    variants: tuple[Announced, ...]
+    flags: str = ""
+    cpu_clock: str | None = None
+    build: BuildName | None = None
+
+    def __post_init__(self) -> None:
+        _check_name(self.worker, "worker")
+        ids = [variant.id for variant in self.variants]
+        for identity in ids:
+            if ids.count(identity) > 1:
+                raise ProtocolError(f"variant {identity} is announced twice")
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,29 +249,6 @@ def format_prepare(
 
 # --- hello --------------------------------------------------------------------------------------
 
-_WORKER_KEYS = (
-    "worker", "protocol", "language", "compiler", "flags", "build", "unit", "clock", "cpu_clock",
-)  # fmt: skip
-_WORKER_OPTIONAL = {"flags": "", "build": "", "cpu_clock": "none"}
-_VARIANT_REQUIRED = (
-    "implementation",
-    "version",
-    "backend",
-    "key",
-    "family",
-    "sets",
-    "operations",
-    "rnd",
-    "context",
-)
-_VARIANT_OPTIONAL = {
-    "mode": "single",
-    "batch_size": "1",
-    "threads": "1",
-    "note": "",
-    "private_keys": "seed sk",
-}
-
 
 def parse_hello(lines: Iterable[str]) -> Announcement:
     """The announcement from the lines before `end`. Raises ProtocolError naming the broken rule."""
@@ -251,102 +260,49 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
             variants.append((value, {}))
             continue
         target = variants[-1][1] if variants else head
-        known = (*_VARIANT_REQUIRED, *_VARIANT_OPTIONAL) if variants else _WORKER_KEYS
-        where = f"variant {variants[-1][0]}" if variants else "hello"
-        if key not in known:
-            raise ProtocolError(f"{where}: unknown key in {quote(line)}")
         if key in target:
+            where = f"variant {variants[-1][0]}" if variants else "hello"
             raise ProtocolError(f"{where}: key `{key}` is given twice")
         target[key] = value
-    for key in _WORKER_KEYS:
-        if not head.setdefault(key, _WORKER_OPTIONAL.get(key, "")) and key not in _WORKER_OPTIONAL:
-            raise ProtocolError(f"hello: key `{key}` is missing or empty")
-    if head["protocol"] != str(PROTOCOL_VERSION):
-        raise ProtocolError(
-            f"hello: protocol must be {PROTOCOL_VERSION}, got {quote(head['protocol'])}"
-        )
-    _one_of(head["unit"], UNITS, "hello: unit")
-    _name(head["worker"], "hello: worker")
-    if head["build"]:
-        _one_of(head["build"], BUILDS, "hello: build")
+    if head.get("protocol", "") != str(PROTOCOL_VERSION):
+        said = quote(head.get("protocol", ""))
+        raise ProtocolError(f"hello: protocol must be {PROTOCOL_VERSION}, got {said}")
     if not variants:
         raise ProtocolError("hello: no variant is announced")
-    parsed = tuple(_variant(identity, values) for identity, values in variants)
-    ids = [variant.id for variant in parsed]
-    for identity in ids:
-        if ids.count(identity) > 1:
-            raise ProtocolError(f"hello: variant {identity} is announced twice")
-    return Announcement(
-        worker=head["worker"],
-        protocol=PROTOCOL_VERSION,
-        language=head["language"],
-        compiler=head["compiler"],
-        flags=head["flags"],
-        unit=head["unit"],
-        clock=head["clock"],
-        cpu_clock=None if head["cpu_clock"] in ("none", "") else head["cpu_clock"],
-        variants=parsed,
-        build=head["build"] or None,
-    )
+    found: dict[str, Any] = {key: value for key, value in head.items() if value}
+    if found.get("cpu_clock") == "none":
+        found["cpu_clock"] = None
+    found["protocol"] = PROTOCOL_VERSION
+    try:
+        found["variants"] = [_announced(identity, values) for identity, values in variants]
+        return convert(found, Announcement, "hello")
+    except ProtocolError:
+        raise
+    except LabError as error:
+        raise ProtocolError(str(error)) from None
 
 
-def _variant(identity: str, values: dict[str, str]) -> Variant:
+def _announced(identity: str, values: dict[str, str]) -> Announced:
     where = f"variant {identity}"
-    for key in _VARIANT_REQUIRED:
-        if not values.get(key):
-            raise ProtocolError(f"{where}: key `{key}` is missing or empty")
-    given = {**_VARIANT_OPTIONAL, **values}
-    for key in ("implementation", "backend"):
-        _name(given[key], f"{where}: {key}")
-    _one_of(given["key"], ("compact", "expanded"), f"{where}: key")
-    expected = f"{given['implementation']}:{given['backend']}:{given['key']}"
-    if identity != expected:
-        raise ProtocolError(f"{where}: its name must be implementation:backend:key, {expected}")
-    _one_of(given["family"], ("ml-dsa", "classical"), f"{where}: family")
-    allowed = tuple(PARAMETER_SETS) if given["family"] == "ml-dsa" else CLASSICAL_SETS
-    _one_of(given["rnd"], ("given", "zero", "none"), f"{where}: rnd")
-    _one_of(given["context"], ("yes", "no"), f"{where}: context")
-    _one_of(given["mode"], ("single", "batch"), f"{where}: mode")
-    batch_size = parse_number(given["batch_size"], f"{where}: batch_size")
-    threads = parse_number(given["threads"], f"{where}: threads")
-    if batch_size < 1 or threads < 1:
-        raise ProtocolError(f"{where}: batch_size and threads must be at least 1")
-    return Variant(
-        id=identity,
-        implementation=given["implementation"],
-        version=given["version"],
-        backend=given["backend"],
-        key=given["key"],
-        family=given["family"],
-        sets=_names(given["sets"], allowed, f"{where}: sets"),
-        operations=_names(given["operations"], OPERATIONS, f"{where}: operations"),
-        rnd=given["rnd"],
-        context=given["context"] == "yes",
-        mode=given["mode"],
-        batch_size=batch_size,
-        threads=threads,
-        note=given["note"],
-        private_keys=_names(given["private_keys"], ("seed", "sk"), f"{where}: private_keys"),
-    )
+    found: dict[str, Any] = {"id": identity}
+    for key, value in values.items():
+        match key:
+            case "sets" | "operations" | "private_keys":
+                found[key] = value.split(" ")
+            case "batch_size" | "threads":
+                found[key] = parse_number(value, f"{where}: {key}")
+            case "context":
+                if value not in ("yes", "no"):
+                    raise ProtocolError(f"{where}: context must be yes or no, got {quote(value)}")
+                found[key] = value == "yes"
+            case _:
+                found[key] = value
+    return convert(found, Announced, where)
 
 
-def _one_of(value: str, allowed: Sequence[str], what: str) -> None:
-    if value not in allowed:
-        raise ProtocolError(f"{what} must be one of {', '.join(allowed)}, got {quote(value)}")
-
-
-def _name(value: str, what: str) -> None:
+def _check_name(value: str, what: str) -> None:
     if not _NAME.fullmatch(value):
         raise ProtocolError(f"{what} must be letters, digits and . _ + -, got {quote(value)}")
-
-
-def _names(text: str, allowed: Sequence[str], what: str) -> tuple[str, ...]:
-    names = tuple(text.split(" "))
-    for name in names:
-        _one_of(name, allowed, what)
-    if len(set(names)) != len(names):
-        raise ProtocolError(f"{what}: a name is given twice in {quote(text)}")
-    return names
 
 
 # --- reply lines --------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct, structs
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
-from mldsa_lab.files import convert
+from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -26,8 +26,6 @@ _VERSION = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)+)")
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _VERSION_TIMEOUT_S = 60.0
-
-Text = Annotated[str, Meta(min_length=1)]
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True):

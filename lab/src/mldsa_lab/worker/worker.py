@@ -120,7 +120,7 @@ class Worker:
 
     # --- requests -------------------------------------------------------------------------------
 
-    def hello(self, *, timeout: float | None = None) -> Announcement:
+    def hello(self) -> Announcement:
         """Asks for the announcement and keeps it as `announcement`."""
         lines: list[str] = []
 
@@ -131,8 +131,8 @@ class Worker:
             return False
 
         with self._guarded("hello"):
-            limit = self.limits.hello if timeout is None else timeout
-            self._exchange("hello", f"hello {protocol.PROTOCOL_VERSION}\n".encode(), take, limit)
+            text = f"hello {protocol.PROTOCOL_VERSION}\n".encode()
+            self._exchange("hello", text, take, self.limits.hello)
             self.announcement = protocol.parse_hello(lines)
         return self.announcement
 
@@ -143,18 +143,13 @@ class Worker:
         set_name: str,
         operation: str,
         inputs: Sequence[JobInput],
-        *,
-        timeout: float | None = None,
     ) -> None:
         """Hands over a job's inputs; a job of the same number is replaced."""
         text = protocol.format_prepare(job, variant, set_name, operation, inputs)
-        limit = self.limits.prepare if timeout is None else timeout
-        self._acknowledged(f"prepare {job}", text, f"ready {job}", limit)
+        self._acknowledged(f"prepare {job}", text, f"ready {job}", self.limits.prepare)
         self._jobs[job] = _Job(operation, tuple(item.id for item in inputs))
 
-    def answer(
-        self, job: int, *, batch: int | None = None, timeout: float | None = None
-    ) -> dict[int, Output]:
+    def answer(self, job: int, *, batch: int | None = None) -> dict[int, Output]:
         """Each input's output, performed once and untimed, by input number in the job's order.
 
         With `batch` the batch interface performs them, so many in each call.
@@ -171,10 +166,10 @@ class Worker:
             return False
 
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
-        self._listed(request, take, lambda: len(outputs), len(known.inputs), timeout)
+        self._listed(request, take, lambda: len(outputs), len(known.inputs))
         return outputs
 
-    def trace(self, job: int, *, timeout: float | None = None) -> dict[int, list[str]]:
+    def trace(self, job: int) -> dict[int, list[str]]:
         """The attempts of each input of a `trace` job as text, by input number.
 
         Raises WorkerRefusal where the implementation failed on an input.
@@ -196,20 +191,13 @@ class Worker:
             traces[number] = attempts
             return False
 
-        self._listed(f"answer {job}", take, lambda: len(traces), len(known.inputs), timeout)
+        self._listed(f"answer {job}", take, lambda: len(traces), len(known.inputs))
         if failures:
             raise WorkerRefusal(self.name, f"answer {job}", failures[0])
         return traces
 
     def measure(
-        self,
-        job: int,
-        passes: int,
-        calls: int,
-        warmup: int,
-        *,
-        runs: Runs | None = None,
-        timeout: float | None = None,
+        self, job: int, passes: int, calls: int, warmup: int, *, runs: Runs | None = None
     ) -> list[Sample]:
         """`passes` samples of each input, of `calls` calls each, in the order they were taken.
 
@@ -241,18 +229,17 @@ class Worker:
         request = f"measure {job} {passes} {calls} {warmup}"
         if runs is not None:
             request += f" {runs.text()}"
-        limit = self.limits.measure if timeout is None else timeout
-        self._listed(request, take, lambda: len(samples), total, limit)
+        self._listed(request, take, lambda: len(samples), total, self.limits.measure)
         return samples
 
-    def forget(self, job: int, *, timeout: float | None = None) -> None:
+    def forget(self, job: int) -> None:
         """Frees the job."""
-        limit = self.limits.forget if timeout is None else timeout
-        self._acknowledged(f"forget {job}", f"forget {job}\n".encode(), f"done {job}", limit)
+        text = f"forget {job}\n".encode()
+        self._acknowledged(f"forget {job}", text, f"done {job}", self.limits.forget)
         self._jobs.pop(job, None)
 
-    def raw(self, text: bytes, last: Callable[[str], bool], *, timeout: float) -> list[str]:
-        """Sends the bytes as they are and returns the lines up to the first for which `last` holds.
+    def raw(self, text: bytes) -> str:
+        """Sends the bytes as they are and returns the first line of the reply.
 
         For the conformance checks, which ask what a well-behaved client never would. An `error`
         line raises WorkerRefusal as in every request.
@@ -261,12 +248,12 @@ class Worker:
 
         def take(line: str) -> bool:
             lines.append(line)
-            return last(line)
+            return True
 
         label = protocol.quote(text.partition(b"\n")[0].decode("utf-8", "replace"))
         with self._guarded(label):
-            self._exchange(label, text, take, timeout)
-        return lines
+            self._exchange(label, text, take, self.limits.hello)
+        return lines[0]
 
     def quit(self) -> None:
         """Sends `quit` and waits for the end; a status other than 0 is a fault."""
@@ -304,10 +291,10 @@ class Worker:
         take: Callable[[str], bool],
         count: Callable[[], int],
         total: int,
-        timeout: float | None,
+        limit: float | None = None,
     ) -> None:
         with self._guarded(request):
-            limit = self.limits.answer if timeout is None else timeout
+            limit = limit or self.limits.answer
             self._exchange(request, f"{request}\n".encode(), take, limit)
             if count() != total:
                 raise ProtocolError(
