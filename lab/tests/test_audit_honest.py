@@ -73,7 +73,7 @@ def table(*claims: Claim) -> ClaimTable:
 
 
 def signer(name: str, rng: np.random.Generator) -> Signer:
-    """Any implementation: its setup up to the bound, z cheaper or dearer, stopping early or not."""
+    """Any implementation: its setup up to the bound, z cheaper or not, stopping early or not."""
     attempt = 100 * float(np.exp(rng.uniform(-3, 6)))
     step = float(rng.choice([0, 0.02]))
     middle = RejectionModel.of(name).l / 2

@@ -162,7 +162,7 @@ def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> Non
         assert row(found, "mldsa-native:native:compact:tuned").ratio == 1.0
     view = build_view(record, found)
     assert view.builds == ("tuned",)
-    # Nothing to tell apart in the labels, and nothing is passed over.
+    # Nothing to tell apart in the labels, and nothing is left out.
     assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
     assert re.match(r"mldsa-(lanes|native)\b.* signs? ML-DSA-65 fastest", find(view).headline)
     assert "avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)

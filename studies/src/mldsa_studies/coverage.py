@@ -57,7 +57,7 @@ def targets(set_name: str) -> dict[str, Signer]:
     return {
         "expanded keys": usual(setup=first[0]),
         "keys as bytes": usual(setup=first[1]),
-        "dear r0 attempts": usual(setup=first[1], r=1.4, h=1.7),
+        "expensive r0 attempts": usual(setup=first[1], r=1.4, h=1.7),
         "stops at the first polynomial": stops,
         "r0 before z, stops": replace(stops, r_first=True),
         "attempts in pairs": usual(setup=2.5, group=2),

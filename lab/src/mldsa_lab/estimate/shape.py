@@ -156,8 +156,8 @@ def _attempt_costs(data: Evidence) -> list[Remark]:
             )
     if found:
         return found
-    for dear, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
-        if data.sure(dear - _UNLIKE * cheap)[0] > 0:
+    for costly, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
+        if data.sure(costly - _UNLIKE * cheap)[0] > 0:
             found.append(
                 warning(
                     "unlike-classes",
