@@ -22,17 +22,22 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import most_first
 from mldsa_studies.signers import Signer, random_table
-from mldsa_studies.simulate import QUIET, Machine
+from mldsa_studies.simulate import QUIET, NoisyMachine
 
 RECORD = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
 SETS = tuple(PARAMETER_SETS)
-MACHINES = (QUIET, Machine(drift=0.02, fast=0), Machine(), Machine(drift=0.05, fast=0.1))
+MACHINES = (
+    QUIET,
+    NoisyMachine(drift=0.02, fast=0),
+    NoisyMachine(),
+    NoisyMachine(drift=0.05, fast=0.1),
+)
 SAMPLES = (3, 5, 10, 30, 100, 1000, 10_000)
 PERCENTILES = (5, 25, 75, 90, 95, 99, 99.9)
 Array = NDArray[np.float64]
 
 
-def noisy(machine: Machine, cost: Array, rng: np.random.Generator) -> Array:
+def noisy(machine: NoisyMachine, cost: Array, rng: np.random.Generator) -> Array:
     """Single samples of costs, spread over twelve rounds of the machine."""
     level = machine.levels(12, rng)[rng.integers(12, size=len(cost))]
     noise = machine.jitter * rng.standard_normal(len(cost))
@@ -119,7 +124,7 @@ def test_honest_tables_raise_no_alarm() -> None:
 def test_one_input_signed_again_is_found(samples: int) -> None:
     rng = np.random.default_rng(5)
     keep = {"min", "mean", "sd", "p99", "max"}
-    machine = Machine(drift=0.02, fast=0, spikes=0)
+    machine = NoisyMachine(drift=0.02, fast=0, spikes=0)
     for case in range(30):
         name = SETS[case % 3]
         (one,) = signer(name, rng).draw(RejectionModel.of(name), 1, rng)
@@ -140,7 +145,7 @@ def test_a_tail_cut_by_a_fifth_is_found() -> None:
         costs = signer(name, rng)
         costs = Signer(setup=2.5 * costs.r, z=costs.r, r=costs.r, h=costs.r)
         cost = costs.draw(RejectionModel.of(name), 10_000, rng)
-        cut = np.sort(noisy(Machine(drift=0.02, fast=0, spikes=0), cost, rng))[:8000]
+        cut = np.sort(noisy(NoisyMachine(drift=0.02, fast=0, spikes=0), cost, rng))[:8000]
         findings = audit(table(claim(name, "sign", cut, keep, True))).findings
         graves = {f.rule.id for f in findings if f.verdict in GRAVE}
         assert "sign.tail" in graves

@@ -30,7 +30,7 @@ from mldsa_studies import command
 from mldsa_studies.signers import Signer, draw_traces
 from mldsa_studies.simulate import (
     QUIET,
-    Machine,
+    NoisyMachine,
     cell_of,
     mean_errors,
     random_coverage,
@@ -97,7 +97,7 @@ def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
 
 
 def test_scale_does_not_matter(chosen: list[Trace]) -> None:
-    ticks = Machine().measure(STOPPING.cost_of(chosen), 8, np.random.default_rng(1))
+    ticks = NoisyMachine().measure(STOPPING.cost_of(chosen), 8, np.random.default_rng(1))
     one = estimate_signing(ticks, chosen, MODEL)
     table = ticks.table()[:, None, :]
     two = estimate_signing(cell_of(table * 1000), chosen, MODEL)
@@ -117,7 +117,7 @@ def test_scale_does_not_matter(chosen: list[Trace]) -> None:
 
 def test_errors_of_the_mean_at_ten_inputs() -> None:
     rng = np.random.default_rng(22)
-    noise = Machine(drift=0, fast=0)  # level apart, which no choice of inputs can help
+    noise = NoisyMachine(drift=0, fast=0)  # level apart, which no choice of inputs can help
     of_random = mean_errors(MODEL, 10, Signer(), QUIET, 300, rng, designed=False)
     of_design = mean_errors(MODEL, 10, Signer(), noise, 60, rng, designed=True)
     stopping = mean_errors(MODEL, 10, STOPPING, QUIET, 40, rng, designed=True)
@@ -134,7 +134,7 @@ def test_intervals_of_signing_cover(rounds: int) -> None:
     95 %, of 200 replications; binomial noise is 1.5 %."""
     rng = np.random.default_rng(rounds)
     covered = signing_coverage(
-        MODEL, 12, (STOPPING, Signer()), Machine(), 200, rng, rounds=rounds, population=100_000
+        MODEL, 12, (STOPPING, Signer()), NoisyMachine(), 200, rng, rounds=rounds, population=100_000
     )
     least = 0.87 if rounds == 5 else 0.90  # five rounds cannot show their own correlation
     shares = (covered.mean, covered.ratio, *covered.quantiles.values())
@@ -146,7 +146,7 @@ def test_intervals_of_signing_cover(rounds: int) -> None:
 
 def test_intervals_are_not_just_wide() -> None:
     rng = np.random.default_rng(4)
-    calm = Machine(drift=0.01, memory=0, fast=0)
+    calm = NoisyMachine(drift=0.01, memory=0, fast=0)
     covered = signing_coverage(
         MODEL, 12, (Signer(), Signer(z=30_000)), calm, 100, rng, rounds=20, population=100_000
     )
@@ -154,7 +154,7 @@ def test_intervals_are_not_just_wide() -> None:
 
 
 def test_interval_of_hedged_signing_covers() -> None:
-    for machine in (Machine(drift=0.02, fast=0), Machine(memory=0.0)):
+    for machine in (NoisyMachine(drift=0.02, fast=0), NoisyMachine(memory=0.0)):
         covered = random_coverage(MODEL, Signer(), machine, 400, np.random.default_rng(9))
         assert 0.91 < covered < 0.99
 
@@ -176,7 +176,7 @@ def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
 
 
 def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
-    cell = Machine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
+    cell = NoisyMachine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
     found = estimate_signing(cell, chosen, MODEL)
     assert any("does not depend on the number of attempts" in note for note in found.notes)
     assert found.mean.low is not None and found.mean.high is not None
@@ -202,7 +202,7 @@ def test_lack_of_fit_is_remarked_upon(chosen: list[Trace]) -> None:
 def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(12)
     for _ in range(20):
-        cell = Machine().measure(STOPPING.cost_of(chosen), 12, rng)
+        cell = NoisyMachine().measure(STOPPING.cost_of(chosen), 12, rng)
         assert estimate_signing(cell, chosen, MODEL).notes == ()
 
 
@@ -211,7 +211,7 @@ def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
 
 
 def test_one_round_has_no_interval(chosen: list[Trace]) -> None:
-    cell = Machine().measure(Signer().cost_of(chosen), 1, np.random.default_rng(5))
+    cell = NoisyMachine().measure(Signer().cost_of(chosen), 1, np.random.default_rng(5))
     for found in (estimate_signing(cell, chosen, MODEL), estimate_plain(cell)):
         assert found.mean.low is None and found.mean.high is None
         assert any("one round" in note for note in found.notes)
@@ -224,7 +224,7 @@ def test_two_rounds_have_a_wide_interval(chosen: list[Trace]) -> None:
     for rounds in (2, 20):
         of_rounds = []
         for _ in range(30):
-            cell = Machine().measure(Signer().cost_of(chosen), rounds, rng)
+            cell = NoisyMachine().measure(Signer().cost_of(chosen), rounds, rng)
             mean = estimate_signing(cell, chosen, MODEL).mean
             assert mean.low is not None and mean.high is not None
             of_rounds.append(mean.high / mean.low)
@@ -261,7 +261,7 @@ def test_plain_mean_covers_inputs_and_rounds() -> None:
     rng, hits, size = np.random.default_rng(13), 0, 300
     for _ in range(size):
         cost = 4e4 * np.exp(0.03 * rng.standard_normal(12) - 0.03**2 / 2)
-        mean = estimate_plain(Machine(habit=0).measure(cost, 12, rng)).mean
+        mean = estimate_plain(NoisyMachine(habit=0).measure(cost, 12, rng)).mean
         assert mean.low is not None and mean.high is not None
         hits += mean.low < 4e4 < mean.high
     assert hits / size > 0.90
@@ -366,8 +366,8 @@ def test_ratio_uses_the_rounds_in_common() -> None:
 def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(19)
     cost = Signer().cost_of(draw_traces(MODEL, 240, rng)).reshape(20, 12)
-    hedged = estimate_random(Machine(drift=0.02, fast=0).measure(cost, 20, rng))
-    cell = Machine(drift=0.02, fast=0).measure(Signer().cost_of(chosen), 20, rng)
+    hedged = estimate_random(NoisyMachine(drift=0.02, fast=0).measure(cost, 20, rng))
+    cell = NoisyMachine(drift=0.02, fast=0).measure(Signer().cost_of(chosen), 20, rng)
     found = ratio(hedged, estimate_signing(cell, chosen, MODEL))
     assert found.low is not None and found.high is not None
     assert found.low < 1 < found.high and found.high / found.low > 1.1

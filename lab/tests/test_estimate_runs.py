@@ -16,7 +16,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace, count_matrix
 from mldsa_studies.signers import Signer, draw_traces
-from mldsa_studies.simulate import QUIET, Machine
+from mldsa_studies.simulate import QUIET, NoisyMachine
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 SIZES = (1, 8, 32, 100, 1000)
@@ -71,7 +71,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
     attempts = rng.geometric(model.p_accept, size=(max(50, 100_000 // size), size))
     truth = np.mean([lanes_cost(batch, lanes) for batch in attempts]) / size
     runs = Shape("batch", size).runs(GROUP)
-    machine = Machine(drift=0.01, jitter=0.005, fast=0, spikes=0, habit=0)
+    machine = NoisyMachine(drift=0.01, jitter=0.005, fast=0, spikes=0, habit=0)
     errors, inside = [], 0
     for seed in range(10):
         traces = group(model, seed)
@@ -105,7 +105,7 @@ def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
 
 def test_intervals_hold_the_truth() -> None:
     """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
-    model, machine = RejectionModel.of("ML-DSA-65"), Machine(drift=0.03, fast=0)
+    model, machine = RejectionModel.of("ML-DSA-65"), NoisyMachine(drift=0.03, fast=0)
     traces, truth = group(model, 3), LINEAR.mean(model)
     own = LINEAR.cost_of(traces)
     for size in (32, 1000):
@@ -134,7 +134,7 @@ def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
 def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
     """The run stands for all inputs; the single calls' scatter over theirs remains."""
     rng = np.random.default_rng(4)
-    machine = Machine(drift=0.02, fast=0, habit=0.03)
+    machine = NoisyMachine(drift=0.02, fast=0, habit=0.03)
     levels = machine.levels(12, rng)
     large = estimate_plain(machine.measure(np.array([5e4]), 12, rng, levels=levels))
     single = estimate_plain(machine.measure(np.full(12, 1e5), 12, rng, levels=levels))

@@ -18,7 +18,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
-from mldsa_studies.coverage import Outcome, Scene, TrueCosts, coverage, targets
+from mldsa_studies.coverage import Replications, Scene, TrueCosts, coverage, targets
 from mldsa_studies.signers import Signer, usual
 
 MODEL = RejectionModel.of("ML-DSA-65")
@@ -96,7 +96,7 @@ def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
         )
         for number, target in enumerate(targets(NAME).values())
     ]
-    together = Outcome.together(found)
+    together = Replications.together(found)
     shares = together.holds.mean(axis=0)
     # 42 replications: of intervals that hold in 95 %, fewer than 0.88 do for one seed in 60.
     assert (shares >= 0.88).all(), shares

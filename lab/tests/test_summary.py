@@ -33,11 +33,11 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
 from mldsa_studies.locations import compare
 from mldsa_studies.signers import Signer, draw_traces
-from mldsa_studies.simulate import Machine
+from mldsa_studies.simulate import NoisyMachine
 
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)
-CALM = Machine(drift=0.02, fast=0)
+CALM = NoisyMachine(drift=0.02, fast=0)
 
 
 def variant(name: str, key: str = "compact", **more: object) -> Variant:
@@ -62,7 +62,7 @@ FACTOR = {"mldsa-native": 1.0, "slow": 3.0, "cached": 0.5, "hedged": 1.25}
 def make_record(
     rounds: int = 12,
     seed: int = 1,
-    machine: Machine = CALM,
+    machine: NoisyMachine = CALM,
     calls: int = 1,
     wall_only: bool = False,
 ) -> Record:
@@ -326,7 +326,7 @@ def test_confidence_widens() -> None:
 
 def test_two_runs_of_the_same_programs_agree() -> None:
     """On a machine that drifts by 10 % and more from round to round, ratios hold."""
-    shared = Machine(drift=0.1, memory=0.3, fast=0.1)
+    shared = NoisyMachine(drift=0.1, memory=0.3, fast=0.1)
     found = agreement(*(summarise(make_record(rounds=20, seed=s, machine=shared)) for s in (3, 4)))
     assert len(found.cells) == 15 and not found.only_a and not found.only_b
     for operation in ("keygen", "verify"):
@@ -375,7 +375,7 @@ def test_runs_that_cannot_be_compared() -> None:
 
 def test_locations_are_compared(tmp_path: Path) -> None:
     """Where a fifth of the rounds are twice as fast, minima repeat worst; pairing helps all."""
-    machine = Machine(drift=0.05, memory=0.0, fast=0.2)
+    machine = NoisyMachine(drift=0.05, memory=0.0, fast=0.2)
     record = make_record(rounds=80, seed=7, machine=machine)
     found = compare(record)
     assert found["median"][0] < 0.5 * found["minimum"][0]

@@ -16,7 +16,7 @@ import pytest
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.costs import FORMAT, Costs, Series, read_costs, write_costs
+from mldsa_studies.costs import FORMAT, Costs, CostSeries, read_costs, write_costs
 from mldsa_studies.signers import random_table
 
 ABOUT = {
@@ -29,7 +29,7 @@ ABOUT = {
 def costs_of(inputs: int = 20, rounds: int = 3, series: int = 2, unit: str = "ns") -> Costs:
     rng = np.random.default_rng(1)
     found = tuple(
-        Series(
+        CostSeries(
             ABOUT | {"variant": f"toy{i}:portable:compact", "implementation": f"toy{i}"},
             rng.integers(1, 1 << 40, (rounds, inputs)).astype(np.uint64),
         )

@@ -14,12 +14,12 @@ from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
 from mldsa_studies.choices import choose
-from mldsa_studies.costs import Costs, Series
+from mldsa_studies.costs import Costs, CostSeries
 from mldsa_studies.evaluate import (
     COUNT,
     MEDIAN,
     ONCE,
-    Cell,
+    MethodErrors,
     Study,
     Work,
     evaluate,
@@ -61,7 +61,7 @@ def costs_of(
     seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))
     return Costs(
         SET, unit, Spec(SET, bytes(32)), np.arange(len(table), dtype=np.uint64), table, inputs,
-        (Series(ABOUT, np.rint(seen).astype(np.uint64)),), {"cpu": None},
+        (CostSeries(ABOUT, np.rint(seen).astype(np.uint64)),), {"cpu": None},
         tuple({"started": "2026-01-01T00:00:00Z", "load1": 0.5} for _ in range(rounds)),
     )  # fmt: skip
 
@@ -69,14 +69,16 @@ def costs_of(
 PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 
-def judged(costs: Costs, plan: Plan, *wanted: Task) -> list[Cell]:
+def judged(costs: Costs, plan: Plan, *wanted: Task) -> list[MethodErrors]:
     choices = tuple(choose(costs.table, costs.sample, plan, task) for task in wanted)
     series = costs.series[0]
     work = Work(costs.sample, costs.unit, series, costs.table, choices, plan.seed)
     return list(judge(work).cells)
 
 
-def pick(cells: Iterable[Cell], kind: str, method: Method, n: int, target: float = MEAN) -> Cell:
+def pick(
+    cells: Iterable[MethodErrors], kind: str, method: Method, n: int, target: float = MEAN
+) -> MethodErrors:
     wanted = (kind, method.name, n, target)
     found = [c for c in cells if (c.kind, c.method, c.n, c.target) == wanted]
     assert len(found) == 1

@@ -42,7 +42,7 @@ _EACH = 300  # candidates for each input of a larger one
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenInputs:
     """The inputs that a method takes: ``inputs`` (draws, n), positions among those measured; no
     draws where too few are as the method wants them.
 
@@ -55,7 +55,7 @@ class Choice:
     inputs: Positions
 
 
-def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Choice:
+def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInputs:
     """Make a choice in every draw, from the inputs of these traces, of which the first ``sample``
     are a random sample. The result depends on the arguments alone."""
     plan.check(sample)
@@ -74,13 +74,13 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Choice:
         try:
             rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
         except LabError:  # too few at this percentile
-            return Choice(method, n, target, np.empty((0, n), dtype=np.int64))
+            return ChosenInputs(method, n, target, np.empty((0, n), dtype=np.int64))
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
             goal = "regression" if method == REGRESSION else "mean"
             taken = select(table.take(part), "reached", Wish(goal, n)).positions
             rows.append(part[np.array(taken)])
-    return Choice(method, n, target, np.array(rows[:draws], dtype=np.int64))
+    return ChosenInputs(method, n, target, np.array(rows[:draws], dtype=np.int64))
 
 
 def _at_percentile(

@@ -28,7 +28,7 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker import protocol
 from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
-from mldsa_studies.costs import Costs, Series, write_costs
+from mldsa_studies.costs import Costs, CostSeries, write_costs
 from mldsa_studies.jobs import SignedInputs
 from mldsa_studies.plan import Plan
 from mldsa_studies.sampling import wanted_classes
@@ -132,7 +132,7 @@ class Gathering:
         done. ``clock`` in place of the worker's own."""
         done = found[0][1].shape[1]
         series = tuple(
-            Series(_about(v, announced, clock), cost)
+            CostSeries(_about(v, announced, clock), cost)
             for v, (announced, cost) in zip(self.variants, found, strict=True)
         )
         return Costs(

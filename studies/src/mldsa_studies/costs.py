@@ -33,7 +33,7 @@ _TEXTS = ("variant", "implementation", "version", "backend", "key", "worker", "l
 
 
 @dataclass(frozen=True)
-class Series:
+class CostSeries:
     """The costs of one implementation.
 
     ``cost``: (rounds, inputs) in the file's unit, positive. ``about``: the texts variant (its id),
@@ -65,7 +65,7 @@ class Costs:
     index: NDArray[np.uint64]
     table: TraceTable
     sample: int
-    series: tuple[Series, ...]
+    series: tuple[CostSeries, ...]
     machine: Mapping[str, Any]
     rounds: tuple[Mapping[str, Any], ...]
     tool: str = f"mldsa-lab {__version__}"
@@ -193,12 +193,12 @@ def _costs(about: Mapping[str, Any], rows: Any, where: str) -> Costs:
         )
     except LabError as error:
         raise LabError(f"{where}: {error}") from None
-    found: list[Series] = []
+    found: list[CostSeries] = []
     for number, described in enumerate(about["series"]):
         cost = np.stack([rows[_column(number, r)].to_numpy() for r in range(len(about["rounds"]))])
         if (cost == 0).any():
             raise LabError(f"{where}, {described['variant']}: a cost must be above 0")
-        found.append(Series({name: described[name] for name in _TEXTS}, cost))
+        found.append(CostSeries({name: described[name] for name in _TEXTS}, cost))
     return Costs(
         about["set"],
         about["unit"],

@@ -140,7 +140,7 @@ def scenes() -> list[Scene]:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Replications:
     """What became of replications.
 
     ``warned``: (replications,) whether a warning was given; ``holds``: (replications, 4) whether
@@ -155,7 +155,7 @@ class Outcome:
     codes: Counter[str]
 
     @classmethod
-    def together(cls, parts: Sequence[Outcome]) -> Outcome:
+    def together(cls, parts: Sequence[Replications]) -> Replications:
         """All replications of several."""
         warned, holds, width, error = (
             np.concatenate([getattr(p, name) for p in parts])
@@ -241,7 +241,7 @@ def coverage(
     scene: Scene,
     replications: int,
     seed: Sequence[int],
-) -> Outcome:
+) -> Replications:
     """Judge the intervals of `estimate` from ``designs`` in turn."""
     rng = np.random.default_rng(seed)
     percentiles = tuple(100 * share for share in SHARES)
@@ -266,7 +266,9 @@ def coverage(
         holds.append((low <= truth.high) & (high >= truth.low))
         widths.append((high - low) / 2 / truth.value)
         errors.append(value / truth.value - 1)
-    return Outcome(np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes)
+    return Replications(
+        np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes
+    )
 
 
 class Job(NamedTuple):
@@ -279,7 +281,7 @@ class Job(NamedTuple):
     seed: int
     truth: int
 
-    def judge(self) -> Outcome:
+    def judge(self) -> Replications:
         """Signers take turns over the replications, so many in all."""
         model = RejectionModel.of(self.set)
         designs = _designs(self.set, self.n, self.seed)
@@ -302,7 +304,7 @@ class Job(NamedTuple):
                     [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()],
                 )
             )
-        return Outcome.together(parts)
+        return Replications.together(parts)
 
 
 @cache
@@ -343,11 +345,11 @@ def report(
         judged = pool.map(Job.judge, cells) if pool else map(Job.judge, cells)
         for scene in wanted:
             for n in sizes:
-                found = Outcome.together([next(judged) for _ in sets])
+                found = Replications.together([next(judged) for _ in sets])
                 yield f"| {scene.name} | {n} | {_row(found)} |"
 
 
-def _row(found: Outcome) -> str:
+def _row(found: Replications) -> str:
     """Shares of the replications that were warned, that miss without a warning, and of intervals
     without a warning that hold; the median half-width of the mean without a warning; the warnings
     given."""

@@ -19,8 +19,8 @@ from mldsa_lab.estimate.location import split_levels
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
-from mldsa_studies.choices import Choice, choose
-from mldsa_studies.costs import Costs, Series
+from mldsa_studies.choices import ChosenInputs, choose
+from mldsa_studies.costs import Costs, CostSeries
 from mldsa_studies.plan import MEAN, PERCENTILES, TARGETS, Plan, Task, tasks
 from mldsa_studies.truth import Truth, truth
 
@@ -32,7 +32,7 @@ draw; the times of all rounds; or its number of instructions."""
 
 
 @dataclass(frozen=True)
-class Cell:
+class MethodErrors:
     """One method with n inputs on one implementation.
 
     ``errors``: (draws,) of the estimates, relative to the truth; ``kind``: `ONCE`, `MEDIAN` or
@@ -99,11 +99,11 @@ class Judged:
     random inputs (``sample``), and its cells."""
 
     set: str
-    series: Series
+    series: CostSeries
     sample: int
     unit: str
     truths: dict[str, Truth]
-    cells: tuple[Cell, ...]
+    cells: tuple[MethodErrors, ...]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Study:
     costs: tuple[Costs, ...]
     judged: tuple[Judged, ...]
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[MethodErrors]:
         """All lines of the table."""
         return (cell for judged in self.judged for cell in judged.cells)
 
@@ -155,7 +155,7 @@ def evaluate(
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i].n)
     chosen = [(t, s, plan, wanted[i]) for i in order for t, s in tables]
     with _pool(processes) as run:
-        made: list[list[Choice | None]] = [[None] * len(wanted) for _ in tables]
+        made: list[list[ChosenInputs | None]] = [[None] * len(wanted) for _ in tables]
         for number, choice in enumerate(run(_choose, chosen)):
             made[number % len(tables)][order[number // len(tables)]] = choice
             text = f"{chosen[number][0].set}: {choice.method.name}, n = {choice.n}"
@@ -173,7 +173,7 @@ def evaluate(
     return Study(plan, tuple(costs), tuple(judged))
 
 
-def _choose(work: tuple[TraceTable, int, Plan, Task]) -> Choice:
+def _choose(work: tuple[TraceTable, int, Plan, Task]) -> ChosenInputs:
     return choose(*work)
 
 
@@ -194,9 +194,9 @@ class Work:
 
     sample: int
     unit: str
-    series: Series
+    series: CostSeries
     table: TraceTable
-    choices: tuple[Choice | None, ...]
+    choices: tuple[ChosenInputs | None, ...]
     seed: int
 
 
@@ -208,7 +208,7 @@ def judge(work: Work) -> Judged:
     ticks = series.cost.astype(np.float64)
     random = table.take(np.arange(sample))
     truths: dict[str, Truth] = {}
-    cells: list[Cell] = []
+    cells: list[MethodErrors] = []
     seen = _level(ticks)
     for kind in kinds(unit, len(ticks)):
         truths[kind] = _truth(random, ticks[:, :sample], seen[:, :sample], model, kind)
@@ -220,7 +220,7 @@ def judge(work: Work) -> Judged:
             for target, values in errors.items():
                 known = truths[kind].mean if target == MEAN else truths[kind].quantiles[target]
                 cells.append(
-                    Cell(
+                    MethodErrors(
                         set_name,
                         series.variant,
                         series.about["implementation"],
@@ -266,7 +266,7 @@ def _truth(
 
 
 def _errors(
-    choice: Choice,
+    choice: ChosenInputs,
     seen: Array,
     kind: str,
     table: TraceTable,

@@ -21,7 +21,7 @@ from mldsa_studies.plan import MEAN, PARTS, PERCENTILES
 from mldsa_studies.summary import (
     KINDS,
     ErrorTable,
-    Shown,
+    StudyView,
     group,
     inputs,
     per_cent,
@@ -45,7 +45,7 @@ class StudyPlot:
 @dataclass(frozen=True)
 class KindChapter:
     """All that was found for one kind of measurement. ``single``: implementation, then for each
-    set and method the error of the mean from `Shown.shown_n` inputs."""
+    set and method the error of the mean from `StudyView.shown_n` inputs."""
 
     kind: str
     title: str
@@ -61,7 +61,7 @@ def write_page(study: Study, path: Path) -> None:
 
 def render(study: Study) -> str:
     """The page as text."""
-    shown = Shown(study)
+    shown = StudyView(study)
     environment = Environment(
         loader=PackageLoader("mldsa_studies", "."), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -83,7 +83,7 @@ def write_plots(study: Study, folder: Path) -> None:
     """The plots as SVG files of their own, each whole or not at all."""
     css = _css()
     light = css[css.index(":root") : css.index("}") + 1]
-    shown = Shown(study)
+    shown = StudyView(study)
     for figure in (figure for kind in shown.kinds for figure in _figures(shown, kind)):
         opening, _, rest = str(figure.picture).partition(">")
         spaces = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
@@ -97,7 +97,7 @@ def _css() -> str:
     return resources.files("mldsa_lab.show").joinpath("page.css").read_text(encoding="utf-8")
 
 
-def _single(shown: Shown, kind: str) -> list[tuple[str, list[str]]]:
+def _single(shown: StudyView, kind: str) -> list[tuple[str, list[str]]]:
     cells = shown.pick(kind=kind, n=shown.shown_n, target=MEAN)
     errors = {(c.implementation, c.set, c.method): per_cent(c.rmse) for c in cells}
     columns = [(s, m.name) for s in shown.sets for m in shown.methods]
@@ -107,7 +107,7 @@ def _single(shown: Shown, kind: str) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _figures(shown: Shown, kind: str) -> list[StudyPlot]:
+def _figures(shown: StudyView, kind: str) -> list[StudyPlot]:
     n = shown.shown_n
     both = [
         ("relative standard deviation", _panels(shown, kind, MEAN, "deviation")),
@@ -151,7 +151,7 @@ def _figures(shown: Shown, kind: str) -> list[StudyPlot]:
         ]
 
 
-def _panels(shown: Shown, kind: str, target: float, what: str) -> list[plots.Panel]:
+def _panels(shown: StudyView, kind: str, target: float, what: str) -> list[plots.Panel]:
     panels = []
     for set_name in shown.sets:
         lines = []
@@ -172,7 +172,7 @@ def _panels(shown: Shown, kind: str, target: float, what: str) -> list[plots.Pan
     return panels
 
 
-def _spreads(shown: Shown, kind: str, n: int) -> list[tuple[str, list[plots.Spread]]]:
+def _spreads(shown: StudyView, kind: str, n: int) -> list[tuple[str, list[plots.Spread]]]:
     return [
         (
             set_name,

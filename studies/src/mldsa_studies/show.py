@@ -13,12 +13,12 @@ from rich.text import Text
 
 from mldsa_lab.files import write_text
 from mldsa_studies.evaluate import Study
-from mldsa_studies.summary import KINDS, ErrorTable, Group, Shown, per_cent
+from mldsa_studies.summary import KINDS, ErrorTable, Group, StudyView, per_cent
 
 
 def print_study(study: Study, console: Console) -> None:
     """Print a table for each kind of measurement: errors of the mean, then of percentiles."""
-    shown = Shown(study)
+    shown = StudyView(study)
     for kind in shown.kinds:
         title, note = f"Error of the mean, {KINDS[kind]}", "standard deviation, bias"
         _print(console, title, f"root mean square; {note}", shown.of_mean(kind), _three)

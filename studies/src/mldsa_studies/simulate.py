@@ -33,7 +33,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Machine:
+class NoisyMachine:
     """Noise, as standard deviations of logarithms unless said otherwise.
 
     ``drift`` is the level of a round, with correlation ``memory`` to the one before; in a share
@@ -102,7 +102,7 @@ def cell_of(ticks: Array) -> CellSamples:
     )
 
 
-QUIET = Machine(0, 0, 0, 0, 0, 0, 0, 0)
+QUIET = NoisyMachine(0, 0, 0, 0, 0, 0, 0, 0)
 """No noise at all: a simulator's cycle counts."""
 
 # ---------------------------------------------------------------------------------------------
@@ -118,7 +118,7 @@ def mean_errors(
     model: RejectionModel,
     n: int,
     signer: Signer,
-    machine: Machine,
+    machine: NoisyMachine,
     replications: int,
     rng: np.random.Generator,
     *,
@@ -160,7 +160,7 @@ def signing_coverage(
     model: RejectionModel,
     n: int,
     signers: tuple[Signer, Signer],
-    machine: Machine,
+    machine: NoisyMachine,
     replications: int,
     rng: np.random.Generator,
     *,
@@ -204,7 +204,7 @@ def signing_coverage(
 def random_coverage(
     model: RejectionModel,
     signer: Signer,
-    machine: Machine,
+    machine: NoisyMachine,
     replications: int,
     rng: np.random.Generator,
     *,
@@ -245,7 +245,7 @@ def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
         for name, signer, label, machine in (
             ("linear", Signer(), "no noise", QUIET),
             ("stops at first bad polynomial", stopping, "no noise", QUIET),
-            ("linear", Signer(), "input noise alone", Machine(drift=0, fast=0)),
+            ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
             errors = [
                 root_mean_square(
@@ -258,7 +258,10 @@ def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
     yield "| rounds | machine | mean | its half-width | p50, p95, p99, p99.9 | ratio | half-width |"
     yield "|---|---|---|---|---|---|---|"
     for rounds in (3, 5, 12, 30):
-        for label, machine in (("calm", Machine(drift=0.02, fast=0)), ("shared", Machine())):
+        for label, machine in (
+            ("calm", NoisyMachine(drift=0.02, fast=0)),
+            ("shared", NoisyMachine()),
+        ):
             c = signing_coverage(
                 model, 12, (stopping, Signer()), machine, replications, rng, rounds=rounds
             )
@@ -268,5 +271,5 @@ def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
                 f"| {c.ratio:.1%} | {c.ratio_width:.1%} |"
             )
     yield ""
-    covered = random_coverage(model, Signer(), Machine(drift=0.02, fast=0), replications, rng)
+    covered = random_coverage(model, Signer(), NoisyMachine(drift=0.02, fast=0), replications, rng)
     yield f"own rnd, 12 rounds of 12 calls, calm machine: {covered:.1%} of the intervals hold"

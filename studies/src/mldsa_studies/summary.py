@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, Cell, Study, target_name
+from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
 from mldsa_studies.plan import MEAN, METHODS, PERCENTILES, Method
 
 KINDS = {
@@ -38,7 +38,7 @@ class Group:
         return signed_per_cent(self.mean_bias, self.bias_error)
 
 
-def group(cells: Sequence[Cell]) -> Group | None:
+def group(cells: Sequence[MethodErrors]) -> Group | None:
     """Cells of several implementations as one; None without any."""
     if not cells:
         return None
@@ -66,17 +66,17 @@ class ErrorTable:
 
 
 @dataclass(frozen=True)
-class Shown:
+class StudyView:
     """The cells of a study, to be asked for by what they are."""
 
     study: Study
 
     @cached_property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[MethodErrors, ...]:
         """All cells."""
         return tuple(self.study.cells())
 
-    def pick(self, **wanted: object) -> list[Cell]:
+    def pick(self, **wanted: object) -> list[MethodErrors]:
         """Those whose attributes have these values."""
         return [c for c in self.cells if all(getattr(c, k) == v for k, v in wanted.items())]
 
