@@ -127,8 +127,12 @@ def test_members_are_the_best_of_all_choices(seed: int, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("n", [10, 100])
 def test_members_come_as_near_as_whole_numbers_can(pool: TraceTable, n: int) -> None:
     classes, costs = Classes.in_table(pool, MODEL), CostRange.around("ML-DSA-65", None)
-    found = choose_mean(classes, np.arange(len(pool)), n, MODEL, costs)
-    assert found.index_off == pytest.approx(found.index_bound, abs=1e-4)
+    aim = Aim(MODEL.expected_counts, costs.weights(MODEL))
+    everyone = np.arange(len(pool))
+    wanted = class_numbers(classes, everyone, n, MODEL, aim)
+    traces, off, bound = pick_members(classes, everyone, wanted, MODEL)
+    assert off == pytest.approx(bound, abs=1e-4)
+    assert traces.tolist() == choose_mean(classes, everyone, n, MODEL, costs).traces.tolist()
 
 
 @pytest.mark.parametrize("n", [10, 100])
@@ -202,14 +206,16 @@ def test_percentiles_are_the_best_of_all_choices(percentile: float, n: int) -> N
             choose_percentile(classes, np.arange(40), n, MODEL, costs, percentile)
         return
     found = choose_percentile(classes, np.arange(40), n, MODEL, costs, percentile)
-    assert found.cost == level and set(found.traces) <= set(near.tolist())
-    assert found.mean == pytest.approx(cost.of(counts[found.traces]).mean())
+    assert set(found.traces) <= set(near.tolist())
+    mean = cost.of(counts[found.traces]).mean()
+    assert found.expected["cost at the percentile"] == pytest.approx(level, rel=1e-5)
+    assert found.expected["mean cost of the inputs"] == pytest.approx(mean, rel=1e-5)
     # The programme trades nearness of the mean under the model for nearness under others, at
     # three to one: no choice is nearer under this one by more than that allows.
     best = min(
         abs(cost.of(counts[list(c)]).mean() / level - 1) for c in combinations(near.tolist(), n)
     )
-    assert abs(found.mean / level - 1) <= best + 0.02
+    assert abs(mean / level - 1) <= best + 0.02
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -282,8 +288,9 @@ def test_covers_are_the_best_of_all(seed: int) -> None:
     shown = int(paths.taken.any(axis=0).sum())
     found = choose_coverage(paths, attempts, usable)
     size = len(found.traces)
-    assert len(found.covered) == shown and not found.left
-    assert len(found.covered) + len(found.not_shown) == len(paths.names)
+    covered, left, not_shown = found.expected.values()
+    assert len(covered) == shown and not left
+    assert len(covered) + len(not_shown) == len(paths.names)
     assert exhaustive(paths.taken, attempts, size, everything) == (
         shown, attempts[found.traces].sum()
     )  # fmt: skip
@@ -291,15 +298,16 @@ def test_covers_are_the_best_of_all(seed: int) -> None:
     for n in range(1, size):
         some = choose_coverage(paths, attempts, usable, n)
         best, least = exhaustive(paths.taken, attempts, n, everything)
-        assert len(some.traces) == n and len(some.covered) == best
+        covered, left, not_shown = some.expected.values()
+        assert len(some.traces) == n and len(covered) == best
         assert attempts[some.traces].sum() == least
-        assert set(some.covered) | set(some.left) | set(some.not_shown) == set(paths.names)
+        assert {*covered, *left, *not_shown} == set(paths.names)
     budget = int(np.sort(attempts)[:4].sum()) + 3
     within = choose_coverage(paths, attempts, usable, 4, budget)
     assert attempts[within.traces].sum() <= budget and len(within.traces) == 4
-    assert len(within.covered) == exhaustive(paths.taken, attempts, 4, budget)[0]
+    assert len(within.expected["covered"]) == exhaustive(paths.taken, attempts, 4, budget)[0]
     more = choose_coverage(paths, attempts, usable, size + 2)
-    assert len(more.covered) == shown and len(set(more.traces.tolist())) == size + 2
+    assert len(more.expected["covered"]) == shown and len(set(more.traces.tolist())) == size + 2
     with pytest.raises(LabError, match="coverage within 3 attempts: the smallest cover has"):
         choose_coverage(paths, attempts, usable, budget=3)
 
@@ -432,7 +440,7 @@ def test_cost_models_that_say_nothing(pool: TraceTable) -> None:
 def test_ranges_hold_the_model_taken() -> None:
     for given in (None, CostModel(5.0, 0.9, 1.0, 1.2)):
         costs = CostRange.around("ML-DSA-65", given)
-        for name in ("setup", "z", "h"):
+        for name in ("first", "z", "h"):
             values = [getattr(c, name) / c.r for c in costs.corners]
             assert min(values) < getattr(costs.nominal, name) / costs.nominal.r < max(values)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
@@ -20,7 +20,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.inputs.selection import GOALS
 from mldsa_lab.theory.cost_model import CostModel
-from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 
@@ -91,10 +90,9 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
     attempts = table.attempts()
     usable = check_limits(attempts, wish.count or 1, wish.budget, wish.max_attempts)
     cost_model: CostModel | None = None
-    expected: dict[str, Any]
     if wish.goal == "regression":
         assert wish.count is not None
-        chosen = design(
+        traces = design(
             table,
             model,
             wish.count,
@@ -102,42 +100,23 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
             max_attempts=wish.max_attempts,
             restarts=max(1, min(_STARTS_MOST, _STARTS // wish.count)),
         )
-        expected = _of_design(table.take(chosen), model)
-        _check_contrast(table.take(chosen), wish, expected)
+        chosen = table.take(traces)
+        found = Chosen(np.array(traces), _of_design(chosen, model))
+        _check_contrast(chosen, wish, found.expected)
     elif wish.goal == "coverage":
-        covered = choose_coverage(
-            paths_of(table, checks), attempts, usable, wish.count, wish.budget
-        )
-        chosen = covered.traces.tolist()
-        expected = {
-            "covered": list(covered.covered),
-            "not covered": list(covered.left),
-            "not shown by the pool": list(covered.not_shown),
-        }
+        paths = paths_of(table, checks)
+        found = choose_coverage(paths, attempts, usable, wish.count, wish.budget)
     else:
         assert wish.count is not None
         costs = CostRange.around(table.set, wish.cost_model)
         cost_model = costs.nominal
-        classes = Classes.in_table(table, model)
-        if wish.goal == "mean":
-            averaged = choose_mean(classes, usable, wish.count, model, costs, wish.budget)
-            chosen = averaged.traces.tolist()
-            expected = _of_average(table.take(chosen), model, costs)
+        of = (Classes.in_table(table, model), usable, wish.count, model, costs)
+        if wish.percentile is None:
+            found = choose_mean(*of, wish.budget)
         else:
-            assert wish.percentile is not None
-            at = choose_percentile(
-                classes, usable, wish.count, model, costs, wish.percentile, wish.budget
-            )
-            chosen = at.traces.tolist()
-            expected = {
-                "cost at the percentile": _short(at.cost),
-                "mean cost of the inputs": _short(at.mean),
-                "largest distance of an input, %": _short(100 * at.window),
-                "signatures that cost less, %": _short(100 * at.below),
-                "signatures that cost no more, %": _short(100 * at.upto),
-            }
-    order = balanced_order(table.take(sorted(chosen)))
-    return Choice(tuple(sorted(chosen)[at] for at in order), cost_model, expected)
+            found = choose_percentile(*of, wish.percentile, wish.budget)
+    order = balanced_order(table.take(found.traces))
+    return Choice(tuple(found.traces[order].tolist()), cost_model, found.expected)
 
 
 def _check_contrast(table: TraceTable, wish: Wish, expected: dict[str, Any]) -> None:
@@ -166,32 +145,9 @@ def _of_design(table: TraceTable, model: RejectionModel) -> dict[str, Any]:
     names = ("mean", *(f"p{100 * p:g}" for p in PERCENTILES))
 
     def percent(errors: NDArray[np.float64]) -> dict[str, float]:
-        return {name: _short(100 * float(e)) for name, e in zip(names, errors, strict=True)}
+        return {name: short(100 * float(e)) for name, e in zip(names, errors, strict=True)}
 
     return {
         "standard error where costs have 1.5 % noise, %": percent(found.standard_error),
         "bias for a signer that is not linear, at most, %": percent(found.bias),
     }
-
-
-def _of_average(table: TraceTable, model: RejectionModel, costs: CostRange) -> dict[str, Any]:
-    """Errors of the plain average."""
-    biases = 100 * costs.biases(table.counts(), model)
-    extra = covariates(table, model)
-    off = np.abs((extra.values.mean(axis=0) - extra.expected) * extra.amplitude)
-    # Amplitudes are in attempts.
-    attempt = max(costs.nominal.z, costs.nominal.r) / costs.nominal.mean(model)
-    of_index = 100 * attempt * float(off[~extra.of_attempts].sum())
-    return {
-        "bias of the average, %": _short(float(biases[0])),
-        "least bias among the costs guarded against, %": _short(float(biases.min())),
-        "greatest bias among the costs guarded against, %": _short(float(biases.max())),
-        "more bias for a signer that stops at the first bad polynomial, at most, %": _short(
-            of_index
-        ),
-    }
-
-
-def _short(value: float) -> float:
-    """Six digits: for people to read, and the same on every machine."""
-    return float(f"{value:.6g}")

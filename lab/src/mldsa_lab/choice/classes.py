@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,19 @@ from mldsa_lab.theory.table import TraceTable
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+class Chosen(NamedTuple):
+    """The chosen traces, ascending, and what theory says of them, for the reader."""
+
+    traces: Ints
+    expected: dict[str, Any]
+
+
+def short(value: float) -> float:
+    """Six digits, nine of them behind the point at most: for people to read, and the same on every
+    machine."""
+    return float(f"{round(value, 9):.6g}")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab.choice.classes import Chosen
 from mldsa_lab.choice.paths import Paths
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
@@ -22,24 +22,13 @@ _EACH = 40
 _NODES = 2000
 
 
-@dataclass(frozen=True)
-class Covered:
-    """The chosen traces, ascending; names of paths that they take, of paths that the pool shows
-    and they do not take, and of those that no trace of the pool shows."""
-
-    traces: Ints
-    covered: tuple[str, ...]
-    left: tuple[str, ...]
-    not_shown: tuple[str, ...]
-
-
 def choose_coverage(
     paths: Paths,
     attempts: Ints,
     usable: Ints,
     n: int | None = None,
     budget: int | None = None,
-) -> Covered:
+) -> Chosen:
     """The fewest of the ``usable`` traces that take every path the pool shows; with ``n``, exactly
     so many, which take as many paths as so many can; those that are left over take rare paths
     again. Among equals, those with the fewest attempts together. ``budget``: attempts
@@ -50,14 +39,11 @@ def choose_coverage(
         chosen = _cover(taken[:, shown], attempts[usable], budget)
     else:
         chosen = _most(taken[:, shown], attempts[usable], n, budget)
-    met = {name for name, column in zip(paths.names, taken[chosen].T, strict=True) if column.any()}
-    there = {name for name, column in zip(paths.names, paths.taken.T, strict=True) if column.any()}
-    return Covered(
-        np.sort(usable[chosen]),
-        tuple(name for name in paths.names if name in met),
-        tuple(name for name in paths.names if name in there - met),
-        tuple(name for name in paths.names if name not in there),
-    )
+    met, there = taken[chosen].any(axis=0), paths.taken.any(axis=0)
+    kinds = {"covered": met, "not covered": there & ~met, "not shown by the pool": ~there}
+    names = np.array(paths.names)
+    expected = {kind: names[which].tolist() for kind, which in kinds.items()}
+    return Chosen(np.sort(usable[chosen]), expected)
 
 
 def _cover(taken: Flags, attempts: Ints, budget: int | None) -> Ints:

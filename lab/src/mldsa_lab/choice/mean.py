@@ -15,11 +15,12 @@ Three steps, each the best that is left by the one before:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.solver import Program
@@ -40,16 +41,6 @@ _UNLIKE = 1e-3
 _REACH = (0.0, 2.0, np.inf)
 
 
-@dataclass(frozen=True)
-class Averaged:
-    """The chosen traces, ascending; ``index_off`` and ``index_bound``: the sum of weighted index
-    deviations and what it could not be below, in attempts, over all inputs together."""
-
-    traces: Ints
-    index_off: float
-    index_bound: float
-
-
 def choose_mean(
     classes: Classes,
     usable: Ints,
@@ -57,13 +48,31 @@ def choose_mean(
     model: RejectionModel,
     costs: CostRange,
     budget: int | None = None,
-) -> Averaged:
+) -> Chosen:
     """``n`` of the ``usable`` traces whose mean cost is the exact mean; ``budget``: attempts of
     all together. LabError if the budget is too small."""
     aim = Aim(model.expected_counts, costs.weights(model))
     wanted = class_numbers(classes, usable, n, model, aim, budget)
-    traces, off, bound = pick_members(classes, usable, wanted, model)
-    return Averaged(traces, off, bound)
+    traces, _, _ = pick_members(classes, usable, wanted, model)
+    return Chosen(traces, _of_average(classes, traces, model, costs))
+
+
+def _of_average(
+    classes: Classes, traces: Ints, model: RejectionModel, costs: CostRange
+) -> dict[str, Any]:
+    """Errors of the plain average."""
+    biases = 100 * costs.biases(classes.counts[classes.of[traces]], model)
+    # Amplitudes are in attempts.
+    attempt = max(costs.nominal.z, costs.nominal.r) / costs.nominal.mean(model)
+    off = np.abs(classes.index_terms[traces].mean(axis=0) * classes.index_amplitude)
+    return {
+        "bias of the average, %": short(float(biases[0])),
+        "least bias among the costs guarded against, %": short(float(biases.min())),
+        "greatest bias among the costs guarded against, %": short(float(biases.max())),
+        "more bias for a signer that stops at the first bad polynomial, at most, %": short(
+            100 * attempt * float(off.sum())
+        ),
+    }
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,10 @@ than the model says, so do these inputs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.mean import Aim, class_numbers
 from mldsa_lab.choice.members import pick_members
@@ -32,20 +30,6 @@ _ENOUGH, _SPARE = 2, 20
 _OWN = 3.0
 
 
-@dataclass(frozen=True)
-class AtPercentile:
-    """The chosen traces, ascending. ``cost``: the exact percentile; ``mean``: the mean cost of
-    the inputs; ``window``: their largest relative distance from it; ``below``, ``upto``: the
-    shares of all signatures that cost less than, and no more than, the percentile."""
-
-    traces: Ints
-    cost: float
-    mean: float
-    window: float
-    below: float
-    upto: float
-
-
 def choose_percentile(
     classes: Classes,
     usable: Ints,
@@ -54,7 +38,7 @@ def choose_percentile(
     costs: CostRange,
     percentile: float,
     budget: int | None = None,
-) -> AtPercentile:
+) -> Chosen:
     """``n`` of the ``usable`` traces at a ``percentile`` in (0, 100). LabError if the pool has
     too few about it, or if the budget is too small."""
     if not 0 < percentile < 100:
@@ -81,14 +65,14 @@ def choose_percentile(
     wanted = class_numbers(classes, some, n, model, aim, budget)
     traces, _, _ = pick_members(classes, some, wanted, model)
     chosen = cost[classes.of[traces]]
-    return AtPercentile(
-        traces,
-        level.cost,
-        float(chosen.mean()),
-        float(np.abs(chosen / level.cost - 1).max()),
-        level.below,
-        level.upto,
-    )
+    found = {
+        "cost at the percentile": level.cost,
+        "mean cost of the inputs": chosen.mean(),
+        "largest distance of an input, %": 100 * np.abs(chosen / level.cost - 1).max(),
+        "signatures that cost less, %": 100 * level.below,
+        "signatures that cost no more, %": 100 * level.upto,
+    }
+    return Chosen(traces, {name: short(float(value)) for name, value in found.items()})
 
 
 def _near(distance: Array, n: int, percentile: float) -> NDArray[np.bool_]:
