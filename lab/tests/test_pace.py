@@ -86,7 +86,8 @@ def test_judging_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch)
         (2.0, None, "within ±2 % or better (widest: it); ±1 % would take at least 5 min more"),
         (2.0, 1.8, "within ±2 % or better (widest: it); ±1.8 % would take at least 23 s more"),
         (0.5, None, "every mean within ±0.5 % or better (widest: it)"),
-        (math.inf, 1.0, "it has too few samples for an interval"),
+        (math.inf, 1.0, "too few rounds for a useful interval of it"),
+        (3e4, None, "too few rounds for a useful interval of it"),
     ],
 )
 def test_the_end_tells_what_was_reached(percent: float, until: float | None, said: str) -> None:

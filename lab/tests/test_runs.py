@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
-from mldsa_lab.bench.rounds import Cell, Schedule, classical_run_cell, run_cell
+from mldsa_lab.bench.rounds import Cell, Schedule, make_cell, role_in
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
@@ -205,7 +205,7 @@ def test_a_cell_of_runs_expects_the_digest_of_all_outputs_in_order() -> None:
         "keygen": [b"pk%d" % i for i in range(4)],
         "verify": [b"\1"] * 4,
     }.items():
-        cell = run_cell(measured(), "ML-DSA-44", operation, SIGNED, runs)
+        cell = make_cell(measured(), "ML-DSA-44", operation, SIGNED, runs)
         assert [i.id for i in cell.inputs] == [50, 51, 52, 53]
         assert cell.expected == {
             50 + first: hashlib.sha256(
@@ -215,13 +215,25 @@ def test_a_cell_of_runs_expects_the_digest_of_all_outputs_in_order() -> None:
         }
 
 
+def test_cells_take_the_inputs_of_their_role() -> None:
+    single, hedged = measured(), measured(rnd="none")
+    assert role_in(single, "ML-DSA-44", "sign") == "design"
+    assert role_in(hedged, "ML-DSA-44", "sign") == "random"
+    assert role_in(single, "ML-DSA-44", "verify") == role_in(single, "Ed25519", "sign") == "random"
+    in_runs = measured(batch_size=100)
+    assert role_in(in_runs, "ML-DSA-44", "sign") == role_of(in_runs, "ML-DSA-44")
+    cell = make_cell(single, "ML-DSA-44", "keygen", SIGNED)
+    assert cell.expected == {50 + i: hashlib.sha256(b"pk%d" % i).digest() for i in range(4)}
+    assert make_cell(hedged, "ML-DSA-44", "sign", SIGNED).random
+
+
 def test_threads_outputs_follow_each_other() -> None:
-    cell = run_cell(measured(), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 1, 2))
+    cell = make_cell(measured(), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 1, 2))
     assert cell.expected == {50: hashlib.sha256(b"sig0sig1sig2sig3").digest()}
 
 
 def test_hedged_signers_have_no_expected_digest() -> None:
-    cell = run_cell(measured(rnd="none"), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 2))
+    cell = make_cell(measured(rnd="none"), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 2))
     assert cell.expected == {} and cell.random
     assert cell.inputs[0].rnd is None
 
@@ -230,8 +242,8 @@ def test_classical_runs_expect_verdicts_alone() -> None:
     rows = [InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None) for i in range(3)]
     v = measured(family="classical", sets=("Ed25519",))
     runs = Runs("loop", 4, 1)
-    assert classical_run_cell(v, "Ed25519", "sign", rows, runs).expected == {}
-    verify = classical_run_cell(v, "Ed25519", "verify", rows, runs)
+    assert make_cell(v, "Ed25519", "sign", rows, runs).expected == {}
+    verify = make_cell(v, "Ed25519", "verify", rows, runs)
     assert verify.expected == {0: hashlib.sha256(b"\1" * 4).digest()}
 
 

@@ -22,11 +22,9 @@ from mldsa_lab.bench.rounds import (
     Bench,
     Cell,
     Schedule,
-    classical_cell,
-    classical_run_cell,
-    ml_dsa_cell,
+    make_cell,
     require_cells,
-    run_cell,
+    role_in,
 )
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped
 from mldsa_lab.checkout import find_root
@@ -319,28 +317,12 @@ class _Session:
                 for v in variants:
                     if (v.id, name) not in passed or operation not in v.operations:
                         continue
-                    if v.runs:
-                        cells.append(self._run_cell(v, name, operation, inputs, rows))
-                    elif name in inputs:
-                        cells.append(ml_dsa_cell(v, name, operation, inputs[name]))
-                    else:
-                        cells.append(classical_cell(v, name, operation, rows[name]))
+                    role = role_in(v, name, operation)
+                    taken = [i for i in inputs.get(name) or rows[name] if i.role == role]
+                    shape = self.fleet.station(v.id).shape_of(v.id)
+                    runs = None if shape is None else shape.runs(len(taken))
+                    cells.append(make_cell(v, name, operation, taken, runs))
         return cells
-
-    def _run_cell(
-        self,
-        v: Variant,
-        name: str,
-        operation: str,
-        inputs: dict[str, list[Input]],
-        rows: dict[str, list[InputRow]],
-    ) -> Cell:
-        shape = self.fleet.station(v.id).shape_of(v.id)
-        assert shape is not None
-        if name not in inputs:
-            return classical_run_cell(v, name, operation, rows[name], shape.runs(len(rows[name])))
-        group = [s for s in inputs[name] if s.role == role_of(v, name)]
-        return run_cell(v, name, operation, group, shape.runs(len(group)))
 
     def _measure(self, schedule: Schedule) -> None:
         # Fresh processes: none carries the gate's jobs, and all have the same age.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -38,6 +37,7 @@ class Precision:
 Judge = Callable[[Record], Precision | None]
 """The precision of a record so far; None where it has no means yet."""
 
+_USELESS_PERCENT = 50.0  # from there on a width tells nothing about how long to go on
 _CHECK_SHARE = 0.1  # of the time, at most, goes into judging
 
 
@@ -93,8 +93,8 @@ class Pace:
         found = self.look()
         if found is None:
             return None
-        if not math.isfinite(found.percent):
-            return f"{found.of} has too few samples for an interval"
+        if found.percent > _USELESS_PERCENT:
+            return f"too few rounds for a useful interval of {found.of}"
         text = f"{found.goal} within ±{found.percent:.2g} % or better (widest: {found.of})"
         target = self.options.until or USUAL_PERCENT
         if found.percent <= target:

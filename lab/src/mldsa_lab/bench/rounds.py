@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from typing import TypeVar
@@ -17,10 +17,11 @@ from typing import TypeVar
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import keygen_job, sign_job, verify_job
+from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import ZERO_RND, Input
 from mldsa_lab.machine import load1
-from mldsa_lab.records import Fault, InputRow, Load, Row, Samples, Variant
+from mldsa_lab.records import DESIGN, RANDOM, Fault, InputRow, Load, Row, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
@@ -112,58 +113,54 @@ def _rotated(items: Sequence[T], by: int) -> list[T]:
     return [*items[by:], *items[:by]]
 
 
-def ml_dsa_cell(variant: Variant, set_name: str, operation: str, inputs: Sequence[Input]) -> Cell:
-    """A cell of an ML-DSA set: designed inputs for deterministic signing, else the random ones."""
-    random = operation == "sign" and not variant.deterministic
-    role = "design" if operation == "sign" and not random else "random"
-    chosen = [s for s in inputs if s.role == role]
+def role_in(variant: Variant, set_name: str, operation: str) -> str:
+    """The role of the inputs that a cell takes: designed ones where signing is deterministic."""
+    if variant.runs:
+        return role_of(variant, set_name)
+    designed = operation == "sign" and variant.deterministic and set_name in PARAMETER_SETS
+    return DESIGN if designed else RANDOM
+
+
+def make_cell(
+    variant: Variant,
+    set_name: str,
+    operation: str,
+    inputs: Sequence[Input | InputRow],
+    runs: Runs | None = None,
+) -> Cell:
+    """A cell over these inputs, by single calls or by runs. Those of classical references are rows:
+    what comes out is not known, and signatures to verify are made when the cell is prepared."""
+    pairs = [_job_and_output(item, variant, operation) for item in inputs]
+    jobs = [job for job, _ in pairs]
+    outputs = [output for _, output in pairs if output is not None]
     expected: dict[int, bytes] = {}
-    jobs: list[JobInput] = []
-    for s in chosen:
-        if operation == "keygen":
-            jobs.append(keygen_job(s))
-            expected[s.id] = hashlib.sha256(s.made.pk).digest()
-        elif operation == "verify":
-            jobs.append(verify_job(s))
-            expected[s.id] = hashlib.sha256(ACCEPTED).digest()
-        else:
-            jobs.append(sign_job(s, variant))
-            if not random:
-                expected[s.id] = hashlib.sha256(s.made.signature).digest()
-    return Cell(variant, set_name, operation, jobs, expected, random)
+    if len(outputs) == len(jobs) and runs is not None:
+        expected = _run_digests(jobs, outputs, runs)
+    elif len(outputs) == len(jobs):
+        digests = (hashlib.sha256(output).digest() for output in outputs)
+        expected = {job.id: digest for job, digest in zip(jobs, digests, strict=True)}
+    hedged = operation == "sign" and not variant.deterministic and set_name in PARAMETER_SETS
+    return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
 
 
-def run_cell(
-    variant: Variant, set_name: str, operation: str, inputs: Sequence[Input], runs: Runs
-) -> Cell:
-    """A cell of an ML-DSA set whose samples are runs over `inputs`."""
-    random = operation == "sign" and not variant.deterministic
-    jobs: list[JobInput] = []
-    outputs: list[bytes] = []
-    for s in inputs:
-        if operation == "keygen":
-            jobs.append(keygen_job(s))
-            outputs.append(s.made.pk)
-        elif operation == "verify":
-            jobs.append(verify_job(s))
-            outputs.append(ACCEPTED)
-        else:
-            jobs.append(sign_job(s, variant))
-            outputs.append(s.made.signature)
-    expected = {} if random else _run_digests(jobs, outputs, runs)
-    return Cell(variant, set_name, operation, jobs, expected, random, runs)
-
-
-def classical_run_cell(
-    variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow], runs: Runs
-) -> Cell:
-    """The same of a classical reference."""
-    cell = classical_cell(variant, set_name, operation, rows)
-    cell.runs = runs
-    cell.expected = {}
-    if operation == "verify":
-        cell.expected = _run_digests(cell.inputs, [ACCEPTED] * len(rows), runs)
-    return cell
+def _job_and_output(
+    item: Input | InputRow, variant: Variant, operation: str
+) -> tuple[JobInput, bytes | None]:
+    """What the worker is handed, and the output, None where it is not known."""
+    if isinstance(item, Input):
+        match operation:
+            case "keygen":
+                return keygen_job(item), item.made.pk
+            case "verify":
+                return verify_job(item), ACCEPTED
+            case _:
+                known = item.made.signature if variant.deterministic else None
+                return sign_job(item, variant), known
+    if operation == "keygen":
+        return JobInput(item.id, seed=item.seed), None
+    rnd = ZERO_RND if operation == "sign" and variant.deterministic else None
+    job = JobInput(item.id, seed=item.seed, message=item.message, context=b"", rnd=rnd)
+    return job, ACCEPTED if operation == "verify" else None
 
 
 def _run_digests(
@@ -178,28 +175,6 @@ def _run_digests(
             whole.update(b"".join(outputs[p] for p in positions))
         digests[jobs[runs.positions(number, len(jobs))[0]].id] = whole.digest()
     return digests
-
-
-def classical_cell(
-    variant: Variant, set_name: str, operation: str, rows: Sequence[InputRow]
-) -> Cell:
-    """A cell of a classical reference; signatures to verify are made when the cell is prepared."""
-    rnd = ZERO_RND if variant.deterministic else None
-    expected: dict[int, bytes] = {}
-    jobs: list[JobInput] = []
-    for r in rows:
-        if operation == "keygen":
-            jobs.append(JobInput(r.id, seed=r.seed))
-        else:
-            sign = operation == "sign"
-            jobs.append(
-                JobInput(
-                    r.id, seed=r.seed, message=r.message, context=b"", rnd=rnd if sign else None
-                )
-            )
-            if not sign:
-                expected[r.id] = hashlib.sha256(ACCEPTED).digest()
-    return Cell(variant, set_name, operation, jobs, expected, random=False)
 
 
 class Bench:
@@ -302,18 +277,12 @@ class Bench:
         """Classical signatures to verify, of the process that will: it may keep keys to itself."""
         v = cell.variant
         rnd = ZERO_RND if v.deterministic else None
-        jobs = [
-            JobInput(i.id, seed=i.seed, message=i.message, context=b"", rnd=rnd)
-            for i in cell.inputs
-        ]
+        jobs = [replace(job, rnd=rnd) for job in cell.inputs]
         made = self.fleet.station(v.id).answer(v.id, cell.set_name, "sign", jobs)
         for output in made.values():
             if output.failure is not None:
                 raise Left(cell.set_name, f"signing input {output.input} failed: {output.failure}")
-        return [
-            JobInput(i.id, seed=i.seed, message=i.message, context=b"", signature=made[i.id].value)
-            for i in cell.inputs
-        ]
+        return [replace(job, signature=made[job.id].value) for job in cell.inputs]
 
     def _measured(self, cell: Cell, number: int, turn: int) -> Samples:
         station = self.fleet.station(cell.variant.id)
