@@ -40,6 +40,16 @@ def test_comments_blank_lines_bom_spaces_and_other_line_ends_are_let_pass(tmp_pa
     assert found.resolution == pytest.approx(0.01)
 
 
+def test_what_is_read_fits_the_published_schema() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = Path(__file__).parents[2] / "docs" / "schema" / "measurements.json"
+    valid = jsonschema.Draft202012Validator(json.loads(schema.read_text())).is_valid
+    one = {"id": 1, "cost": 5, "unit": "ns", "round": 0, "time": 1.5}
+    assert valid([one]) and valid({"unit": "ns", "measurements": [one]})
+    for wrong in ({"id": -1, "cost": 5}, {"id": 1}, one | {"price": 5}):
+        assert not valid([wrong])
+
+
 @pytest.mark.parametrize("name", ["round", "repeat"])
 def test_rounds_make_a_table_with_gaps(tmp_path: Path, name: str) -> None:
     found = read(tmp_path, f"id,cost,{name}\n1,10,7\n1,11,2\n2,20,2\n3,30,7\n")

@@ -14,6 +14,7 @@ from typing import Any
 
 from mldsa_lab.audit.reading import claims_schema
 from mldsa_lab.checkout import find_root
+from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
@@ -30,6 +31,9 @@ def schemas() -> dict[str, dict[str, Any]]:
         "selection.json": schema(selection.File, "A selection of signing inputs"),
         "cost-model.json": schema(CostModelFile, "A cost model of signing"),
         "pool.json": schema(pool.About, "What the metadata of a pool say of it"),
+        "measurements.json": schema(
+            list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"
+        ),
         "inputs.json": schema(source.Line, "One line of a file of signing inputs"),
     }
 

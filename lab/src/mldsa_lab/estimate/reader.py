@@ -243,8 +243,10 @@ def _decimals(text: str) -> int | None:
 # JSON
 
 
-class _File(msgspec.Struct, forbid_unknown_fields=True):
-    measurements: list[Any]
+class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The form of a JSON file that says once what all entries have."""
+
+    measurements: list[Measurement]
     unit: str | None = None
     set: str | None = None
 
@@ -256,8 +258,12 @@ def _json(text: str, where: str) -> Iterator[_Read]:
             f"{where}: must be a list of objects with id and cost, or an object with the key "
             "measurements that holds it"
         )
-    file = _File(value) if isinstance(value, list) else convert(value, _File, where)
-    for number, entry in enumerate(file.measurements, 1):
+    given_once = {"measurements": value} if isinstance(value, list) else value
+    entries = given_once.get("measurements")
+    # Entries are read one by one, so that an error can count them.
+    alone = given_once | ({"measurements": []} if isinstance(entries, list) else {})
+    file = convert(alone, MeasurementFile, where)
+    for number, entry in enumerate(entries or (), 1):
         here = f"{where}, entry {number}"
         if isinstance(entry, dict) and _ROUND_TOO in entry and "round" not in entry:
             entry["round"] = entry.pop(_ROUND_TOO)
