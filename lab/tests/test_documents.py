@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import importlib
 import importlib.util
 import json
@@ -18,8 +17,6 @@ import typer
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.estimate.summary import KEYS
-from mldsa_lab.show.present import Look, load
-from mldsa_lab.show.splice import Loaded, splice
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -154,21 +151,6 @@ def test_words_are_plain() -> None:
         if (words := ODD.findall(path.read_text(encoding="utf-8")))
     }
     assert found == {}
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in NAMES if "<!-- mldsa-lab:table" in FENCE.sub("", text_of(n))]
-)
-def test_measured_tables_are_those_of_the_records(name: str) -> None:
-    """`make tables` rewrites them."""
-    old, new = splice(ROOT / name, [], summary_of)
-    assert new == old
-
-
-@functools.cache
-def summary_of(path: Path) -> Loaded:
-    (loaded,) = load([path.resolve()], Look())
-    return loaded
 
 
 @pytest.mark.parametrize("name", NAMES)

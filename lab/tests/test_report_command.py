@@ -251,6 +251,12 @@ def test_a_card_stands_beside_the_workers_in_its_own_unit(path: Path, tmp_path: 
     figures = [float(cell) for cell in line.strip("|").split("|")[1:]]
     assert figures[0] == pytest.approx(expected / 400, rel=0.05)
     assert figures[3] == pytest.approx(150 / 400, rel=0.1)
+    # The record's signers cost 1.6 + 1.1 at once, and 0.86 and 1 an attempt (report_records).
+    [line] = [t for t in lines if t.startswith("| mldsa-native |") and t.count("|") == 7]
+    figures = [float(cell) for cell in line.strip("|").split("|")[1:]]
+    mean = 2.7 + np.array([0.86, 1, 1.05]) @ _expected(SET)
+    assert figures[0] == pytest.approx(mean / 2.7, rel=0.05)
+    assert figures[3:] == pytest.approx([0.86 / 2.7, 1 / 2.7], rel=0.1)
 
 
 def _expected(name: str) -> np.ndarray:  # type: ignore[type-arg]

@@ -154,7 +154,7 @@ def shapes(measured: Sequence[Elsewhere], views: Sequence[View], confidence: flo
                 fit = view.summary.fits.get((line.row.variant, set_name))
                 if fit is not None:
                     run = f", run {chr(65 + place)}" if len(views) > 1 else ""
-                    first, z, r0 = (float(x) for x in fit.coefficients[:3])
+                    first, z, r0, _ = fit.attempt_costs
                     figures = _unitless(line.row, (first, z, r0))
                     rows.append((line.label + run, Dot(line.colour), figures))
         titles = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
