@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
 
 from mldsa_lab.estimate.summary import Row
 from mldsa_lab.show.run_plots import Path
@@ -13,22 +13,19 @@ MOST_LEVELS = 5
 MOST_THREADED = 9
 """Lines of a plot over threads."""
 
+Figures = tuple[float | None, float | None, float | None]
+"""A value and its interval."""
+
 
 def batch_paths(table: Batches, reference: str) -> list[Path]:
     """A line for each batch interface; of the others the cheapest variant of each implementation
     as a level, since a loop costs the same at any length."""
     divisor = table.unit.divisor
     made = [
-        Path(
-            f"{s.label}, {s.keys}", s.colour, s.key == "expanded",
-            tuple(
-                (float(size), *_scaled(r.mean, r.mean_low, r.mean_high, divisor))
-                for size, r in sorted(s.rows.items())
-            ),
-        )
+        _path(f"{s.label}, {s.keys}", s, s.key == "expanded", divisor, _mean)
         for s in table.series
         if s.rows
-    ]  # fmt: skip
+    ]
     loops: dict[str, Series] = {}
     for s in table.series:
         if not s.rows and s.loop is not None:
@@ -38,60 +35,51 @@ def batch_paths(table: Batches, reference: str) -> list[Path]:
         few.append(loops[reference])
     for s in few:
         if s.loop is not None and s.loop.mean is not None:
-            level = s.loop.mean / divisor
-            made.append(Path(f"{s.label}, loop", s.colour, False, (), level))
+            made.append(Path(f"{s.label}, loop", s.colour, False, (), s.loop.mean / divisor))
     return made
 
 
 def rate_paths(table: Threads) -> list[Path]:
     """Operations per second of each implementation's best variant, single and in batches."""
-    return [
-        Path(_named(s), s.colour, s.mode == "batch", _points(s, table.unit.divisor))
-        for s in _best(table)
-    ]
+    return _threaded(table, table.unit.divisor, _rate)
 
 
 def scaling_paths(table: Threads) -> list[Path]:
     """The same over one thread."""
-    return [
-        Path(
-            _named(s), s.colour, s.mode == "batch",
-            tuple(
-                (float(n), r.scaling, r.scaling_low, r.scaling_high)
-                for n, r in sorted(s.rows.items())
-                if r.scaling is not None
-            ),
-        )
-        for s in _best(table)
-        if any(r.scaling is not None for r in s.rows.values())
-    ]  # fmt: skip
+    return _threaded(table, 1.0, _scaling)
 
 
-def _best(table: Threads) -> Iterable[Series]:
-    found: dict[tuple[str, str], Series] = {}
+def _mean(row: Row) -> Figures:
+    return row.mean, row.mean_low, row.mean_high
+
+
+def _rate(row: Row) -> Figures:
+    return row.per_second, row.per_second_low, row.per_second_high
+
+
+def _scaling(row: Row) -> Figures:
+    return row.scaling, row.scaling_low, row.scaling_high
+
+
+def _threaded(table: Threads, divisor: float, figures: Callable[[Row], Figures]) -> list[Path]:
+    best: dict[tuple[str, str], Series] = {}
     for s in table.series:  # best first
-        implementation = next(iter(s.rows.values())).implementation
-        found.setdefault((implementation, s.mode), s)
-    return list(found.values())[:MOST_THREADED]
+        best.setdefault((next(iter(s.rows.values())).implementation, s.mode), s)
+    paths = (
+        _path(f"{s.label}, batch" if batch else s.label, s, batch, divisor, figures)
+        for s in list(best.values())[:MOST_THREADED]
+        for batch in (s.mode == "batch",)
+    )
+    return [path for path in paths if path.points]
 
 
-def _named(series: Series) -> str:
-    return f"{series.label}, batch" if series.mode == "batch" else series.label
-
-
-def _points(
-    series: Series, divisor: float
-) -> tuple[tuple[float, float, float | None, float | None], ...]:
-    def point(n: int, r: Row) -> tuple[float, float, float | None, float | None]:
-        return (float(n), *_scaled(r.per_second, r.per_second_low, r.per_second_high, divisor))
-
-    return tuple(point(n, r) for n, r in sorted(series.rows.items()))
-
-
-def _scaled(
-    value: float | None, low: float | None, high: float | None, divisor: float
-) -> tuple[float, float | None, float | None]:
-    assert value is not None
-    if low is None or high is None:
-        return value / divisor, None, None
-    return value / divisor, low / divisor, high / divisor
+def _path(
+    label: str, series: Series, dashed: bool, divisor: float, figures: Callable[[Row], Figures]
+) -> Path:
+    points = []
+    for number, row in sorted(series.rows.items()):
+        value, *limits = figures(row)
+        if value is not None:
+            low, high = (None if x is None else x / divisor for x in limits)
+            points.append((float(number), value / divisor, low, high))
+    return Path(label, series.colour, dashed, tuple(points))
