@@ -26,7 +26,7 @@ from mldsa_lab.records import (
     Samples,
     Skipped,
     Variant,
-    Worker,
+    WorkerRow,
     read_record,
 )
 from mldsa_lab.records.rows import Row
@@ -230,7 +230,7 @@ def rows(shape: Shape) -> list[Row]:
     return out
 
 
-def _worker(name: str, tuned: bool, signers: list[Signer], shape: Shape) -> Worker:
+def _worker(name: str, tuned: bool, signers: list[Signer], shape: Shape) -> WorkerRow:
     language, compiler, flags = {
         ("rust", False): ("Rust", "rustc 1.95.0", "profile release; RUSTFLAGS none"),
         ("rust", True): ("Rust", "rustc 1.95.0", "profile tuned; RUSTFLAGS -C target-cpu=native"),
@@ -253,7 +253,7 @@ def _worker(name: str, tuned: bool, signers: list[Signer], shape: Shape) -> Work
         ),
     )
     build = None if name == "go" else "tuned" if tuned else "default"
-    return Worker(f"{name}:tuned" if tuned else name, language, compiler, flags + shape.hostile,
+    return WorkerRow(f"{name}:tuned" if tuned else name, language, compiler, flags + shape.hostile,
                   "ns", "CLOCK_MONOTONIC", "CLOCK_THREAD_CPUTIME_ID" if name == "rust" else None,
                   variants, build)  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Imports between the lab's folders run one way, those inside functions too."""
+"""Imports between the lab's folders run one way, those inside functions too; and every class of
+the lab and the studies has a name of its own."""
 
 from __future__ import annotations
 
@@ -111,3 +112,24 @@ def test_what_runs_back_is_found() -> None:
         "show/page.py:1 imports mldsa_lab.bench",
         "show/page.py:2 imports mldsa_studies.page",
     ]
+
+
+def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
+    """The names of classes that stand in several modules, with these."""
+    found: dict[str, list[str]] = {}
+    for path, source in sources.items():
+        for node in ast.parse(source).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    return {name: paths for name, paths in found.items() if len(paths) > 1}
+
+
+def test_every_class_has_a_name_of_its_own() -> None:
+    everything = {
+        f"{package.__name__}/{path}": source
+        for package in (mldsa_lab, mldsa_studies)
+        for path, source in sources(str(package.__file__)).items()
+    }
+    assert shared_names(everything) == {}
+    two = {"a.py": "class Cell: ...", "b.py": "class Cell(int): ...\nclass Other: ..."}
+    assert shared_names(two) == {"Cell": ["a.py", "b.py"]}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mldsa_lab.audit import ClaimTable, audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, Cost
 from mldsa_lab.audit.values import Figure
-from mldsa_lab.estimate.summary import Row, summarise
+from mldsa_lab.estimate.summary import SummaryRow, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -153,7 +153,7 @@ def test_a_tail_cut_by_a_fifth_is_found() -> None:
     assert found >= 25
 
 
-def of_row(row: Row, number: int) -> Cost:
+def of_row(row: SummaryRow, number: int) -> Cost:
     """The claim that a row of this project's own table makes."""
     named = {"mean": row.mean, "median": row.p50, "p95": row.p95, "p99": row.p99, "p99.9": row.p999}
     return Cost(

@@ -19,7 +19,7 @@ from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.agree import agreement
-from mldsa_lab.estimate.summary import Row, Summary, summarise
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
 from mldsa_lab.records.reference import known_reference
 from mldsa_lab.show import tables
@@ -125,7 +125,7 @@ def view(record: Record, summary: Summary) -> View:
     return build_view(record, summary)
 
 
-def row(summary: Summary, variant: str, operation: str = "sign") -> Row:
+def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
     (found,) = [
         r for r in summary.rows if (r.variant, r.set, r.operation) == (variant, SET, operation)
     ]

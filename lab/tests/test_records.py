@@ -28,7 +28,7 @@ from mldsa_lab.records import (
     Samples,
     Skipped,
     Variant,
-    Worker,
+    WorkerRow,
     read_record,
     to_json,
 )
@@ -47,7 +47,7 @@ VARIANT = Variant(
     rnd="given",
     context=True,
 )
-WORKER = Worker("w", "Rust", "rustc", "-O", "ns", "mono", "thread", (VARIANT,))
+WORKER = WorkerRow("w", "Rust", "rustc", "-O", "ns", "mono", "thread", (VARIANT,))
 INPUT = InputRow("ML-DSA-65", 3, "design", b"\x01" * 32, b"\x02", b"", ("z0r2", "ok"))
 ROWS: list[Row] = [
     RUN,

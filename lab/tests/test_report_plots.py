@@ -60,7 +60,7 @@ def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     from mldsa_lab.estimate.fit import fit_costs
     from mldsa_lab.show import plotdata
     from mldsa_lab.show.format import Unit
-    from mldsa_lab.show.view import Line
+    from mldsa_lab.show.view import TableLine
     from mldsa_lab.theory.rejection import RejectionModel
     from mldsa_studies.signers import Signer, draw_traces
 
@@ -74,7 +74,7 @@ def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     traces = draw_traces(model, 20, rng)
     cost = Signer().cost_of(traces) * np.exp(noise * rng.standard_normal(20))
     fit = fit_costs(traces, cost[None, :], model, noise=0.0)
-    line: Line = OneLine()  # type: ignore[assignment]
+    line: TableLine = OneLine()  # type: ignore[assignment]
     [curve] = plotdata.curves([(line, fit)], Unit(1.0, "ns"))
     shares = (0.5, 0.95, 0.99, 0.999)
     for share, interval in zip(shares, fit.quantiles(shares, 0.95), strict=True):

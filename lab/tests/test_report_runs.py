@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from report_records import Shape, build
 from rich.console import Console
 
-from mldsa_lab.estimate.summary import Row, Summary, summarise
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show import run_plots, svg
 from mldsa_lab.show.findings import find
@@ -46,7 +46,7 @@ def view(record: Record, summary: Summary) -> View:
     return build_view(record, summary)
 
 
-def row(summary: Summary, variant: str, operation: str = "sign") -> Row:
+def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
     (found,) = [
         r for r in summary.rows if (r.variant, r.operation, r.set) == (variant, operation, SET)
     ]

@@ -25,7 +25,7 @@ from mldsa_lab.records import (
     Run,
     Samples,
     Variant,
-    Worker,
+    WorkerRow,
     read_record,
 )
 from mldsa_lab.records.rows import Row
@@ -70,7 +70,7 @@ def make_record(
     rng = np.random.default_rng(seed)
     pool = draw_traces(MODEL, 400, np.random.default_rng(0))
     chosen = [pool[i] for i in design(pool, MODEL, 12, restarts=1)]
-    first = Worker(
+    first = WorkerRow(
         "rust", "Rust", "rustc 1.95", "-C target-cpu=native", "ns", "CLOCK_MONOTONIC",
         None if wall_only else "CLOCK_THREAD_CPUTIME_ID",
         (
@@ -78,7 +78,7 @@ def make_record(
             variant("ed25519", family="classical", sets=("Ed25519",)),
         ),
     )  # fmt: skip
-    second = Worker(
+    second = WorkerRow(
         "go", "Go", "go 1.26", "", "ns", "monotonic", None, (variant("hedged", rnd="none"),)
     )
     run = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T20:00:00Z", "quick", "00" * 32, {}, {})

@@ -12,8 +12,7 @@ from msgspec import structs
 
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
-from mldsa_lab.records import Variant
-from mldsa_lab.records import Worker as WorkerRow
+from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
 from mldsa_lab.worker.registry import WorkerEntry, build_mark

@@ -181,11 +181,11 @@ def bench(
     page = None if no_page else folder / "report.html"
     if outcome.samples:
         # Only here: the plots' libraries take longer to load than the other commands to run.
-        from mldsa_lab.show.present import Look, Outputs, present
+        from mldsa_lab.show.present import Look, ReportFiles, present
 
         console.print()
         table = json_path or folder / "table.json"
-        outputs = Outputs(page, table)
+        outputs = ReportFiles(page, table)
         present([outcome.record], Look(reference, clock, confidence), console, outputs)
         for title, path in outputs.named():
             show_path(console, title, path)

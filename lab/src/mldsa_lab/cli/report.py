@@ -78,7 +78,7 @@ def report(
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
     from mldsa_lab.show import elsewhere, exports
-    from mldsa_lab.show.present import Look, Outputs, load, present
+    from mldsa_lab.show.present import Look, ReportFiles, load, present
     from mldsa_lab.show.splice import splice_file
 
     look = Look(reference, clock, confidence)
@@ -99,7 +99,9 @@ def report(
     if target is not None:
         need("page", "the page")
     found = elsewhere.read(measured, selection, confidence)
-    outputs = Outputs(target, json_path, csv, None if quiet or markdown is None else Path(markdown))
+    outputs = ReportFiles(
+        target, json_path, csv, None if quiet or markdown is None else Path(markdown)
+    )
     screen = Console(file=sys.stderr) if quiet else make_console()
     views = present(records, look, screen, outputs, found, tables=not quiet)
     if quiet:

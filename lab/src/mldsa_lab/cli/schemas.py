@@ -34,7 +34,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "measurements.json": schema(
             list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"
         ),
-        "inputs.json": schema(source.Line, "One line of a file of signing inputs"),
+        "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.summary import Row, Summary
+from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.sets import OPERATIONS
 
 
@@ -121,11 +121,11 @@ def agreement(a: Summary, b: Summary) -> Agreement:
     )
 
 
-def _rows(summary: Summary) -> dict[tuple[str, str, str], Row]:
+def _rows(summary: Summary) -> dict[tuple[str, str, str], SummaryRow]:
     return {(r.variant, r.set, r.operation): r for r in summary.rows if r.mean is not None}
 
 
-def _compare(key: tuple[str, str, str], a: Row, b: Row) -> CellAgreement:
+def _compare(key: tuple[str, str, str], a: SummaryRow, b: SummaryRow) -> CellAgreement:
     assert a.mean is not None and b.mean is not None
     is_reference = a.ratio == b.ratio == 1.0
     ratios = None if is_reference or a.ratio is None or b.ratio is None else (a.ratio, b.ratio)

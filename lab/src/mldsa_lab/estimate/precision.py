@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from mldsa_lab.estimate.summary import Row, summarise
+from mldsa_lab.estimate.summary import SummaryRow, summarise
 from mldsa_lab.records import Record
 
 
@@ -29,7 +29,7 @@ def widest(record: Record, *, clock: str, confidence: float) -> tuple[float, str
     return _half_width(row), f"{row.variant} {row.set} {row.operation}", goal
 
 
-def _half_width(row: Row) -> float:
+def _half_width(row: SummaryRow) -> float:
     if row.mean is None or row.mean_low is None or row.mean_high is None:
         return math.inf
     return 100 * max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean

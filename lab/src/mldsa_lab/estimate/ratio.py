@@ -14,7 +14,7 @@ from mldsa_lab.estimate.estimators import CellEstimate, Estimator, around
 from mldsa_lab.estimate.fit import quotient_of_inputs
 from mldsa_lab.estimate.interval import Interval, combine, quotient
 from mldsa_lab.estimate.location import median_over_rounds
-from mldsa_lab.records import Record, Variant, Worker
+from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import PARAMETER_SETS
 
 Array = NDArray[np.float64]
@@ -108,7 +108,7 @@ class Comparison:
 
 def compare_classical(
     estimates: dict[Key, CellEstimate],
-    variants: dict[str, tuple[Variant, Worker]],
+    variants: dict[str, tuple[Variant, WorkerRow]],
     confidence: float,
 ) -> list[Comparison]:
     """The cheapest ML-DSA variant of each kind (compact or expanded key, single calls or batches),

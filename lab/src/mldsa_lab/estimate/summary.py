@@ -11,12 +11,12 @@ from mldsa_lab.estimate.estimators import CellEstimate, Estimator
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, Throughput, compare_classical, ratio, throughputs
-from mldsa_lab.records import Record, Variant, Worker
+from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SummaryRow:
     """One cell of the table. Costs are in ``unit`` per operation; None where unknown.
 
     ``ratio`` is this mean over that of the reference in the same set and operation, on as many
@@ -67,7 +67,7 @@ class Row:
         return {key: getattr(self, key) for key in KEYS}
 
 
-KEYS = tuple(f.name for f in fields(Row) if f.name not in ("variant", "again", "notes"))
+KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in ("variant", "again", "notes"))
 """The keys of a row, in order: the stable interface of `--json`."""
 
 
@@ -78,7 +78,7 @@ class Summary:
     each classical scheme; ``notes`` on the whole; ``estimates``: what `over` needs of the rows'
     cells."""
 
-    rows: list[Row]
+    rows: list[SummaryRow]
     fits: dict[tuple[str, str], Fit]
     reference: str
     clock: str
@@ -87,7 +87,7 @@ class Summary:
     classical: tuple[Comparison, ...] = ()
     estimates: dict[Key, CellEstimate] = field(default_factory=dict)
 
-    def over(self, one: Row, other: Row) -> Interval | None:
+    def over(self, one: SummaryRow, other: SummaryRow) -> Interval | None:
         """The mean of ``one`` over that of ``other``, paired by round where both have the same;
         None where either is not known or they are in different units."""
         pair = [self.estimates.get((r.variant, r.set, r.operation)) for r in (one, other)]
@@ -195,7 +195,7 @@ def _ratio(
     key: Key,
     against: str | None,
     estimates: dict[Key, CellEstimate],
-    variants: dict[str, tuple[Variant, Worker]],
+    variants: dict[str, tuple[Variant, WorkerRow]],
     confidence: float,
 ) -> Interval | None:
     if against is None or key not in estimates:
@@ -210,16 +210,16 @@ def _ratio(
 def _row(
     record: Record,
     variant: Variant,
-    worker: Worker,
+    worker: WorkerRow,
     key: Key,
     cell: CellSamples,
     estimate: CellEstimate | None,
     against: Interval | None,
     rate: Throughput | None,
     failure: str | None,
-) -> Row:
+) -> SummaryRow:
     quantiles = {q: i.value for q, i in estimate.quantiles.items()} if estimate else {}
-    return Row(
+    return SummaryRow(
         implementation=variant.implementation,
         version=variant.version,
         language=worker.language,
@@ -255,7 +255,7 @@ def _limits(name: str, interval: Interval | None) -> dict[str, Any]:
     return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
 
 
-def _order(row: Row) -> tuple[int, int, bool, float]:
+def _order(row: SummaryRow) -> tuple[int, int, bool, float]:
     return (
         ALL_SETS.index(row.set),
         OPERATIONS.index(row.operation),

@@ -29,7 +29,7 @@ GOALS: tuple[str, ...] = get_args(Goal)
 """What a selection can be for."""
 
 
-class Row(
+class SelectionRow(
     msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True, omit_defaults=True
 ):
     """An input as the file has it: outputs or, in the compact form, their digests; sk in any case
@@ -66,7 +66,7 @@ class Row(
             raise LabError("xi is missing, and so is sk")
 
     @classmethod
-    def of(cls, item: Input, compact: bool) -> Row:
+    def of(cls, item: Input, compact: bool) -> SelectionRow:
         """The row of an input; LabError if outputs are wanted and missing."""
         what = item.what
         outputs: dict[str, bytes | None] = {"sk": what.sk}
@@ -115,7 +115,7 @@ class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     percentile: Annotated[float, msgspec.Meta(gt=0, lt=100)] | None
     cost_model: dict[str, Any] | None
     made: dict[str, Any]
-    inputs: Annotated[list[Row], msgspec.Meta(min_length=1)]
+    inputs: Annotated[list[SelectionRow], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
         if (self.percentile is not None) != (self.goal == "percentile"):
@@ -173,7 +173,9 @@ class Selection:
             "made": self.made or {},
         }
         lines = [f" {json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in head.items()]
-        rows = ",\n".join(f"  {json.dumps(plain(Row.of(i, compact)))}" for i in self.inputs)
+        rows = ",\n".join(
+            f"  {json.dumps(plain(SelectionRow.of(i, compact)))}" for i in self.inputs
+        )
         return "{\n" + ",\n".join([*lines, f' "inputs": [\n{rows}\n ]']) + "\n}\n"
 
     @classmethod

@@ -23,7 +23,7 @@ from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 16384)
 
 
-class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
     """One input in a file of inputs: a line of JSON, or of CSV under a header. The key is given as
     seed ``xi`` or as private key ``sk`` (skEncode)."""
 
@@ -60,7 +60,7 @@ class Line(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True
         return SigningInput(self.xi, self.message, self.context, self.rnd or ZERO_RND, self.sk)
 
 
-COLUMNS = tuple(field.name for field in msgspec.structs.fields(Line))
+COLUMNS = tuple(field.name for field in msgspec.structs.fields(InputLine))
 """The columns of a file of inputs."""
 
 
@@ -137,9 +137,9 @@ class Generated:
 
 @dataclass(frozen=True)
 class FromFile:
-    """The inputs that a CSV file (with a header) or a file of JSON lines lists (`Line`), read line
-    by line. Of all that is read only the ids are remembered, where there are any. All keys are in
-    one form. LabError names file, line and rule."""
+    """The inputs that a CSV file (with a header) or a file of JSON lines lists (`InputLine`), read
+    line by line. Of all that is read only the ids are remembered, where there are any. All keys
+    are in one form. LabError names file, line and rule."""
 
     path: Path
     set: str
@@ -176,17 +176,20 @@ class FromFile:
         if held:
             yield Block(self.set, number - len(held), len(held), given=tuple(held))
 
-    def _lines(self) -> Iterator[tuple[int, Line]]:
+    def _lines(self) -> Iterator[tuple[int, InputLine]]:
         """The inputs, each with the number of its line."""
         try:
             with self.path.open(encoding="utf-8", newline="") as file:
                 if self.path.suffix in (".jsonl", ".ndjson"):
                     for number, text in enumerate(file, 1):
                         if text.strip():
-                            yield number, decode_json(text, Line, f"{self.path}, line {number}")
+                            yield (
+                                number,
+                                decode_json(text, InputLine, f"{self.path}, line {number}"),
+                            )
                 elif self.path.suffix == ".csv":
                     for number, row in _csv_rows(self.path, file):
-                        yield number, convert(row, Line, f"{self.path}, line {number}")
+                        yield number, convert(row, InputLine, f"{self.path}, line {number}")
                 else:
                     raise LabError(f"{self.path}: inputs must be in a .csv, .jsonl or .ndjson file")
         except OSError as error:

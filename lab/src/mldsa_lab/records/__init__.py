@@ -23,7 +23,7 @@ from mldsa_lab.records.rows import (
     Samples,
     Skipped,
     Variant,
-    Worker,
+    WorkerRow,
     base_id,
 )
 from mldsa_lab.records.writer import RecordWriter, to_json
@@ -47,7 +47,7 @@ __all__ = [
     "Samples",
     "Skipped",
     "Variant",
-    "Worker",
+    "WorkerRow",
     "base_id",
     "read_record",
     "to_json",

@@ -22,7 +22,7 @@ from mldsa_lab.records.rows import (
     Run,
     Samples,
     Variant,
-    Worker,
+    WorkerRow,
 )
 
 _DECODER = msgspec.json.Decoder(Row, dec_hook=decode_hook)
@@ -101,8 +101,8 @@ def _decode(line: bytes, where: str, schema: int) -> Row:
     """The line as a row; LabError names the field and the rule."""
     try:
         row: Row = _DECODER.decode(line)
-        if isinstance(row, Worker | InputRow):
-            kind = "worker" if isinstance(row, Worker) else "input"
+        if isinstance(row, WorkerRow | InputRow):
+            kind = "worker" if isinstance(row, WorkerRow) else "input"
             _check_fields(_parsed(line, where), kind, schema, where)
         return row
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -133,7 +133,7 @@ class _Order:
         match row:
             case Run():
                 raise LabError(f"{where}: not an mldsa-lab record: a second run line")
-            case Worker():
+            case WorkerRow():
                 if any(row.worker == other.worker for other in self.record.workers):
                     raise LabError(f"{where}: worker {row.worker!r} stands in the record twice")
                 for announced in row.variants:

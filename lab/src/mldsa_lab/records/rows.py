@@ -49,11 +49,11 @@ else:
     Status = Literal["complete", "interrupted"]
 
 
-class Line(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+class RecordLine(Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     """One line; its type is told by the field `type`."""
 
 
-class Run(Line, frozen=True, tag="run"):
+class Run(RecordLine, frozen=True, tag="run"):
     """The first line: what was run, with which options, on which machine.
 
     ``commit``: that of the lab's source, None outside git; ``clean``: whether no tracked file
@@ -132,7 +132,7 @@ def base_id(variant: str) -> str:
     return ":".join(parts[: 4 if parts[3:4] == [TUNED_BUILD] else 3])
 
 
-class Worker(Line, frozen=True, tag="worker"):
+class WorkerRow(RecordLine, frozen=True, tag="worker"):
     """A worker that took part; ticks of its samples are in `unit`.
 
     `build` is "default" or "tuned"; None where the worker has but one, or the record is older
@@ -151,14 +151,14 @@ class Worker(Line, frozen=True, tag="worker"):
     locks: dict[str, str] = {}
 
 
-class Skipped(Line, frozen=True, tag="skipped"):
+class Skipped(RecordLine, frozen=True, tag="skipped"):
     """A worker that could not take part."""
 
     worker: str
     reason: str
 
 
-class InputRow(Line, frozen=True, tag="input"):
+class InputRow(RecordLine, frozen=True, tag="input"):
     """One input: key seed (32 bytes), message, context, rnd (None: 32 zero bytes); its attempts.
 
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
@@ -195,7 +195,7 @@ class Check(Struct, frozen=True, forbid_unknown_fields=True):
             raise LabError("failed must not be above cases")
 
 
-class Gate(Line, frozen=True, tag="gate"):
+class Gate(RecordLine, frozen=True, tag="gate"):
     """The gate's verdict on one variant and set."""
 
     variant: str
@@ -204,7 +204,7 @@ class Gate(Line, frozen=True, tag="gate"):
     checks: tuple[Check, ...]
 
 
-class Samples(Line, frozen=True, tag="samples"):
+class Samples(RecordLine, frozen=True, tag="samples"):
     """One cell of one round: ticks for `calls` calls each, one entry per sample.
 
     `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths.
@@ -226,7 +226,7 @@ class Samples(Line, frozen=True, tag="samples"):
                 raise LabError(f"{name} must have as many entries as inputs")
 
 
-class Fault(Line, frozen=True, tag="fault"):
+class Fault(RecordLine, frozen=True, tag="fault"):
     """A variant that was left out from here on, for one set or (None) everywhere."""
 
     variant: str
@@ -236,14 +236,14 @@ class Fault(Line, frozen=True, tag="fault"):
     reason: str
 
 
-class Load(Line, frozen=True, tag="load"):
+class Load(RecordLine, frozen=True, tag="load"):
     """The machine's load average over one minute at the start of a round."""
 
     round: Count
     load1: Annotated[float, Meta(ge=0)] | None
 
 
-class End(Line, frozen=True, tag="end"):
+class End(RecordLine, frozen=True, tag="end"):
     """The last line; a record without it is read as interrupted."""
 
     finished: str
@@ -251,7 +251,7 @@ class End(Line, frozen=True, tag="end"):
     rounds: Count
 
 
-Row = Run | Worker | Skipped | InputRow | Gate | Samples | Fault | Load | End
+Row = Run | WorkerRow | Skipped | InputRow | Gate | Samples | Fault | Load | End
 
 
 @dataclass(slots=True)
@@ -259,7 +259,7 @@ class Record:
     """A whole record. `warnings` holds what the reader tolerated."""
 
     run: Run
-    workers: list[Worker] = field(default_factory=list)
+    workers: list[WorkerRow] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     inputs: list[InputRow] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
@@ -298,14 +298,14 @@ class Record:
                     return variant
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
-    def worker_of(self, variant_id: str) -> Worker:
+    def worker_of(self, variant_id: str) -> WorkerRow:
         """The worker that announced this variant; LabError if the record has none."""
         for worker in self.workers:
             if any(variant.id == variant_id for variant in worker.variants):
                 return worker
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
-    def again(self, worker: Worker) -> bool:
+    def again(self, worker: WorkerRow) -> bool:
         """Whether this is the tuned build of a worker that took part in its default build too.
 
         Where one figure stands for an implementation, it is then the default build's.
@@ -334,6 +334,6 @@ class Record:
 
 
 _LISTS = {
-    Worker: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
+    WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
     Fault: "faults", Load: "loads",
 }  # fmt: skip

@@ -8,7 +8,7 @@ from statistics import median
 
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.format import UNKNOWN, Shown, choose_unit
-from mldsa_lab.show.view import SHOWN_OPERATIONS, Line, View, cost
+from mldsa_lab.show.view import SHOWN_OPERATIONS, TableLine, View, cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RecordComparison:
     """One set and operation over several runs."""
 
     set: str
@@ -37,15 +37,15 @@ class Comparison:
     rows: tuple[Compared, ...]
 
 
-def compare(views: Sequence[View]) -> list[Comparison]:
+def compare(views: Sequence[View]) -> list[RecordComparison]:
     """What several runs measured, ranked by the best mean of each variant."""
     sets = list(dict.fromkeys(s for v in views for s in (*v.sets, *v.classical_sets)))
     made = (_compared(views, s, operation) for s in sets for operation in SHOWN_OPERATIONS)
     return [c for c in made if c is not None]
 
 
-def _compared(views: Sequence[View], set_name: str, operation: str) -> Comparison | None:
-    found: dict[str, list[Line | None]] = {}
+def _compared(views: Sequence[View], set_name: str, operation: str) -> RecordComparison | None:
+    found: dict[str, list[TableLine | None]] = {}
     for index, view in enumerate(views):
         for table in view.of(set_name):
             for line in table.lines if table.operation == operation else ():
@@ -74,10 +74,10 @@ def _compared(views: Sequence[View], set_name: str, operation: str) -> Compariso
                 _overlap(present), change, ratio_change,
             )
         )  # fmt: skip
-    return Comparison(set_name, operation, unit.name, tuple(rows))
+    return RecordComparison(set_name, operation, unit.name, tuple(rows))
 
 
-def agreement(compared: Sequence[Comparison]) -> list[str]:
+def agreement(compared: Sequence[RecordComparison]) -> list[str]:
     """How far the runs agree on signing, in sentences; none if nothing is common."""
     signing = [c for c in compared if c.operation == "sign" and c.set in PARAMETER_SETS]
     rows = [row for c in signing for row in c.rows]
@@ -104,7 +104,7 @@ def _quotient(a: float | None, b: float | None) -> float | None:
     return a / b if a and b else None
 
 
-def _overlap(lines: Sequence[Line]) -> bool | None:
+def _overlap(lines: Sequence[TableLine]) -> bool | None:
     lows = [n.row.mean_low for n in lines if n.row.mean_low is not None]
     highs = [n.row.mean_high for n in lines if n.row.mean_high is not None]
     if len(lows) < 2 or len(highs) < 2:

@@ -14,7 +14,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show.findings import best_lines
 from mldsa_lab.show.format import UNKNOWN, Shown, number
@@ -48,11 +48,11 @@ class Elsewhere:
         return self.found.without_outliers or self.found
 
     @property
-    def row(self) -> Row:
+    def row(self) -> SummaryRow:
         """Its row in the table of all: signing, in its own unit."""
         of = self.figures
         p50, p95, p99, p999 = (of.percentiles[percent].value for percent in _PERCENTILES)
-        return Row(
+        return SummaryRow(
             implementation=self.name, version="", language="", backend="", build=None, key="",
             mode="single", batch_size=1, threads=1, set=of.set, operation="sign",
             deterministic=True, unit=of.unit or "unit not given",
@@ -170,7 +170,7 @@ def shapes(measured: Sequence[Elsewhere], views: Sequence[View], confidence: flo
     return made
 
 
-def _unitless(row: Row, costs: tuple[float, float, float]) -> list[float | None]:
+def _unitless(row: SummaryRow, costs: tuple[float, float, float]) -> list[float | None]:
     first, z, r0 = costs
     pairs = (
         (row.mean, first), (row.p99, row.p50), (row.p999, row.p50), (z, first), (r0, first),

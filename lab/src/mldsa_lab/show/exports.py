@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mldsa_lab.estimate.summary import KEYS, Row
+from mldsa_lab.estimate.summary import KEYS, SummaryRow
 from mldsa_lab.records import Record
 from mldsa_lab.show import elsewhere, tables
 from mldsa_lab.show.elsewhere import Elsewhere
@@ -21,7 +21,7 @@ RUN_KEYS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """What each row says of its run beside `KEYS`; null where the record does not say."""
 
 
-def of_run(record: Record, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def of_run(record: Record, rows: Sequence[SummaryRow]) -> list[dict[str, Any]]:
     """The rows of one run under `KEYS` and `RUN_KEYS`."""
     machine = record.run.machine
     about = {

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri, stdtrit
 
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.show.format import Shown, estimate
-from mldsa_lab.show.view import Line, Table, View, slower
+from mldsa_lab.show.view import Table, TableLine, View, slower
 from mldsa_lab.wording import join_words
 
 UNCERTAIN = 0.10
@@ -44,13 +44,13 @@ class Standing:
     """
 
     table: Table
-    lines: tuple[Line, ...]
-    level: tuple[Line, ...]
-    next: Line | None
+    lines: tuple[TableLine, ...]
+    level: tuple[TableLine, ...]
+    next: TableLine | None
     factor: Shown
 
     @property
-    def best(self) -> Line:
+    def best(self) -> TableLine:
         """The one with the smallest mean."""
         return self.lines[0]
 
@@ -67,10 +67,10 @@ class Standing:
         return f"{_tight(self.best.mean)}\N{NO-BREAK SPACE}{self.table.unit.name}"
 
 
-def best_lines(table: Table, key: str = "compact") -> tuple[Line, ...]:
+def best_lines(table: Table, key: str = "compact") -> tuple[TableLine, ...]:
     """The best variant of each implementation with this key form, the fastest first. Where both
     builds were measured, of the default ones: those are what a user of the library gets."""
-    found: dict[str, Line] = {}
+    found: dict[str, TableLine] = {}
     for line in table.lines:
         if line.row.key == key and not line.row.again:
             found.setdefault(line.row.implementation, line)
@@ -185,7 +185,7 @@ def _tuned(table: Table, operation: str) -> str:
     )
 
 
-def _kind(row: Row) -> tuple[str, str, str]:
+def _kind(row: SummaryRow) -> tuple[str, str, str]:
     """What a variant has in common in both builds; flags for the CPU may change its backend's
     name."""
     return row.implementation, row.backend.removesuffix("+native"), row.key
@@ -231,7 +231,7 @@ def _cautions(view: View) -> list[str]:
     ]
 
 
-def _mixed(view: View, line: Line, lines: Iterable[Line]) -> bool:
+def _mixed(view: View, line: TableLine, lines: Iterable[TableLine]) -> bool:
     """Whether it cannot be told from another implementation."""
     return any(
         other is not line
@@ -241,14 +241,14 @@ def _mixed(view: View, line: Line, lines: Iterable[Line]) -> bool:
     )
 
 
-def uncertainty(row: Row) -> float:
+def uncertainty(row: SummaryRow) -> float:
     """How far the interval of a row's mean reaches, as a share of the mean; infinite without."""
     if not row.mean or row.mean_low is None or row.mean_high is None:
         return math.inf
     return max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
 
 
-def _rounds_needed(view: View, row: Row) -> float:
+def _rounds_needed(view: View, row: SummaryRow) -> float:
     """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
     was; 0 where that cannot be said."""
     if row.mean_low is None or row.mean_high is None or row.mean_low <= 0 or view.rounds < 2:

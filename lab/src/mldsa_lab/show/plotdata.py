@@ -10,7 +10,7 @@ from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.show.elsewhere import Elsewhere, colours
 from mldsa_lab.show.format import Unit, plain
 from mldsa_lab.show.plots import GRID, PERCENTILES, Bar, Cloud, Curve, Mark
-from mldsa_lab.show.view import Line, Table, View
+from mldsa_lab.show.view import Table, TableLine, View
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -45,7 +45,7 @@ def ratio_marks(table: Table) -> list[Mark]:
     ]  # fmt: skip
 
 
-def fitted(view: View, table: Table) -> list[tuple[Line, Fit]]:
+def fitted(view: View, table: Table) -> list[tuple[TableLine, Fit]]:
     """The lines of a signing table that have a fit, fastest first."""
     pairs = []
     for line in table.lines:
@@ -55,11 +55,11 @@ def fitted(view: View, table: Table) -> list[tuple[Line, Fit]]:
     return pairs
 
 
-def chosen(pairs: Sequence[tuple[Line, Fit]]) -> list[tuple[Line, Fit]]:
+def chosen(pairs: Sequence[tuple[TableLine, Fit]]) -> list[tuple[TableLine, Fit]]:
     """For the distribution plot, where a curve for every variant would be a thicket: of each
     implementation the fastest variant with a compact key, and that with an expanded one if there
     is no other or if it saves enough; of the default build where both were measured."""
-    kept: list[tuple[Line, Fit]] = []
+    kept: list[tuple[TableLine, Fit]] = []
     for name in dict.fromkeys(line.row.implementation for line, _ in pairs):
         every = [p for p in pairs if p[0].row.implementation == name]
         mine = [p for p in every if not p[0].row.again] or every
@@ -91,12 +91,12 @@ def cloud(fit: Fit, set_name: str, unit: Unit) -> Cloud:
     )  # fmt: skip
 
 
-def curves(pairs: Sequence[tuple[Line, Fit]], unit: Unit) -> list[Curve]:
+def curves(pairs: Sequence[tuple[TableLine, Fit]], unit: Unit) -> list[Curve]:
     """The law of each signer's cost, with the scatter that its percentiles include."""
     return [_curve(line, fit.law(), unit.divisor) for line, fit in pairs]
 
 
-def _curve(line: Line, law: Law, scale: float, label: str = "") -> Curve:
+def _curve(line: TableLine, law: Law, scale: float, label: str = "") -> Curve:
     costs, expanded = law.curve(SHARES) / scale, line.row.key == "expanded"
     return Curve(label or line.label, line.colour, expanded, costs, SHARES)
 
@@ -119,7 +119,7 @@ def relative_curves(
     return made
 
 
-def bars(pairs: Sequence[tuple[Line, Fit]], set_name: str, unit: Unit) -> list[Bar]:
+def bars(pairs: Sequence[tuple[TableLine, Fit]], set_name: str, unit: Unit) -> list[Bar]:
     """The mean's parts. The fit cannot part set-up from the one successful attempt that every
     signature has; that attempt does at least what an r0-rejected one does, and counts as that."""
     n_z, n_r, n_h = (float(n) for n in RejectionModel.of(set_name).expected_counts)

@@ -30,7 +30,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Outputs:
+class ReportFiles:
     """The files that a report writes, each whole or not at all; None for those not asked for."""
 
     page: Path | None = None
@@ -86,7 +86,7 @@ def present(
     paths: Sequence[Path],
     look: Look,
     console: Console,
-    outputs: Outputs,
+    outputs: ReportFiles,
     measured: Sequence[Elsewhere] = (),
     *,
     tables: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.show.run_plots import Path
 from mldsa_lab.show.runs import Batches, Series, Threads
 
@@ -49,19 +49,21 @@ def scaling_paths(table: Threads) -> list[Path]:
     return _threaded(table, 1.0, _scaling)
 
 
-def _mean(row: Row) -> Figures:
+def _mean(row: SummaryRow) -> Figures:
     return row.mean, row.mean_low, row.mean_high
 
 
-def _rate(row: Row) -> Figures:
+def _rate(row: SummaryRow) -> Figures:
     return row.per_second, row.per_second_low, row.per_second_high
 
 
-def _scaling(row: Row) -> Figures:
+def _scaling(row: SummaryRow) -> Figures:
     return row.scaling, row.scaling_low, row.scaling_high
 
 
-def _threaded(table: Threads, divisor: float, figures: Callable[[Row], Figures]) -> list[Path]:
+def _threaded(
+    table: Threads, divisor: float, figures: Callable[[SummaryRow], Figures]
+) -> list[Path]:
     best: dict[tuple[str, str], Series] = {}
     for s in table.series:  # best first
         best.setdefault((next(iter(s.rows.values())).implementation, s.mode), s)
@@ -74,7 +76,11 @@ def _threaded(table: Threads, divisor: float, figures: Callable[[Row], Figures])
 
 
 def _path(
-    label: str, series: Series, dashed: bool, divisor: float, figures: Callable[[Row], Figures]
+    label: str,
+    series: Series,
+    dashed: bool,
+    divisor: float,
+    figures: Callable[[SummaryRow], Figures],
 ) -> Path:
     points = []
     for number, row in sorted(series.rows.items()):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.estimate.ratio import Comparison
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate
@@ -26,8 +26,8 @@ class Series:
     colour: int
     key: str
     mode: str
-    rows: dict[int, Row]
-    loop: Row | None = None
+    rows: dict[int, SummaryRow]
+    loop: SummaryRow | None = None
 
     @property
     def keys(self) -> str:
@@ -40,7 +40,7 @@ class Series:
         size = next(iter(self.rows.values())).batch_size
         return f"batches of {size:,}" if self.mode == "batch" else "single"
 
-    def last(self) -> Row | None:
+    def last(self) -> SummaryRow | None:
         """The row of the largest number."""
         return self.rows[max(self.rows)] if self.rows else None
 
@@ -60,7 +60,7 @@ class Batches:
         """The size whose ratio is told."""
         return told_size(self.sizes)
 
-    def told(self, series: Series) -> Row | None:
+    def told(self, series: Series) -> SummaryRow | None:
         """The row that stands for a series."""
         return series.rows.get(self.ratio_size) if series.rows else series.loop
 
@@ -75,7 +75,7 @@ class Threads:
     counts: tuple[int, ...]
     series: tuple[Series, ...]
 
-    def rate(self, row: Row | None) -> Shown:
+    def rate(self, row: SummaryRow | None) -> Shown:
         """A row's operations per second, in the table's unit."""
         if row is None:
             return estimate(None, None, None)
@@ -138,7 +138,7 @@ def scaling(view: View) -> str:
     )
 
 
-def _mean(row: Row | None) -> float:
+def _mean(row: SummaryRow | None) -> float:
     return row.mean if row is not None and row.mean is not None else float("inf")
 
 
@@ -147,9 +147,9 @@ def _rate(series: Series) -> float:
     return row.per_second or 0.0 if row is not None else 0.0
 
 
-def _cells(view: View, rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
+def _cells(view: View, rows: Iterable[SummaryRow]) -> list[tuple[str, str, list[SummaryRow]]]:
     """The rows of runs by set and operation, in the order of a report; nanoseconds alone."""
-    found: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    found: dict[tuple[str, str], list[SummaryRow]] = defaultdict(list)
     for row in rows:
         if is_run(row) and row.mean is not None and row.unit == "ns":
             found[row.set, row.operation].append(row)
@@ -162,7 +162,7 @@ def _cells(view: View, rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
 
 
 def _series(
-    view: View, rows: Sequence[Row], number: Callable[[Row], int]
+    view: View, rows: Sequence[SummaryRow], number: Callable[[SummaryRow], int]
 ) -> dict[tuple[str, str], Series]:
     """Series by base variant and mode."""
     variants: dict[str, Variant] = {v.id: v for w in view.record.workers for v in w.variants}

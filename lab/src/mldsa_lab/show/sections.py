@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.records import Check, Record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.show.exports import of_run
@@ -140,7 +140,7 @@ def command(record: Record) -> str:
     return shlex.join([*words, "--seed", record.run.seed])
 
 
-def data_link(record: Record, rows: Sequence[Row]) -> str:
+def data_link(record: Record, rows: Sequence[SummaryRow]) -> str:
     """The rows as a data: URI of JSON, the same rows that `--json` writes."""
     text = json.dumps(of_run(record, rows), ensure_ascii=False, indent=1)
     return "data:application/json;base64," + base64.b64encode(text.encode()).decode()

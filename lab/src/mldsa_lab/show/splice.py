@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import Row, Summary
+from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, base_id
 from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, parse_set_names
@@ -32,7 +32,7 @@ _MARKER = re.compile(
     r"(<!-- mldsa-lab:table\b(?P<said>.*?)-->\n)(?P<old>.*?)(<!-- /mldsa-lab:table -->|\Z)", re.S
 )
 _FIGURES = ("mean", "p50", "p95", "p99", "p999", "ratio")
-_TEXTS: dict[str, Callable[[Row], str]] = {
+_TEXTS: dict[str, Callable[[SummaryRow], str]] = {
     "variant": lambda r: (
         f"{r.implementation} {r.version}, {r.backend}" + (" (hedged)" * (not r.deterministic))
     ),
@@ -72,7 +72,7 @@ class Marker:
         except LabError as error:
             raise self.fail(str(error)) from None
 
-    def takes(self, row: Row) -> bool:
+    def takes(self, row: SummaryRow) -> bool:
         """Whether a row is among those asked for."""
         names = (row.implementation, base_id(row.variant), row.variant)
         return (
@@ -171,7 +171,7 @@ def _table(marker: Marker, summaries: Sequence[Summary]) -> str:
     rows.sort(key=lambda r: r.mean or 0.0)
     if marker.rows == "operations":
         return _of_operations(marker, summaries, rows)
-    lines: dict[tuple[str, ...], dict[tuple[str, str], Row]] = {}
+    lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
     for row in rows:
         if (marker.rows == "batches") != (row.mode == "batch"):
             continue
@@ -209,7 +209,7 @@ class _Spec:
     sets: tuple[str, ...] = ()
     figure: str = ""
 
-    def cells(self, lines: Sequence[dict[tuple[str, str], Row]]) -> tuple[str, list[str]]:
+    def cells(self, lines: Sequence[dict[tuple[str, str], SummaryRow]]) -> tuple[str, list[str]]:
         """Title and texts."""
         if self.text is not None:
             return self.title, [_TEXTS[self.text](next(iter(of.values()))) for of in lines]
@@ -239,7 +239,7 @@ def _column(marker: Marker, said: str) -> _Spec:
     return _Spec(title, None, found[1], sets, found[3])
 
 
-def _figure(row: Row | None, figure: str, unit: Unit, joined: bool) -> str:
+def _figure(row: SummaryRow | None, figure: str, unit: Unit, joined: bool) -> str:
     if row is None:
         return MISSING
     if figure in ("mean", "ratio"):
@@ -252,7 +252,7 @@ def _figure(row: Row | None, figure: str, unit: Unit, joined: bool) -> str:
     return plain(getattr(row, figure), unit)
 
 
-def _order(of: dict[tuple[str, str], Row], columns: Sequence[_Spec]) -> tuple[int, float]:
+def _order(of: dict[tuple[str, str], SummaryRow], columns: Sequence[_Spec]) -> tuple[int, float]:
     """By the first figure that it has."""
     for place, column in enumerate(c for c in columns if c.text is None):
         row = of.get((column.sets[0], column.operation))
@@ -261,12 +261,12 @@ def _order(of: dict[tuple[str, str], Row], columns: Sequence[_Spec]) -> tuple[in
     return len(columns), 0.0
 
 
-def _of_operations(marker: Marker, summaries: Sequence[Summary], rows: Sequence[Row]) -> str:
+def _of_operations(marker: Marker, summaries: Sequence[Summary], rows: Sequence[SummaryRow]) -> str:
     """Operations and how they are called against sets, the best of the variants asked for; of
     several records the first that has it."""
     ways = ("compact key", "expanded key", "many keys", "one key")
     place = {id(r): i for i, s in enumerate(summaries) for r in s.rows}
-    found: dict[tuple[str, str], dict[str, Row]] = {}
+    found: dict[tuple[str, str], dict[str, SummaryRow]] = {}
     for row in sorted(rows, key=lambda r: (place[id(r)], r.mean or 0.0)):
         found.setdefault((row.operation, how(row)), {}).setdefault(row.set, row)
     order = {o: i for i, o in enumerate(marker.operations)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.summary import Row
+from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.sets import TUNED_BUILD
-from mldsa_lab.show.compare import Comparison
+from mldsa_lab.show.compare import RecordComparison
 from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.runs import Batches, Series, Threads, batches, threads, told_size, versus
-from mldsa_lab.show.view import SHOWN_OPERATIONS, Line, Table, View, cost, how, ranks, ratio
+from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, TableLine, View, cost, how, ranks, ratio
 from mldsa_lab.wording import join_words
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
@@ -25,7 +25,7 @@ def overviews(view: View, set_name: str) -> list[Grid]:
     size = told_size(
         r.batch_size for r in view.summary.rows if r.set == set_name and r.mode == "batch"
     )
-    found: dict[tuple[str, bool], dict[tuple[str, str], dict[str, Row]]] = {}
+    found: dict[tuple[str, bool], dict[tuple[str, str], dict[str, SummaryRow]]] = {}
     for row in sorted(view.summary.rows, key=lambda r: r.mean or 0.0):
         looped = row.mode == "single" and row.batch_size > 1
         if row.set != set_name or row.mean is None or row.again or row.threads > 1 or looped:
@@ -46,7 +46,7 @@ def overviews(view: View, set_name: str) -> list[Grid]:
 def _overview(
     view: View,
     set_name: str,
-    ways: Sequence[tuple[tuple[str, str], dict[str, Row]]],
+    ways: Sequence[tuple[tuple[str, str], dict[str, SummaryRow]]],
     more: bool,
 ) -> Grid:
     operations = [o for o in SHOWN_OPERATIONS if any(o in best for _, best in ways)]
@@ -86,11 +86,11 @@ def _rank(rank: int) -> Shown:
     return Shown(str(rank), number=rank)
 
 
-def _first_mean(best: dict[str, Row], operations: Sequence[str]) -> tuple[int, float]:
+def _first_mean(best: dict[str, SummaryRow], operations: Sequence[str]) -> tuple[int, float]:
     return next((i, best[o].mean or 0.0) for i, o in enumerate(operations) if o in best)
 
 
-def _about(best: dict[str, Row]) -> tuple[str, ...]:
+def _about(best: dict[str, SummaryRow]) -> tuple[str, ...]:
     """The backends of an implementation's best variants, and its build."""
     backends = join_words(dict.fromkeys(r.backend for r in best.values()))
     build = next(iter(best.values())).build
@@ -132,7 +132,7 @@ def results(table: Table, view: View, *, brief: bool = False) -> Grid:
     )  # fmt: skip
 
 
-def dot(line: Line) -> Dot:
+def dot(line: TableLine) -> Dot:
     """The mark of a line on the page."""
     return Dot(line.colour, line.row.key == "expanded")
 
@@ -143,9 +143,9 @@ def _built(view: View) -> str:
 
 def classical(view: View) -> Grid:
     """All classical schemes in one table: they stand for comparison and have no attempts."""
-    rows: list[tuple[str, dict[str, Line]]] = []
+    rows: list[tuple[str, dict[str, TableLine]]] = []
     for scheme in view.classical_sets:
-        found: dict[str, dict[str, Line]] = defaultdict(dict)
+        found: dict[str, dict[str, TableLine]] = defaultdict(dict)
         for table in view.of(scheme):
             for line in table.lines:
                 found[line.row.variant][table.operation] = line
@@ -198,7 +198,7 @@ def of_batches(table: Batches, view: View) -> Grid:
     )  # fmt: skip
 
 
-def _costs(title: str, rows: Sequence[Row | None], table: Batches, spare: int) -> Column:
+def _costs(title: str, rows: Sequence[SummaryRow | None], table: Batches, spare: int) -> Column:
     below = [f"× {r.ratio:.3f}" if r is not None and r.ratio else "" for r in rows]
     cells = [cost(r, table.unit) for r in rows]
     return Column(title, cells, number=True, spare=spare, spare_interval=1, below=below)
@@ -228,7 +228,7 @@ def of_threads(table: Threads, view: View) -> Grid:
     )  # fmt: skip
 
 
-def scaled(row: Row | None) -> Shown:
+def scaled(row: SummaryRow | None) -> Shown:
     """Operations per second over those of one thread."""
     if row is None:
         return UNKNOWN
@@ -288,7 +288,7 @@ def all_grids(view: View, *, overview: bool = True) -> list[Grid]:
     return made
 
 
-def compared(comparison: Comparison, names: Sequence[str], confidence: float) -> Grid:
+def compared(comparison: RecordComparison, names: Sequence[str], confidence: float) -> Grid:
     """One set and operation over several runs."""
     rows = comparison.rows
     columns = [Column("implementation", [r.label for r in rows], head=True)]

@@ -16,7 +16,7 @@ from mldsa_lab.show.findings import find
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, terminal
 from mldsa_lab.show.tables import all_grids
-from mldsa_lab.show.view import Remark, View, build
+from mldsa_lab.show.view import VariantRemark, View, build
 
 
 def print_table(summary: Summary, record: Record, console: Console) -> None:
@@ -36,7 +36,7 @@ def print_view(view: View, console: Console) -> None:
     _remarks(console, "Refused by the correctness gate, not timed", view.refused, "bold red")
     _remarks(console, "Left out after a fault", view.faults, "bold red")
     _remarks(console, "Notes on single figures", view.notes, "bold")
-    skipped = [Remark(s.worker, "", s.reason) for s in view.record.skipped]
+    skipped = [VariantRemark(s.worker, "", s.reason) for s in view.record.skipped]
     _remarks(console, "Workers that could not run here", skipped, "bold yellow")
     findings = find(view)
     for warning in (*view.warnings, *findings.cautions):
@@ -64,7 +64,7 @@ def _grids(console: Console, grids: Iterable[Grid]) -> None:
         console.print()
 
 
-def _remarks(console: Console, title: str, remarks: Sequence[Remark], style: str) -> None:
+def _remarks(console: Console, title: str, remarks: Sequence[VariantRemark], style: str) -> None:
     if not remarks:
         return
     console.print(Text(title, style=style))

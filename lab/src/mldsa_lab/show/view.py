@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from mldsa_lab.estimate.summary import Row, Summary
+from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
 from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate, plain
@@ -38,11 +38,11 @@ _FORMS = {"batch": "batch", "single": "loop"}
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """One row of a table, its numbers as text in the table's unit. `rank`: one more than the
     number of lines that are clearly faster, so lines that cannot be told apart share it."""
 
-    row: Row
+    row: SummaryRow
     label: str
     colour: int
     rank: int
@@ -64,7 +64,7 @@ class Table:
     set: str
     operation: str
     unit: Unit
-    lines: tuple[Line, ...]
+    lines: tuple[TableLine, ...]
 
     @property
     def has_quantiles(self) -> bool:
@@ -74,7 +74,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class VariantRemark:
     """Something said about a variant: that the gate refused it, that it failed, a note."""
 
     variant: str
@@ -89,10 +89,10 @@ class View:
     record: Record
     summary: Summary
     tables: tuple[Table, ...]
-    refused: tuple[Remark, ...]
-    faults: tuple[Remark, ...]
+    refused: tuple[VariantRemark, ...]
+    faults: tuple[VariantRemark, ...]
     warnings: tuple[str, ...]
-    notes: tuple[Remark, ...]
+    notes: tuple[VariantRemark, ...]
     labels: dict[str, str]
     colours: dict[str, int]
 
@@ -140,33 +140,33 @@ class View:
         return len({s.round for s in self.record.samples})
 
 
-def is_run(row: Row) -> bool:
+def is_run(row: SummaryRow) -> bool:
     """Whether this row's calls were runs of operations: those have tables of their own."""
     return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
 
 
-def how(row: Row) -> str:
+def how(row: SummaryRow) -> str:
     """How its operations are called: with which key, and in which batches."""
     if row.mode == "batch":
         return f"batch of {row.batch_size:,}, {KEYS[row.key]}"
     return f"{row.key} key"
 
 
-def cost(row: Row | None, unit: Unit) -> Shown:
+def cost(row: SummaryRow | None, unit: Unit) -> Shown:
     """A row's mean in this unit."""
     if row is None:
         return estimate(None, None, None)
     return estimate(row.mean, row.mean_low, row.mean_high, unit)
 
 
-def ratio(row: Row | None) -> Shown:
+def ratio(row: SummaryRow | None) -> Shown:
     """A row's ratio to the reference."""
     if row is None:
         return estimate(None, None, None)
     return estimate(row.ratio, row.ratio_low, row.ratio_high)
 
 
-def slower(summary: Summary, one: Row, other: Row) -> bool:
+def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
     """Whether `one` clearly costs more than `other`: the interval of their paired ratio is above
     1. Where there is none, their means' intervals must be apart; without intervals nothing is
     clear."""
@@ -180,7 +180,7 @@ def slower(summary: Summary, one: Row, other: Row) -> bool:
     return low is not None and high is not None and low > high
 
 
-def ranks(summary: Summary, rows: Sequence[Row]) -> list[int]:
+def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
     """For rows by ascending mean: one more than the number of rows that are clearly faster."""
     return [
         1 + sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)
@@ -291,8 +291,8 @@ class _Arranged:
             made.append(Table(set_name, operation, unit, lines))
         return made
 
-    def _line(self, row: Row, rank: int, unit: Unit) -> Line:
-        return Line(
+    def _line(self, row: SummaryRow, rank: int, unit: Unit) -> TableLine:
+        return TableLine(
             row=row,
             label=self.labels.get(row.variant, row.variant),
             colour=self.colours.get(row.implementation, 0),
@@ -305,7 +305,7 @@ class _Arranged:
             marks=self._marks(row),
         )
 
-    def _marks(self, row: Row) -> str:
+    def _marks(self, row: SummaryRow) -> str:
         marks = ""
         if row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS:
             marks += "h"
@@ -325,13 +325,13 @@ class _Arranged:
         return marks
 
 
-def _refusals(record: Record) -> list[Remark]:
+def _refusals(record: Record) -> list[VariantRemark]:
     """One refusal per variant and reason, the sets it holds for named together."""
     sets: dict[tuple[str, str], list[str]] = defaultdict(list)
     for gate in record.gates:
         if not gate.passed:
             sets[gate.variant, _why(gate)].append(gate.set)
-    return [Remark(v, join_words(names), reason) for (v, reason), names in sets.items()]
+    return [VariantRemark(v, join_words(names), reason) for (v, reason), names in sets.items()]
 
 
 def _why(gate: Gate) -> str:
@@ -344,13 +344,13 @@ def _why(gate: Gate) -> str:
     return "; ".join(parts) or "refused without a named check"
 
 
-def _faults(record: Record) -> list[Remark]:
+def _faults(record: Record) -> list[VariantRemark]:
     made = []
     for fault in record.faults:
         parts = [fault.set or "all sets", fault.operation or "all operations"]
         if fault.round is not None:
             parts.append(f"from round {fault.round + 1} on")
-        made.append(Remark(fault.variant, ", ".join(parts), fault.reason))
+        made.append(VariantRemark(fault.variant, ", ".join(parts), fault.reason))
     return made
 
 
@@ -359,13 +359,13 @@ def _unmarked(table: Table, mark: str) -> Table:
     return replace(table, lines=lines)
 
 
-def _notes(summary: Summary) -> list[Remark]:
+def _notes(summary: Summary) -> list[VariantRemark]:
     """What the estimates of single figures say about themselves; equal notes are joined."""
     where: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in summary.rows:
         for note in row.notes:
             where[row.variant, note].append(f"{row.set} {row.operation}")
-    return [Remark(v, join_words(cells), note) for (v, note), cells in where.items()]
+    return [VariantRemark(v, join_words(cells), note) for (v, note), cells in where.items()]
 
 
 def _warnings(record: Record) -> list[str]:

@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Literal
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.worker.conformance_bench import Bench, Check, Nonconformance, NotApplicable
+from mldsa_lab.worker.conformance_bench import (
+    ConformanceRule,
+    Nonconformance,
+    NotApplicable,
+    Trials,
+)
 from mldsa_lab.worker.conformance_checks import CHECKS
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
@@ -80,7 +85,7 @@ def conform(
         if wanted not in names:
             raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
     findings: list[Finding] = []
-    bench = Bench(name, start, implementations)
+    bench = Trials(name, start, implementations)
     try:
         for check in CHECKS.checks:
             if findings and only is not None and check.name not in only:
@@ -115,7 +120,7 @@ def conform_entry(
     )
 
 
-def _finding(bench: Bench, check: Check) -> Finding:
+def _finding(bench: Trials, check: ConformanceRule) -> Finding:
     try:
         wrong = check.run(bench)
     except NotApplicable as reason:

@@ -33,7 +33,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class VariantInSet:
     """A variant with one of its sets."""
 
     variant: Announced
@@ -92,7 +92,7 @@ class Cell:
         )
 
 
-class Bench:
+class Trials:
     """A worker under test: started when first needed and afresh after every fault."""
 
     def __init__(
@@ -130,12 +130,12 @@ class Bench:
             self._announcement = self.worker.hello()
         return self._announcement
 
-    def cells(self, operation: str) -> Iterator[Cell]:
+    def cells(self, operation: str) -> Iterator[VariantInSet]:
         """All cells that announce the operation."""
         for variant in self.announcement.variants:
             if operation in variant.operations:
                 for set_name in variant.sets:
-                    yield Cell(variant, set_name)
+                    yield VariantInSet(variant, set_name)
 
     def refuses(self, request: bytes) -> None:
         """Sends a whole request, which must be answered by one `error` line and no more."""
@@ -154,7 +154,7 @@ class Bench:
             self.close()
             raise Nonconformance(f"after {asked} and its error: {error}") from None
 
-    def answer(self, cell: Cell, operation: str, inputs: list[JobInput]) -> list[Output]:
+    def answer(self, cell: VariantInSet, operation: str, inputs: list[JobInput]) -> list[Output]:
         """The outputs of the inputs, in order, by a job of its own."""
         worker = self.worker
         worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
@@ -162,7 +162,7 @@ class Bench:
         worker.forget(1)
         return [outputs[item.id] for item in inputs]
 
-    def values(self, cell: Cell, operation: str, inputs: list[JobInput]) -> list[bytes]:
+    def values(self, cell: VariantInSet, operation: str, inputs: list[JobInput]) -> list[bytes]:
         """The same where every input must succeed."""
         values: list[bytes] = []
         for output in self.answer(cell, operation, inputs):
@@ -171,7 +171,7 @@ class Bench:
             values.append(output.value)
         return values
 
-    def fails(self, cell: Cell, operation: str, item: JobInput, why: str) -> None:
+    def fails(self, cell: VariantInSet, operation: str, item: JobInput, why: str) -> None:
         """The input must be `failed`, or the request refused."""
         try:
             (output,) = self.answer(cell, operation, [item])
@@ -180,7 +180,7 @@ class Bench:
         if output.failure is None:
             raise Nonconformance(f"{operation} {why} gave an output of {_size(output)} bytes")
 
-    def keys(self, cell: Cell, seed: bytes = _SEED) -> Keys:
+    def keys(self, cell: VariantInSet, seed: bytes = _SEED) -> Keys:
         """The key pair of a seed, from whichever variants of this worker make it."""
         if cell.classical:
             return Keys(seed)
@@ -198,7 +198,7 @@ class Bench:
         return self._keys[cell.set, seed]
 
     def signature(
-        self, cell: Cell, keys: Keys, message: bytes = b"message", context: bytes = b""
+        self, cell: VariantInSet, keys: Keys, message: bytes = b"message", context: bytes = b""
     ) -> bytes:
         """A signature that the cell must accept: its own if it signs, else another variant's."""
         for signer in [cell, *self.cells("sign")]:
@@ -216,51 +216,55 @@ def _size(output: Output) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ConformanceRule:
     """A named rule. `run` returns what is wrong, raises NotApplicable, or lets a fault through."""
 
     name: str
     description: str
-    run: Callable[[Bench], list[str]]
+    run: Callable[[Trials], list[str]]
 
 
 @dataclass(slots=True)
 class CheckList:
     """The checks in order; its methods are the decorators that add to it."""
 
-    checks: list[Check] = field(default_factory=list)
+    checks: list[ConformanceRule] = field(default_factory=list)
 
     def of_worker(
         self, name: str, description: str
-    ) -> Callable[[Callable[[Bench], None]], Callable[[Bench], None]]:
+    ) -> Callable[[Callable[[Trials], None]], Callable[[Trials], None]]:
         """A check of the worker as a whole."""
 
-        def add(check: Callable[[Bench], None]) -> Callable[[Bench], None]:
-            def run(bench: Bench) -> list[str]:
+        def add(check: Callable[[Trials], None]) -> Callable[[Trials], None]:
+            def run(bench: Trials) -> list[str]:
                 check(bench)
                 return []
 
-            self.checks.append(Check(name, description, run))
+            self.checks.append(ConformanceRule(name, description, run))
             return check
 
         return add
 
     def of_cells(
         self, operation: str, name: str, description: str
-    ) -> Callable[[Callable[[Bench, Cell], None]], Callable[[Bench, Cell], None]]:
+    ) -> Callable[[Callable[[Trials, VariantInSet], None]], Callable[[Trials, VariantInSet], None]]:
         """A check of every cell that announces the operation."""
 
-        def add(check: Callable[[Bench, Cell], None]) -> Callable[[Bench, Cell], None]:
-            def run(bench: Bench) -> list[str]:
+        def add(
+            check: Callable[[Trials, VariantInSet], None],
+        ) -> Callable[[Trials, VariantInSet], None]:
+            def run(bench: Trials) -> list[str]:
                 return _all_cells(bench, operation, check)
 
-            self.checks.append(Check(name, description, run))
+            self.checks.append(ConformanceRule(name, description, run))
             return check
 
         return add
 
 
-def _all_cells(bench: Bench, operation: str, check: Callable[[Bench, Cell], None]) -> list[str]:
+def _all_cells(
+    bench: Trials, operation: str, check: Callable[[Trials, VariantInSet], None]
+) -> list[str]:
     wrong: list[str] = []
     reasons: list[str] = []
     faults = made = 0

@@ -8,11 +8,11 @@ from itertools import pairwise
 
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
 from mldsa_lab.worker.conformance_bench import (
-    Bench,
-    Cell,
     CheckList,
     Nonconformance,
     NotApplicable,
+    Trials,
+    VariantInSet,
 )
 from mldsa_lab.worker.conformance_runs import add_checks
 from mldsa_lab.worker.protocol import JobInput
@@ -35,7 +35,7 @@ _CLOCK_SLACK_NS = 20_000_000
 @CHECKS.of_worker(
     "hello", "`hello 1` is answered by an announcement of the protocol's form, of this worker"
 )
-def _hello(bench: Bench) -> None:
+def _hello(bench: Trials) -> None:
     announced = bench.worker.hello()
     if announced.worker != bench.name:
         raise Nonconformance(f"it calls itself {announced.worker}, the registry {bench.name}")
@@ -44,7 +44,7 @@ def _hello(bench: Bench) -> None:
 @CHECKS.of_worker(
     "implementations", "no implementation is announced that the registry does not list"
 )
-def _implementations(bench: Bench) -> None:
+def _implementations(bench: Trials) -> None:
     if not bench.implementations:
         raise NotApplicable("the registry lists no implementations")
     for variant in bench.announcement.variants:
@@ -53,24 +53,24 @@ def _implementations(bench: Bench) -> None:
 
 
 @CHECKS.of_worker("hello-again", "`hello 1` is answered the same each time")
-def _hello_again(bench: Bench) -> None:
+def _hello_again(bench: Trials) -> None:
     if bench.worker.hello() != bench.worker.hello():
         raise Nonconformance("two announcements differ")
 
 
 @CHECKS.of_worker("hello-version", "a version that the worker does not speak is an error")
-def _hello_version(bench: Bench) -> None:
+def _hello_version(bench: Trials) -> None:
     bench.refuses(b"hello 999999\n")
 
 
 @CHECKS.of_worker("unknown-request", "an unknown request is answered by one error line")
-def _unknown_request(bench: Bench) -> None:
+def _unknown_request(bench: Trials) -> None:
     for text in (b"frobnicate\n", b"frobnicate 1 2 3\n", b"HELLO 1\n", b"end\n"):
         bench.refuses(text)
 
 
 @CHECKS.of_worker("garbage", "a line of garbage is answered by one error line, and no more")
-def _garbage(bench: Bench) -> None:
+def _garbage(bench: Trials) -> None:
     for text in (
         b"\n",
         b" \n",
@@ -83,7 +83,7 @@ def _garbage(bench: Bench) -> None:
 
 
 @CHECKS.of_worker("unknown-job", "`answer`, `measure` and `forget` of an unknown job are errors")
-def _unknown_job(bench: Bench) -> None:
+def _unknown_job(bench: Trials) -> None:
     for text in (b"answer 4711\n", b"measure 4711 1 1 0\n", b"forget 4711\n"):
         bench.refuses(text)
     for text in (b"answer\n", b"answer x\n", b"measure 4711\n", b"measure 4711 1 x 0\n"):
@@ -93,7 +93,7 @@ def _unknown_job(bench: Bench) -> None:
 @CHECKS.of_worker(
     "malformed-prepare", "a malformed `prepare` is read through its `end` and is one error"
 )
-def _malformed_prepare(bench: Bench) -> None:
+def _malformed_prepare(bench: Trials) -> None:
     cell, operation = _any_cell(bench)
     head = [f"variant {cell.variant.id}", f"set {cell.set}", f"operation {operation}"]
     for first, lines in (
@@ -116,7 +116,7 @@ def _malformed_prepare(bench: Bench) -> None:
 
 
 @CHECKS.of_worker("jobs", "jobs are kept side by side, replaced and forgotten, each by its number")
-def _jobs(bench: Bench) -> None:
+def _jobs(bench: Trials) -> None:
     cell, operation = _any_cell(bench)
     worker, variant = bench.worker, cell.variant.id
 
@@ -142,7 +142,7 @@ def _jobs(bench: Bench) -> None:
 
 
 @CHECKS.of_worker("no-inputs", "a job without inputs is answered by `done` alone")
-def _no_inputs(bench: Bench) -> None:
+def _no_inputs(bench: Trials) -> None:
     cell, operation = _any_cell(bench)
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, [])
@@ -151,7 +151,7 @@ def _no_inputs(bench: Bench) -> None:
     worker.forget(1)
 
 
-def _any_cell(bench: Bench) -> tuple[Cell, str]:
+def _any_cell(bench: Trials) -> tuple[VariantInSet, str]:
     for operation in _TIMED:
         for cell in bench.cells(operation):
             return cell, operation
@@ -164,7 +164,7 @@ def _any_cell(bench: Bench) -> tuple[Cell, str]:
 @CHECKS.of_cells(
     "keygen", "keygen", "keys have the set's sizes, are the seed's alone and come in order"
 )
-def _keygen(bench: Bench, cell: Cell) -> None:
+def _keygen(bench: Trials, cell: VariantInSet) -> None:
     seeds = [_OTHER_SEED, _THIRD_SEED, _OTHER_SEED]
     numbers = [9, 0, 4]
     inputs = [JobInput(n, seed=seed) for n, seed in zip(numbers, seeds, strict=True)]
@@ -184,7 +184,7 @@ def _keygen(bench: Bench, cell: Cell) -> None:
 
 
 @CHECKS.of_cells("keygen", "keygen-seed-length", "a seed that is not of 32 bytes is `failed`")
-def _keygen_seed_length(bench: Bench, cell: Cell) -> None:
+def _keygen_seed_length(bench: Trials, cell: VariantInSet) -> None:
     for size in (0, SEED_BYTES - 1, SEED_BYTES + 1):
         bench.fails(cell, "keygen", JobInput(0, seed=bytes(size)), f"of a seed of {size} bytes")
 
@@ -195,7 +195,7 @@ def _keygen_seed_length(bench: Bench, cell: Cell) -> None:
 @CHECKS.of_cells(
     "sign", "sign", "each announced private key form signs, in order, and the public key accepts"
 )
-def _sign(bench: Bench, cell: Cell) -> None:
+def _sign(bench: Trials, cell: VariantInSet) -> None:
     keys, other = bench.keys(cell), bench.keys(cell, _OTHER_SEED)
     forms = [("seed",)] if cell.classical else [(form,) for form in cell.variant.private_keys]
     for form in forms:
@@ -220,7 +220,7 @@ def _sign(bench: Bench, cell: Cell) -> None:
     "sign-rnd",
     "`rnd given` and `zero` repeat a signature, another `rnd` or `none` changes it",
 )
-def _sign_rnd(bench: Bench, cell: Cell) -> None:
+def _sign_rnd(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     job = [cell.sign_input(n, keys) for n in range(2)]
     signatures = {*bench.values(cell, "sign", job), *bench.values(cell, "sign", job)}
@@ -242,7 +242,7 @@ def _sign_rnd(bench: Bench, cell: Cell) -> None:
 
 
 @CHECKS.of_cells("sign", "messages", "the empty message and one of 1 MiB are signed and accepted")
-def _messages(bench: Bench, cell: Cell) -> None:
+def _messages(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     for message in (b"", bytes(range(256)) * (_LONG_MESSAGE_BYTES // 256)):
         (signature,) = bench.values(cell, "sign", [cell.sign_input(0, keys, message)])
@@ -254,7 +254,7 @@ def _messages(bench: Bench, cell: Cell) -> None:
     "context",
     "contexts up to 255 bytes are signed where announced, all others are `failed`",
 )
-def _context(bench: Bench, cell: Cell) -> None:
+def _context(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     longest = bytes(range(CONTEXT_BYTES_MAX))
     if not cell.variant.context:
@@ -279,7 +279,7 @@ def _context(bench: Bench, cell: Cell) -> None:
 
 
 @CHECKS.of_cells("sign", "sign-key-length", "a private key of a wrong length is `failed`")
-def _sign_key_length(bench: Bench, cell: Cell) -> None:
+def _sign_key_length(bench: Trials, cell: VariantInSet) -> None:
     if cell.classical or "sk" not in cell.variant.private_keys:
         raise NotApplicable("no variant announces private keys as `sk`")
     sk = bench.keys(cell).sk
@@ -298,7 +298,7 @@ def _sign_key_length(bench: Bench, cell: Cell) -> None:
 @CHECKS.of_cells(
     "verify", "verify", "a good signature is 01; with anything altered or of wrong length it is 00"
 )
-def _verify(bench: Bench, cell: Cell) -> None:
+def _verify(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     signature = bench.signature(cell, keys)
     _accepted(bench, cell, cell.verify_input(0, keys, signature))
@@ -335,7 +335,7 @@ def _verify(bench: Bench, cell: Cell) -> None:
 # --- measurement --------------------------------------------------------------------------------
 
 
-def _job(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
+def _job(bench: Trials, cell: VariantInSet, operation: str) -> list[JobInput]:
     """Two good inputs, the second one of number 0."""
     keys = bench.keys(cell)
     if operation == "keygen":
@@ -349,7 +349,7 @@ def _job(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
     ]
 
 
-def _measured(bench: Bench, cell: Cell, operation: str) -> None:
+def _measured(bench: Trials, cell: VariantInSet, operation: str) -> None:
     job = _job(bench, cell, operation)
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, job)
@@ -394,7 +394,7 @@ def _add_measure(operation: str) -> None:
         f"`measure` of {operation} gives passes × inputs samples in order, plausible ticks, "
         "digests of the outputs",
     )
-    def _(bench: Bench, cell: Cell) -> None:
+    def _(bench: Trials, cell: VariantInSet) -> None:
         _measured(bench, cell, operation)
 
 
@@ -407,7 +407,7 @@ for _operation in _TIMED:
     "measure-failed",
     "an input that fails is `failed` in every pass, the others are timed",
 )
-def _measure_failed(bench: Bench, cell: Cell) -> None:
+def _measure_failed(bench: Trials, cell: VariantInSet) -> None:
     worker = bench.worker
     job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=_THIRD_SEED)]
     try:
@@ -427,7 +427,7 @@ add_checks(CHECKS)
 
 
 @CHECKS.of_cells("trace", "trace", "a trace ends with `ok` and repeats")
-def _trace(bench: Bench, cell: Cell) -> None:
+def _trace(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     job = [cell.sign_input(n, keys, bytes([n])) for n in (3, 0, 7)]
     worker = bench.worker
@@ -441,7 +441,7 @@ def _trace(bench: Bench, cell: Cell) -> None:
 @CHECKS.of_cells(
     "z_violation", "z-violation", "the signature has the set's size and verification refuses it"
 )
-def _z_violation(bench: Bench, cell: Cell) -> None:
+def _z_violation(bench: Trials, cell: VariantInSet) -> None:
     keys = bench.keys(cell)
     (signature,) = bench.values(cell, "z_violation", [cell.sign_input(0, keys)])
     _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
@@ -455,18 +455,18 @@ def _z_violation(bench: Bench, cell: Cell) -> None:
 
 
 @CHECKS.of_worker("quit", "on `quit` the worker says nothing and exits with status 0")
-def _quit(bench: Bench) -> None:
+def _quit(bench: Trials) -> None:
     bench.fresh().quit()
     bench.worker.quit()
 
 
 @CHECKS.of_worker("end-of-input", "at the end of input the worker exits with status 0")
-def _end_of_input(bench: Bench) -> None:
+def _end_of_input(bench: Trials) -> None:
     bench.fresh().end_of_input()
     bench.worker.end_of_input()
 
 
-def _accepted(bench: Bench, cell: Cell, item: JobInput) -> None:
+def _accepted(bench: Trials, cell: VariantInSet, item: JobInput) -> None:
     """The variant, or where it does not verify another of its worker, must accept."""
     for verifier in [cell, *bench.cells("verify")]:
         able = "verify" in verifier.variant.operations and (

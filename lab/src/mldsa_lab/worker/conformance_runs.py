@@ -6,7 +6,13 @@ import hashlib
 from collections.abc import Sequence
 
 from mldsa_lab.sets import SEED_BYTES
-from mldsa_lab.worker.conformance_bench import Bench, Cell, CheckList, Nonconformance, NotApplicable
+from mldsa_lab.worker.conformance_bench import (
+    CheckList,
+    Nonconformance,
+    NotApplicable,
+    Trials,
+    VariantInSet,
+)
 from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.worker import WorkerRefusal
 
@@ -26,7 +32,7 @@ def _add(checks: CheckList, operation: str) -> None:
         f"batch-{operation}",
         f"`answer JOB batch SIZE` of {operation} answers as `answer` does, bad inputs alone",
     )
-    def _(bench: Bench, cell: Cell) -> None:
+    def _(bench: Trials, cell: VariantInSet) -> None:
         if cell.variant.mode != "batch":
             raise NotApplicable("no variant announces mode batch")
         _batches(bench, cell, operation)
@@ -36,7 +42,7 @@ def _add(checks: CheckList, operation: str) -> None:
         f"runs-{operation}",
         f"`measure` of runs of {operation} takes the inputs in turn, on one thread and on several",
     )
-    def _(bench: Bench, cell: Cell) -> None:
+    def _(bench: Trials, cell: VariantInSet) -> None:
         if cell.variant.batch_size < 2:
             raise NotApplicable("no variant announces a batch_size above 1")
         forms = ["loop", "batch"] if cell.variant.mode == "batch" else ["loop"]
@@ -46,7 +52,7 @@ def _add(checks: CheckList, operation: str) -> None:
         _refusals(bench, cell, operation)
 
 
-def _inputs(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
+def _inputs(bench: Trials, cell: VariantInSet, operation: str) -> list[JobInput]:
     """Three good inputs of three keys, numbered 9, 0 and 4."""
     made = []
     for number, seed in zip((9, 0, 4), _SEEDS, strict=True):
@@ -61,7 +67,7 @@ def _inputs(bench: Bench, cell: Cell, operation: str) -> list[JobInput]:
     return made
 
 
-def _bad(bench: Bench, cell: Cell, operation: str) -> JobInput:
+def _bad(bench: Trials, cell: VariantInSet, operation: str) -> JobInput:
     """An input that fails, or is refused: a short seed, a long context, a cut signature."""
     if operation == "keygen":
         return JobInput(7, seed=bytes(3))
@@ -71,7 +77,7 @@ def _bad(bench: Bench, cell: Cell, operation: str) -> JobInput:
     return cell.verify_input(7, keys, bench.signature(cell, keys)[:-1])
 
 
-def _batches(bench: Bench, cell: Cell, operation: str) -> None:
+def _batches(bench: Trials, cell: VariantInSet, operation: str) -> None:
     first, second, third = _inputs(bench, cell, operation)
     job = [first, second, _bad(bench, cell, operation), third]
     worker = bench.worker
@@ -93,7 +99,7 @@ def _batches(bench: Bench, cell: Cell, operation: str) -> None:
     worker.forget(1)
 
 
-def _runs(bench: Bench, cell: Cell, operation: str, runs: Runs) -> None:
+def _runs(bench: Trials, cell: VariantInSet, operation: str, runs: Runs) -> None:
     inputs = _inputs(bench, cell, operation)
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
@@ -133,7 +139,7 @@ def _touches(runs: Runs, number: int, position: int) -> bool:
     return any(position in runs.positions(number, 3, t) for t in range(runs.threads))
 
 
-def _refusals(bench: Bench, cell: Cell, operation: str) -> None:
+def _refusals(bench: Trials, cell: VariantInSet, operation: str) -> None:
     """Runs that are not announced are errors, and so are numbers that make no sense."""
     v = cell.variant
     asked: Sequence[str] = [
