@@ -331,7 +331,7 @@ DEVIATIONS = {
         "        first = place * count // runs + thread",
         "        first = thread",
         "runs-keygen",
-        "is not the SHA-256 of its outputs",
+        "is not the SHA-256 of its output",
     ),
     "one thread for all": (
         "    for thread in range(threads):",

@@ -18,7 +18,7 @@ from mldsa_lab.worker.conformance_bench import (
     NotApplicable,
     Trials,
 )
-from mldsa_lab.worker.conformance_checks import CHECKS
+from mldsa_lab.worker.conformance_checks import RULES
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
@@ -39,7 +39,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Conformance:
     """The findings on one worker, in the order of the checks."""
 
     worker: str
@@ -73,31 +73,31 @@ def conform(
     implementations: Collection[str] = (),
     only: Collection[str] | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Report:
+) -> Conformance:
     """Makes the checks on the worker that `start` starts; `progress` gets each check's name first.
 
     All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
     itself is judged by that one alone. `implementations` are those that the registry lists.
     LabError for a name in `only` that no check has.
     """
-    names = [check.name for check in CHECKS.checks]
+    names = [check.name for check in RULES.listed]
     for wanted in only or ():
         if wanted not in names:
             raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
     findings: list[Finding] = []
     bench = Trials(name, start, implementations)
     try:
-        for check in CHECKS.checks:
+        for check in RULES.listed:
             if findings and only is not None and check.name not in only:
                 continue
             if progress is not None:
                 progress(check.name)
             findings.append(_finding(bench, check))
-            if check is CHECKS.checks[0] and findings[0].status == "failed":
+            if check is RULES.listed[0] and findings[0].status == "failed":
                 break
     finally:
         bench.close()
-    return Report(name, tuple(findings))
+    return Conformance(name, tuple(findings))
 
 
 def conform_entry(
@@ -108,7 +108,7 @@ def conform_entry(
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
     progress: Callable[[str], None] | None = None,
-) -> Report:
+) -> Conformance:
     """The same for a worker of the registry that has been built."""
     argv = entry.run_command(root, target)
     return conform(

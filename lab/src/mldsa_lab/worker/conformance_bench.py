@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import SEED_BYTES
-from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, quote
+from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, Sample, quote
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
 
 _FAULTS_PER_CHECK = 3  # a worker that hangs in every cell would otherwise take hours
@@ -33,7 +34,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True)
-class VariantInSet:
+class Subject:
     """A variant with one of its sets."""
 
     variant: Announced
@@ -130,12 +131,12 @@ class Trials:
             self._announcement = self.worker.hello()
         return self._announcement
 
-    def cells(self, operation: str) -> Iterator[VariantInSet]:
+    def cells(self, operation: str) -> Iterator[Subject]:
         """All cells that announce the operation."""
         for variant in self.announcement.variants:
             if operation in variant.operations:
                 for set_name in variant.sets:
-                    yield VariantInSet(variant, set_name)
+                    yield Subject(variant, set_name)
 
     def refuses(self, request: bytes) -> None:
         """Sends a whole request, which must be answered by one `error` line and no more."""
@@ -154,7 +155,7 @@ class Trials:
             self.close()
             raise Nonconformance(f"after {asked} and its error: {error}") from None
 
-    def answer(self, cell: VariantInSet, operation: str, inputs: list[JobInput]) -> list[Output]:
+    def answer(self, cell: Subject, operation: str, inputs: list[JobInput]) -> list[Output]:
         """The outputs of the inputs, in order, by a job of its own."""
         worker = self.worker
         worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
@@ -162,7 +163,7 @@ class Trials:
         worker.forget(1)
         return [outputs[item.id] for item in inputs]
 
-    def values(self, cell: VariantInSet, operation: str, inputs: list[JobInput]) -> list[bytes]:
+    def values(self, cell: Subject, operation: str, inputs: list[JobInput]) -> list[bytes]:
         """The same where every input must succeed."""
         values: list[bytes] = []
         for output in self.answer(cell, operation, inputs):
@@ -171,7 +172,7 @@ class Trials:
             values.append(output.value)
         return values
 
-    def fails(self, cell: VariantInSet, operation: str, item: JobInput, why: str) -> None:
+    def fails(self, cell: Subject, operation: str, item: JobInput, why: str) -> None:
         """The input must be `failed`, or the request refused."""
         try:
             (output,) = self.answer(cell, operation, [item])
@@ -180,7 +181,7 @@ class Trials:
         if output.failure is None:
             raise Nonconformance(f"{operation} {why} gave an output of {_size(output)} bytes")
 
-    def keys(self, cell: VariantInSet, seed: bytes = _SEED) -> Keys:
+    def keys(self, cell: Subject, seed: bytes = _SEED) -> Keys:
         """The key pair of a seed, from whichever variants of this worker make it."""
         if cell.classical:
             return Keys(seed)
@@ -198,17 +199,51 @@ class Trials:
         return self._keys[cell.set, seed]
 
     def signature(
-        self, cell: VariantInSet, keys: Keys, message: bytes = b"message", context: bytes = b""
+        self, cell: Subject, keys: Keys, message: bytes = b"message", context: bytes = b""
     ) -> bytes:
         """A signature that the cell must accept: its own if it signs, else another variant's."""
-        for signer in [cell, *self.cells("sign")]:
-            able = "sign" in signer.variant.operations and (signer.variant.context or not context)
-            same = signer == cell or not (cell.classical or signer.classical)
-            if able and same and signer.set == cell.set:
-                return self.values(signer, "sign", [signer.sign_input(0, keys, message, context)])[
-                    0
-                ]
+        for signer in self.able(cell, "sign", context):
+            item = signer.sign_input(0, keys, message, context)
+            return self.values(signer, "sign", [item])[0]
         raise NotApplicable(f"no variant of this worker signs for {cell.set}")
+
+    def able(self, cell: Subject, operation: str, context: bytes = b"") -> Iterator[Subject]:
+        """The cell and the others of its set that share its keys, where they can do this."""
+        for other in [cell, *self.cells(operation)]:
+            has = operation in other.variant.operations and (other.variant.context or not context)
+            shares = other == cell or not (cell.classical or other.classical)
+            if has and shares and other.set == cell.set:
+                yield other
+
+    def good_input(
+        self,
+        cell: Subject,
+        operation: str,
+        number: int,
+        seed: bytes = _SEED,
+        message: bytes = b"message",
+    ) -> JobInput:
+        """An input that must succeed, under the key of this seed."""
+        if operation == "keygen":
+            return JobInput(number, seed=seed)
+        keys = self.keys(cell, seed)
+        if operation == "sign":
+            return cell.sign_input(number, keys, message)
+        return cell.verify_input(number, keys, self.signature(cell, keys, message), message)
+
+    def check_sample(self, cell: Subject, operation: str, sample: Sample, output: bytes) -> None:
+        """A sample of good inputs must have taken time and have the digest of their output, where
+        that is the same each time."""
+        if sample.failure is not None:
+            raise Nonconformance(f"{operation}: `failed` {sample.failure}, where `answer` was good")
+        if sample.wall == 0:
+            raise Nonconformance(f"{operation}: a sample of no wall ticks at all")
+        repeats = not operation.startswith("sign") or cell.deterministic
+        if repeats and sample.digest != hashlib.sha256(output).digest():
+            raise Nonconformance(
+                f"{operation}: digest {sample.digest.hex()} from input {sample.input} on is not "
+                "the SHA-256 of its output"
+            )
 
 
 def _size(output: Output) -> int:
@@ -225,45 +260,45 @@ class ConformanceRule:
 
 
 @dataclass(slots=True)
-class CheckList:
-    """The checks in order; its methods are the decorators that add to it."""
+class Rules:
+    """The rules in order. Its methods are the decorators that add to it: a rule is a function that
+    raises what is wrong, named as the function is and described by its docstring."""
 
-    checks: list[ConformanceRule] = field(default_factory=list)
+    listed: list[ConformanceRule] = field(default_factory=list)
 
-    def of_worker(
-        self, name: str, description: str
-    ) -> Callable[[Callable[[Trials], None]], Callable[[Trials], None]]:
-        """A check of the worker as a whole."""
+    def of_worker(self, check: Callable[[Trials], None]) -> Callable[[Trials], None]:
+        """A rule of the worker as a whole."""
 
-        def add(check: Callable[[Trials], None]) -> Callable[[Trials], None]:
-            def run(bench: Trials) -> list[str]:
-                check(bench)
-                return []
+        def run(bench: Trials) -> list[str]:
+            check(bench)
+            return []
 
-            self.checks.append(ConformanceRule(name, description, run))
-            return check
-
-        return add
+        self._add(check, run)
+        return check
 
     def of_cells(
-        self, operation: str, name: str, description: str
-    ) -> Callable[[Callable[[Trials, VariantInSet], None]], Callable[[Trials, VariantInSet], None]]:
-        """A check of every cell that announces the operation."""
+        self, operation: str, suffix: str = ""
+    ) -> Callable[[Callable[[Trials, Subject], None]], Callable[[Trials, Subject], None]]:
+        """A rule of every variant and set that announce the operation."""
 
         def add(
-            check: Callable[[Trials, VariantInSet], None],
-        ) -> Callable[[Trials, VariantInSet], None]:
-            def run(bench: Trials) -> list[str]:
-                return _all_cells(bench, operation, check)
-
-            self.checks.append(ConformanceRule(name, description, run))
+            check: Callable[[Trials, Subject], None],
+        ) -> Callable[[Trials, Subject], None]:
+            self._add(check, lambda bench: _all_cells(bench, operation, check), suffix)
             return check
 
         return add
+
+    def _add(
+        self, check: Callable[..., None], run: Callable[[Trials], list[str]], suffix: str = ""
+    ) -> None:
+        name = check.__name__.strip("_").replace("_", "-") + suffix
+        description = " ".join((check.__doc__ or "").split())
+        self.listed.append(ConformanceRule(name, description.rstrip("."), run))
 
 
 def _all_cells(
-    bench: Trials, operation: str, check: Callable[[Trials, VariantInSet], None]
+    bench: Trials, operation: str, check: Callable[[Trials, Subject], None]
 ) -> list[str]:
     wrong: list[str] = []
     reasons: list[str] = []

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
+from dataclasses import replace
 from itertools import pairwise
 
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, OPERATIONS, SEED_BYTES, parameter_set
 from mldsa_lab.worker.conformance_bench import (
-    CheckList,
     Nonconformance,
     NotApplicable,
+    Rules,
+    Subject,
     Trials,
-    VariantInSet,
 )
-from mldsa_lab.worker.conformance_runs import add_checks
+from mldsa_lab.worker.conformance_runs import add_rules
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import WorkerRefusal
 
-CHECKS = CheckList()
+RULES = Rules()
 
 _LONG_MESSAGE_BYTES = 1 << 20
 _OTHER_SEED = bytes(range(100, 100 + SEED_BYTES))
 _THIRD_SEED = bytes([1]) * SEED_BYTES  # not zero, which is no private key of ECDSA
-_TIMED = ("keygen", "sign", "verify")
 # Clocks may differ by rate and be read a little apart; anything beyond is a wrong unit.
 _CLOCK_SLACK = 1.2
 _CLOCK_SLACK_NS = 20_000_000
@@ -32,19 +31,17 @@ _CLOCK_SLACK_NS = 20_000_000
 # --- the worker as a whole ----------------------------------------------------------------------
 
 
-@CHECKS.of_worker(
-    "hello", "`hello 1` is answered by an announcement of the protocol's form, of this worker"
-)
-def _hello(bench: Trials) -> None:
+@RULES.of_worker
+def hello(bench: Trials) -> None:
+    """`hello 1` is answered by an announcement of the protocol's form, of this worker."""
     announced = bench.worker.hello()
     if announced.worker != bench.name:
         raise Nonconformance(f"it calls itself {announced.worker}, the registry {bench.name}")
 
 
-@CHECKS.of_worker(
-    "implementations", "no implementation is announced that the registry does not list"
-)
-def _implementations(bench: Trials) -> None:
+@RULES.of_worker
+def implementations(bench: Trials) -> None:
+    """No implementation is announced that the registry does not list."""
     if not bench.implementations:
         raise NotApplicable("the registry lists no implementations")
     for variant in bench.announcement.variants:
@@ -52,25 +49,29 @@ def _implementations(bench: Trials) -> None:
             raise Nonconformance(f"it announces {variant.implementation}, which is not listed")
 
 
-@CHECKS.of_worker("hello-again", "`hello 1` is answered the same each time")
-def _hello_again(bench: Trials) -> None:
+@RULES.of_worker
+def hello_again(bench: Trials) -> None:
+    """`hello 1` is answered the same each time."""
     if bench.worker.hello() != bench.worker.hello():
         raise Nonconformance("two announcements differ")
 
 
-@CHECKS.of_worker("hello-version", "a version that the worker does not speak is an error")
-def _hello_version(bench: Trials) -> None:
+@RULES.of_worker
+def hello_version(bench: Trials) -> None:
+    """A version that the worker does not speak is an error."""
     bench.refuses(b"hello 999999\n")
 
 
-@CHECKS.of_worker("unknown-request", "an unknown request is answered by one error line")
-def _unknown_request(bench: Trials) -> None:
+@RULES.of_worker
+def unknown_request(bench: Trials) -> None:
+    """An unknown request is answered by one error line."""
     for text in (b"frobnicate\n", b"frobnicate 1 2 3\n", b"HELLO 1\n", b"end\n"):
         bench.refuses(text)
 
 
-@CHECKS.of_worker("garbage", "a line of garbage is answered by one error line, and no more")
-def _garbage(bench: Trials) -> None:
+@RULES.of_worker
+def garbage(bench: Trials) -> None:
+    """A line of garbage is answered by one error line, and no more."""
     for text in (
         b"\n",
         b" \n",
@@ -82,18 +83,18 @@ def _garbage(bench: Trials) -> None:
         bench.refuses(text)
 
 
-@CHECKS.of_worker("unknown-job", "`answer`, `measure` and `forget` of an unknown job are errors")
-def _unknown_job(bench: Trials) -> None:
+@RULES.of_worker
+def unknown_job(bench: Trials) -> None:
+    """`answer`, `measure` and `forget` of an unknown job are errors."""
     for text in (b"answer 4711\n", b"measure 4711 1 1 0\n", b"forget 4711\n"):
         bench.refuses(text)
     for text in (b"answer\n", b"answer x\n", b"measure 4711\n", b"measure 4711 1 x 0\n"):
         bench.refuses(text)
 
 
-@CHECKS.of_worker(
-    "malformed-prepare", "a malformed `prepare` is read through its `end` and is one error"
-)
-def _malformed_prepare(bench: Trials) -> None:
+@RULES.of_worker
+def malformed_prepare(bench: Trials) -> None:
+    """A malformed `prepare` is read through its `end` and is one error."""
     cell, operation = _any_cell(bench)
     head = [f"variant {cell.variant.id}", f"set {cell.set}", f"operation {operation}"]
     for first, lines in (
@@ -115,20 +116,14 @@ def _malformed_prepare(bench: Trials) -> None:
         bench.refuses("\n".join([first, *lines, "end\n"]).encode())
 
 
-@CHECKS.of_worker("jobs", "jobs are kept side by side, replaced and forgotten, each by its number")
-def _jobs(bench: Trials) -> None:
+@RULES.of_worker
+def jobs(bench: Trials) -> None:
+    """Jobs are kept side by side, replaced and forgotten, each by its number."""
     cell, operation = _any_cell(bench)
     worker, variant = bench.worker, cell.variant.id
 
-    def good(number: int, seed: bytes) -> JobInput:
-        keys = bench.keys(cell, seed)
-        if operation == "keygen":
-            return JobInput(number, seed=seed)
-        if operation == "sign":
-            return cell.sign_input(number, keys)
-        return cell.verify_input(number, keys, bench.signature(cell, keys))
-
-    first, second, third = good(5, _THIRD_SEED), good(6, _OTHER_SEED), good(7, _THIRD_SEED)
+    seeds = {5: _THIRD_SEED, 6: _OTHER_SEED, 7: _THIRD_SEED}
+    first, second, third = (bench.good_input(cell, operation, n, s) for n, s in seeds.items())
     worker.prepare(1000, variant, cell.set, operation, [first])
     worker.prepare(18446744073709551615, variant, cell.set, operation, [second, third])
     if list(worker.answer(1000)) != [5] or len(worker.answer(18446744073709551615)) != 2:
@@ -141,8 +136,9 @@ def _jobs(bench: Trials) -> None:
     worker.forget(18446744073709551615)
 
 
-@CHECKS.of_worker("no-inputs", "a job without inputs is answered by `done` alone")
-def _no_inputs(bench: Trials) -> None:
+@RULES.of_worker
+def no_inputs(bench: Trials) -> None:
+    """A job without inputs is answered by `done` alone."""
     cell, operation = _any_cell(bench)
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, [])
@@ -151,8 +147,8 @@ def _no_inputs(bench: Trials) -> None:
     worker.forget(1)
 
 
-def _any_cell(bench: Trials) -> tuple[VariantInSet, str]:
-    for operation in _TIMED:
+def _any_cell(bench: Trials) -> tuple[Subject, str]:
+    for operation in OPERATIONS:
         for cell in bench.cells(operation):
             return cell, operation
     raise NotApplicable("no variant announces an operation that is timed")
@@ -161,10 +157,9 @@ def _any_cell(bench: Trials) -> tuple[VariantInSet, str]:
 # --- key generation -----------------------------------------------------------------------------
 
 
-@CHECKS.of_cells(
-    "keygen", "keygen", "keys have the set's sizes, are the seed's alone and come in order"
-)
-def _keygen(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("keygen")
+def keygen(bench: Trials, cell: Subject) -> None:
+    """Keys have the set's sizes, are the seed's alone and come in order."""
     seeds = [_OTHER_SEED, _THIRD_SEED, _OTHER_SEED]
     numbers = [9, 0, 4]
     inputs = [JobInput(n, seed=seed) for n, seed in zip(numbers, seeds, strict=True)]
@@ -183,8 +178,9 @@ def _keygen(bench: Trials, cell: VariantInSet) -> None:
         raise Nonconformance("two seeds gave the same public key")
 
 
-@CHECKS.of_cells("keygen", "keygen-seed-length", "a seed that is not of 32 bytes is `failed`")
-def _keygen_seed_length(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("keygen")
+def keygen_seed_length(bench: Trials, cell: Subject) -> None:
+    """A seed that is not of 32 bytes is `failed`."""
     for size in (0, SEED_BYTES - 1, SEED_BYTES + 1):
         bench.fails(cell, "keygen", JobInput(0, seed=bytes(size)), f"of a seed of {size} bytes")
 
@@ -192,10 +188,9 @@ def _keygen_seed_length(bench: Trials, cell: VariantInSet) -> None:
 # --- signing ------------------------------------------------------------------------------------
 
 
-@CHECKS.of_cells(
-    "sign", "sign", "each announced private key form signs, in order, and the public key accepts"
-)
-def _sign(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("sign")
+def sign(bench: Trials, cell: Subject) -> None:
+    """Each announced private key form signs, in order, and the public key accepts."""
     keys, other = bench.keys(cell), bench.keys(cell, _OTHER_SEED)
     forms = [("seed",)] if cell.classical else [(form,) for form in cell.variant.private_keys]
     for form in forms:
@@ -215,12 +210,9 @@ def _sign(bench: Trials, cell: VariantInSet) -> None:
             _accepted(bench, cell, cell.verify_input(0, owners[n], signature, message))
 
 
-@CHECKS.of_cells(
-    "sign",
-    "sign-rnd",
-    "`rnd given` and `zero` repeat a signature, another `rnd` or `none` changes it",
-)
-def _sign_rnd(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("sign")
+def sign_rnd(bench: Trials, cell: Subject) -> None:
+    """`rnd given` and `zero` repeat a signature, another `rnd` or `none` changes it."""
     keys = bench.keys(cell)
     job = [cell.sign_input(n, keys) for n in range(2)]
     signatures = {*bench.values(cell, "sign", job), *bench.values(cell, "sign", job)}
@@ -241,20 +233,18 @@ def _sign_rnd(bench: Trials, cell: VariantInSet) -> None:
         raise Nonconformance("it announces rnd given, and another rnd gives the same signature")
 
 
-@CHECKS.of_cells("sign", "messages", "the empty message and one of 1 MiB are signed and accepted")
-def _messages(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("sign")
+def messages(bench: Trials, cell: Subject) -> None:
+    """The empty message and one of 1 MiB are signed and accepted."""
     keys = bench.keys(cell)
     for message in (b"", bytes(range(256)) * (_LONG_MESSAGE_BYTES // 256)):
         (signature,) = bench.values(cell, "sign", [cell.sign_input(0, keys, message)])
         _accepted(bench, cell, cell.verify_input(0, keys, signature, message))
 
 
-@CHECKS.of_cells(
-    "sign",
-    "context",
-    "contexts up to 255 bytes are signed where announced, all others are `failed`",
-)
-def _context(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("sign")
+def context(bench: Trials, cell: Subject) -> None:
+    """Contexts up to 255 bytes are signed where announced, all others are `failed`."""
     keys = bench.keys(cell)
     longest = bytes(range(CONTEXT_BYTES_MAX))
     if not cell.variant.context:
@@ -278,8 +268,9 @@ def _context(bench: Trials, cell: VariantInSet) -> None:
     bench.fails(cell, "sign", too_long, "with a context of 256 bytes")
 
 
-@CHECKS.of_cells("sign", "sign-key-length", "a private key of a wrong length is `failed`")
-def _sign_key_length(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("sign")
+def sign_key_length(bench: Trials, cell: Subject) -> None:
+    """A private key of a wrong length is `failed`."""
     if cell.classical or "sk" not in cell.variant.private_keys:
         raise NotApplicable("no variant announces private keys as `sk`")
     sk = bench.keys(cell).sk
@@ -295,10 +286,9 @@ def _sign_key_length(bench: Trials, cell: VariantInSet) -> None:
 # --- verification -------------------------------------------------------------------------------
 
 
-@CHECKS.of_cells(
-    "verify", "verify", "a good signature is 01; with anything altered or of wrong length it is 00"
-)
-def _verify(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("verify")
+def verify(bench: Trials, cell: Subject) -> None:
+    """A good signature is 01; with anything altered or of wrong length it is 00."""
     keys = bench.keys(cell)
     signature = bench.signature(cell, keys)
     _accepted(bench, cell, cell.verify_input(0, keys, signature))
@@ -335,46 +325,23 @@ def _verify(bench: Trials, cell: VariantInSet) -> None:
 # --- measurement --------------------------------------------------------------------------------
 
 
-def _job(bench: Trials, cell: VariantInSet, operation: str) -> list[JobInput]:
-    """Two good inputs, the second one of number 0."""
-    keys = bench.keys(cell)
-    if operation == "keygen":
-        return [JobInput(3, seed=_OTHER_SEED), JobInput(0, seed=_THIRD_SEED)]
-    if operation == "sign":
-        return [cell.sign_input(3, keys, b"three"), cell.sign_input(0, keys, b"none")]
-    signature = bench.signature(cell, keys)
-    return [
-        cell.verify_input(3, keys, signature),
-        cell.verify_input(0, keys, signature, b"another"),
-    ]
-
-
-def _measured(bench: Trials, cell: VariantInSet, operation: str) -> None:
-    job = _job(bench, cell, operation)
+def _measured(bench: Trials, cell: Subject, operation: str) -> None:
+    first = bench.good_input(cell, operation, 3, _OTHER_SEED, b"three")
+    second = bench.good_input(cell, operation, 0, _THIRD_SEED, b"none")
+    if operation == "verify":  # a refusal is timed too
+        second = replace(second, message=b"another")
     worker = bench.worker
-    worker.prepare(1, cell.variant.id, cell.set, operation, job)
+    worker.prepare(1, cell.variant.id, cell.set, operation, [first, second])
     outputs = worker.answer(1)
     for passes, calls, warmup in ((1, 1, 0), (3, 2, 1)):
         began = time.monotonic_ns()
         samples = worker.measure(1, passes, calls, warmup)
         elapsed = time.monotonic_ns() - began
-        wall = sum(sample.wall for sample in samples)
-        cpu = sum(sample.cpu or 0 for sample in samples)
         for sample in samples:
-            if sample.failure is not None:
-                raise Nonconformance(
-                    f"{operation}: `failed` {sample.failure}, where `answer` was good"
-                )
-            if sample.wall == 0:
-                raise Nonconformance(f"{operation}: a sample of no wall ticks at all")
-            value = outputs[sample.input].value
-            repeats = operation != "sign" or cell.deterministic
-            if repeats and sample.digest != hashlib.sha256(value or b"").digest():
-                raise Nonconformance(
-                    f"{operation}: digest {sample.digest.hex()} of input {sample.input} is not the "
-                    f"SHA-256 of its output"
-                )
+            bench.check_sample(cell, operation, sample, outputs[sample.input].value or b"")
         if bench.announcement.unit == "ns":
+            wall = sum(sample.wall for sample in samples)
+            cpu = sum(sample.cpu or 0 for sample in samples)
             if wall > elapsed * _CLOCK_SLACK + _CLOCK_SLACK_NS:
                 raise Nonconformance(
                     f"{operation}: {wall} ns in a request that took {elapsed} ns: the unit is wrong"
@@ -388,26 +355,20 @@ def _measured(bench: Trials, cell: VariantInSet, operation: str) -> None:
 
 
 def _add_measure(operation: str) -> None:
-    @CHECKS.of_cells(
-        operation,
-        f"measure-{operation}",
-        f"`measure` of {operation} gives passes × inputs samples in order, plausible ticks, "
-        "digests of the outputs",
-    )
-    def _(bench: Trials, cell: VariantInSet) -> None:
+    @RULES.of_cells(operation, f"-{operation}")
+    def measure(bench: Trials, cell: Subject) -> None:
+        """`measure` gives passes × inputs samples in order, plausible ticks, digests of the
+        outputs."""
         _measured(bench, cell, operation)
 
 
-for _operation in _TIMED:
+for _operation in OPERATIONS:
     _add_measure(_operation)
 
 
-@CHECKS.of_cells(
-    "keygen",
-    "measure-failed",
-    "an input that fails is `failed` in every pass, the others are timed",
-)
-def _measure_failed(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("keygen")
+def measure_failed(bench: Trials, cell: Subject) -> None:
+    """An input that fails is `failed` in every pass, the others are timed."""
     worker = bench.worker
     job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=_THIRD_SEED)]
     try:
@@ -420,14 +381,15 @@ def _measure_failed(bench: Trials, cell: VariantInSet) -> None:
     worker.forget(1)
 
 
-add_checks(CHECKS)
+add_rules(RULES)
 
 
 # --- traces -------------------------------------------------------------------------------------
 
 
-@CHECKS.of_cells("trace", "trace", "a trace ends with `ok` and repeats")
-def _trace(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("trace")
+def trace(bench: Trials, cell: Subject) -> None:
+    """A trace ends with `ok` and repeats."""
     keys = bench.keys(cell)
     job = [cell.sign_input(n, keys, bytes([n])) for n in (3, 0, 7)]
     worker = bench.worker
@@ -438,10 +400,9 @@ def _trace(bench: Trials, cell: VariantInSet) -> None:
         raise Nonconformance(f"the traces of one job differ: {first} and {second}")
 
 
-@CHECKS.of_cells(
-    "z_violation", "z-violation", "the signature has the set's size and verification refuses it"
-)
-def _z_violation(bench: Trials, cell: VariantInSet) -> None:
+@RULES.of_cells("z_violation")
+def z_violation(bench: Trials, cell: Subject) -> None:
+    """The signature has the set's size and verification refuses it."""
     keys = bench.keys(cell)
     (signature,) = bench.values(cell, "z_violation", [cell.sign_input(0, keys)])
     _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
@@ -454,32 +415,27 @@ def _z_violation(bench: Trials, cell: VariantInSet) -> None:
 # --- the end ------------------------------------------------------------------------------------
 
 
-@CHECKS.of_worker("quit", "on `quit` the worker says nothing and exits with status 0")
-def _quit(bench: Trials) -> None:
+@RULES.of_worker
+def quit(bench: Trials) -> None:
+    """On `quit` the worker says nothing and exits with status 0."""
     bench.fresh().quit()
     bench.worker.quit()
 
 
-@CHECKS.of_worker("end-of-input", "at the end of input the worker exits with status 0")
-def _end_of_input(bench: Trials) -> None:
+@RULES.of_worker
+def end_of_input(bench: Trials) -> None:
+    """At the end of input the worker exits with status 0."""
     bench.fresh().end_of_input()
     bench.worker.end_of_input()
 
 
-def _accepted(bench: Trials, cell: VariantInSet, item: JobInput) -> None:
+def _accepted(bench: Trials, cell: Subject, item: JobInput) -> None:
     """The variant, or where it does not verify another of its worker, must accept."""
-    for verifier in [cell, *bench.cells("verify")]:
-        able = "verify" in verifier.variant.operations and (
-            verifier.variant.context or not item.context
-        )
-        same = verifier == cell or not (cell.classical or verifier.classical)
-        if able and same and verifier.set == cell.set:
-            (verdict,) = bench.values(verifier, "verify", [item])
-            if verdict != b"\x01":
-                raise Nonconformance(
-                    f"{verifier.variant.id} refused a signature of {cell.variant.id}"
-                )
-            return
+    for verifier in bench.able(cell, "verify", item.context or b""):
+        (verdict,) = bench.values(verifier, "verify", [item])
+        if verdict != b"\x01":
+            raise Nonconformance(f"{verifier.variant.id} refused a signature of {cell.variant.id}")
+        return
 
 
 def _has_size(what: str, data: bytes, expected: int) -> None:

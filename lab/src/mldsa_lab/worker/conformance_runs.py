@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
-from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.sets import OPERATIONS, SEED_BYTES
 from mldsa_lab.worker.conformance_bench import (
-    CheckList,
     Nonconformance,
     NotApplicable,
+    Rules,
+    Subject,
     Trials,
-    VariantInSet,
 )
 from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.worker import WorkerRefusal
 
-_TIMED = ("keygen", "sign", "verify")
 _SEEDS = [bytes([n]) * SEED_BYTES for n in (1, 2, 3)]
 
 
-def add_checks(checks: CheckList) -> None:
-    """Append the checks of runs to a list."""
-    for operation in _TIMED:
-        _add(checks, operation)
+def add_rules(rules: Rules) -> None:
+    """Append the rules of runs to a list."""
+    for operation in OPERATIONS:
+        _add(rules, operation)
 
 
-def _add(checks: CheckList, operation: str) -> None:
-    @checks.of_cells(
-        operation,
-        f"batch-{operation}",
-        f"`answer JOB batch SIZE` of {operation} answers as `answer` does, bad inputs alone",
-    )
-    def _(bench: Trials, cell: VariantInSet) -> None:
+def _add(rules: Rules, operation: str) -> None:
+    @rules.of_cells(operation, f"-{operation}")
+    def batch(bench: Trials, cell: Subject) -> None:
+        """`answer JOB batch SIZE` answers as `answer` does, bad inputs alone."""
         if cell.variant.mode != "batch":
             raise NotApplicable("no variant announces mode batch")
         _batches(bench, cell, operation)
 
-    @checks.of_cells(
-        operation,
-        f"runs-{operation}",
-        f"`measure` of runs of {operation} takes the inputs in turn, on one thread and on several",
-    )
-    def _(bench: Trials, cell: VariantInSet) -> None:
+    @rules.of_cells(operation, f"-{operation}")
+    def runs(bench: Trials, cell: Subject) -> None:
+        """`measure` of runs takes the inputs in turn, on one thread and on several."""
         if cell.variant.batch_size < 2:
             raise NotApplicable("no variant announces a batch_size above 1")
         forms = ["loop", "batch"] if cell.variant.mode == "batch" else ["loop"]
@@ -52,22 +44,15 @@ def _add(checks: CheckList, operation: str) -> None:
         _refusals(bench, cell, operation)
 
 
-def _inputs(bench: Trials, cell: VariantInSet, operation: str) -> list[JobInput]:
+def _inputs(bench: Trials, cell: Subject, operation: str) -> list[JobInput]:
     """Three good inputs of three keys, numbered 9, 0 and 4."""
-    made = []
-    for number, seed in zip((9, 0, 4), _SEEDS, strict=True):
-        if operation == "keygen":
-            made.append(JobInput(number, seed=seed))
-            continue
-        keys = bench.keys(cell, seed)
-        if operation == "sign":
-            made.append(cell.sign_input(number, keys, b"message %d" % number))
-        else:
-            made.append(cell.verify_input(number, keys, bench.signature(cell, keys)))
-    return made
+    return [
+        bench.good_input(cell, operation, number, seed, b"message %d" % number)
+        for number, seed in zip((9, 0, 4), _SEEDS, strict=True)
+    ]
 
 
-def _bad(bench: Trials, cell: VariantInSet, operation: str) -> JobInput:
+def _bad(bench: Trials, cell: Subject, operation: str) -> JobInput:
     """An input that fails, or is refused: a short seed, a long context, a cut signature."""
     if operation == "keygen":
         return JobInput(7, seed=bytes(3))
@@ -77,7 +62,7 @@ def _bad(bench: Trials, cell: VariantInSet, operation: str) -> JobInput:
     return cell.verify_input(7, keys, bench.signature(cell, keys)[:-1])
 
 
-def _batches(bench: Trials, cell: VariantInSet, operation: str) -> None:
+def _batches(bench: Trials, cell: Subject, operation: str) -> None:
     first, second, third = _inputs(bench, cell, operation)
     job = [first, second, _bad(bench, cell, operation), third]
     worker = bench.worker
@@ -99,7 +84,7 @@ def _batches(bench: Trials, cell: VariantInSet, operation: str) -> None:
     worker.forget(1)
 
 
-def _runs(bench: Trials, cell: VariantInSet, operation: str, runs: Runs) -> None:
+def _runs(bench: Trials, cell: Subject, operation: str, runs: Runs) -> None:
     inputs = _inputs(bench, cell, operation)
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
@@ -107,21 +92,12 @@ def _runs(bench: Trials, cell: VariantInSet, operation: str, runs: Runs) -> None
     for passes, calls, warmup in ((1, 1, 0), (2, 2, 1)):
         samples = worker.measure(1, passes, calls, warmup, runs=runs)
         for place, sample in enumerate(samples):
-            if sample.failure is not None:
-                raise Nonconformance(f"{_named(runs)}: `failed` {sample.failure} of good inputs")
-            if sample.wall == 0:
-                raise Nonconformance(f"{_named(runs)}: a sample of no wall ticks at all")
             values = [
                 outputs[inputs[position].id].value or b""
                 for thread in range(runs.threads)
                 for position in runs.positions(place % runs.count, len(inputs), thread)
             ]
-            repeats = operation != "sign" or cell.deterministic
-            if repeats and sample.digest != hashlib.sha256(b"".join(values)).digest():
-                raise Nonconformance(
-                    f"{_named(runs)}: digest {sample.digest.hex()} of the run from input "
-                    f"{sample.input} on is not the SHA-256 of its outputs"
-                )
+            bench.check_sample(cell, f"{operation}, {_named(runs)}", sample, b"".join(values))
     if operation == "keygen":
         bad = [*inputs[:2], JobInput(4, seed=bytes(3))]
         worker.prepare(1, cell.variant.id, cell.set, operation, bad)
@@ -139,7 +115,7 @@ def _touches(runs: Runs, number: int, position: int) -> bool:
     return any(position in runs.positions(number, 3, t) for t in range(runs.threads))
 
 
-def _refusals(bench: Trials, cell: VariantInSet, operation: str) -> None:
+def _refusals(bench: Trials, cell: Subject, operation: str) -> None:
     """Runs that are not announced are errors, and so are numbers that make no sense."""
     v = cell.variant
     asked: Sequence[str] = [
