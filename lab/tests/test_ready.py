@@ -20,8 +20,8 @@ from mldsa_lab.inputs.shipped import (
     shipped_path,
     shipped_pool,
     shipped_spec,
-    trace_pool,
 )
+from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.cost_model import CostModel
@@ -49,7 +49,7 @@ def test_pools_are_traces_of_their_spec(name: str) -> None:
 
 def test_pools_do_not_depend_on_threads() -> None:
     spec = shipped_spec("ML-DSA-44")
-    one, two = (trace_pool(spec, 2100, load(), threads=threads) for threads in (1, 3))
+    one, two = (trace_pool(spec, 2100, threads=threads) for threads in (1, 3))
     known = shipped_pool("ML-DSA-44").table.take(np.arange(2100))
     for pool in (one, two):
         assert (pool.table.codes == known.codes).all() and (pool.table.ends == known.ends).all()

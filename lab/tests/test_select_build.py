@@ -14,8 +14,9 @@ from mldsa_lab.files import plain
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.shipped import shipped_pool, trace_pool
+from mldsa_lab.inputs.shipped import shipped_pool
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.table import TraceTable
 
@@ -48,7 +49,7 @@ def test_a_selection_holds_what_was_signed() -> None:
 @pytest.mark.parametrize("rnd", ["zero", "given"])
 def test_keys_contexts_and_rnd(per_key: int, rnd: str) -> None:
     spec = Spec("ML-DSA-44", bytes(range(32)), 50, 7, per_key, rnd)  # type: ignore[arg-type]
-    pool, wish = trace_pool(spec, 120, load()), Wish("regression", 6)
+    pool, wish = trace_pool(spec, 120), Wish("regression", 6)
     selection = build(pool, wish, choose(pool.table, pool.checks, wish), load())
     inputs = [item.what for item in selection.inputs]
     assert all((len(i.message), len(i.context)) == (50, 7) for i in inputs)

@@ -21,8 +21,8 @@ from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
 from mldsa_lab.inputs.library import Library
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.shipped import trace_pool
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM
 from mldsa_lab.sets import PARAMETER_SETS
@@ -196,7 +196,7 @@ def choose_inputs(
         return Spec(set_name, seed, sizes.message_bytes, per_key=per_key)
 
     def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
-        pool = trace_pool(drawn, size, library, threads=threads)
+        pool = trace_pool(drawn, size, threads=threads)
         return build(pool, wish, choose(pool.table, pool.checks, wish), library).inputs
 
     found: list[Input] = []

@@ -18,7 +18,8 @@ from mldsa_lab.files import write_whole
 from mldsa_lab.inputs.library import Library, load
 from mldsa_lab.inputs.pool import Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.shipped import DATA, SIZE, shipped_path, shipped_spec, trace_pool
+from mldsa_lab.inputs.shipped import DATA, SIZE, shipped_path, shipped_spec
+from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 
 COUNTS = (1, 2, 3, 10, 100)
@@ -93,7 +94,7 @@ def renew(write: bool) -> int:
     different = 0
     for set_name in PARAMETER_SETS:
         path = shipped_path(set_name)
-        pool = trace_pool(shipped_spec(set_name), SIZE, library)
+        pool = trace_pool(shipped_spec(set_name), SIZE)
         if not path.exists() or not _same_pool(read_pool(path), pool):
             different += 1
             print(f"{'writing' if write else 'differs:'} {path}")

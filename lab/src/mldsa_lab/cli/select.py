@@ -198,7 +198,7 @@ def _chosen(set_name: str, wish: Wish, candidates: _Candidates, screen: Screen) 
     from mldsa_lab.choice.choice import choose
 
     library = _library(screen)
-    pool = _pool(set_name, candidates, library, screen)
+    pool = _pool(set_name, candidates, screen)
     with screen.phase("choice", still=True) as phase:
         choice = choose(pool.table, pool.checks, wish)
         phase.summary = f"{len(choice.positions)} of {len(pool):,} inputs"
@@ -212,13 +212,14 @@ def _library(screen: Screen) -> Library:
         return load(phase.show)
 
 
-def _pool(set_name: str, wanted: _Candidates, library: Library, screen: Screen) -> Pool:
+def _pool(set_name: str, wanted: _Candidates, screen: Screen) -> Pool:
     """The pool to choose from: the one given, the one that ships if its inputs are those wanted,
     or a fresh one."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.pool import read_pool
-    from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec, trace_pool
+    from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec
+    from mldsa_lab.inputs.tracing import trace_pool
     from mldsa_lab.machine import cores_to_use
 
     if wanted.path is not None:
@@ -236,7 +237,6 @@ def _pool(set_name: str, wanted: _Candidates, library: Library, screen: Screen) 
         pool = trace_pool(
             spec,
             size,
-            library,
             threads=cores_to_use(),
             progress=lambda done: phase.reach(done, f"{done:,} traces"),
         )

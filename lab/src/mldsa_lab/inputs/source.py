@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TextIO
+from typing import Any, TextIO
 
 import msgspec
 import numpy as np
@@ -84,34 +84,6 @@ class Block:
     def index(self) -> NDArray[np.uint64]:
         """The inputs' numbers."""
         return np.arange(self.start, self.start + self.count, dtype=np.uint64)
-
-
-class Source(Protocol):
-    """Inputs in blocks."""
-
-    @property
-    def set(self) -> str:
-        """The parameter set they are signed with."""
-        ...
-
-    @property
-    def spec(self) -> Spec | None:
-        """What generated inputs follow from."""
-        ...
-
-    @property
-    def count(self) -> int | None:
-        """How many there are, None where that is not known before the end."""
-        ...
-
-    @property
-    def key(self) -> Key | None:
-        """The form of the keys of inputs that are given, None where they follow from a spec."""
-        ...
-
-    def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
-        """All inputs but the first ``done``, ``size`` at a time."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -196,6 +168,10 @@ class FromFile:
             raise LabError(f"{self.path}: cannot read it: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise LabError(f"{self.path}: {error.reason}: is not UTF-8 text") from None
+
+
+Source = Generated | FromFile
+"""Inputs in blocks; ``count`` is None where it is not known before the end."""
 
 
 def _csv_rows(path: Path, file: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:

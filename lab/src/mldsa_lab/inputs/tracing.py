@@ -1,4 +1,4 @@
-"""Making a pool file: blocks are traced side by side and written in order."""
+"""Making a pool, in memory or in a file: blocks are traced side by side and kept in order."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs import workforce
 from mldsa_lab.inputs.pool import ROWS, Checks, Pool, PoolWriter, join_pools, read_parts
-from mldsa_lab.inputs.source import Block, Source
+from mldsa_lab.inputs.source import Block, Generated, Source
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.workforce import Workforce
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -21,6 +23,8 @@ from mldsa_lab.theory.trace import PASSED
 
 BLOCK = 1 << 13
 """Inputs traced in one call: half a second's work."""
+_SMALL_BLOCK = 1000
+"""The same of a pool that is kept in memory."""
 assert ROWS % BLOCK == 0
 
 
@@ -80,10 +84,27 @@ class Tally:
         return found
 
 
+def trace_pool(
+    spec: Spec,
+    size: int,
+    *,
+    threads: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Pool:
+    """The first ``size`` inputs of ``spec``, traced with every check by threads of this process;
+    the same for any number of them. ``progress`` is told how many are done."""
+    parts: list[Pool] = []
+    with workforce.threads(threads) as force:
+        for block, table in _traced(Generated(spec, size).blocks(_SMALL_BLOCK), force, "all"):
+            parts.append(Pool(table, block.index(), "all", spec))
+            progress(block.start + block.count)
+    return join_pools(parts)
+
+
 def make_pool(
     source: Source,
     path: Path,
-    workforce: Workforce,
+    force: Workforce,
     checks: Checks = "reached",
     *,
     progress: Callable[[int], None] = lambda done: None,
@@ -105,7 +126,7 @@ def make_pool(
             done += len(part)
         progress(done)
         waiting: list[Pool] = []
-        for block, table in _traced(source.blocks(BLOCK, done), workforce, checks):
+        for block, table in _traced(source.blocks(BLOCK, done), force, checks):
             waiting.append(Pool(table, block.index(), checks, block.spec, block.given))
             done += block.count
             progress(done)
@@ -159,13 +180,13 @@ def _lists(source: Source, start: int, part: Pool) -> bool:
 
 
 def _traced(
-    blocks: Iterator[Block], workforce: Workforce, checks: Checks
+    blocks: Iterator[Block], force: Workforce, checks: Checks
 ) -> Iterator[tuple[Block, TraceTable]]:
     """Each block with its traces, in order; a few blocks are under way at a time."""
     under_way: deque[tuple[Block, Callable[[], TraceTable]]] = deque()
     for block in blocks:
-        under_way.append((block, workforce.trace(block, checks)))
-        if len(under_way) >= workforce.ahead:
+        under_way.append((block, force.trace(block, checks)))
+        if len(under_way) >= force.ahead:
             first, wait = under_way.popleft()
             yield first, wait()
     while under_way:

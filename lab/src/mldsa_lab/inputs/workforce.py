@@ -1,11 +1,11 @@
-"""Who traces: processes on this machine's cores, or a Dask cluster."""
+"""Who traces: threads of this process, processes on this machine's cores, or a Dask cluster."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -47,12 +47,28 @@ def local(processes: int) -> Iterator[Workforce]:
     """Processes of this machine."""
     load()  # built once, before the processes look for it
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupt) as pool:
-        try:
-            yield _Local(pool, _AHEAD * processes)
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
+    with (
+        ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupt) as pool,
+        _ended_early(pool),
+    ):
+        yield _Local(pool, _AHEAD * processes)
+
+
+@contextmanager
+def threads(count: int) -> Iterator[Workforce]:
+    """Threads of this process: the library works without Python's lock."""
+    with ThreadPoolExecutor(count) as pool, _ended_early(pool):
+        yield _Local(pool, _AHEAD * count)
+
+
+@contextmanager
+def _ended_early(pool: Executor) -> Iterator[None]:
+    """Whatever is not under way is not begun where the block that uses the pool fails."""
+    try:
+        yield
+    except BaseException:
+        pool.shutdown(wait=True, cancel_futures=True)
+        raise
 
 
 def _ignore_interrupt() -> None:
@@ -61,7 +77,7 @@ def _ignore_interrupt() -> None:
 
 
 class _Local:
-    def __init__(self, pool: ProcessPoolExecutor, ahead: int) -> None:
+    def __init__(self, pool: Executor, ahead: int) -> None:
         self._pool = pool
         self.ahead = ahead
 
