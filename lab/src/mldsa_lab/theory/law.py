@@ -128,7 +128,9 @@ class Law:
         of class z, r and h, and nothing else that it depends on."""
         coefficients = np.zeros(len(prior(model).names))
         coefficients[:LINEAR] = np.linalg.solve(to_costs(model), costs)
-        return cls.of(model, coefficients, share=share, tail=tail)
+        law = cls.of(model, coefficients, share=share, tail=tail)
+        # The same to the last bit as sums of these costs.
+        return replace(law, cost=costs[0] + law.counts @ np.array(costs[1:]))
 
     def sharp(self) -> Law:
         """The same without misfit: as if what no term explains were all noise."""
