@@ -196,7 +196,7 @@ def test_lack_of_fit_is_remarked_upon(chosen: list[Trace]) -> None:
     attempts = np.array([len(t) for t in chosen])
     cost = 1e5 * np.ceil(attempts / 8) ** 2
     found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)
-    assert any("goes up in steps" in note for note in found.notes)
+    assert any("costs and traces do not belong together" in note for note in found.notes)
 
 
 def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:

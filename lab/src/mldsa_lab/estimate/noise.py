@@ -93,7 +93,8 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
         noise=replace(noise, reading=reading),
         repeats=np.where(times > 2, times / _MEDIAN, times),
         level=level,
-        rounds=_rounds(level, 0.0 if inputs == 1 else (seen or 0.0) / math.sqrt(inputs)),
+        # With the noise that a level has from its inputs, so that the interval is rather too wide.
+        rounds=median_over_rounds(level),
         seen=seen,
         df=df,
     )
@@ -130,12 +131,3 @@ def _scatter(rest: Array, df: int) -> float:
     typical = 1.4826 * float(np.median(size[size > 0])) if (size > 0).any() else 0.0
     calm = np.minimum(size, _SPIKE * typical * math.sqrt(len(rest) / df))
     return math.sqrt(float((calm**2).sum()) / df)
-
-
-def _rounds(level: Array, noise: float) -> Median:
-    """The typical round among these levels; ``noise``: that of a level, which the inputs' own
-    errors hold and its errors therefore do not."""
-    found = median_over_rounds(level)
-    seen = float(np.var(level, ddof=1)) if len(level) > 1 else 0.0
-    own = math.sqrt(seen / (seen + 2 * noise**2)) if seen else 0.0
-    return Median(found.value, found.below * own, found.above * own, found.df)
