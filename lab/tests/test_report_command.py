@@ -222,8 +222,21 @@ def test_measured_tables_of_the_documents_are_what_their_records_give() -> None:
     files = [p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("crates/*/*.md"))
              if re.search(r"^<!-- mldsa-lab:table .*-->$", p.read_text(), flags=re.M)]  # fmt: skip
     assert {"README.md", "performance.md"} <= {p.name for p in files}
+    # One that shows a marker in a block of code alone has no table.
+    files = [p for p in files if p.name != "records.md"]
     stale = [str(p) for p in files if len(set(splice(p, [], read))) == 2]
     assert stale == []
+
+
+def test_a_marker_in_a_block_of_code_is_an_example(path: Path, tmp_path: Path) -> None:
+    example = "```\n<!-- mldsa-lab:table rows=nonsense -->\nshown\n<!-- /mldsa-lab:table -->\n```\n"
+    target = tmp_path / "NOTES.md"
+    target.write_text(example)
+    assert "has no <!-- mldsa-lab:table" in refused(run(path, "--splice", target))
+    target.write_text(example + "<!-- mldsa-lab:table -->\n<!-- /mldsa-lab:table -->\n" + example)
+    shown(run(path, "--splice", target))
+    text = target.read_text()
+    assert text.startswith(example) and text.endswith(example) and "| mldsa-native |" in text
 
 
 # --- measured elsewhere -------------------------------------------------------------------------

@@ -28,8 +28,11 @@ from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, rat
 
 Loaded = tuple[Record, Summary]
 
+# A marker in a block of code is an example.
 _MARKER = re.compile(
-    r"(<!-- mldsa-lab:table\b(?P<said>.*?)-->\n)(?P<old>.*?)(<!-- /mldsa-lab:table -->|\Z)", re.S
+    r"^(?P<code>```).*?^```|(?P<start><!-- mldsa-lab:table\b(?P<said>.*?)-->\n).*?"
+    r"(?P<end><!-- /mldsa-lab:table -->|\Z)",
+    re.S | re.M,
 )
 _FIGURES = ("mean", "p50", "p95", "p99", "p999", "ratio")
 _TEXTS: dict[str, Callable[[SummaryRow], str]] = {
@@ -99,8 +102,10 @@ def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) 
     known: dict[Path, Loaded] = {}
 
     def replace(found: re.Match[str]) -> str:
+        if found["code"]:
+            return found[0]
         marker = _parse(found["said"], f"{path}:{text.count(chr(10), 0, found.start()) + 1}")
-        if not found[4]:
+        if not found["end"]:
             raise marker.fail("the marker has no end: <!-- /mldsa-lab:table -->")
         chosen = []
         for record in marker.records:
@@ -110,12 +115,12 @@ def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) 
             chosen.append(known[of])
         if not (chosen or given):
             raise marker.fail("the marker names no record, and none is given")
-        return f"{found[1]}{_table(marker, [summary for _, summary in chosen or given])}{found[4]}"
+        table = _table(marker, [summary for _, summary in chosen or given])
+        return f"{found['start']}{table}{found['end']}"
 
-    new, count = _MARKER.subn(replace, text)
-    if not count:
+    if not any(found["start"] for found in _MARKER.finditer(text)):
         raise LabError(f"{path}: has no <!-- mldsa-lab:table … --> to rewrite")
-    return text, new
+    return text, _MARKER.sub(replace, text)
 
 
 def splice_file(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) -> bool:
