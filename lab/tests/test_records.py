@@ -101,7 +101,6 @@ def test_round_trip(tmp_path: Path) -> None:
     assert [*read, record.end] == ROWS
     assert not record.interrupted
     assert record.variant("a:b:compact") == VARIANT
-    assert record.worker_of("a:b:compact") == WORKER
     assert record.input("ML-DSA-65", 3) == INPUT
     with pytest.raises(LabError, match="unknown variant 'x'"):
         record.variant("x")

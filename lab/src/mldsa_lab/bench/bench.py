@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -57,12 +57,11 @@ _PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
 
 @dataclass(slots=True)
 class Outcome:
-    """Where the record is, whether the run was ended early, and what it left out."""
+    """Where the record is, whether the run was ended early, and whether anything was measured."""
 
     record: Path
     interrupted: bool
     samples: bool
-    left_out: list[str] = field(default_factory=list)
 
 
 def now() -> str:
@@ -97,7 +96,7 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
                 screen.line("stopped", "what was measured is kept")
             session.write(End(now(), status, session.rounds))
             session.tell_precision()
-    return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples, session.left_out)
+    return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples)
 
 
 def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list[Variant]:
@@ -147,7 +146,6 @@ class _Session:
         self.fleet = fleet
         self.rounds = 0
         self.spent = 0.0
-        self.left_out: list[str] = []
         self._writer = writer
         self._record: Record | None = None
         self._judge = judge
@@ -194,7 +192,6 @@ class _Session:
             self.write(station.row())
         for row in skipped:
             self.write(row)
-            self.left_out.append(f"worker {row.worker}: {row.reason}")
         features = [f for f in ("avx2", "avx512f", "asimd", "sha3") if f in described["features"]]
         cpu = described["cpu"] or described["architecture"]
         load = "" if described["load1"] is None else f", load {described['load1']:.2f}"
@@ -365,5 +362,4 @@ class _Session:
         self._leave(f"{row.variant}{of}: {row.reason}")
 
     def _leave(self, text: str) -> None:
-        self.left_out.append(text)
         self.screen.trouble(self._phase, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -235,11 +235,3 @@ class Fleet:
     ) -> None:
         for station in self.stations:
             station.stop() if kind is None else station.kill()
-
-
-def first_with(variants: Iterable[Variant], operation: str, set_name: str) -> Variant | None:
-    """The first variant that has this operation for this set."""
-    for variant in variants:
-        if operation in variant.operations and set_name in variant.sets:
-            return variant
-    return None

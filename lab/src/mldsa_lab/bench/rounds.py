@@ -184,8 +184,6 @@ class Bench:
         self.fleet = fleet
         self.schedule = schedule
         self._write = write
-        self.left: list[Fault] = []
-        """Everything that was left out."""
         self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         """Start and number of the job that cells of runs over the same inputs share."""
 
@@ -230,9 +228,7 @@ class Bench:
 
     def _leave(self, cell: Cell, number: int | None, set_name: str | None, reason: str) -> None:
         self.schedule.drop(cell.variant.id, set_name)
-        fault = Fault(cell.variant.id, set_name, cell.operation, number, reason)
-        self.left.append(fault)
-        self._write(fault)
+        self._write(Fault(cell.variant.id, set_name, cell.operation, number, reason))
 
     def _calibrate(self, cell: Cell) -> None:
         station = self.fleet.station(cell.variant.id)

@@ -298,13 +298,6 @@ class Record:
                     return variant
         raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
 
-    def worker_of(self, variant_id: str) -> WorkerRow:
-        """The worker that announced this variant; LabError if the record has none."""
-        for worker in self.workers:
-            if any(variant.id == variant_id for variant in worker.variants):
-                return worker
-        raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
-
     def again(self, worker: WorkerRow) -> bool:
         """Whether this is the tuned build of a worker that took part in its default build too.
 
