@@ -141,7 +141,7 @@ BAD = [
     (sign(median=1, p0=1), ", p0: a percentile lies strictly between 0 and 100"),
     (sign(median=1, p100=1), ", p100: a percentile lies strictly between 0 and 100"),
     (sign(median=1, p101=1), ", p101: a percentile lies strictly between 0 and 100"),
-    (sign(median=1, p50=1), "the median stands twice"),
+    (sign(median=1, p50=1), "the median appears twice"),
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
     (sign(median=1, samples=0), ", samples: must be a whole number >= 1"),
@@ -149,13 +149,13 @@ BAD = [
     (sign(sd=1), "needs a median, mean, min, max or percentile"),
     (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
     (sign(median=2, error_kind="sd"), "there is no error"),
-    (sign(median=2, error=1, error_kind="ci200"), "error_kind 'ci200' is none of"),
+    (sign(median=2, error=1, error_kind="ci200"), "error_kind 'ci200' must be one of"),
     (sign(median=2, error=1, sd=1), "error stands beside sd"),
     (sign(median=2, overhead=2), "overhead must be less than every figure"),
     (sign(median=2, inputs="some"), ", inputs: 'some' must be one of"),
     ({**COST, "median": None}, ", median: is empty"),
     ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "set is missing"),
-    ({"about": "speed"}, ", about: 'speed' is none of"),
+    ({"about": "speed"}, ", about: 'speed' must be one of"),
     ({**SIZE, "bytes": 0}, ", bytes: must be a whole number >= 1"),
     ({**SIZE, "object": "key"}, ", object: 'key' must be one of"),
     ({**SIZE, "encoding": "pem"}, ", encoding: 'pem' must be one of"),
@@ -167,7 +167,7 @@ BAD = [
             "about": "scaling",
             "points": [{"threads": 2, "speedup": 1}, {"threads": 2, "speedup": 1}],
         },
-        "points: threads 2 stands twice",
+        "points: threads 2 appears twice",
     ),
     ({"about": "parts", "unit": "us", "parts": {"a": 1}}, "parts need a total, or shares"),
     (
@@ -223,7 +223,7 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
         ("[1]", "must be a mapping"),
         ("claims: [", "line 1"),
         ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
-        ("a: 1\na: 2\n", "line 2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
         ("1: 2\n", "the field name 1 must be a text"),
         ("? [1]\n: 2\n", "line 1: found unhashable key"),
         ("[" * 5000, "t.yaml"),
@@ -273,7 +273,7 @@ def test_bad_heads(head: dict[str, Any], rule: str) -> None:
 
 
 def test_ids_are_unique() -> None:
-    with pytest.raises(LabError, match=r"claim 'x': the id stands twice"):
+    with pytest.raises(LabError, match=r"claim 'x': the id appears twice"):
         read({**SIZE, "id": "x"}, {**SIZE, "id": "x"})
 
 

@@ -136,11 +136,11 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"format": "other"}, "is no cost model"),
+        ({"format": "other"}, "is not a cost model"),
         ({"version": 3}, "has format version 3, this reader knows 1 and 2"),
         ({"set": "ML-DSA-66"}, "set: 'ML-DSA-66' must be one of ML-DSA-44, ML-DSA-65, ML-DSA-87"),
         ({"set": []}, "set: must be text or null, is a list"),
-        ({"z": -1}, "z is -1.0, it must be a number from 0 on"),
+        ({"z": -1}, "z is -1.0, it must be a number, 0 or more"),
         ({"r": "1"}, "r: must be a number, is text"),
         ({"r": True}, "r: must be a number"),
         ({"h": None}, "h: must be a number"),

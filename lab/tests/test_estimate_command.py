@@ -147,7 +147,7 @@ def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
         (("--percentiles", "half"), "must be a number"),
         (("--percentiles", ","), "at least one"),
         (("--plot", "plot.pdf"), "must end in .svg or .png"),
-        (("--json", "missing/f.json"), "is no folder that can be written to"),
+        (("--json", "missing/f.json"), "is not a folder that can be written to"),
     ],
 )
 def test_bad_options(

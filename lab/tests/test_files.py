@@ -31,7 +31,7 @@ class Document(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ("text", "said"),
     [
         ('{"name": "a", "items": [', "f.json, column 25: Expecting value, so it is not JSON"),
-        ('{"name": "a", "name": "b"}', "f.json: the key 'name' stands twice in one object"),
+        ('{"name": "a", "name": "b"}', "f.json: the key 'name' appears twice in one object"),
         ('{"name": "a", "items": [], "ratio": NaN}', "f.json: NaN is no number that JSON knows"),
         ("[]", "f.json: must be an object, is a list"),
         ('{"name": "a"}', "f.json: items is missing"),

@@ -114,8 +114,8 @@ def test_json_has_two_forms(tmp_path: Path, value: object) -> None:
         ("id,cost\n", "has no measurements"),
         ("id;cost\n1;2\n", "line 1: the header has 'id;cost'"),
         ("id,cost,weight\n", "line 1: the header has 'weight', the columns are id, cost, unit"),
-        ("id,id,cost\n", "line 1: the column 'id' stands twice"),
-        ("id,round,repeat,cost\n", "line 1: the column 'round' stands twice"),
+        ("id,id,cost\n", "line 1: the column 'id' appears twice"),
+        ("id,round,repeat,cost\n", "line 1: the column 'round' appears twice"),
         ("id,unit\n1,ns\n", "line 1: the header has no column 'cost'"),
         (
             "id,cost\n# no\n1,5\n9,5\n",

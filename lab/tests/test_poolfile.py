@@ -102,7 +102,7 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for cut in (0, 4, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(LabError, match=r"pool\.parquet: is no whole Parquet file"):
+        with pytest.raises(LabError, match=r"pool\.parquet: is not a whole Parquet file"):
             read_pool(path)
     path.write_bytes(whole[:20] + bytes([whole[20] ^ 0xFF] * 40) + whole[60:])
     with pytest.raises(LabError, match=r"pool .*pool\.parquet: "):
@@ -139,7 +139,7 @@ def test_other_formats_are_refused(tmp_path: Path, about: dict[str, object], mes
 def test_a_parquet_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "other.parquet"
     pq.write_table(pa.table({"a": [1]}), path)
-    with pytest.raises(LabError, match="none that mldsa-lab wrote"):
+    with pytest.raises(LabError, match="not one that mldsa-lab wrote"):
         read_pool(path)
 
 

@@ -112,7 +112,7 @@ def test_compressed_records(tmp_path: Path) -> None:
     packed.write_bytes(lzma.compress(plain.read_bytes()))
     assert read_record(packed) == read_record(plain)
     packed.write_bytes(packed.read_bytes()[:-9])
-    with pytest.raises(LabError, match=r"r\.jsonl\.xz: is no whole \.xz file"):
+    with pytest.raises(LabError, match=r"r\.jsonl\.xz: is not a complete \.xz file"):
         read_record(packed)
 
 
@@ -214,7 +214,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
             "line 2, unit: 's' must be one of cycles, instructions, ns",
         ),
         (2, to_json(WORKER) | {"extra": 1}, "the key 'extra' is unknown"),
-        (3, to_json(WORKER), "worker 'w' stands in the record twice"),
+        (3, to_json(WORKER), "worker 'w' appears twice in the record"),
         (3, {"type": "remark"}, "unknown type 'remark'"),
         (4, to_json(INPUT) | {"seed": "ABC"}, "line 4, seed: must be bytes in hexadecimal"),
         (4, to_json(INPUT) | {"set": "Ed25519"}, "trace must be null for Ed25519"),

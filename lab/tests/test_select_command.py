@@ -138,7 +138,7 @@ def test_files_that_are_no_pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path = tmp_path / "pool.parquet"
     for size in (0, 3, 1000, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(LabError, match="is no whole Parquet file"):
+        with pytest.raises(LabError, match="is not a whole Parquet file"):
             run("44", "--pool", path, "--out", tmp_path / "out")
     damaged = bytearray(whole)
     damaged[20_000:20_200] = bytes(200)

@@ -81,7 +81,7 @@ def _set(path: str, value: object) -> Any:
         (_set("inputs", []), "inputs: must be a list of length >= 1"),
         (_set("more", 1), "the key 'more' is unknown"),
         (_set("goal", None), "goal is missing"),
-        (_set("inputs/1/id", 1), "the id 1 stands twice"),
+        (_set("inputs/1/id", 1), "the id 1 appears twice"),
         (_set("inputs/1/id", "2"), r"inputs\[1\].id: must be a whole number, is text"),
         (_set("inputs/1/id", -2), r"inputs\[1\].id: must be a whole number >= 0"),
         (_set("inputs/0/xi", "00"), r"inputs\[0\]: xi has 1 bytes, must have 32"),
@@ -111,7 +111,7 @@ def test_what_breaks_a_rule_is_named(change: Any, message: str) -> None:
     [
         ("{", "here, column 2"),
         ('{"a": 1,\n}', "here, line "),
-        ('{"a": 1, "a": 2}', "the key 'a' stands twice"),
+        ('{"a": 1, "a": 2}', "the key 'a' appears twice"),
         ("[]", "is no selection"),
         ('{"format": NaN}', "NaN is no number"),
         ("[" * 100_000, "nested too deeply"),

@@ -203,7 +203,7 @@ def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path.write_text(wrong, encoding="utf-8")
     assert "input 7: its signature is not that of signing it" in str(run(*words).exception)
     result = run(*words[:-1], tmp_path / "no" / "folder.csv")
-    assert "is no folder that can be written to" in str(result.exception)
+    assert "is not a folder that can be written to" in str(result.exception)
 
 
 def test_what_cannot_be_counted_is_refused_before_the_build(

@@ -131,7 +131,7 @@ def test_broken_values_and_files(tmp_path: Path) -> None:
     write_costs(costs, path)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(LabError, match="is no whole Parquet file"):
+    with pytest.raises(LabError, match="is not a whole Parquet file"):
         read_costs(path)
     pq.write_table(pa.table({"a": [1]}), path)
     with pytest.raises(LabError, match="no costs of a study"):

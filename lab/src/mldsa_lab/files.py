@@ -78,7 +78,7 @@ def check_target(path: Path) -> None:
     if path.is_dir():
         raise LabError(f"output {path}: is a folder")
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise LabError(f"output {path}: {folder} is no folder that can be written to")
+        raise LabError(f"output {path}: {folder} is not a folder that can be written to")
 
 
 def read_text(path: Path) -> str:
@@ -231,7 +231,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise _Malformed(f"the key {twice!r} stands twice in one object")
+        raise _Malformed(f"the key {twice!r} appears twice in one object")
     return found
 
 

@@ -135,7 +135,7 @@ def read_costs(path: Path) -> Costs:
         raise LabError(f"{where}: cannot read it: {error.strerror or error}") from None
     except pa.ArrowException as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise LabError(f"{where}: is no whole Parquet file: {first}") from None
+        raise LabError(f"{where}: is not a whole Parquet file: {first}") from None
     return _costs(about, rows, where)
 
 

@@ -91,7 +91,7 @@ class Cost(Claim, frozen=True, tag="cost"):
             raise ValueError("set is missing, and the law of signing depends on it")
         if self.error_kind not in ("sd", "se", "unstated") and confidence(self.error_kind) is None:
             known = "sd, se, unstated, ci95 (or another level)"
-            raise ValueError(f"error_kind {shown(self.error_kind)} is none of {known}")
+            raise ValueError(f"error_kind {shown(self.error_kind)} must be one of {known}")
         if self.error_kind != "unstated" and self.error is None:
             raise ValueError("error_kind says of what kind an error is, but there is no error")
         if self.error is not None and "sd" in self.figures:
@@ -358,10 +358,10 @@ class ClaimTable(Struct, frozen=True):
 
 
 def _ascend(claim: Any, name: str) -> None:
-    """Sorts a claim's points by a field; ValueError if one stands twice."""
+    """Sorts a claim's points by a field; ValueError if one appears twice."""
     points = sorted(claim.points, key=lambda point: int(getattr(point, name)))
     found = [getattr(point, name) for point in points]
     for value in found:
         if found.count(value) > 1:
-            raise ValueError(f"points: {name} {value} stands twice")
+            raise ValueError(f"points: {name} {value} appears twice")
     force_setattr(claim, "points", tuple(points))

@@ -58,7 +58,7 @@ def parse_claims(text: str, name: str, *, as_json: bool = False) -> ClaimTable:
     for position, entry in enumerate(entries, 1):
         claim = _claim(entry, f"{name}: claim {position}", name, raw.get("defaults", {}))
         if any(claim.id == other.id for other in claims):
-            raise LabError(f"{name}: claim {claim.id!r}: the id stands twice, and must be unique")
+            raise LabError(f"{name}: claim {claim.id!r}: the id appears twice, and must be unique")
         claims.append(claim)
     table = ClaimTable(name, head.source, tuple(claims))
     _check_references(table)
@@ -114,7 +114,7 @@ def claims_schema() -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as PyYAML reads it safely, but a date is a text and a key that stands twice an error."""
+    """YAML as PyYAML reads it safely, but a date is a text and a repeated key an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
@@ -122,7 +122,7 @@ class _Loader(yaml.SafeLoader):
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
                     raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                        None, None, f"the key {key.value!r} appears twice", key.start_mark
                     )
                 seen.add(key.value)
         return cast("dict[Any, Any]", super().construct_mapping(node, deep))
@@ -188,7 +188,7 @@ def _claim(entry: object, where: str, name: str, defaults: dict[str, Any]) -> Cl
     about = raw.get("about", "")
     kind = ABOUT.get(about) if isinstance(about, str) else None
     if kind is None:
-        raise LabError(f"{where}, about: {shown(about)} is none of {', '.join(ABOUT)}")
+        raise LabError(f"{where}, about: {shown(about)} must be one of {', '.join(ABOUT)}")
     inherited = {
         field: value
         for field, value in defaults.items()
@@ -218,7 +218,7 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, Figure]:
                 raise LabError(f"{where}, {name}: a percentile lies strictly between 0 and 100")
             statistic = "median" if rank == 50 else f"p{rank:g}"
         if statistic in found:
-            raise LabError(f"{where}, {name}: the {statistic} stands twice")
+            raise LabError(f"{where}, {name}: the {statistic} appears twice")
         if raw[name] is None:
             raise LabError(f"{where}, {name}: is empty")
         try:

@@ -226,7 +226,7 @@ def _header(text: str, here: str) -> list[str]:
                 f"{semicolons}"
             )
         if names.count(name) > 1:
-            raise LabError(f"{here}: the column {name!r} stands twice")
+            raise LabError(f"{here}: the column {name!r} appears twice")
     for needed in COLUMNS[:2]:
         if needed not in names:
             raise LabError(f"{here}: the header has no column {needed!r}")

@@ -247,7 +247,7 @@ def read_parts(path: Path) -> Iterator[Pool]:
     except OSError as error:
         raise LabError(f"pool {path}: cannot read it: {error.strerror or error}") from None
     except pa.ArrowException as error:
-        raise LabError(f"pool {path}: is no whole Parquet file: {_first_line(error)}") from None
+        raise LabError(f"pool {path}: is not a whole Parquet file: {_first_line(error)}") from None
     with file:
         about = _about(path, file.schema_arrow)
         for number in range(file.num_row_groups):
@@ -303,7 +303,7 @@ def _about(path: Path, schema: Any) -> About:
     """What a pool file says of itself; LabError if it is none, or one of another version."""
     text = (schema.metadata or {}).get(_KEY)
     if text is None:
-        raise LabError(f"pool {path}: is a Parquet file, but none that mldsa-lab wrote")
+        raise LabError(f"pool {path}: is a Parquet file, but not one that mldsa-lab wrote")
     about = decode_format(text.decode("utf-8", "replace"), About, f"pool {path}", FORMAT, VERSION)
     given = [] if about.spec is not None else _given_columns(about.set, _key(schema))
     for name, kind in (*_TRACES, *given):

@@ -123,7 +123,7 @@ class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         seen: set[int] = set()
         for row in self.inputs:
             if row.id in seen:
-                raise LabError(f"the id {row.id} stands twice")
+                raise LabError(f"the id {row.id} appears twice")
             seen.add(row.id)
 
 

@@ -133,7 +133,7 @@ class FromFile:
             where = f"{self.path}, line {place}"
             if line.id is not None:
                 if str(line.id) in seen:
-                    raise LabError(f"{where}: the id {str(line.id)!r} stands twice")
+                    raise LabError(f"{where}: the id {str(line.id)!r} appears twice")
                 seen.add(str(line.id))
             if line.key != key:
                 raise LabError(f"{where}: must have {key}, as the inputs before it")
@@ -183,7 +183,7 @@ def _csv_rows(path: Path, file: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
                 rule = f"must be one of {', '.join(COLUMNS)}"
                 raise LabError(f"{path}, line 1: column {name!r} {rule}")
             if header.count(name) > 1:
-                raise LabError(f"{path}, line 1: column {name!r} stands twice")
+                raise LabError(f"{path}, line 1: column {name!r} appears twice")
         for row in reader:
             if not row:
                 continue

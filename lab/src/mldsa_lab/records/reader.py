@@ -43,7 +43,7 @@ def read_record(path: Path) -> Record:
     except OSError as error:
         raise LabError(f"record {path}: cannot read it: {error.strerror}") from None
     except lzma.LZMAError as error:
-        raise LabError(f"record {path}: is no whole .xz file: {error}") from None
+        raise LabError(f"record {path}: is not a complete .xz file: {error}") from None
     *lines, cut_off = data.split(b"\n")  # the last is empty unless the file ends in a line's middle
     if cut_off:
         lines.append(cut_off)
@@ -135,14 +135,14 @@ class _Order:
                 raise LabError(f"{where}: not an mldsa-lab record: a second run line")
             case WorkerRow():
                 if any(row.worker == other.worker for other in self.record.workers):
-                    raise LabError(f"{where}: worker {row.worker!r} stands in the record twice")
+                    raise LabError(f"{where}: worker {row.worker!r} appears twice in the record")
                 for announced in row.variants:
                     if announced.id in self.variants:
-                        raise LabError(f"{where}: variant {announced.id!r} stands in it twice")
+                        raise LabError(f"{where}: variant {announced.id!r} appears twice in it")
                     self.variants[announced.id] = announced
             case InputRow():
                 if (row.set, row.id) in self.inputs:
-                    raise LabError(f"{where}: input {row.id} of {row.set} stands in it twice")
+                    raise LabError(f"{where}: input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))
             case Gate() | Samples() | Fault():
                 variant = self.variants.get(row.variant)

@@ -78,7 +78,7 @@ class CostModel:
         for name in _COSTS:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
-                raise LabError(f"cost model: {name} is {value}, it must be a number from 0 on")
+                raise LabError(f"cost model: {name} is {value}, it must be a number, 0 or more")
         if not any(getattr(self, name) for name in _COSTS):
             raise LabError("cost model: one of first, z, r, h must be above 0")
         if self.set is not None:
@@ -114,7 +114,7 @@ class CostModel:
         times = {"outside": outside, "to_z": to_z, "z_to_r": z_to_r, "r_to_end": r_to_end}
         for name, value in times.items():
             if not (math.isfinite(value) and value >= 0):
-                raise LabError(f"cost model: {name} is {value}, it must be a number from 0 on")
+                raise LabError(f"cost model: {name} is {value}, it must be a number, 0 or more")
         whole = to_z + z_to_r + r_to_end
         return cls(outside + whole, to_z, to_z + z_to_r, whole, unit, source, set)
 
@@ -128,7 +128,7 @@ class CostModel:
         """The inverse of `as_json`; LabError, beginning with ``where``, if it is not one."""
         if not isinstance(value, dict) or value.get("format") != FORMAT:
             raise LabError(
-                f"{where}: is no cost model: it must be an object with format {FORMAT!r}"
+                f"{where}: is not a cost model: it must be an object with format {FORMAT!r}"
             )
         version = value.get("version")
         if version not in (1, VERSION):
