@@ -151,7 +151,7 @@ def test_counts_are_collected_part_by_part(tmp_path: Path, monkeypatch: pytest.M
     assert [s.variant for s in found.series] == ["toy:fast:compact", "toy:portable:compact"]
     for series in found.series:
         assert series.cost.tolist() == [whole.tolist()]
-        assert series.about["clock"].startswith("Callgrind")
+        assert series.about.clock.startswith("Callgrind")
     assert found.table.traces() == item.table.traces()
 
 

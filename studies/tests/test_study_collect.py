@@ -61,7 +61,7 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     found = read_costs(path)
     ticks = [1000 + 10 * i.what.message[0] for i in made.inputs]
     for series in found.series:
-        assert series.cost.tolist() == [ticks] * 3 and series.about["clock"] == "own"
+        assert series.cost.tolist() == [ticks] * 3 and series.about.clock == "own"
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
     assert len(orders) == 6 and orders[0] == orders[1] != orders[2] == orders[3]
     assert all(sorted(order.split()) == list("012345") for order in orders)
@@ -84,7 +84,7 @@ def test_without_a_clock_of_the_thread_it_is_the_wall(tmp_path: Path) -> None:
         (path,) = collect.collect_times(fleet, [item], 1, tmp_path)
     found = read_costs(path)
     assert found.series[0].cost.tolist() == [[1007 + 10 * i.what.message[0] for i in made.inputs]]
-    assert found.series[0].about["clock"] == "wall"
+    assert found.series[0].about.clock == "wall"
 
 
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_the_same_again(done: tuple[Path, Result], tmp_path: Path) -> None:
         (("--data", "."), "holds no files of costs"),
         (("--data", "x", "--sizes", "2,two"), "size 'two': must be a whole number"),
         (("--data", "x", "--sizes", "0"), "size '0': must be a whole number"),
-        (("--data", "x", "--sets", "Ed25519"), "only ML-DSA signatures have traces"),
+        (("--data", "x", "--sets", "Ed25519"), "unknown parameter set 'Ed25519'"),
         (("--data", "x", "--sets", "99"), "unknown parameter set '99'"),
         (("--inputs", "400", "--methods", "best"), "unknown method 'best'"),
         (("--inputs", "40"), "selections of 100 inputs: need costs of 400 inputs"),

@@ -14,7 +14,7 @@ from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
 from mldsa_studies.choices import choose
-from mldsa_studies.costs import Costs, CostSeries
+from mldsa_studies.costs import Costs, CostSeries, Described
 from mldsa_studies.evaluate import (
     COUNT,
     MEDIAN,
@@ -44,11 +44,11 @@ from mldsa_studies.signers import Signer, random_table
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)
 SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)
-ABOUT = {
-    "variant": "toy:fast:compact", "implementation": "toy", "version": "1", "backend": "fast",
-    "key": "compact", "worker": "w", "language": "C", "compiler": "cc", "flags": "", "clock": "c",
-    "note": "",
-}  # fmt: skip
+ABOUT = Described(
+    variant="toy:fast:compact", implementation="toy", version="1", backend="fast",
+    key="compact", worker="w", language="C", compiler="cc", flags="", clock="c",
+    note="",
+)  # fmt: skip
 
 
 def costs_of(

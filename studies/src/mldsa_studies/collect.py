@@ -28,7 +28,7 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker import protocol
 from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
-from mldsa_studies.costs import Costs, CostSeries, write_costs
+from mldsa_studies.costs import Costs, CostSeries, Described, write_costs
 from mldsa_studies.jobs import SignedInputs
 from mldsa_studies.plan import Plan
 from mldsa_studies.sampling import wanted_classes
@@ -148,20 +148,20 @@ class Gathering:
         )
 
 
-def _about(v: protocol.Announced, a: protocol.Announcement, clock: str | None) -> dict[str, str]:
-    return {
-        "variant": v.id,
-        "implementation": v.implementation,
-        "version": v.version,
-        "backend": v.backend,
-        "key": v.key,
-        "worker": a.worker,
-        "language": a.language,
-        "compiler": a.compiler,
-        "flags": a.flags,
-        "clock": clock or a.cpu_clock or a.clock,
-        "note": v.note,
-    }
+def _about(v: protocol.Announced, a: protocol.Announcement, clock: str | None) -> Described:
+    return Described(
+        variant=v.id,
+        implementation=v.implementation,
+        version=v.version,
+        backend=v.backend,
+        key=v.key,
+        worker=a.worker,
+        language=a.language,
+        compiler=a.compiler,
+        flags=a.flags,
+        clock=clock or a.cpu_clock or a.clock,
+        note=v.note,
+    )
 
 
 def file_name(set_name: str, unit: str) -> str:

@@ -83,6 +83,7 @@ def estimators(
     from mldsa_lab.files import check_target
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
+    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.costs import Costs, read_costs
     from mldsa_studies.evaluate import evaluate
     from mldsa_studies.page import write_page, write_plots
@@ -94,7 +95,7 @@ def estimators(
     screen = Screen(console)
     if json_path is not None:
         check_target(json_path)
-    names = _sets(sets or ("ml-dsa",))
+    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     plan = Plan(
         sizes=_sizes(words(sizes)) or SIZES,
         draws=draws or (_QUICK_DRAWS if quick else _DRAWS),
@@ -209,9 +210,10 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Seed of all randomness.", min=0)] = 1,
 ) -> None:
     """Judge the estimates of records on synthetic signers on synthetic machines."""
+    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.simulate import report
 
-    for name in _sets((set_name,)):
+    for name in parse_set_names((set_name,), ml_dsa=True):
         _print(report(name, replications, seed))
 
 
@@ -236,9 +238,10 @@ def coverage(
 ) -> None:
     """Judge the intervals of estimates from few inputs on synthetic signers."""
     from mldsa_lab.cli.shared import words
+    from mldsa_lab.sets import parse_set_names
     from mldsa_studies.coverage import TRUTH, report, report_record
 
-    names = _sets(sets or ("ml-dsa",))
+    names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     wanted = _sizes(words(sizes)) or (1, 2, 3, 5, 10, 30)
     if record is None:
         _print(report(names, replications, seed, wanted, truth or TRUTH, only, processes))
@@ -289,18 +292,6 @@ def fits(record: _RecordArgument) -> None:
 def _print(lines: Iterable[str]) -> None:
     for line in lines:
         print(line, flush=True)
-
-
-def _sets(names: Iterable[str]) -> tuple[str, ...]:
-    """Full names of parameter sets of ML-DSA; LabError for any other."""
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
-
-    found = parse_set_names(names)
-    for name in found:
-        if name not in PARAMETER_SETS:
-            raise LabError(f"set {name}: only ML-DSA signatures have traces")
-    return found
 
 
 def _sizes(texts: tuple[str, ...]) -> tuple[int, ...]:

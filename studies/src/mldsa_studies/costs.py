@@ -7,46 +7,73 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Meta, Struct
 from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, parse_json, plain, write_whole
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.sets import PARAMETER_SETS, UNITS
+from mldsa_lab.sets import SetName, Unit
 from mldsa_lab.theory.table import TraceTable
 
-FORMAT = "mldsa-lab study costs"
+FORMAT: Final = "mldsa-lab study costs"
 VERSION = 1
 """Version of the format."""
 
 _KEY = FORMAT.encode()
-_HEAD = ("format", "version", "tool", "set", "unit", "spec", "sample", "machine", "series",
-         "rounds")  # fmt: skip
-_TEXTS = ("variant", "implementation", "version", "backend", "key", "worker", "language",
-          "compiler", "flags", "clock", "note")  # fmt: skip
+
+
+class Described(Struct, frozen=True):
+    """What an implementation is and how it was measured; ``variant``: its id."""
+
+    variant: str
+    implementation: str
+    version: str
+    backend: str
+    key: str
+    worker: str
+    language: str
+    compiler: str
+    flags: str
+    clock: str
+    note: str
+
+
+class CostsHead(Struct, frozen=True):
+    """The JSON object in a file's metadata; the fields are those of `Costs`."""
+
+    format: Literal["mldsa-lab study costs"]
+    version: int
+    tool: str
+    set: SetName
+    unit: Unit
+    spec: Spec
+    sample: Annotated[int, Meta(ge=1)]
+    machine: dict[str, Any]
+    series: Annotated[list[Described], Meta(min_length=1)]
+    rounds: Annotated[list[dict[str, Any]], Meta(min_length=1)]
 
 
 @dataclass(frozen=True)
 class CostSeries:
     """The costs of one implementation.
 
-    ``cost``: (rounds, inputs) in the file's unit, positive. ``about``: the texts variant (its id),
-    implementation, version, backend, key, worker, language, compiler, flags, clock, note.
+    ``cost``: (rounds, inputs) in the file's unit, positive.
     """
 
-    about: Mapping[str, str]
+    about: Described
     cost: NDArray[np.uint64]
 
     @property
     def variant(self) -> str:
         """The variant's id, such as ``mldsa-native:avx2:compact``."""
-        return self.about["variant"]
+        return self.about.variant
 
 
 @dataclass(frozen=True)
@@ -78,26 +105,24 @@ class Costs:
         up with none."""
         if not wanted:
             return self
-        kept = [
-            s for s in self.series if s.variant in wanted or s.about["implementation"] in wanted
-        ]
+        kept = [s for s in self.series if s.variant in wanted or s.about.implementation in wanted]
         return replace(self, series=tuple(kept))
 
 
 def write_costs(costs: Costs, path: Path) -> None:
     """Write the file, whole or not at all; LabError if it cannot be written."""
-    about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "tool": costs.tool,
-        "set": costs.set,
-        "unit": costs.unit,
-        "spec": plain(costs.spec),
-        "sample": costs.sample,
-        "machine": dict(costs.machine),
-        "series": [dict(s.about) for s in costs.series],
-        "rounds": [dict(r) for r in costs.rounds],
-    }
+    head = CostsHead(
+        FORMAT,
+        VERSION,
+        costs.tool,
+        costs.set,
+        costs.unit,
+        costs.spec,
+        costs.sample,
+        dict(costs.machine),
+        [s.about for s in costs.series],
+        [dict(r) for r in costs.rounds],
+    )
     offsets = np.concatenate([[0], costs.table.ends]).astype(np.int32)
     columns = {
         "index": pa.array(costs.index),
@@ -107,7 +132,7 @@ def write_costs(costs: Costs, path: Path) -> None:
         for round_number, row in enumerate(series.cost):
             columns[_column(number, round_number)] = pa.array(row)
     fields = [pa.field(name, column.type, nullable=False) for name, column in columns.items()]
-    schema = pa.schema(fields, metadata={_KEY: json.dumps(about, allow_nan=False).encode()})
+    schema = pa.schema(fields, metadata={_KEY: json.dumps(plain(head), allow_nan=False).encode()})
     table = pa.Table.from_arrays(list(columns.values()), schema=schema)
     # Of numbers that share their high bytes, the bytes of equal place compress far better together.
     split = [name for name in columns if name != "attempts"]
@@ -129,87 +154,66 @@ def read_costs(path: Path) -> Costs:
             text = (file.schema_arrow.metadata or {}).get(_KEY)
             if text is None:
                 raise LabError(f"{where}: is a Parquet file, but no costs of a study")
-            about = _about(text, where)
+            head = _head(text, where)
             rows = file.read()
     except OSError as error:
         raise LabError(f"{where}: cannot read it: {error.strerror or error}") from None
     except pa.ArrowException as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise LabError(f"{where}: is not a whole Parquet file: {first}") from None
-    return _costs(about, rows, where)
+    return _costs(head, rows, where)
 
 
-def _about(text: bytes, where: str) -> dict[str, Any]:
-    about = parse_json(text.decode("utf-8", "replace"), where)
-    if not isinstance(about, dict) or about.get("version") != VERSION:
-        found = about.get("version") if isinstance(about, dict) else None
+def _head(text: bytes, where: str) -> CostsHead:
+    value = parse_json(text.decode("utf-8", "replace"), where)
+    if not isinstance(value, dict) or value.get("version") != VERSION:
+        found = value.get("version") if isinstance(value, dict) else None
         raise LabError(f"{where}: has format version {found!r}, this reader knows {VERSION}")
-    for name in _HEAD:
-        if name not in about:
-            raise LabError(f"{where}: {name} is missing")
-    if about["set"] not in PARAMETER_SETS:
-        raise LabError(f"{where}: set must be one of {', '.join(PARAMETER_SETS)}")
-    if about["unit"] not in UNITS:
-        raise LabError(f"{where}: unit must be one of {', '.join(UNITS)}")
-    if not isinstance(about["machine"], dict):
-        raise LabError(f"{where}: machine must be an object")
-    for name in ("series", "rounds"):
-        value = about[name]
-        if not isinstance(value, list) or not value or not all(isinstance(v, dict) for v in value):
-            raise LabError(f"{where}: {name} must be a list of at least one object")
-    for number, series in enumerate(about["series"]):
-        for name in _TEXTS:
-            if not isinstance(series.get(name), str):
-                raise LabError(f"{where}, series {number}: {name} must be a text")
-    return about
+    return convert(value, CostsHead, where)
 
 
-def _costs(about: Mapping[str, Any], rows: Any, where: str) -> Costs:
+def _costs(head: CostsHead, rows: Any, where: str) -> Costs:
     expected = [("index", pa.uint64()), ("attempts", pa.list_(pa.uint16()))]
     expected += [
         (_column(s, r), pa.uint64())
-        for s in range(len(about["series"]))
-        for r in range(len(about["rounds"]))
+        for s in range(len(head.series))
+        for r in range(len(head.rounds))
     ]
     for name, kind in expected:
         at = rows.schema.get_field_index(name)
         same = at >= 0 and rows.schema.field(at).type.equals(kind)
         if not same or rows.column(at).null_count:
             raise LabError(f"{where}: must have a column {name} of type {kind} without gaps")
-    sample = about["sample"]
-    if type(sample) is not int or not 1 <= sample <= rows.num_rows:
-        raise LabError(
-            f"{where}: sample must be a whole number from 1 to the {rows.num_rows} inputs"
-        )
+    if head.sample > rows.num_rows:
+        raise LabError(f"{where}: sample must be at most the {rows.num_rows} inputs")
     lists = rows["attempts"].combine_chunks()
     try:
-        spec = convert(about["spec"], Spec, "spec")
-        if spec.set != about["set"]:
-            raise LabError(f"spec: is of {spec.set}, the costs are of {about['set']}")
+        if head.spec.set != head.set:
+            raise LabError(f"spec: is of {head.spec.set}, the costs are of {head.set}")
         table = TraceTable(
-            about["set"],
+            head.set,
             lists.flatten().to_numpy(zero_copy_only=False),
             np.cumsum(lists.value_lengths().to_numpy(zero_copy_only=False)).astype(np.int64),
         )
     except LabError as error:
         raise LabError(f"{where}: {error}") from None
     found: list[CostSeries] = []
-    for number, described in enumerate(about["series"]):
-        cost = np.stack([rows[_column(number, r)].to_numpy() for r in range(len(about["rounds"]))])
+    for number, about in enumerate(head.series):
+        cost = np.stack([rows[_column(number, r)].to_numpy() for r in range(len(head.rounds))])
         if (cost == 0).any():
-            raise LabError(f"{where}, {described['variant']}: a cost must be above 0")
-        found.append(CostSeries({name: described[name] for name in _TEXTS}, cost))
+            raise LabError(f"{where}, {about.variant}: a cost must be above 0")
+        found.append(CostSeries(about, cost))
     return Costs(
-        about["set"],
-        about["unit"],
-        spec,
+        head.set,
+        head.unit,
+        head.spec,
         rows["index"].to_numpy(),
         table,
-        sample,
+        head.sample,
         tuple(found),
-        about["machine"],
-        tuple(about["rounds"]),
-        str(about["tool"]),
+        head.machine,
+        tuple(head.rounds),
+        head.tool,
     )
 
 

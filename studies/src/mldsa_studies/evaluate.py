@@ -223,7 +223,7 @@ def judge(work: Work) -> Judged:
                     MethodErrors(
                         set_name,
                         series.variant,
-                        series.about["implementation"],
+                        series.about.implementation,
                         unit,
                         kind,
                         choice.method.name,

@@ -200,7 +200,7 @@ def truths(study: Study) -> list[dict[str, str]]:
             {
                 "set": judged.set,
                 "variant": judged.series.variant,
-                "version": judged.series.about["version"],
+                "version": judged.series.about.version,
                 "unit": unit.name,
                 "inputs": f"{judged.sample:,}",
                 "mean": number(unit.shown(mean.value), 2),
@@ -235,8 +235,8 @@ def sources(study: Study) -> list[dict[str, Any]]:
                 "os": str(costs.machine.get("os", "not known")),
                 "seed": costs.spec.seed.hex(),
                 "series": [
-                    f"{s.variant} {s.about['version']} ({s.about['language']}, "
-                    f"{s.about['compiler']}, {s.about['flags'] or 'no flags'}; {s.about['clock']})"
+                    f"{s.variant} {s.about.version} ({s.about.language}, "
+                    f"{s.about.compiler}, {s.about.flags or 'no flags'}; {s.about.clock})"
                     for s in costs.series
                 ],
             }
