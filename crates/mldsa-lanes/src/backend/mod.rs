@@ -1,4 +1,4 @@
-//! Backends: the kernels compiled for one set of CPU features each. The only room with `unsafe`.
+//! Backends: the kernels compiled for one set of CPU features each. The only module with `unsafe`.
 //!
 //! An [`Engine`] is a token: a value of it exists only where the CPU has the features, because its
 //! field is private and `detect` is the only constructor. That is the argument for every
