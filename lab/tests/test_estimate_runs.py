@@ -11,6 +11,7 @@ import pytest
 from mldsa_lab.bench.shapes import GROUP, Shape
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.estimate.estimators import estimate_plain, estimate_runs
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -145,3 +146,8 @@ def test_the_ratio_of_one_large_run_has_the_others_input_error() -> None:
     assert found.high / found.low > single.inner.high / single.inner.low
     back = ratio(single, large)
     assert back.value == pytest.approx(1 / found.value)
+
+
+def test_an_interval_that_reaches_zero_has_no_highest_rate() -> None:
+    assert Interval(2.0, 1.0, 4.0).inverse(8.0) == Interval(4.0, 2.0, 8.0)
+    assert Interval(2.0, -1.0, 4.0).inverse(8.0) == Interval(4.0, 2.0, None)

@@ -31,8 +31,9 @@ class Interval:
         return Interval(self.value * factor, *limits)
 
     def inverse(self, of: float = 1.0) -> Interval:
-        """The interval of ``of`` over the value, for positive values."""
-        limits = (None if x is None else of / x for x in (self.high, self.low))
+        """The interval of ``of`` over the value, which is positive. It has no upper limit where
+        this one reaches zero."""
+        limits = (None if x is None or x <= 0 else of / x for x in (self.high, self.low))
         return Interval(of / self.value, *limits)
 
 
