@@ -41,16 +41,22 @@ def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
     """``inner`` with the error of the typical round added in quadrature, at each side its own.
 
     ``inner``: limits as of inputs alone, None counting as no error of theirs; ``rounds``: the
-    logarithm of the rounds' level. One round shows no error, so none is added.
+    logarithm of the rounds' level. One round shows no error, so none is added. Errors of what is
+    certainly positive are added as logarithms, so that no limit is below 0.
     """
     value = inner.value
-    low = 0.0 if inner.low is None else value - inner.low
-    high = 0.0 if inner.high is None else inner.high - value
+    low = value if inner.low is None else inner.low
+    high = value if inner.high is None else inner.high
     if rounds.df > 0:
         deviate = float(stdtrit(rounds.df, (1 + confidence) / 2))
-        low = math.hypot(low, value * -math.expm1(-deviate * rounds.below))
-        high = math.hypot(high, value * math.expm1(deviate * rounds.above))
-    return Interval(value, value - low, value + high)
+        below, above = deviate * rounds.below, deviate * rounds.above
+        if low > 0:
+            low = value * math.exp(-math.hypot(math.log(value / low), below))
+            high = value * math.exp(math.hypot(math.log(high / value), above))
+        else:
+            low = value - math.hypot(value - low, value * -math.expm1(-below))
+            high = value + math.hypot(high - value, value * math.expm1(above))
+    return Interval(value, low, high)
 
 
 def quotient(one: Interval, other: Interval) -> Interval:
