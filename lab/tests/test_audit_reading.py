@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 from audit_tables import HEAD, sign, text
@@ -57,7 +58,6 @@ def test_a_set_needs_no_quotes() -> None:
 
 
 def test_the_examples_fit_the_schema() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(claims_schema())
     for name in example_names():
         found = yaml.safe_load(example_text(name))

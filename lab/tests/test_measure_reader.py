@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jsonschema
 import measure_cases as cases
 import numpy as np
 import pytest
@@ -41,7 +42,6 @@ def test_comments_blank_lines_bom_spaces_and_other_line_ends_are_let_pass(tmp_pa
 
 
 def test_what_is_read_fits_the_published_schema() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     schema = Path(__file__).parents[2] / "docs" / "schema" / "measurements.json"
     valid = jsonschema.Draft202012Validator(json.loads(schema.read_text())).is_valid
     one = {"id": 1, "cost": 5, "unit": "ns", "round": 0, "time": 1.5}

@@ -7,6 +7,7 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
@@ -47,7 +48,6 @@ def test_the_published_ones_are_those_of_the_types(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["selection.json", "pool.json", "cost-model.json"])
 def test_what_ships_fits(name: str) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
     validator = jsonschema.Draft202012Validator(schemas()[name])
     found = shipped(name)
     assert found
