@@ -13,7 +13,7 @@ import pytest
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements, read_measurements
-from mldsa_lab.show.texts import of_cost, of_interval, tick
+from mldsa_lab.show.format import of_cost, of_interval, tick
 
 CHOSEN = cases.selection("ML-DSA-65", cases.pool("ML-DSA-65")[:3])
 
@@ -247,7 +247,8 @@ def test_measurements_held_in_memory_keep_the_same_rules() -> None:
 def test_costs_are_written_with_the_digits_that_they_have(
     interval: Interval, value: str, limits: str
 ) -> None:
-    assert of_interval(interval) == (value, limits)
+    shown = of_interval(interval)
+    assert (shown.value, shown.interval) == (value, limits)
 
 
 def test_single_costs_and_ticks() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scipy.special import stdtrit
@@ -18,6 +19,10 @@ class Interval:
     value: float
     low: float | None = None
     high: float | None = None
+
+    def __iter__(self) -> Iterator[float | None]:
+        """Value, lower and upper limit."""
+        return iter((self.value, self.low, self.high))
 
     def overlaps(self, other: Interval) -> bool:
         """Whether the two intervals have a point in common; False if either has no limits."""

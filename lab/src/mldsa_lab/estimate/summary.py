@@ -62,6 +62,13 @@ class SummaryRow:
     again: bool = False
     notes: tuple[str, ...] = ()
 
+    def interval(self, figure: str) -> Interval | None:
+        """``mean``, ``ratio``, ``per_second`` or ``scaling`` with its limits; None if unknown."""
+        value = getattr(self, figure)
+        if value is None:
+            return None
+        return Interval(value, getattr(self, f"{figure}_low"), getattr(self, f"{figure}_high"))
+
     def as_dict(self) -> dict[str, Any]:
         """The row under exactly the documented keys (`KEYS`)."""
         return {key: getattr(self, key) for key in KEYS}

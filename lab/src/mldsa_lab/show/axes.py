@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from mldsa_lab.show import scales, svg
+from mldsa_lab.show.format import tick
 from mldsa_lab.show.scales import text_width
 
 LABEL_GAP = svg.FONT_PX + 3.5
@@ -31,11 +32,11 @@ def log_axis(
         axes.set_xlim(low, high)
     ticks = scales.log_ticks(
         low, high, axis_length(axes, vertical),
-        lambda v: scales.LINE if vertical else text_width(tick_text(v, suffix)),
+        lambda v: scales.LINE if vertical else text_width(tick(v, suffix)),
     )  # fmt: skip
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda v, _: tick_text(v, suffix)))
+    axis.set_major_formatter(FuncFormatter(lambda v, _: tick(v, suffix)))
 
 
 def axis_from_zero(
@@ -50,10 +51,6 @@ def axis_from_zero(
     )  # fmt: skip
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter(FuncFormatter(lambda v, _: text(v)))
-
-
-def tick_text(value: float, suffix: str = "") -> str:
-    return f"{value:,.4g}{suffix}" if value < 1e4 else f"{value:,.0f}{suffix}"
 
 
 def axis_length(axes: Axes, vertical: bool) -> float:

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show.findings import best_lines
-from mldsa_lab.show.format import UNKNOWN, Shown, number
+from mldsa_lab.show.format import UNKNOWN, Shown, number, of_interval
 from mldsa_lab.show.grid import Column, Dot, Grid
-from mldsa_lab.show.texts import of_interval
 from mldsa_lab.show.view import View
 
 NOTE = (
@@ -115,12 +113,12 @@ def costs(measured: Sequence[Elsewhere], confidence: float) -> Grid:
         Column("unit", [e.unit or "not given" for e in of]),
         Column("inputs", [str(len(e.found.residuals)) for e in measured], number=True, spare=1),
         Column("rounds", [str(e.rounds) for e in of], number=True, spare=1),
-        Column("mean", [_shown(e.mean) for e in of], number=True),
+        Column("mean", [of_interval(e.mean) for e in of], number=True),
     ]
     for percent in _PERCENTILES:
-        cells = [_shown(e.percentiles[percent]) for e in of]
+        cells = [of_interval(e.percentiles[percent]) for e in of]
         columns.append(Column(f"p{percent:g}", cells, number=True, spare_interval=2))
-    first = [_shown(e.costs["first"]) for e in of]
+    first = [of_interval(e.costs["first"]) for e in of]
     columns.append(Column("first", first, number=True, spare=3, spare_interval=2))
     dots = [Dot(colour) for colour in colours(measured)]
     return Grid("Measured elsewhere", "signing, each in its own unit", tuple(columns), confidence,
@@ -130,12 +128,6 @@ def costs(measured: Sequence[Elsewhere], confidence: float) -> Grid:
 def colours(measured: Sequence[Elsewhere]) -> list[int]:
     """Colour numbers from the end of the palette, away from those of usual implementations."""
     return [9 - i % 10 for i in range(len(measured))]
-
-
-def _shown(interval: Interval) -> Shown:
-    value, limits = of_interval(interval)
-    low, high = limits.strip("[]").split(", ")
-    return Shown(value, low, high, interval.value)
 
 
 def shapes(measured: Sequence[Elsewhere], views: Sequence[View], confidence: float) -> list[Grid]:

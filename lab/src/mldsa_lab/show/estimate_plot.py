@@ -20,10 +20,10 @@ from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.files import write_whole
 from mldsa_lab.show import scales, svg
 from mldsa_lab.show.axes import LABEL_GAP, axis_from_zero, axis_length
+from mldsa_lab.show.format import of_interval, tick
 from mldsa_lab.show.plots import MIX_NAMES, fan
 from mldsa_lab.show.scales import text_width
 from mldsa_lab.show.svg import FONT_PX
-from mldsa_lab.show.texts import of_interval, tick
 from mldsa_lab.theory.terms import LINEAR, to_costs
 from mldsa_lab.wording import join_words
 
@@ -71,7 +71,7 @@ def draw(estimation: Estimation) -> Figure:
     marks = [("mean", shown.mean)]
     marks += [(f"p{p:g}", interval) for p, interval in shown.percentiles.items()]
     texts = [(name, of_interval(interval)) for name, interval in marks]
-    labels = [f"{name}  {text.value} {text.limits}" for name, text in texts]
+    labels = [f"{name}  {text}" for name, text in texts]
     if max(map(text_width, labels)) > _WIDEST:
         labels = [f"{name}  {text.value}" for name, text in texts]
     values = [interval.value for _, interval in marks]

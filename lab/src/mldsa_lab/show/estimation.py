@@ -9,8 +9,7 @@ from rich.text import Text
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation
-from mldsa_lab.show.format import MISSING, clean
-from mldsa_lab.show.texts import of_cost, of_interval
+from mldsa_lab.show.format import MISSING, clean, of_cost, of_interval
 
 _COSTS = (
     ("setup", "once a signature, the final attempt left out"),
@@ -77,7 +76,8 @@ def _row(
     cells = [name]
     for each in (interval, other):
         if each is not None:
-            cells += of_interval(each)
+            shown = of_interval(each)
+            cells += [shown.value, shown.interval]
     table.add_row(*cells, style=style)
 
 

@@ -86,12 +86,8 @@ def standing(view: View, table: Table) -> Standing | None:
     level = tuple(n for n in others if not slower(view.summary, n.row, first.row))
     clear = (n for n in others if n not in level)
     rival = next(clear, level[0] if level else None)
-    factor = estimate(None, None, None)
-    if rival is not None:
-        found = view.summary.over(rival.row, first.row)
-        if found is not None:
-            factor = estimate(found.value, found.low, found.high)
-    return Standing(table, lines, level, rival, factor)
+    factor = view.summary.over(rival.row, first.row) if rival is not None else None
+    return Standing(table, lines, level, rival, estimate(factor))
 
 
 def find(view: View) -> Findings:

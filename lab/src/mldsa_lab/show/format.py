@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from mldsa_lab.estimate.interval import Interval
+
 MISSING = "–"
 """Shown for a value that is unknown."""
 
@@ -50,20 +52,22 @@ def choose_unit(values: Iterable[float | None], stored: str) -> Unit:
 def decimals_for(value: float, low: float | None, high: float | None) -> int:
     """Decimals of `value` that its interval justifies, 0 to 4.
 
-    The last digit shown is the first significant one of the interval's half-width, or the second
-    where that is below 3.55, which one digit would round too coarsely. Without an interval: three
-    significant digits.
+    Without an interval: three significant digits.
     """
     if low is not None and high is not None and high > low:
-        half = (high - low) / 2
-        exponent = math.floor(math.log10(half))
-        decimals = -exponent + (1 if half / 10.0**exponent < 3.55 else 0)
         # An interval far below a per mille says more about the fit than about the machine.
         most = 3 - math.floor(math.log10(abs(value))) if value else 3
-        return max(0, min(decimals, most, 4))
+        return max(0, min(_justified((high - low) / 2), most, 4))
     if value == 0 or not math.isfinite(value):
         return 0
     return max(0, min(2 - math.floor(math.log10(abs(value))), 4))
+
+
+def _justified(half: float) -> int:
+    """The last digit shown is the first significant one of the interval's half-width, or the
+    second where that is below 3.55, which one digit would round too coarsely."""
+    exponent = math.floor(math.log10(half))
+    return -exponent + (half / 10.0**exponent < 3.55)
 
 
 def number(value: float | None, decimals: int) -> str:
@@ -117,23 +121,69 @@ UNKNOWN = Shown(MISSING)
 """What was not measured."""
 
 
-def estimate(
-    value: float | None, low: float | None, high: float | None, unit: Unit | None = None
-) -> Shown:
+def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
     """An estimate with its interval, all three with the same decimals."""
-    if value is None or not math.isfinite(value):
+    if found is None or not math.isfinite(found.value):
         return UNKNOWN
-    scale = unit.divisor if unit else 1.0
-    raw, value = value, value / scale
-    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+    raw, scale = found.value, unit.divisor if unit else 1.0
+    value, low, high = (math.nan if x is None else x / scale for x in found)
+    if not (math.isfinite(low) and math.isfinite(high)):
         return Shown(number(value, decimals_for(value, None, None)), number=raw)
-    low, high = low / scale, high / scale
     if low == high == value:
         # The reference's ratio to itself: exact, nothing to bracket.
         return Shown(number(value, 2), number=raw)
     decimals = decimals_for(value, low, high)
-    texts = (number(v, decimals) for v in (value, low, high))
-    return Shown(next(texts), next(texts), next(texts), raw)
+    return Shown(number(value, decimals), number(low, decimals), number(high, decimals), raw)
+
+
+# --- costs in the units of others, which may be of any size ---------------------------------------
+
+_LEAST, _MOST = 1e-5, 1e15
+"""Beyond these sizes numbers are written with an exponent."""
+_DIGITS = 6
+"""The most significant digits that are shown, whatever the interval."""
+
+
+def of_interval(interval: Interval) -> Shown:
+    """A cost with the decimals that the interval justifies, up to six digits."""
+    assert interval.low is not None and interval.high is not None
+    values = (interval.value, interval.low, interval.high)
+    half = (interval.high - interval.low) / 2
+    size = max(abs(v) for v in values)
+    decimals = _enough(size)
+    if half > 0 and not _odd(size):
+        decimals = min(decimals, max(0, _justified(half)))
+    value, low, high = (_scientific(v) if _odd(size) else number(v, decimals) for v in values)
+    return Shown(value, low, high, interval.value)
+
+
+def of_cost(cost: float, least: float | None = None) -> str:
+    """A measured cost to six digits; ``least``: the smallest of the column, which then has as many
+    decimals."""
+    if _odd(abs(cost)):
+        return _scientific(cost)
+    return number(cost, _enough(cost if least is None else least))
+
+
+def tick(value: float, suffix: str = "") -> str:
+    """A round number on an axis."""
+    plain = abs(value) < 1e4 or _odd(abs(value))
+    return (f"{value:,.4g}" if plain else f"{value:,.0f}") + suffix
+
+
+def _odd(size: float) -> bool:
+    return size != 0 and not _LEAST <= size < _MOST
+
+
+def _scientific(value: float) -> str:
+    return f"{value:.{_DIGITS - 1}e}" if value else "0"
+
+
+def _enough(value: float) -> int:
+    """Decimals that show six digits of ``value``, none of them beyond the point if it is large."""
+    if value == 0:
+        return 0
+    return max(0, _DIGITS - 1 - math.floor(math.log10(abs(value))))
 
 
 def aligned(texts: Iterable[str], digit: str = "\u2007", point: str = "\u2008") -> list[str]:

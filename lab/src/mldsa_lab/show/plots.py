@@ -16,7 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from mldsa_lab.show import svg
-from mldsa_lab.show.axes import axis_from_zero, end_labels, log_axis, tick_text
+from mldsa_lab.show.axes import axis_from_zero, end_labels, log_axis
+from mldsa_lab.show.format import tick
 from mldsa_lab.show.scales import text_width
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -104,7 +105,7 @@ def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 
     if logarithmic:
         log_axis(axes, *_bounds(marks))
     else:
-        axis_from_zero(axes, 1.06 * _bounds(marks)[1], tick_text)
+        axis_from_zero(axes, 1.06 * _bounds(marks)[1], tick)
     axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
     return figure
 
@@ -141,7 +142,7 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
     most = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
-    axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), most), tick_text, vertical=True)
+    axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), most), tick, vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
     axes.tick_params(length=0)

@@ -77,9 +77,7 @@ class Threads:
 
     def rate(self, row: SummaryRow | None) -> Shown:
         """A row's operations per second, in the table's unit."""
-        if row is None:
-            return estimate(None, None, None)
-        return estimate(row.per_second, row.per_second_low, row.per_second_high, self.unit)
+        return cost(row, self.unit, "per_second")
 
 
 def told_size(sizes: Iterable[int]) -> int:
@@ -213,8 +211,7 @@ def versus(view: View) -> Beside:
         row = rows[key]
         unit = choose_unit([row.mean], row.unit)
         ratios = tuple(
-            estimate(c.ratio.value, c.ratio.low, c.ratio.high) if c else None
-            for c in (found[key].get(scheme) for scheme in schemes)
+            estimate(c.ratio) if c else None for c in (found[key].get(scheme) for scheme in schemes)
         )
         label = label_of(view, row.variant)
         made.append(Versus(key[0], key[1], label, how(row), cost(row, unit), unit.name, ratios))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.show.compare import RecordComparison
-from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
+from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.runs import Batches, Series, Threads, batches, threads, told_size, versus
 from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, TableLine, View, cost, how, ranks, ratio
@@ -219,20 +219,13 @@ def of_threads(table: Threads, view: View) -> Grid:
         spare = 0 if count in (1, most) else 2
         columns.append(Column(title, rates, number=True, spare=spare, spare_interval=1))
         if count > 1:
-            scalings = [scaled(r) for r in rows]
+            scalings = [ratio(r, "scaling") for r in rows]
             where = "" if count == most else PAGE
             columns.append(Column("scaling", scalings, number=True, spare_interval=1, where=where))
     return Grid(
         f"{table.set}  {table.operation} on threads", f"{table.unit.name}, best first",
         tuple(columns), view.summary.confidence, _dots(series), bold=0, stacked=True,
     )  # fmt: skip
-
-
-def scaled(row: SummaryRow | None) -> Shown:
-    """Operations per second over those of one thread."""
-    if row is None:
-        return UNKNOWN
-    return estimate(row.scaling, row.scaling_low, row.scaling_high)
 
 
 def _dots(series: Sequence[Series]) -> list[Dot]:

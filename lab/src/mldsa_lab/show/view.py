@@ -152,18 +152,14 @@ def how(row: SummaryRow) -> str:
     return f"{row.key} key"
 
 
-def cost(row: SummaryRow | None, unit: Unit) -> Shown:
-    """A row's mean in this unit."""
-    if row is None:
-        return estimate(None, None, None)
-    return estimate(row.mean, row.mean_low, row.mean_high, unit)
+def cost(row: SummaryRow | None, unit: Unit, figure: str = "mean") -> Shown:
+    """A row's mean, or another ``figure`` of `SummaryRow.interval`, in this unit."""
+    return estimate(row.interval(figure) if row else None, unit)
 
 
-def ratio(row: SummaryRow | None) -> Shown:
-    """A row's ratio to the reference."""
-    if row is None:
-        return estimate(None, None, None)
-    return estimate(row.ratio, row.ratio_low, row.ratio_high)
+def ratio(row: SummaryRow | None, figure: str = "ratio") -> Shown:
+    """A row's ratio to the reference, or another ``figure`` without a unit."""
+    return estimate(row.interval(figure) if row else None)
 
 
 def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
