@@ -17,7 +17,7 @@ from mldsa_lab.records import Record
 from mldsa_lab.show import run_plots, svg
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
-from mldsa_lab.show.run_paths import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
+from mldsa_lab.show.run_plots import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
 from mldsa_lab.show.runs import batches, scaling, threads
 from mldsa_lab.show.sections import command
 from mldsa_lab.show.tables import overviews
@@ -132,7 +132,7 @@ def test_runs_stay_out_of_the_ordinary_tables(view: View) -> None:
 
 def test_a_table_of_batches_has_a_series_for_each_variant(view: View) -> None:
     signing = batches(view)[0]
-    assert (signing.set, signing.operation, signing.sizes) == (SET, "sign", SIZES)
+    assert (signing.set, signing.operation, signing.numbers) == (SET, "sign", SIZES)
     assert signing.ratio_size == 1000
     first = signing.series[0]
     assert first.label == "mldsa-lanes avx2" and first.keys == "many keys"
@@ -148,7 +148,7 @@ def test_a_table_of_batches_has_a_series_for_each_variant(view: View) -> None:
 
 def test_a_table_of_threads_has_a_series_for_each_form(view: View) -> None:
     signing = threads(view)[0]
-    assert (signing.set, signing.operation, signing.counts) == (SET, "sign", (1, 2, 4))
+    assert (signing.set, signing.operation, signing.numbers) == (SET, "sign", (1, 2, 4))
     lanes = [s for s in signing.series if s.label == "mldsa-lanes avx2"]
     assert [s.calls for s in lanes] == ["batches of 1,000", "single"]
     assert {t.set for t in threads(view)} == {SET, "Ed25519"}

@@ -17,6 +17,26 @@ LABEL_GAP = svg.FONT_PX + 3.5
 """Between the middles of two labels."""
 
 
+def framed(
+    width: float, height: float, *, left: float, right: float, bottom: float, top: float
+) -> tuple[Figure, Axes]:
+    """A new figure of this size, and axes within these margins, open at the left."""
+    figure = svg.new_figure(width, height)
+    inner, tall = width - left - right, height - bottom - top
+    axes = figure.add_axes((left / width, bottom / height, inner / width, tall / height))
+    axes.tick_params(length=0)
+    axes.spines["left"].set_visible(False)
+    return figure, axes
+
+
+def unit_title(axes: Axes, text: str, left: float, colour: str = svg.MUTED) -> None:
+    """What the vertical axis shows, above it and as far left of it as ``left``."""
+    axes.set_title(
+        text, loc="left", x=-left / axis_length(axes, False), fontsize=svg.FONT_PX - 0.5,
+        color=colour, pad=7,
+    )  # fmt: skip
+
+
 def log_axis(
     axes: Axes, low: float, high: float, *, suffix: str = "", vertical: bool = False
 ) -> None:
@@ -62,11 +82,10 @@ def axis_length(axes: Axes, vertical: bool) -> float:
     return 72 * float(height * place.height if vertical else width * place.width)
 
 
-def end_labels(
-    axes: Axes, labels: Sequence[tuple[float, str, str]], width: float, height: float
-) -> None:
-    """Labels (value on the vertical axis, text, colour) right of the axes, whose size is given;
-    moved apart where they would overlap."""
+def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
+    """Labels (value on the vertical axis, text, colour) right of the axes, moved apart where they
+    would overlap."""
+    width, height = axis_length(axes, False), axis_length(axes, True)
     low, high = axes.get_ylim()
 
     def place_of(value: float) -> float:

@@ -19,7 +19,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import Estimation
 from mldsa_lab.files import write_whole
 from mldsa_lab.show import scales, svg
-from mldsa_lab.show.axes import LABEL_GAP, axis_from_zero, axis_length
+from mldsa_lab.show.axes import LABEL_GAP, axis_from_zero, axis_length, unit_title
 from mldsa_lab.show.format import of_interval, tick
 from mldsa_lab.show.plots import MIX_NAMES, fan
 from mldsa_lab.show.scales import text_width
@@ -100,10 +100,7 @@ def draw(estimation: Estimation) -> Figure:
     for axes, heights in ((main, [r.cost for r in estimation.residuals]), (below, residuals)):
         _dots(axes, estimation, heights)
     for axes, title in ((main, estimation.unit or "cost"), (below, "cost less the fit, %")):
-        axes.set_title(
-            title, loc="left", x=-(left - _EDGE) / (width * _WIDTH), fontsize=FONT_PX - 0.5,
-            color=_MUTED, pad=7,
-        )  # fmt: skip
+        unit_title(axes, title, left - _EDGE, _MUTED)
     _legend(figure, left, height, estimation.confidence)
     return figure
 

@@ -22,7 +22,6 @@ from mldsa_lab.show.elsewhere import Elsewhere
 from mldsa_lab.show.findings import Findings, find
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, heading
-from mldsa_lab.show.run_paths import batch_paths, rate_paths, scaling_paths
 from mldsa_lab.show.runs import batches, scaling, threads
 from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View, assign_colours, build
 
@@ -150,23 +149,24 @@ def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
         sets.append(OfSet(s, tables.overviews(view, s), tuple(made)))
     in_batches, on_threads = [], []
     for batch in batches(view):
-        unit, paths = batch.unit.name, batch_paths(batch, reference)
+        unit, paths = batch.unit.name, run_plots.batch_paths(batch, reference)
         plot = _draw(
             f"{prefix}batch-{batch.set}-{batch.operation}",
             f"Cost of {batch.set} {batch.operation} over batch size, in {unit}",
-            run_plots.batch_costs, paths, batch.sizes, unit, RUN_WIDTH,
+            run_plots.batch_costs, paths, batch.numbers, unit, RUN_WIDTH,
         )  # fmt: skip
         in_batches.append((tables.of_batches(batch, view), plot))
     for threaded in threads(view):
         what, unit = f"{threaded.set} {threaded.operation}", threaded.unit.name
+        counts = threaded.numbers
         anchor = f"{prefix}threads-{threaded.set}-{threaded.operation}"
         rates = _draw(
             anchor, f"Throughput of {what} over threads, {unit}",
-            run_plots.throughput, rate_paths(threaded), threaded.counts, unit, HALF_WIDTH,
+            run_plots.throughput, run_plots.rate_paths(threaded), counts, unit, HALF_WIDTH,
         )  # fmt: skip
         scaled = _draw(
             f"{anchor}-scaling", f"Throughput of {what} over that of one thread",
-            run_plots.scaling, scaling_paths(threaded), threaded.counts, HALF_WIDTH,
+            run_plots.scaling, run_plots.scaling_paths(threaded), counts, HALF_WIDTH,
         )  # fmt: skip
         on_threads.append((tables.of_threads(threaded, view), rates, scaled))
     stands_beside = (in_batches or on_threads) and view.summary.classical
@@ -180,7 +180,7 @@ def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
 def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
     unit, what = table.unit, f"{table.set} {table.operation}"
     confidence, reference = view.summary.confidence, view.summary.reference
-    means, ratios = plotdata.mean_marks(table), plotdata.ratio_marks(table)
+    means, ratios = plotdata.marks(table, "mean"), plotdata.marks(table, "ratio")
     signing = table.operation == "sign"
     width = 380 if signing else 460
     listed = ", ".join(f"{m.label} {m.text}" for m in means)

@@ -20,29 +20,17 @@ SHARES = np.unique(np.append(1 - 10.0**-GRID, PERCENTILES).clip(1e-12))
 """The shares of signatures that a distribution plot asks for, ascending."""
 
 
-def mean_marks(table: Table) -> list[Mark]:
-    """The lines of a ranking by mean."""
-    unit = table.unit
-    return [
-        Mark(
-            n.label, n.colour, n.row.key == "expanded", unit.shown(n.row.mean),
-            _shown(n.row.mean_low, unit), _shown(n.row.mean_high, unit), n.mean.value,
-        )
-        for n in table.lines
-        if n.row.mean
-    ]  # fmt: skip
-
-
-def ratio_marks(table: Table) -> list[Mark]:
-    """The lines of a ranking by ratio to the reference."""
-    return [
-        Mark(
-            n.label, n.colour, n.row.key == "expanded", n.row.ratio, n.row.ratio_low,
-            n.row.ratio_high, n.ratio.value,
-        )
-        for n in table.lines
-        if n.row.ratio
-    ]  # fmt: skip
+def marks(table: Table, figure: str) -> list[Mark]:
+    """The lines of a ranking by ``mean`` or ``ratio``."""
+    scale = 1 / table.unit.divisor if figure == "mean" else 1.0
+    made = []
+    for n in table.lines:
+        if (found := n.row.interval(figure)) is not None:
+            found = found.times(scale)
+            text = (n.mean if figure == "mean" else n.ratio).value
+            hollow = n.row.key == "expanded"
+            made.append(Mark(n.label, n.colour, hollow, found.value, found.low, found.high, text))
+    return made
 
 
 def fitted(view: View, table: Table) -> list[tuple[TableLine, Fit]]:
@@ -134,7 +122,3 @@ def bars(pairs: Sequence[tuple[TableLine, Fit]], set_name: str, unit: Unit) -> l
             )
         )  # fmt: skip
     return made
-
-
-def _shown(value: float | None, unit: Unit) -> float | None:
-    return None if value is None else unit.shown(value)

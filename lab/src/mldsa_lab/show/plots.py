@@ -16,7 +16,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from mldsa_lab.show import svg
-from mldsa_lab.show.axes import axis_from_zero, end_labels, log_axis
+from mldsa_lab.show.axes import (
+    axis_from_zero,
+    axis_length,
+    end_labels,
+    framed,
+    log_axis,
+    unit_title,
+)
 from mldsa_lab.show.format import tick
 from mldsa_lab.show.scales import text_width
 
@@ -126,9 +133,7 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
     is their expected mix.
     """
-    height = 198.0
-    figure = svg.new_figure(width, height)
-    axes = figure.add_axes((46 / width, 36 / height, 1 - 54 / width, 1 - 62 / height))
+    figure, axes = framed(width, 198, left=46, right=8, bottom=36, top=26)
     last = float(cloud.attempts.max())
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
     fan(axes, (cloud.base, cloud.cost_z, cloud.cost_r0), share, last + 0.5, svg.MUTED)
@@ -145,10 +150,8 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), most), tick, vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
-    axes.tick_params(length=0)
-    axes.spines["left"].set_visible(False)
     axes.set_xlabel("attempts", labelpad=2)
-    axes.set_title(unit, loc="left", x=-0.16, fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=10)
+    unit_title(axes, unit, 36)
     return figure
 
 
@@ -174,13 +177,8 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
     The horizontal axis is the logarithm of the share of signatures that cost more, so that the
     tail, where implementations are felt, has as much room as the body.
     """
-    height = 390.0
-    labels = max(text_width(c.label) for c in curves)
-    left, right, bottom, top = 48.0, labels + 14, 52.0, 20.0
-    figure = svg.new_figure(width, height)
-    axes = figure.add_axes(
-        (left / width, bottom / height, 1 - (left + right) / width, 1 - (bottom + top) / height)
-    )
+    right = max(text_width(c.label) for c in curves) + 14
+    figure, axes = framed(width, 390, left=48, right=right, bottom=52, top=20)
     end = float(GRID[-1])
     ceiling = max(c.quantile(1 - 10**-end) for c in curves)
     floor = min(float(c.cost[0]) for c in curves)
@@ -198,21 +196,15 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
     axes.set_xlim(-0.03, end)
     ticks = {0.0: "min", 0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9"}
     names = {_tail(p) if p else 0.0: name for p, name in ticks.items()} | {end: "p99.99"}
-    room = (width - left - right) / end
+    room = axis_length(axes, False) / end
     shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
     axes.xaxis.set_major_locator(FixedLocator(list(shown)))
     axes.xaxis.set_major_formatter(_lookup(shown))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.tick_params(length=0)
     axes.grid(axis="both")
-    axes.spines["left"].set_visible(False)
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
-    axes.set_title(
-        f"{unit}, log scale", loc="left", fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=5,
-        x=-left / (width - left - right) + 0.005,
-    )  # fmt: skip
-    ends = [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves]
-    end_labels(axes, ends, width - left - right, height - bottom - top)
+    unit_title(axes, f"{unit}, log scale", 47)
+    end_labels(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
     return figure
 
 
@@ -253,24 +245,17 @@ def _lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes
     """The frame of a plot with a line per signer: label left, text right; and the width between."""
     labels = max(text_width(label) for label, _ in texts) + 12
     right = max(text_width(text) for _, text in texts) + 10
-    row, top, bottom = 21.0, 2.0, 42.0
-    height = row * len(texts) + top + bottom
-    figure = svg.new_figure(width, height)
-    plot = width - labels - right
-    axes = figure.add_axes(
-        (labels / width, bottom / height, plot / width, row * len(texts) / height)
-    )
+    height = 21.0 * len(texts) + 44
+    figure, axes = framed(width, height, left=labels, right=right, bottom=42, top=2)
     axes.set_ylim(len(texts) - 0.5, -0.5)
     axes.set_yticks(range(len(texts)), [label for label, _ in texts], color=svg.INK)
-    axes.tick_params(length=0)
-    axes.spines["left"].set_visible(False)
     for line, (_, text) in enumerate(texts):
         axes.annotate(
             text, (1, line), (8, 0), xycoords=("axes fraction", "data"),
             textcoords="offset points", ha="left", va="center_baseline", color=svg.INK,
             annotation_clip=False,
         )  # fmt: skip
-    return figure, axes, plot
+    return figure, axes, width - labels - right
 
 
 def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:

@@ -1,4 +1,7 @@
-"""The plots of batches and threads; called inside `svg.drawing()`, as those of `plots`."""
+"""The plots of batches and threads, and what they take of their tables.
+
+Call them inside `svg.drawing()`, as those of `plots`.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,30 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import svg
-from mldsa_lab.show.axes import LABEL_GAP, axis_from_zero, axis_length, end_labels, log_axis
+from mldsa_lab.show.axes import (
+    LABEL_GAP,
+    axis_from_zero,
+    axis_length,
+    end_labels,
+    framed,
+    log_axis,
+    unit_title,
+)
+from mldsa_lab.show.runs import RunTable, Series
 from mldsa_lab.show.scales import text_width
+
+_LEFT = 46.0
+MOST_LEVELS = 5
+"""Implementations without a batch interface in a plot: the cheapest, and the reference."""
+MOST_THREADED = 9
+"""Lines of a plot over threads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A series of a plot: x, y and the interval of y (None where there is none) in order.
+    """A series of a plot: x and y with its interval, in order.
 
     `level` is drawn as a thin line over the whole width: a cost that does not depend on x.
     """
@@ -25,18 +44,68 @@ class Path:
     label: str
     colour: int
     dashed: bool
-    points: tuple[tuple[float, float, float | None, float | None], ...]
+    points: tuple[tuple[float, Interval], ...]
     level: float | None = None
 
     @property
     def end(self) -> float:
         """Where its label stands."""
-        return self.points[-1][1] if self.points else self.level or 0.0
+        return self.points[-1][1].value if self.points else self.level or 0.0
+
+
+def batch_paths(table: RunTable, reference: str) -> list[Path]:
+    """A line for each batch interface; of the others the cheapest variant of each implementation
+    as a level, since a loop costs the same at any length."""
+    divisor = table.unit.divisor
+    made = [
+        _path(f"{s.label}, {s.keys}", s, s.key == "expanded", divisor, "mean")
+        for s in table.series
+        if s.rows
+    ]
+    loops: dict[str, Series] = {}
+    for s in table.series:
+        if not s.rows and s.loop is not None:
+            loops.setdefault(s.loop.implementation, s)
+    few = list(loops.values())[:MOST_LEVELS]
+    if reference in loops and loops[reference] not in few:
+        few.append(loops[reference])
+    for s in few:
+        if s.loop is not None and s.loop.mean is not None:
+            made.append(Path(f"{s.label}, loop", s.colour, False, (), s.loop.mean / divisor))
+    return made
+
+
+def rate_paths(table: RunTable) -> list[Path]:
+    """Operations per second of each implementation's best variant, single and in batches."""
+    return _threaded(table, table.unit.divisor, "per_second")
+
+
+def scaling_paths(table: RunTable) -> list[Path]:
+    """The same over one thread."""
+    return _threaded(table, 1.0, "scaling")
+
+
+def _threaded(table: RunTable, divisor: float, figure: str) -> list[Path]:
+    best: dict[tuple[str, str], Series] = {}
+    for s in table.series:  # best first
+        best.setdefault((next(iter(s.rows.values())).implementation, s.mode), s)
+    paths = (
+        _path(f"{s.label}, batch" if batch else s.label, s, batch, divisor, figure)
+        for s in list(best.values())[:MOST_THREADED]
+        for batch in (s.mode == "batch",)
+    )
+    return [path for path in paths if path.points]
+
+
+def _path(label: str, series: Series, dashed: bool, divisor: float, figure: str) -> Path:
+    found = ((float(n), row.interval(figure)) for n, row in sorted(series.rows.items()))
+    points = tuple((n, y.times(1 / divisor)) for n, y in found if y is not None)
+    return Path(label, series.colour, dashed, points)
 
 
 def batch_costs(paths: Sequence[Path], sizes: Sequence[int], unit: str, width: float) -> Figure:
     """Cost of an operation over batch size, both on log scales, with intervals."""
-    figure, axes, frame = _frame(paths, width, 330.0)
+    figure, axes = _frame(paths, width)
     low, high = _bounds(paths)
     log_axis(axes, low, high, vertical=True)
     air = (max(sizes) / min(sizes)) ** 0.04 if len(set(sizes)) > 1 else 1.5
@@ -48,35 +117,35 @@ def batch_costs(paths: Sequence[Path], sizes: Sequence[int], unit: str, width: f
         _draw(axes, path)
     _numbers(axes, sizes)
     axes.set_xlabel("operations in a batch, log scale", labelpad=6)
-    _title(axes, f"{unit} for an operation, log scale", frame)
-    _labels(axes, paths, frame)
+    unit_title(axes, f"{unit} for an operation, log scale", _LEFT)
+    _labels(axes, paths)
     return figure
 
 
 def throughput(paths: Sequence[Path], counts: Sequence[int], unit: str, width: float) -> Figure:
     """Operations per second over threads, both on log scales; dotted what the first point times
     the number of threads would be."""
-    figure, axes, frame = _frame(paths, width, 330.0)
+    figure, axes = _frame(paths, width)
     low, high = _bounds(paths)
-    ideal = [p.points[0][1] * max(counts) / p.points[0][0] for p in paths if p.points]
+    ideal = [p.points[0][1].value * max(counts) / p.points[0][0] for p in paths if p.points]
     log_axis(axes, low, max([high, *ideal]), vertical=True)
     _thread_axis(axes, counts)
     for path in paths:
-        (x, y, _, _) = path.points[0]
+        x, y = path.points[0][0], path.points[0][1].value
         axes.plot(
             [x, max(counts)], [y, y * max(counts) / x], ":", color=svg.MUTED, linewidth=1.1,
             zorder=0.9,
         )  # fmt: skip
         _draw(axes, path)
     axes.set_xlabel("threads, log scale; dotted: in proportion", labelpad=6)
-    _title(axes, f"{unit}, log scale", frame)
-    _labels(axes, paths, frame)
+    unit_title(axes, f"{unit}, log scale", _LEFT)
+    _labels(axes, paths)
     return figure
 
 
 def scaling(paths: Sequence[Path], counts: Sequence[int], width: float) -> Figure:
     """Throughput relative to one thread, from zero, with the ideal line."""
-    figure, axes, frame = _frame(paths, width, 330.0)
+    figure, axes = _frame(paths, width)
     most = max(counts)
     _, high = _bounds(paths)
     axes.plot([0, most], [0, most], ":", color=svg.MUTED, linewidth=1.1)
@@ -86,34 +155,17 @@ def scaling(paths: Sequence[Path], counts: Sequence[int], width: float) -> Figur
         _draw(axes, path)
     _numbers(axes, counts)
     axes.set_xlabel("threads; dotted: in proportion", labelpad=6)
-    _title(axes, "× one thread, from zero", frame)
-    _labels(axes, paths, frame)
+    unit_title(axes, "× one thread, from zero", _LEFT)
+    _labels(axes, paths)
     return figure
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
-    """Margins and inner size in CSS pixels."""
-
-    left: float
-    width: float
-    height: float
-
-
-def _frame(paths: Sequence[Path], width: float, height: float) -> tuple[Figure, Axes, _Frame]:
-    labels = max(text_width(p.label) for p in paths)
-    left, right, bottom, top = 46.0, labels + 16, 44.0, 22.0
-    needed = LABEL_GAP * len(paths) + bottom + top
-    height = max(height, needed)
-    figure = svg.new_figure(width, height)
-    frame = _Frame(left, width - left - right, height - bottom - top)
-    axes = figure.add_axes(
-        (left / width, bottom / height, frame.width / width, frame.height / height)
-    )
+def _frame(paths: Sequence[Path], width: float) -> tuple[Figure, Axes]:
+    right = max(text_width(p.label) for p in paths) + 16
+    height = max(330.0, LABEL_GAP * len(paths) + 66)
+    figure, axes = framed(width, height, left=_LEFT, right=right, bottom=44, top=22)
     axes.grid(axis="both")
-    axes.tick_params(length=0)
-    axes.spines["left"].set_visible(False)
-    return figure, axes, frame
+    return figure, axes
 
 
 def _draw(axes: Axes, path: Path) -> None:
@@ -121,18 +173,19 @@ def _draw(axes: Axes, path: Path) -> None:
         return
     colour = svg.series(path.colour)
     x = [p[0] for p in path.points]
+    y = [p[1].value for p in path.points]
     axes.plot(
-        x, [p[1] for p in path.points], color=colour, linewidth=1.6,
+        x, y, color=colour, linewidth=1.6,
         linestyle="--" if path.dashed else "-",
     )  # fmt: skip
-    for at, _, low, high in path.points:
+    for at, (_, low, high) in path.points:
         if low is not None and high is not None:
             axes.plot(
                 [at, at], [low, high], color=colour, linewidth=5, alpha=0.35,
                 solid_capstyle="butt",
             )  # fmt: skip
     axes.plot(
-        x, [p[1] for p in path.points], "o", markersize=5,
+        x, y, "o", markersize=5,
         color=svg.SURFACE if path.dashed else colour, markeredgecolor=colour, markeredgewidth=1.3,
     )  # fmt: skip
 
@@ -142,8 +195,9 @@ def _bounds(paths: Sequence[Path]) -> tuple[float, float]:
     must not squeeze all lines."""
     values = [p.level for p in paths if p.level is not None]
     for path in paths:
-        for _, y, low, high in path.points:
-            values += [y, max(low or y, y / 3), min(high or y, 3 * y)]
+        for _, found in path.points:
+            y = found.value
+            values += [y, max(found.low or y, y / 3), min(found.high or y, 3 * y)]
     return min(values), max(values)
 
 
@@ -174,13 +228,5 @@ def _apart(axes: Axes, low: int, high: int) -> bool:
     return share * axis_length(axes, False) >= needed
 
 
-def _title(axes: Axes, text: str, frame: _Frame) -> None:
-    axes.set_title(
-        text, loc="left", fontsize=svg.FONT_PX - 0.5, color=svg.MUTED, pad=7,
-        x=-frame.left / frame.width + 0.005,
-    )  # fmt: skip
-
-
-def _labels(axes: Axes, paths: Sequence[Path], frame: _Frame) -> None:
-    ends = [(p.end, p.label, svg.series(p.colour)) for p in paths]
-    end_labels(axes, ends, frame.width, frame.height)
+def _labels(axes: Axes, paths: Sequence[Path]) -> None:
+    end_labels(axes, [(p.end, p.label, svg.series(p.colour)) for p in paths])

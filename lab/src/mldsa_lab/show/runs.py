@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mldsa_lab.estimate.ratio import Comparison
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
-from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate
-from mldsa_lab.show.view import KEYS, SHOWN_OPERATIONS, View, cost, how, is_run, label_of
+from mldsa_lab.sets import ALL_SETS
+from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.view import KEYS, SHOWN_OPERATIONS, View, is_run, label_of
 
 RATIO_SIZE = 1000
 """The batch size whose figures stand for all, where it was measured; else the largest."""
@@ -46,38 +45,24 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Batches:
-    """Cost of an operation over batch size, best first, those without a batch interface last."""
+class RunTable:
+    """The cost of an operation over batch size, or operations per second over numbers of threads;
+    best first, those without a batch interface last. `unit` divides the figures."""
 
     set: str
     operation: str
     unit: Unit
-    sizes: tuple[int, ...]
+    numbers: tuple[int, ...]
     series: tuple[Series, ...]
 
     @property
     def ratio_size(self) -> int:
-        """The size whose ratio is told."""
-        return told_size(self.sizes)
+        """The batch size whose ratio is told."""
+        return told_size(self.numbers)
 
     def told(self, series: Series) -> SummaryRow | None:
-        """The row that stands for a series."""
+        """The row over batch sizes that stands for a series."""
         return series.rows.get(self.ratio_size) if series.rows else series.loop
-
-
-@dataclass(frozen=True, slots=True)
-class Threads:
-    """Operations per second over numbers of threads, best first; `unit` divides them."""
-
-    set: str
-    operation: str
-    unit: Unit
-    counts: tuple[int, ...]
-    series: tuple[Series, ...]
-
-    def rate(self, row: SummaryRow | None) -> Shown:
-        """A row's operations per second, in the table's unit."""
-        return cost(row, self.unit, "per_second")
 
 
 def told_size(sizes: Iterable[int]) -> int:
@@ -86,7 +71,7 @@ def told_size(sizes: Iterable[int]) -> int:
     return RATIO_SIZE if RATIO_SIZE in known else max(known, default=0)
 
 
-def batches(view: View) -> list[Batches]:
+def batches(view: View) -> list[RunTable]:
     """A table for each set and operation of which batches were measured."""
     made = []
     for set_name, operation, rows in _cells(view, (r for r in view.summary.rows if r.threads == 1)):
@@ -101,13 +86,14 @@ def batches(view: View) -> list[Batches]:
             if mode == "batch" or (base, "batch") not in found:
                 sized = s.rows if mode == "batch" else {}
                 listed.append(Series(s.label, s.colour, s.key, mode, sized, loop))
-        table = Batches(set_name, operation, choose_unit([r.mean for r in rows], "ns"), sizes, ())
+        unit = choose_unit([r.mean for r in rows], "ns")
+        table = RunTable(set_name, operation, unit, sizes, ())
         listed.sort(key=lambda s: _mean(table.told(s)))
-        made.append(Batches(set_name, operation, table.unit, sizes, tuple(listed)))
+        made.append(replace(table, series=tuple(listed)))
     return made
 
 
-def threads(view: View) -> list[Threads]:
+def threads(view: View) -> list[RunTable]:
     """A table for each set and operation of which several threads were measured."""
     made = []
     measured = (r for r in view.summary.rows if r.per_second is not None)
@@ -117,7 +103,7 @@ def threads(view: View) -> list[Threads]:
         listed = sorted(found.values(), key=lambda s: -_rate(s))
         smallest = min(r.per_second or 1.0 for r in rows)
         unit = Unit(1e3, "thousand per second") if smallest >= 100 else Unit(1.0, "per second")
-        made.append(Threads(set_name, operation, unit, counts, tuple(listed)))
+        made.append(RunTable(set_name, operation, unit, counts, tuple(listed)))
     return made
 
 
@@ -126,12 +112,12 @@ def scaling(view: View) -> str:
     found = threads(view)
     known = sorted(
         r.scaling for t in found for s in t.series
-        if (r := s.last()) is not None and r.threads == max(t.counts) and r.scaling is not None
+        if (r := s.last()) is not None and r.threads == max(t.numbers) and r.scaling is not None
     )  # fmt: skip
     if not known:
         return ""
     return (
-        f"{max(max(t.counts) for t in found)} threads do {known[len(known) // 2]:.2f} times the "
+        f"{max(max(t.numbers) for t in found)} threads do {known[len(known) // 2]:.2f} times the "
         f"work of one (the middle of {len(known)} series; from {known[0]:.2f} to {known[-1]:.2f})."
     )
 
@@ -170,55 +156,3 @@ def _series(
         new = Series(label_of(view, base), colour, row.key, row.mode, {})
         found.setdefault((base, row.mode), new).rows[number(row)] = row
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Versus:
-    """An ML-DSA variant beside classical schemes: its cost, and its ratio to each of them."""
-
-    set: str
-    operation: str
-    label: str
-    how: str
-    cost: Shown
-    unit: str
-    ratios: tuple[Shown | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """The classical implementations, by name and by scheme, and what stands beside them."""
-
-    names: tuple[str, ...]
-    schemes: tuple[str, ...]
-    rows: tuple[Versus, ...]
-
-
-def versus(view: View) -> Beside:
-    """The classical implementations, and the cheapest ML-DSA variants of each kind beside them."""
-    compared = view.summary.classical
-    schemes = list(dict.fromkeys((c.scheme, c.against) for c in compared))
-    schemes.sort(key=lambda s: ALL_SETS.index(s[0]))
-    found: dict[tuple[str, str, str], dict[tuple[str, str], Comparison]] = defaultdict(dict)
-    for c in compared:
-        found[c.set, c.operation, c.variant][c.scheme, c.against] = c
-    rows = {(r.set, r.operation, r.variant): r for r in view.summary.rows}
-    sets = list(PARAMETER_SETS)
-    made = []
-    for key in sorted(
-        found, key=lambda k: (sets.index(k[0]), SHOWN_OPERATIONS.index(k[1]), -_mean(rows[k]))
-    ):
-        row = rows[key]
-        unit = choose_unit([row.mean], row.unit)
-        ratios = tuple(
-            estimate(c.ratio) if c else None for c in (found[key].get(scheme) for scheme in schemes)
-        )
-        label = label_of(view, row.variant)
-        made.append(Versus(key[0], key[1], label, how(row), cost(row, unit), unit.name, ratios))
-    labels = [view.labels.get(against, against) for _, against in schemes]
-    names = [
-        label if labels.count(label) == 1 and scheme.lower().split("-")[-1] in label
-        else f"{scheme} {label}"
-        for (scheme, _), label in zip(schemes, labels, strict=True)
-    ]  # fmt: skip
-    return Beside(tuple(names), tuple(scheme for scheme, _ in schemes), tuple(made))

@@ -6,12 +6,22 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mldsa_lab.estimate.summary import SummaryRow
-from mldsa_lab.sets import TUNED_BUILD
+from mldsa_lab.sets import ALL_SETS, TUNED_BUILD
 from mldsa_lab.show.compare import RecordComparison
-from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit
+from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
-from mldsa_lab.show.runs import Batches, Series, Threads, batches, threads, told_size, versus
-from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, TableLine, View, cost, how, ranks, ratio
+from mldsa_lab.show.runs import RunTable, Series, batches, threads, told_size
+from mldsa_lab.show.view import (
+    SHOWN_OPERATIONS,
+    Table,
+    TableLine,
+    View,
+    cost,
+    how,
+    label_of,
+    ranks,
+    ratio,
+)
 from mldsa_lab.wording import join_words
 
 TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
@@ -176,7 +186,7 @@ def classical(view: View) -> Grid:
     )  # fmt: skip
 
 
-def of_batches(table: Batches, view: View) -> Grid:
+def of_batches(table: RunTable, view: View) -> Grid:
     """The cost of one operation over batch size."""
     series = table.series
     loops = [s.loop for s in series]
@@ -185,7 +195,7 @@ def of_batches(table: Batches, view: View) -> Grid:
         Column("keys", [s.keys for s in series]),
         _costs("loop", loops, table, 2),
     ]
-    for size in table.sizes:
+    for size in table.numbers:
         rows = [s.rows.get(size) for s in series]
         columns.append(_costs(f"{size:,}", rows, table, 0 if size == table.ratio_size else 3))
     ratios = [ratio(table.told(s)) for s in series]
@@ -198,23 +208,23 @@ def of_batches(table: Batches, view: View) -> Grid:
     )  # fmt: skip
 
 
-def _costs(title: str, rows: Sequence[SummaryRow | None], table: Batches, spare: int) -> Column:
+def _costs(title: str, rows: Sequence[SummaryRow | None], table: RunTable, spare: int) -> Column:
     below = [f"× {r.ratio:.3f}" if r is not None and r.ratio else "" for r in rows]
     cells = [cost(r, table.unit) for r in rows]
     return Column(title, cells, number=True, spare=spare, spare_interval=1, below=below)
 
 
-def of_threads(table: Threads, view: View) -> Grid:
+def of_threads(table: RunTable, view: View) -> Grid:
     """Operations per second over numbers of threads, and over those of one."""
     series = table.series
     columns = [
         Column("implementation", [s.label for s in series], head=True),
         Column("calls", [s.calls for s in series]),
     ]
-    most = max(table.counts)
-    for count in table.counts:
+    most = max(table.numbers)
+    for count in table.numbers:
         rows = [s.rows.get(count) for s in series]
-        rates = [table.rate(r) for r in rows]
+        rates = [cost(r, table.unit, "per_second") for r in rows]
         title = f"{count} thread" if count == 1 else f"{count} threads"
         spare = 0 if count in (1, most) else 2
         columns.append(Column(title, rates, number=True, spare=spare, spare_interval=1))
@@ -234,24 +244,34 @@ def _dots(series: Sequence[Series]) -> list[Dot]:
 
 def beside(view: View) -> Grid:
     """ML-DSA's cheapest variants of each kind over classical schemes."""
-    found = versus(view)
-    rows = found.rows
+    compared: dict[tuple[str, str], dict[tuple[str, str, str], Shown]] = defaultdict(dict)
+    for c in sorted(view.summary.classical, key=lambda c: ALL_SETS.index(c.scheme)):
+        compared[c.scheme, c.against][c.set, c.operation, c.variant] = estimate(c.ratio)
+    known = {key for of in compared.values() for key in of}
+    rows = [r for r in view.summary.rows if (r.set, r.operation, r.variant) in known]
+    places = {o: i for i, o in enumerate(SHOWN_OPERATIONS)}
+    rows.sort(key=lambda r: (ALL_SETS.index(r.set), places[r.operation], -(r.mean or 0.0)))
+    keys = [(r.set, r.operation, r.variant) for r in rows]
+    ratios = {c: [of.get(key, UNKNOWN) for key in keys] for c, of in compared.items()}
+    units = [choose_unit([r.mean], r.unit) for r in rows]
+    costs = [cost(r, unit) for r, unit in zip(rows, units, strict=True)]
     columns = [
         Column("set", [r.set for r in rows], head=True),
         Column("operation", [r.operation for r in rows]),
-        Column("implementation", [r.label for r in rows], spare=2),
-        Column("calls", [r.how for r in rows]),
-        Column("cost", [r.cost for r in rows], number=True, spare_interval=1),
-        Column("", [r.unit for r in rows]),
+        Column("implementation", [label_of(view, r.variant) for r in rows], spare=2),
+        Column("calls", [how(r) for r in rows]),
+        Column("cost", costs, number=True, spare_interval=1),
+        Column("", [u.name for u in units]),
     ]
-    for place, name in enumerate(found.names):
-        ratios = [r.ratios[place] or UNKNOWN for r in rows]
-        columns.append(Column(f"÷ {name}", ratios, number=True, where=PAGE))
-    for scheme in dict.fromkeys(found.schemes):
+    labels = [view.labels.get(against, against) for _, against in ratios]
+    for (scheme, against), label in zip(ratios, labels, strict=True):
+        alone = labels.count(label) == 1 and scheme.lower().split("-")[-1] in label
+        title = f"÷ {label}" if alone else f"÷ {scheme} {label}"
+        columns.append(Column(title, ratios[scheme, against], number=True, where=PAGE))
+    for scheme in dict.fromkeys(scheme for scheme, _ in ratios):
         # In the terminal only the fastest implementation of each: the largest ratio.
-        places = [i for i, s in enumerate(found.schemes) if s == scheme]
-        known = [[e for i in places if (e := r.ratios[i])] for r in rows]
-        most = [max(of, key=lambda e: e.number or 0.0, default=UNKNOWN) for of in known]
+        of = zip(*(of for c, of in ratios.items() if c[0] == scheme), strict=True)
+        most = [max(each, key=lambda e: e.number or 0.0) for each in of]
         title = scheme.removeprefix("ECDSA-")
         columns.append(Column(title, most, number=True, spare_interval=1, where=TERMINAL))
     return Grid(
