@@ -72,7 +72,7 @@ def grid_of_lines(
                     (max(line.points[-1][1], low), line.method, svg.series(COLOURS[line.method]))
                     for line in panel.lines
                 ]
-                end_labels(axes, ends, plot, height)
+                end_labels(axes, ends)
     return figure
 
 
