@@ -18,15 +18,15 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.agree import agreement
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
 from mldsa_lab.records.reference import known_reference
 from mldsa_lab.show import tables
+from mldsa_lab.show.agree import agreement
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
 from mldsa_lab.show.sections import command
-from mldsa_lab.show.terminal import print_table
+from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import View
 from mldsa_lab.show.view import build as build_view
 from mldsa_lab.worker.build import Place
@@ -215,7 +215,7 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
 
 def printed(record: Record, width: int) -> str:
     out = io.StringIO()
-    print_table(summarise(record), record, Console(file=out, width=width))
+    print_view(build_view(record, summarise(record)), Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -232,7 +232,7 @@ def test_the_terminal_has_a_column_of_builds(record: Record, width: int) -> None
 
 
 def test_the_page_names_builds(record: Record, summary: Summary) -> None:
-    page = render([(record, summary)])
+    page = render([build_view(record, summary)])
     assert "default and tuned builds" in page and ">Build</th>" in page
     assert page.count("<td>avx2+native</td><td>compact</td>") == len(ML_DSA)
     assert "RUSTFLAGS -C target-cpu=native" in page
@@ -242,7 +242,7 @@ def test_a_record_of_one_build_has_no_column(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), rounds=3))
     text = printed(record, 140)
     assert "best first; default build" in text and "build" not in text.split("best first")[1][20:]
-    assert "default build" in render([(record, summarise(record))])
+    assert "default build" in render([build_view(record, summarise(record))])
 
 
 def test_the_command_names_the_build(record: Record) -> None:

@@ -23,6 +23,7 @@ from mldsa_lab.estimate.estimators import (
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.location import median_over_rounds, split_levels
 from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.show.agree import common
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, count_matrix
@@ -375,9 +376,9 @@ def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
 
 def test_overlap() -> None:
     a = Interval(2, 1, 3)
-    assert a.overlaps(Interval(4, 3, 5)) and Interval(4, 3, 5).overlaps(a)
-    assert not a.overlaps(Interval(5, 4, 6))
-    assert not a.overlaps(Interval(2))
+    assert common([a, Interval(4, 3, 5)]) and common([Interval(4, 3, 5), a])
+    assert common([a, Interval(5, 4, 6)]) is False
+    assert common([a, Interval(2), None]) is None
 
 
 def test_the_study_prints() -> None:

@@ -16,7 +16,8 @@ from matplotlib.image import imread
 from report_records import Shape, build
 
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.show.page import write_page
+from mldsa_lab.files import write_text
+from mldsa_lab.show.page import render
 from mldsa_lab.show.view import View
 from mldsa_lab.show.view import build as build_view
 
@@ -54,8 +55,9 @@ def view(folder: Path) -> View:
     )  # fmt: skip
     record = build(folder / "run.jsonl", shape)
     summary = summarise(record)
-    write_page([(record, summary)], folder / "page.html")
-    return build_view(record, summary)
+    view = build_view(record, summary)
+    write_text(folder / "page.html", render([view]))
+    return view
 
 
 def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:

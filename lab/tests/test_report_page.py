@@ -13,13 +13,14 @@ from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import KEYS, Summary, summarise
+from mldsa_lab.files import write_text
 from mldsa_lab.records import Record
 from mldsa_lab.show import sections
 from mldsa_lab.show.compare import compare
 from mldsa_lab.show.exports import RUN_KEYS
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.format import UNKNOWN
-from mldsa_lab.show.page import render, write_page
+from mldsa_lab.show.page import render
 from mldsa_lab.show.view import build as build_view
 
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -75,7 +76,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, Summary]:
 
 @pytest.fixture(scope="module")
 def page(run: tuple[Record, Summary]) -> str:
-    return render([run])
+    return render([build_view(*run)])
 
 
 def test_every_row_is_shown_with_its_numbers(run: tuple[Record, Summary], page: str) -> None:
@@ -201,7 +202,7 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
         sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[:5], rounds=3,
         refused=(SIGNERS[4].id,), crashed=SIGNERS[1].id, hostile=HOSTILE,
     )  # fmt: skip
-    page = render([made(tmp_path / "run.jsonl", shape)])
+    page = render([build_view(*made(tmp_path / "run.jsonl", shape))])
     parts = Parts(page)
     assert parts.count("script") == 1
     assert page.count("<script>alert") == 0
@@ -211,14 +212,14 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
 
 def test_an_interrupted_record_says_so(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-87",), signers=SIGNERS[:3], rounds=2, end=None)
-    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
     assert "interrupted after 2 rounds" in text
     assert "fewer than 5 rounds" in text
 
 
 def test_one_operation_alone(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-87",), operations=("verify",), signers=SIGNERS[2:5])
-    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
     assert "verifies ML-DSA-87 fastest" in text
     assert "Signing of ML-DSA-87 was not measured in this run." in text
     assert "Key generation of ML-DSA-87 was not measured in this run." in text
@@ -226,7 +227,7 @@ def test_one_operation_alone(tmp_path: Path) -> None:
 
 def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:1])
-    page = render([made(tmp_path / "run.jsonl", shape)])
+    page = render([build_view(*made(tmp_path / "run.jsonl", shape))])
     assert "fastest," not in Parts(page).text
     assert "no measurements of the reference" in page
 
@@ -234,7 +235,7 @@ def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
 def test_nothing_passed_the_gate(tmp_path: Path) -> None:
     everyone = tuple(s.id for s in SIGNERS)
     shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS, refused=everyone)
-    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
     assert "Nothing was measured in this run" in text
     assert "no variant passed the correctness gate" in text
     assert text.count("✗ refused") == len(everyone)
@@ -242,7 +243,7 @@ def test_nothing_passed_the_gate(tmp_path: Path) -> None:
 
 def test_classical_schemes_alone(tmp_path: Path) -> None:
     shape = Shape(sets=("Ed25519", "ECDSA-P256", "RSA-2048-PSS"), signers=CLASSICAL)
-    text = Parts(render([made(tmp_path / "run.jsonl", shape)])).text
+    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
     assert "Only classical schemes were measured" in text
     assert "RSA-2048-PSS" in text and "The record holds no gate results." in text
 
@@ -251,7 +252,7 @@ def test_several_records_are_compared(tmp_path: Path) -> None:
     one = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[2:6])
     two = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[3:7], seed=2, drift=1.5)
     pairs = [made(tmp_path / "a.jsonl", one), made(tmp_path / "b.jsonl", two)]
-    page = render(pairs)
+    page = render([build_view(*p) for p in pairs])
     parts = Parts(page)
     ids = [a["id"] for _, a in parts.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -279,7 +280,7 @@ def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
     view = build_view(record, summarise(record))
     units = {(t.operation, t.unit.name, len(t.lines)) for t in view.tables}
     assert {u for u in units if u[0] == "sign"} == {("sign", "µs", 1), ("sign", "kcycles", 1)}
-    assert "kcycles" in render([(record, summarise(record))])
+    assert "kcycles" in render([build_view(record, summarise(record))])
 
 
 def test_a_page_that_cannot_be_written_is_a_clear_error(
@@ -288,6 +289,6 @@ def test_a_page_that_cannot_be_written_is_a_clear_error(
     (tmp_path / "file").write_text("")
     record, summary = made(tmp_path / "r.jsonl", Shape(sets=("Ed25519",), signers=CLASSICAL[:1]))
     with pytest.raises(LabError, match="cannot write it"):
-        write_page([(record, summary)], tmp_path / "file" / "page.html")
+        write_text(tmp_path / "file" / "page.html", render([build_view(record, summary)]))
     with pytest.raises(LabError, match="at least one record"):
         render([])

@@ -21,7 +21,7 @@ from mldsa_lab.show.run_plots import MOST_LEVELS, batch_paths, rate_paths, scali
 from mldsa_lab.show.runs import batches, scaling, threads
 from mldsa_lab.show.sections import command
 from mldsa_lab.show.tables import overviews
-from mldsa_lab.show.terminal import print_table
+from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import View, is_run
 from mldsa_lab.show.view import build as build_view
 
@@ -173,7 +173,7 @@ def test_a_sentence_tells_threads(view: View) -> None:
 
 def printed(record: Record, width: int) -> str:
     out = io.StringIO()
-    print_table(summarise(record), record, Console(file=out, width=width))
+    print_view(build_view(record, summarise(record)), Console(file=out, width=width))
     return out.getvalue()
 
 
@@ -190,7 +190,7 @@ def test_the_terminal_has_its_tables_at_any_width(record: Record, width: int) ->
 
 
 def test_the_page_has_its_sections(record: Record, summary: Summary) -> None:
-    page = render([(record, summary)])
+    page = render([build_view(record, summary)])
     for anchor in ("batches", "threads", "versus"):
         assert f'id="{anchor}"' in page
     assert '<a href="#batches">' in page and '<a href="#threads">' in page
@@ -202,7 +202,7 @@ def test_the_page_has_its_sections(record: Record, summary: Summary) -> None:
 
 
 def test_several_records_keep_their_anchors_apart(record: Record, summary: Summary) -> None:
-    page = render([(record, summary), (record, summary)])
+    page = render([build_view(record, summary)] * 2)
     assert 'id="r1-batches"' in page and 'id="r2-threads"' in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -212,7 +212,7 @@ def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET, "Ed25519"), rounds=2))
     view = build_view(record, summarise(record))
     assert batches(view) == [] and threads(view) == [] and scaling(view) == ""
-    page = render([(record, view.summary)])
+    page = render([view])
     for text in ('id="batches"', 'id="threads"', 'id="versus"', "in batches"):
         assert text not in page
     assert "Beside classical" not in printed(record, 120)

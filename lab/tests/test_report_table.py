@@ -11,13 +11,13 @@ from rich.console import Console
 
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show.terminal import print_table
+from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import build as build_view
 
 
 def printed(record: Record, width: int, summary: Summary | None = None) -> str:
     out = io.StringIO()
-    print_table(summary or summarise(record), record, Console(file=out, width=width))
+    print_view(build_view(record, summary or summarise(record)), Console(file=out, width=width))
     return out.getvalue()
 
 

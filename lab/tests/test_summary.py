@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.agree import agreement
 from mldsa_lab.estimate.summary import KEYS, Summary, summarise
 from mldsa_lab.records import (
     SCHEMA,
@@ -29,6 +28,7 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
+from mldsa_lab.show.agree import agreement
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
 from mldsa_studies.locations import compare

@@ -118,7 +118,7 @@ def agree(
     confidence: ConfidenceOption = 0.95,
 ) -> None:
     """Say where two runs agree: overlapping intervals, changes of means and of ratios."""
-    from mldsa_lab.estimate.agree import agreement
+    from mldsa_lab.show.agree import agreement
     from mldsa_lab.show.present import Look, load
 
     (_, a), (_, b) = load([first, second], Look(reference, clock, confidence))

@@ -24,12 +24,6 @@ class Interval:
         """Value, lower and upper limit."""
         return iter((self.value, self.low, self.high))
 
-    def overlaps(self, other: Interval) -> bool:
-        """Whether the two intervals have a point in common; False if either has no limits."""
-        if self.low is None or self.high is None or other.low is None or other.high is None:
-            return False
-        return self.low <= other.high and other.low <= self.high
-
     def times(self, factor: float) -> Interval:
         """The interval of so many times the value, for a positive factor."""
         limits = (None if x is None else x * factor for x in (self.low, self.high))

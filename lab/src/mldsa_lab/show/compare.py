@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from statistics import median
 
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.show.format import UNKNOWN, Shown, choose_unit
-from mldsa_lab.show.view import SHOWN_OPERATIONS, TableLine, View, cost
+from mldsa_lab.show.agree import change, common
+from mldsa_lab.show.format import UNKNOWN, Shown, choose_unit, estimate
+from mldsa_lab.show.view import SHOWN_OPERATIONS, TableLine, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,14 @@ def _compared(views: Sequence[View], set_name: str, operation: str) -> RecordCom
     rows = []
     for lines in ranked:
         present = [n for n in lines if n]
-        start, end = lines[0], lines[-1]
-        change = ratio_change = None
-        if start and end:
-            change = _quotient(end.row.mean, start.row.mean)
-            if not (start.is_reference and end.is_reference):
-                ratio_change = _quotient(end.row.ratio, start.row.ratio)
+        means = [n.row.interval("mean") if n else None for n in lines]
+        ratios = [n.row.interval("ratio") if n else None for n in lines]
         rows.append(
             Compared(
                 present[0].label, present[0].colour, present[0].row.key == "expanded",
-                tuple(cost(n.row, unit) if n else UNKNOWN for n in lines),
+                tuple(estimate(m, unit) for m in means),
                 tuple(n.ratio if n else UNKNOWN for n in lines),
-                _overlap(present), change, ratio_change,
+                common(means), change(means[0], means[-1]), change(ratios[0], ratios[-1]),
             )
         )  # fmt: skip
     return RecordComparison(set_name, operation, unit.name, tuple(rows))
@@ -98,15 +95,3 @@ def agreement(compared: Sequence[RecordComparison]) -> list[str]:
             f"{middle} in the median and {most} at most."
         )
     return sentences
-
-
-def _quotient(a: float | None, b: float | None) -> float | None:
-    return a / b if a and b else None
-
-
-def _overlap(lines: Sequence[TableLine]) -> bool | None:
-    lows = [n.row.mean_low for n in lines if n.row.mean_low is not None]
-    highs = [n.row.mean_high for n in lines if n.row.mean_high is not None]
-    if len(lows) < 2 or len(highs) < 2:
-        return None
-    return max(lows) <= min(highs)

@@ -7,15 +7,12 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.records import Record
 from mldsa_lab.show import elsewhere, plotdata, plots, run_plots, sections, svg, tables
 from mldsa_lab.show.compare import agreement, compare
 from mldsa_lab.show.elsewhere import Elsewhere
@@ -23,7 +20,7 @@ from mldsa_lab.show.findings import Findings, find
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, heading
 from mldsa_lab.show.runs import batches, scaling, threads
-from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View, assign_colours, build
+from mldsa_lab.show.view import SHOWN_OPERATIONS, Table, View
 
 WIDE, NARROW = 1150, 360
 """Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
@@ -83,35 +80,18 @@ class Chapter:
         return next((s for s in self.sets if s.name == self.view.main_set), None)
 
 
-def write_page(
-    records_and_summaries: Sequence[tuple[Record, Summary]],
-    path: Path,
-    measured: Sequence[Elsewhere] = (),
-) -> None:
-    """Write the page of one record, or of several compared, to `path`; LabError if it cannot."""
-    text = render(records_and_summaries, measured)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"page {path}: cannot write it: {error.strerror}") from None
-
-
-def render(
-    records_and_summaries: Sequence[tuple[Record, Summary]], measured: Sequence[Elsewhere] = ()
-) -> str:
-    """The page as text; `measured`: what others measured elsewhere."""
-    if not records_and_summaries:
+def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
+    """The page of one record, or of several compared, as text; `measured`: what others measured
+    elsewhere. LabError if there is no record."""
+    if not views:
         raise LabError("a page needs at least one record")
-    colours = assign_colours([record for record, _ in records_and_summaries])
-    several = len(records_and_summaries) > 1
-    chapters = []
-    for index, (record, summary) in enumerate(records_and_summaries):
-        name = f"Run {chr(65 + index)}" if several and index < 26 else f"Run {index + 1}"
-        clouds = len(records_and_summaries) <= MOST_WITH_CLOUDS
-        view = build(record, summary, colours)
-        chapters.append(_chapter(view, f"r{index + 1}-" if several else "", name, clouds))
-    views, names = [c.view for c in chapters], [c.name for c in chapters]
+    several = len(views) > 1
+    letters = several and len(views) <= 26
+    names = [f"Run {chr(65 + i) if letters else i + 1}" for i in range(len(views))]
+    chapters = [
+        _chapter(view, f"r{i + 1}-" if several else "", names[i], len(views) <= MOST_WITH_CLOUDS)
+        for i, view in enumerate(views)
+    ]
     compared = compare(views) if several else []
     confidence = views[0].summary.confidence
     environment = Environment(

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, summarise
-from mldsa_lab.files import write_text, write_whole
+from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show import exports
@@ -119,10 +119,10 @@ def present(
     page = outputs.page
     if page is not None:
         # Imported only here: its libraries may be missing, and take long to load.
-        from mldsa_lab.show.page import write_page
+        from mldsa_lab.show.page import render
 
         with console.status("drawing the page"):
-            write_whole(page, lambda target: write_page(loaded, target, measured))
+            write_text(page, render(views, measured))
     for path, view in zip(paths, views, strict=True):
         if not view.summary.rows:
             raise LabError(f"{path}: the run holds no measurements: {why_empty(view.record)}")

@@ -8,20 +8,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from mldsa_lab.estimate.summary import Summary
-from mldsa_lab.records import Record
 from mldsa_lab.show import elsewhere
 from mldsa_lab.show.elsewhere import Elsewhere
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, terminal
 from mldsa_lab.show.tables import all_grids
-from mldsa_lab.show.view import VariantRemark, View, build
-
-
-def print_table(summary: Summary, record: Record, console: Console) -> None:
-    """Print what a record holds."""
-    print_view(build(record, summary), console)
+from mldsa_lab.show.view import VariantRemark, View
 
 
 def print_view(view: View, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,35 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.sets import OPERATIONS
+from mldsa_lab.show.grid import pipe_table
+
+_WHOLE = (
+    "operation", "means overlap", "change of means: median, largest", "ratios overlap",
+    "change of ratios: median, largest",
+)  # fmt: skip
+_EACH = (
+    "set", "operation", "variant", "mean change", "overlap", "ratio, first run",
+    "ratio, second run", "ratio change", "overlap",
+)  # fmt: skip
+_FLAGS = {None: "no interval", True: "yes", False: "no"}
+
+
+def change(first: Interval | None, last: Interval | None) -> float | None:
+    """The last value over the first; None where one is unknown, and for the reference's ratios."""
+    if first is None or last is None or not first.value:
+        return None
+    if first == last == Interval(1.0, 1.0, 1.0):
+        return None
+    return last.value / first.value
+
+
+def common(found: Iterable[Interval | None]) -> bool | None:
+    """Whether all intervals share a point; None for fewer than two that have limits."""
+    limits = [(i.low, i.high) for i in found if i is not None]
+    known = [(low, high) for low, high in limits if low is not None and high is not None]
+    if len(known) < 2:
+        return None
+    return max(low for low, _ in known) <= min(high for _, high in known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +53,21 @@ class CellAgreement:
     variant: str
     set: str
     operation: str
-    mean_a: float
-    mean_b: float
     mean_change: float
     overlap: bool | None
-    ratio_a: float | None
-    ratio_b: float | None
+    ratios: tuple[Interval | None, Interval | None]
     ratio_change: float | None
     ratio_overlap: bool | None
+
+    def texts(self) -> list[str]:
+        """The line of a table."""
+        if self.ratio_change is None:
+            ratios = ["", "", "", ""]
+        else:
+            ratios = ["" if r is None else f"{r.value:.3f}" for r in self.ratios]
+            ratios += [f"{self.ratio_change:+.1%}", _FLAGS[self.ratio_overlap]]
+        mean = [f"{self.mean_change:+.1%}", _FLAGS[self.overlap]]
+        return [self.set, self.operation, self.variant, *mean, *ratios]
 
 
 @dataclass(frozen=True)
@@ -65,30 +102,14 @@ class Agreement:
 
     def text(self, every_cell: bool = True) -> str:
         """A Markdown table of the whole and, with ``every_cell``, of each cell."""
-        lines = [
-            "| operation | means overlap | change of means: median, largest "
-            "| ratios overlap | change of ratios: median, largest |",
-            "|---|---|---|---|---|",
+        wholes = [
+            self._whole(operation)
+            for operation in OPERATIONS
+            if any(c.operation == operation for c in self.cells)
         ]
-        for operation in OPERATIONS:
-            if any(c.operation == operation for c in self.cells):
-                parts = [operation]
-                for of_ratios in (False, True):
-                    some, many = self.share_overlapping(operation, of_ratios)
-                    change = self.change(operation, of_ratios)
-                    parts.append(f"{some} of {many}")
-                    parts.append(
-                        f"{change[0]:.1%}, {change[1]:.1%}" if change is not None else "none"
-                    )
-                lines.append(f"| {' | '.join(parts)} |")
+        lines = [pipe_table(_WHOLE, wholes).rstrip()]
         if every_cell:
-            lines += [
-                "",
-                "| set | operation | variant | mean change | overlap | ratio, first run "
-                "| ratio, second run | ratio change | overlap |",
-                "|---|---|---|---|---|---|---|---|---|",
-            ]
-            lines += [_line(cell) for cell in self.cells]
+            lines += ["", pipe_table(_EACH, [c.texts() for c in self.cells]).rstrip()]
         lines += [
             f"\nNot the same code: the first run's build is {one}, the second's {two}."
             for one, two in self.builds
@@ -97,6 +118,16 @@ class Agreement:
             if missing:
                 lines += ["", f"Only in the {name} run: {', '.join(' '.join(m) for m in missing)}."]
         return "\n".join(lines)
+
+    def _whole(self, operation: str) -> list[str]:
+        """The line of an operation in the table of the whole."""
+        parts = [operation]
+        for of_ratios in (False, True):
+            some, many = self.share_overlapping(operation, of_ratios)
+            size = self.change(operation, of_ratios)
+            parts.append(f"{some} of {many}")
+            parts.append("none" if size is None else f"{size[0]:.1%}, {size[1]:.1%}")
+        return parts
 
 
 def agreement(a: Summary, b: Summary) -> Agreement:
@@ -126,44 +157,14 @@ def _rows(summary: Summary) -> dict[tuple[str, str, str], SummaryRow]:
 
 
 def _compare(key: tuple[str, str, str], a: SummaryRow, b: SummaryRow) -> CellAgreement:
-    assert a.mean is not None and b.mean is not None
-    is_reference = a.ratio == b.ratio == 1.0
-    ratios = None if is_reference or a.ratio is None or b.ratio is None else (a.ratio, b.ratio)
+    means = (a.interval("mean"), b.interval("mean"))
+    ratios = (a.interval("ratio"), b.interval("ratio"))
+    mean, ratio = change(*means), change(*ratios)
     return CellAgreement(
         *key,
-        mean_a=a.mean,
-        mean_b=b.mean,
-        mean_change=b.mean / a.mean - 1,
-        overlap=_overlap((a.mean, a.mean_low, a.mean_high), (b.mean, b.mean_low, b.mean_high)),
-        ratio_a=a.ratio,
-        ratio_b=b.ratio,
-        ratio_change=ratios[1] / ratios[0] - 1 if ratios else None,
-        ratio_overlap=_overlap(
-            (ratios[0], a.ratio_low, a.ratio_high), (ratios[1], b.ratio_low, b.ratio_high)
-        )
-        if ratios
-        else None,
-    )
-
-
-def _overlap(
-    a: tuple[float, float | None, float | None], b: tuple[float, float | None, float | None]
-) -> bool | None:
-    if None in a or None in b:
-        return None
-    return Interval(*a).overlaps(Interval(*b))
-
-
-def _line(cell: CellAgreement) -> str:
-    def flag(value: bool | None) -> str:
-        return "no interval" if value is None else "yes" if value else "no"
-
-    def number(value: float | None) -> str:
-        return "" if value is None else f"{value:.3f}"
-
-    change = "" if cell.ratio_change is None else f"{cell.ratio_change:+.1%}"
-    return (
-        f"| {cell.set} | {cell.operation} | {cell.variant} | {cell.mean_change:+.1%} "
-        f"| {flag(cell.overlap)} | {number(cell.ratio_a)} | {number(cell.ratio_b)} | {change} "
-        f"| {flag(cell.ratio_overlap) if change else ''} |"
+        mean_change=0.0 if mean is None else mean - 1,
+        overlap=common(means),
+        ratios=ratios,
+        ratio_change=None if ratio is None else ratio - 1,
+        ratio_overlap=None if ratio is None else common(ratios),
     )
