@@ -80,7 +80,7 @@ def test_counts_are_the_best_of_all_choices(name: str, n: int) -> None:
     few = drawn(name, 13, seed=n)
     counts = few.counts()
     classes, costs = Classes.in_table(few, model), CostRange.around(name, None)
-    aim = Aim(model.expected_counts, costs.weights(model))
+    aim = Aim(model.expected_counts, costs.weights(model.expected_counts))
     chosen = choose_mean(classes, np.arange(13), n, model, costs).traces
     best = min(worst(counts[list(c)], aim) for c in combinations(range(13), n))
     assert worst(counts[chosen], aim) == pytest.approx(best, abs=1e-6)
@@ -127,7 +127,7 @@ def test_members_are_the_best_of_all_choices(seed: int, monkeypatch: pytest.Monk
 @pytest.mark.parametrize("n", [10, 100])
 def test_members_come_as_near_as_whole_numbers_can(pool: TraceTable, n: int) -> None:
     classes, costs = Classes.in_table(pool, MODEL), CostRange.around("ML-DSA-65", None)
-    aim = Aim(MODEL.expected_counts, costs.weights(MODEL))
+    aim = Aim(MODEL.expected_counts, costs.weights(MODEL.expected_counts))
     everyone = np.arange(len(pool))
     wanted = class_numbers(classes, everyone, n, MODEL, aim)
     traces, off, bound = pick_members(classes, everyone, wanted, MODEL)
@@ -140,7 +140,7 @@ def test_averages_are_like_the_population(pool: TraceTable, n: int) -> None:
     """Each class has the number of inputs that is expected, rounded up or down; squares and what
     pairs, fours and eights waste have the expected means as nearly as remainders allow."""
     classes, costs = Classes.in_table(pool, MODEL), CostRange.around("ML-DSA-65", None)
-    aim = Aim(MODEL.expected_counts, costs.weights(MODEL))
+    aim = Aim(MODEL.expected_counts, costs.weights(MODEL.expected_counts))
     numbers = class_numbers(classes, np.arange(len(pool)), n, MODEL, aim)
     likely = n * MODEL.class_probability(classes.counts.astype(np.int64))
     assert (np.abs(numbers - likely) < 1.1).all()

@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.covariates import Covariates, covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Chosen(NamedTuple):
@@ -27,6 +24,20 @@ def short(value: float) -> float:
     """Six digits, nine of them behind the point at most: for people to read, and the same on every
     machine."""
     return float(f"{round(value, 9):.6g}")
+
+
+def kinds_of(key: Array) -> tuple[Array, Ints, Ints]:
+    """The different rows of ``key``, the first place of each, and which of them each row is."""
+    rows, first, of = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    return rows, first, of.reshape(-1)
+
+
+def first_of_kinds(kind_of: Ints, wanted: Ints) -> Ints:
+    """Places of the first members of each kind, ``wanted`` (kinds,) of them, ascending."""
+    order = np.argsort(kind_of, kind="stable")
+    ordered = kind_of[order]
+    rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
+    return np.sort(order[rank < wanted[ordered]])
 
 
 @dataclass(frozen=True)
@@ -47,13 +58,10 @@ class Classes:
     @staticmethod
     def in_table(table: TraceTable, model: RejectionModel) -> Classes:
         """The classes of these traces."""
-        counts, first, of, stock = np.unique(
-            table.counts(), axis=0, return_index=True, return_inverse=True, return_counts=True
-        )
+        counts, first, of = kinds_of(table.counts())
         extra = covariates(table, model)
-        return Classes(
-            counts, stock, of.reshape(-1), extra, extra.values[first][:, extra.of_attempts]
-        )
+        by_attempts = extra.values[first][:, extra.of_attempts]
+        return Classes(counts, np.bincount(of), of, extra, by_attempts)
 
     @property
     def attempts(self) -> Ints:

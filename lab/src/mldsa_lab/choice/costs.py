@@ -6,14 +6,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import CLASS_H, CLASS_Z, FIRST
-
-Array = NDArray[np.float64]
 
 # Where one is given, its costs are trusted to this fraction.
 _TRUST = 0.1
@@ -52,14 +50,17 @@ class CostRange:
             ),
         )
 
-    def weights(self, model: RejectionModel) -> Array:
-        """(models, 3) relative error of the mean cost per unit of error in the means of n_z, n_r,
-        n_h: of the model taken, then of the corners."""
+    def weights(self, goal: Array) -> Array:
+        """(models, 3) relative error, per unit of error in the means of n_z, n_r, n_h, of a mean
+        cost that is to be that of the counts ``goal`` (3,): of the model taken, then of the
+        corners."""
         models = (self.nominal, *self.corners)
-        return np.array([np.array([m.z, m.r, m.h]) / m.mean(model) for m in models])
+        return np.array([np.array([m.z, m.r, m.h]) / m.of(goal) for m in models])
 
     def biases(self, counts: Array, model: RejectionModel) -> Array:
         """(models,) relative bias of the plain average over inputs of these ``counts`` (n, 3),
         likewise."""
-        biases: Array = self.weights(model) @ (counts.mean(axis=0) - model.expected_counts)
+        biases: Array = self.weights(model.expected_counts) @ (
+            counts.mean(axis=0) - model.expected_counts
+        )
         return biases

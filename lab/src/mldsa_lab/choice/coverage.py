@@ -7,13 +7,11 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Chosen
+from mldsa_lab.choice.classes import Chosen, kinds_of
 from mldsa_lab.choice.paths import Paths
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
-
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 
 # Traces are compared first with so many of those that take the most paths.
 _STRONG = 400
@@ -40,22 +38,16 @@ def choose_coverage(
     else:
         chosen = _most(taken[:, shown], attempts[usable], n, budget)
     met, there = taken[chosen].any(axis=0), paths.taken.any(axis=0)
-    kinds = {"covered": met, "not covered": there & ~met, "not shown by the pool": ~there}
+    which = {"covered": met, "not covered": there & ~met, "not shown by the pool": ~there}
     names = np.array(paths.names)
-    expected = {kind: names[which].tolist() for kind, which in kinds.items()}
+    expected = {how: names[paths].tolist() for how, paths in which.items()}
     return Chosen(np.sort(usable[chosen]), expected)
 
 
 def _cover(taken: Flags, attempts: Ints, budget: int | None) -> Ints:
     """The smallest cover, of the fewest attempts."""
-    few = _undominated(taken, None)
-    program = Program()
-    chosen = program.variables(len(few), upper=1.0, cost=1.0)
-    for column in taken[few].T:
-        program.row([(chosen, column)], low=1)
-    found = program.solve(nodes=_NODES)
-    assert found is not None, "all traces together are a cover"
-    smallest = few[found.whole(chosen) > 0]
+    smallest = _solved(taken, _undominated(taken, None), cost=1.0, goal=taken.shape[1])
+    assert smallest is not None, "all traces together are a cover"
     best = _shortest(taken, attempts, smallest, len(smallest))
     if budget is not None and attempts[best].sum() > budget:
         raise LabError(
@@ -70,15 +62,8 @@ def _most(taken: Flags, attempts: Ints, n: int, budget: int | None) -> Ints:
     taken, or with a budget the shortest."""
     if budget is not None:
         return _most_within(taken, attempts, n, budget)
-    few = _undominated(taken, None)
-    program = Program()
-    chosen = program.variables(len(few), upper=1.0)
-    met = program.variables(taken.shape[1], upper=1.0, cost=-1.0)
-    program.row([(chosen, np.ones(len(few)))], high=n)
-    _meets(program, chosen, taken[few], met)
-    found = program.solve(nodes=_NODES)
-    assert found is not None, "choosing none is a solution"
-    some = few[found.whole(chosen) > 0]
+    some = _solved(taken, _undominated(taken, None), most=n, worth=1.0)
+    assert some is not None, "choosing none is a solution"
     return _filled(taken, attempts, _shortest(taken, attempts, some, n), n)
 
 
@@ -87,43 +72,56 @@ def _shortest(taken: Flags, attempts: Ints, known: Ints, most: int) -> Ints:
     attempts together."""
     goal = int(taken[known].any(axis=0).sum())
     few = np.union1d(_promising(taken, attempts), known)
-    program = Program()
-    chosen = program.variables(len(few), upper=1.0, cost=attempts[few].astype(np.float64))
-    program.row([(chosen, np.ones(len(few)))], high=most)
-    if goal == taken.shape[1]:
-        for column in taken[few].T:
-            program.row([(chosen, column)], low=1)
-    else:
-        met = program.variables(taken.shape[1], upper=1.0)
-        program.row([(met, np.ones(taken.shape[1]))], low=goal)
-        _meets(program, chosen, taken[few], met)
-    found = program.solve(nodes=_NODES)
-    if found is None:
+    shorter = _solved(taken, few, cost=attempts[few].astype(np.float64), most=most, goal=goal)
+    if shorter is None:
         return known
-    shorter = few[found.whole(chosen) > 0]
     return shorter if attempts[shorter].sum() < attempts[known].sum() else known
 
 
 def _most_within(taken: Flags, attempts: Ints, n: int, budget: int) -> Ints:
     """``n`` traces of at most ``budget`` attempts that take the most paths."""
     few = np.union1d(_promising(taken, attempts), np.argsort(attempts, kind="stable")[:n])
-    length = attempts[few].astype(np.float64)
-    program = Program()
-    chosen = program.variables(len(few), upper=1.0, cost=length)
     # One path more is worth any number of attempts.
-    met = program.variables(taken.shape[1], upper=1.0, cost=-(budget + 1.0))
-    program.row([(chosen, np.ones(len(few)))], n, n)
-    program.row([(chosen, length)], high=budget)
-    _meets(program, chosen, taken[few], met)
-    found = program.solve(nodes=_NODES)
+    length, worth = attempts[few].astype(np.float64), budget + 1.0
+    found = _solved(taken, few, cost=length, least=n, most=n, most_cost=budget, worth=worth)
     assert found is not None, "the shortest n are within the budget"
-    return few[found.whole(chosen) > 0]
+    return found
 
 
-def _meets(program: Program, chosen: slice, taken: Flags, met: slice) -> None:
-    """A path counts as met where a chosen trace takes it."""
-    for column, path in zip(taken.T, np.eye(taken.shape[1]), strict=True):
-        program.row([(chosen, -column.astype(np.float64)), (met, path)], high=0)
+def _solved(
+    taken: Flags,
+    few: Ints,
+    *,
+    cost: Array | float = 0.0,
+    least: float = -np.inf,
+    most: float = np.inf,
+    most_cost: float = np.inf,
+    goal: int | None = None,
+    worth: float = 0.0,
+) -> Ints | None:
+    """Those of the traces ``few`` that cost the least together, where each path that they take
+    takes ``worth`` off; None if none were found.
+
+    ``least`` and ``most``: how many traces; ``most_cost``: of all; ``goal``: the paths they take.
+    """
+    program = Program()
+    chosen = program.variables(len(few), upper=1.0, cost=cost)
+    if most < np.inf:
+        program.row([(chosen, np.ones(len(few)))], least, most)
+    if most_cost < np.inf:
+        program.row([(chosen, np.broadcast_to(cost, len(few)))], high=most_cost)
+    if goal == taken.shape[1]:
+        for column in taken[few].T:
+            program.row([(chosen, column)], low=1)
+    else:
+        met = program.variables(taken.shape[1], upper=1.0, cost=-worth)
+        if goal is not None:
+            program.row([(met, np.ones(taken.shape[1]))], low=goal)
+        # A path counts as met where a chosen trace takes it.
+        for column, path in zip(taken[few].T, np.eye(taken.shape[1]), strict=True):
+            program.row([(chosen, -column.astype(np.float64)), (met, path)], high=0)
+    found = program.solve(nodes=_NODES)
+    return None if found is None else few[found.whole(chosen) > 0]
 
 
 def _promising(taken: Flags, attempts: Ints) -> Ints:
@@ -148,13 +146,10 @@ def _filled(taken: Flags, attempts: Ints, first: Ints, n: int) -> Ints:
     times = taken[first].sum(axis=0)
     # Traces that take the same paths in as many attempts, as one.
     left = np.flatnonzero(free)
-    _, at, alike = np.unique(
-        np.column_stack([_bits(taken[left]), attempts[left].astype(np.uint64)]),
-        axis=0,
-        return_index=True,
-        return_inverse=True,
-    )
-    members = np.split(left[np.argsort(alike.reshape(-1), kind="stable")], _ends(alike)[:-1])
+    key = np.column_stack([_bits(taken[left]), attempts[left].astype(np.uint64)])
+    _, at, alike = kinds_of(key)
+    ends = np.cumsum(np.bincount(alike))
+    members = np.split(left[np.argsort(alike, kind="stable")], ends[:-1])
     paths = taken[left[at]] / attempts[left[at]][:, None]
     used = np.zeros(len(members), dtype=np.int64)
     rarity = 0.5 ** np.minimum(times, 60)
@@ -175,10 +170,6 @@ def _filled(taken: Flags, attempts: Ints, first: Ints, n: int) -> Ints:
         if used[kind] < len(members[kind]):
             heapq.heappush(queue, (-worth, kind))
     return np.array(chosen, dtype=np.int64)
-
-
-def _ends(alike: Ints) -> Ints:
-    return np.cumsum(np.bincount(alike.reshape(-1)))
 
 
 def _bits(taken: Flags) -> NDArray[np.uint64]:

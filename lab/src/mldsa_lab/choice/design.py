@@ -12,10 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.choice.classes import Classes, first_of_kinds, kinds_of
 from mldsa_lab.errors import LabError
-from mldsa_lab.theory.covariates import Traces, as_table, covariates, index_terms
+from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.covariates import Traces, as_table, index_terms
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import (
     DESIGN_ATTEMPT,
@@ -25,8 +26,6 @@ from mldsa_lab.theory.signers import (
 )
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import model_matrix
-
-Array = NDArray[np.float64]
 
 PERCENTILES = (0.50, 0.95, 0.99, 0.999)
 """The percentiles a design aims at, beside the mean."""
@@ -81,14 +80,16 @@ def design(
     table = as_table(traces, model)
     usable = check_limits(table.attempts(), n, budget, max_attempts)
     table = table.take(usable)
-    kind_of, first = _kinds(table, model)
+    # Traces that the criterion cannot tell apart are of one kind.
+    key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
+    _, first, kind_of = kinds_of(key)
     problem = _Problem(table.take(first), model)
     stock = np.bincount(kind_of)
     rng = np.random.default_rng(seed)
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
     if starts < 1:
         raise LabError(f"design with {starts} restarts: must be at least 1")
-    best: tuple[float, NDArray[np.int64]] | None = None
+    best: tuple[float, Ints] | None = None
     for _ in range(starts):
         chosen = kind_of[_start(table.attempts(), n, budget, rng)]
         value = _exchange(problem, chosen, stock, budget)
@@ -96,7 +97,7 @@ def design(
             best = (value, chosen)
     assert best is not None
     wanted = np.bincount(best[1], minlength=len(stock))
-    return sorted(usable[np.flatnonzero(_rank(kind_of) < wanted[kind_of])].tolist())
+    return sorted(usable[first_of_kinds(kind_of, wanted)].tolist())
 
 
 def quality(chosen: Traces, model: RejectionModel) -> Quality:
@@ -113,9 +114,7 @@ def quality(chosen: Traces, model: RejectionModel) -> Quality:
     )
 
 
-def check_limits(
-    attempts: NDArray[np.int64], n: int, budget: int | None, max_attempts: int | None
-) -> NDArray[np.int64]:
+def check_limits(attempts: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
     """Places of the traces that a choice of ``n`` may take; LabError if none fits the limits."""
     if n < 1:
         raise LabError(f"choice of {n} inputs: must have at least 1")
@@ -134,23 +133,6 @@ def check_limits(
     return usable
 
 
-def _kinds(table: TraceTable, model: RejectionModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Traces that the criterion cannot tell apart are of one kind: the kind of each trace, and
-    the first trace of each kind."""
-    key = np.column_stack([table.counts(), index_terms(table, model).round(9) + 0.0])
-    _, first, kind_of = np.unique(key, axis=0, return_index=True, return_inverse=True)
-    return kind_of.reshape(-1), first
-
-
-def _rank(kind_of: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many earlier traces are of the same kind."""
-    order = np.argsort(kind_of, kind="stable")
-    ordered = kind_of[order]
-    rank = np.empty(len(kind_of), dtype=np.int64)
-    rank[order] = np.arange(len(kind_of)) - np.searchsorted(ordered, ordered)
-    return rank
-
-
 class _Problem:
     """The candidates in the design's terms, scaled so that noise and target costs are 1.
 
@@ -165,17 +147,15 @@ class _Problem:
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.attempts = table.attempts()
-        classes, first, row = np.unique(
-            table.counts(), axis=0, return_index=True, return_inverse=True
-        )
-        self.row = row.reshape(-1)
-        x = model_matrix(classes)
+        classes = Classes.in_table(table, model)
+        self.row = classes.of
+        x = model_matrix(classes.counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
         rejected = np.array([model.attempts_quantile(p) - 1 for p in PERCENTILES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
-        extra = covariates(table, model)
+        extra = classes.extra
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
         # number of attempts, curvature alone is kept, at that number.
         expected = np.tile(extra.expected, (len(points), 1))
@@ -192,7 +172,7 @@ class _Problem:
         self.own = np.flatnonzero(~extra.of_attempts)
         self.shared = np.flatnonzero(extra.of_attempts)
         self.g_own = np.ascontiguousarray(self.g[:, self.own].T)
-        self.g_shared = self.g[first][:, self.shared]
+        self.g_shared = classes.by_attempts * extra.amplitude[self.shared] / noise[:, None]
         self.targets = points.T * scale
         self.expected = expected * extra.amplitude * scale[:, None]
         contrast = np.eye(4)
@@ -226,9 +206,7 @@ class _Problem:
         return value
 
 
-def _start(
-    attempts: NDArray[np.int64], n: int, budget: int | None, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _start(attempts: Ints, n: int, budget: int | None, rng: np.random.Generator) -> Ints:
     """A random choice that keeps the budget."""
     chosen = rng.choice(len(attempts), n, replace=False)
     if budget is None:
@@ -245,9 +223,7 @@ def _start(
     return chosen
 
 
-def _exchange(
-    problem: _Problem, chosen: NDArray[np.int64], stock: NDArray[np.int64], budget: int | None
-) -> float:
+def _exchange(problem: _Problem, chosen: Ints, stock: Ints, budget: int | None) -> float:
     """Replace one input at a time by the best candidate until none is better; in place.
 
     ``chosen``: (n,) kinds, each at most as often as its ``stock``. Returns the criterion.

@@ -18,17 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.choice.solver import Program
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _FIRST_GAP = 1e-6
 # The second program may be this far from its best, in attempts for each input, and ends after so
@@ -51,7 +48,7 @@ def choose_mean(
 ) -> Chosen:
     """``n`` of the ``usable`` traces whose mean cost is the exact mean; ``budget``: attempts of
     all together. LabError if the budget is too small."""
-    aim = Aim(model.expected_counts, costs.weights(model))
+    aim = Aim(model.expected_counts, costs.weights(model.expected_counts))
     wanted = class_numbers(classes, usable, n, model, aim, budget)
     traces, _, _ = pick_members(classes, usable, wanted, model)
     return Chosen(traces, _of_average(classes, traces, model, costs))

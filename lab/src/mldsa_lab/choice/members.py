@@ -11,13 +11,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mldsa_lab.choice.classes import Classes
+from mldsa_lab.choice.classes import Classes, first_of_kinds, kinds_of
+from mldsa_lab.theory.arrays import Ints
 from mldsa_lab.theory.rejection import RejectionModel
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Differences below this, in costs of an attempt over all inputs, are none.
 _SAME = 1e-6
@@ -79,13 +76,11 @@ class _Search:
         of = classes.of[among]
         terms = classes.index_terms[among].round(9) + 0.0
         key = np.column_stack([of, terms])
-        kinds, self._kind_of, self.stock = np.unique(
-            key, axis=0, return_inverse=True, return_counts=True
-        )
-        self._kind_of = self._kind_of.reshape(-1)
+        rows, _, self._kind_of = kinds_of(key)
+        self.stock = np.bincount(self._kind_of)
         self._among = among
-        kind_class = kinds[:, 0].astype(np.int64)
-        self.terms = kinds[:, 1:] * classes.index_amplitude
+        kind_class = rows[:, 0].astype(np.int64)
+        self.terms = rows[:, 1:] * classes.index_amplitude
         self.place_class = np.repeat(np.arange(len(wanted)), wanted)
         self.first = np.searchsorted(kind_class, np.arange(len(wanted)))
         self.last = np.searchsorted(kind_class, np.arange(len(wanted)), side="right")
@@ -190,7 +185,4 @@ class _Search:
     def traces(self, kinds: Ints) -> Ints:
         """The first traces of each kind, as many as chosen."""
         wanted = np.bincount(kinds, minlength=len(self.stock))
-        order = np.argsort(self._kind_of, kind="stable")
-        ordered = self._kind_of[order]
-        rank = np.arange(len(ordered)) - np.searchsorted(ordered, ordered)
-        return np.sort(self._among[order[rank < wanted[ordered]]])
+        return np.sort(self._among[first_of_kinds(self._kind_of, wanted)])

@@ -9,12 +9,10 @@ the drift, every estimate is moved by no more than the drift's own mean.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.signers import DESIGN_FIRST
 from mldsa_lab.theory.table import TraceTable
-
-Array = NDArray[np.float64]
 
 # A warm-up that has decayed to 1/e after such shares of the inputs; beside these, a line.
 _DECAYS = (0.05, 0.15, 0.4)
@@ -70,9 +68,7 @@ def _unit(columns: Array) -> Array:
     return unit
 
 
-def _exchange(
-    values: Array, drifts: Array, order: NDArray[np.int64], rng: np.random.Generator
-) -> float:
+def _exchange(values: Array, drifts: Array, order: Ints, rng: np.random.Generator) -> float:
     """Exchange two inputs at a time, the best two, until no exchange brings the sum of squared
     correlations down; in place. Returns that sum."""
     n = len(order)

@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.arrays import Flags
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED
-
-Flags = NDArray[np.bool_]
 
 # ExpandMask (Algorithm 34) hashes kappa + r in two bytes; from these on it has further bits.
 _COUNTERS = (64, 128, 256)

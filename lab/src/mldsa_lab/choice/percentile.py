@@ -10,17 +10,14 @@ than the model says, so do these inputs.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.mean import Aim, class_numbers
 from mldsa_lab.choice.members import pick_members
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 from mldsa_lab.theory.rejection import RejectionModel
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Relative distances from the percentile within which inputs are looked for, the first that holds
 # enough of them being taken, and how many are enough.
@@ -53,15 +50,9 @@ def choose_percentile(
     # The mean of all signatures about the percentile, moved along the line from no rejections to
     # it until it costs exactly what the percentile does.
     counts = law.counts_near(share)
-    rejected = float(cost_model.of(counts[None, :])[0]) - cost_model.first
+    rejected = float(cost_model.of(counts)) - cost_model.first
     goal = counts * ((level.cost - cost_model.first) / rejected if rejected > 0 else 0.0)
-    weights = np.array(
-        [
-            np.array([m.z, m.r, m.h]) / float(m.of(goal[None, :])[0])
-            for m in (cost_model, *costs.corners)
-        ]
-    )
-    aim = Aim(goal, weights, own=_OWN, of_attempts=False)
+    aim = Aim(goal, costs.weights(goal), own=_OWN, of_attempts=False)
     wanted = class_numbers(classes, some, n, model, aim, budget)
     traces, _, _ = pick_members(classes, some, wanted, model)
     chosen = cost[classes.of[traces]]
@@ -75,10 +66,10 @@ def choose_percentile(
     return Chosen(traces, {name: short(float(value)) for name, value in found.items()})
 
 
-def _near(distance: Array, n: int, percentile: float) -> NDArray[np.bool_]:
+def _near(distance: Array, n: int, percentile: float) -> Flags:
     """Which of the traces are near enough to choose from."""
     for window in _WINDOWS:
-        near: NDArray[np.bool_] = distance <= window
+        near: Flags = distance <= window
         if near.sum() >= _ENOUGH * n + _SPARE:
             return near
     if near.sum() < n:

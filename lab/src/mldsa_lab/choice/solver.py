@@ -13,11 +13,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array, Ints
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Solution:
     value: float
     bound: float
 
-    def whole(self, variables: slice) -> NDArray[np.int64]:
+    def whole(self, variables: slice) -> Ints:
         """The values of integer variables."""
         return np.rint(self.x[variables]).astype(np.int64)
 
@@ -59,7 +58,7 @@ class Program:
 
     def __init__(self) -> None:
         self._upper: list[Array] = []
-        self._whole: list[NDArray[np.int64]] = []
+        self._whole: list[Ints] = []
         self._cost: list[Array] = []
         self._size = 0
         self._rows: list[list[tuple[slice, Array]]] = []

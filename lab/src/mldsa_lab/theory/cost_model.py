@@ -20,16 +20,14 @@ from typing import Any, Literal
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, parse_json, read_text
 from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.law import Law, check_share
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import USUAL, USUAL_SOURCE
-
-Array = NDArray[np.float64]
 
 FORMAT = "mldsa-lab cost model"
 VERSION = 2

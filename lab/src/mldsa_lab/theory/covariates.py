@@ -13,14 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array, Flags, Ints
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED, Trace
-
-Array = NDArray[np.float64]
 
 # Terms of the number of attempts alone: expectations are sums over a geometric law; the tail
 # beyond 400 attempts is below 1e-40.
@@ -40,7 +38,7 @@ class Covariates(NamedTuple):
     values: Array
     expected: Array
     amplitude: Array
-    of_attempts: NDArray[np.bool_]
+    of_attempts: Flags
 
 
 Traces = TraceTable | Sequence[Trace]
@@ -70,7 +68,7 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
         ("r0 fails too", 0.30),
         ("first failing r0, z failed", 0.30 / model.k),
     ]
-    of_attempts: list[tuple[str, float, Callable[[NDArray[np.int64]], Array]]] = [
+    of_attempts: list[tuple[str, float, Callable[[Ints], Array]]] = [
         ("curvature", 0.003, _square),
         ("pairs", 0.5, lambda n: _waste(n, 2)),
         ("fours", 0.5, lambda n: _waste(n, 4)),
@@ -89,11 +87,11 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     )
 
 
-def _square(attempts: NDArray[np.int64]) -> Array:
+def _square(attempts: Ints) -> Array:
     return attempts.astype(np.float64) ** 2
 
 
-def _waste(units: NDArray[np.int64], step: int) -> Array:
+def _waste(units: Ints, step: int) -> Array:
     """Units computed beyond ``units`` when they come ``step`` at a time."""
     return ((-units) % step).astype(np.float64)
 

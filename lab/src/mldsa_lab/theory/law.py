@@ -13,11 +13,11 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import (
     LINEAR,
@@ -27,9 +27,6 @@ from mldsa_lab.theory.terms import (
     prior,
     to_costs,
 )
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Classes are left out of this total probability, and of this share of what lies beyond a quantile.
 _TAIL = 1e-7

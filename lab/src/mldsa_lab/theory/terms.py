@@ -12,15 +12,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.theory.arrays import Array, Flags
 from mldsa_lab.theory.covariates import Traces, as_table, covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import CONTRAST as CONTRAST_COST
 from mldsa_lab.theory.signers import HINT_EXTRA, LEAST_FIRST, most_first
 from mldsa_lab.theory.trace import ACCEPTED, parse_attempt
-
-Array = NDArray[np.float64]
 
 MEAN, SLOPE, CONTRAST, HINT = range(4)
 """Columns of the linear part."""
@@ -47,8 +45,8 @@ class Prior:
     names: tuple[str, ...]
     centre: Array
     spread: Array
-    of_index: NDArray[np.bool_]
-    of_attempts: NDArray[np.bool_]
+    of_index: Flags
+    of_attempts: Flags
     most_first: float
 
 
