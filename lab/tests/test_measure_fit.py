@@ -18,7 +18,8 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
-from mldsa_studies.coverage import Replications, Scene, TrueCosts, coverage, targets
+from mldsa_studies.coverage import Scene, coverage, targets
+from mldsa_studies.judge import Replications, TrueCosts
 from mldsa_studies.signers import Signer, usual
 
 MODEL = RejectionModel.of("ML-DSA-65")

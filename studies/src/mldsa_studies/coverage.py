@@ -6,10 +6,7 @@ and functions.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,18 +28,15 @@ from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
+from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
 
 Array = NDArray[np.float64]
 
-SHARES = (0.5, 0.95, 0.99)
-"""The percentiles that are judged."""
 TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
 _POOL = 600
 _DESIGNS = 20
-# Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
-_BAND = 2.5
 # Fewer replications without a warning say nothing of how often intervals hold.
 _ENOUGH = 10
 # A warm-up is over after about half of a run.
@@ -139,42 +133,6 @@ def scenes() -> list[Scene]:
     return found
 
 
-@dataclass(frozen=True)
-class Replications:
-    """What became of replications.
-
-    ``warned``: (replications,) whether a warning was given; ``holds``: (replications, 4) whether
-    the interval holds the truth; ``half_width``, ``error``: (replications, 4), relative to the
-    truth: of the mean, then of `SHARES`. ``codes``: how often each warning was given.
-    """
-
-    warned: NDArray[np.bool_]
-    holds: NDArray[np.bool_]
-    half_width: Array
-    error: Array
-    codes: Counter[str]
-
-    @classmethod
-    def together(cls, parts: Sequence[Replications]) -> Replications:
-        """All replications of several."""
-        warned, holds, width, error = (
-            np.concatenate([getattr(p, name) for p in parts])
-            for name in ("warned", "holds", "half_width", "error")
-        )
-        return cls(warned, holds, width, error, sum((p.codes for p in parts), Counter()))
-
-    def share(self) -> Array:
-        """(4,) of intervals that hold the truth among replications without a warning; NaN where
-        these are too few to say."""
-        calm = self.holds[~self.warned]
-        return calm.mean(axis=0) if len(calm) >= _ENOUGH else np.full(4, np.nan)
-
-    def missed(self) -> float:
-        """The share of all replications in which an interval misses the truth and no warning is
-        given, for the figure with most of them."""
-        return float((~self.holds & ~self.warned[:, None]).mean(axis=0).max())
-
-
 Designs = Sequence[Sequence[Trace]]
 
 
@@ -212,27 +170,6 @@ def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Design
     return chosen
 
 
-class TrueCosts(NamedTuple):
-    """Mean of a signer, and for each of `SHARES` the band in which its percentile lies."""
-
-    value: Array
-    low: Array
-    high: Array
-
-    @classmethod
-    def of(cls, target: Signer, model: RejectionModel, signatures: int = TRUTH) -> TrueCosts:
-        """Percentiles are those of so many drawn ``signatures``."""
-        costs = target.draw(model, signatures, np.random.default_rng(0))
-        mean = target.mean(model)
-        shares = np.array(SHARES)
-        off = _BAND * np.sqrt(shares * (1 - shares) / signatures)
-        sides = (
-            np.quantile(costs, np.clip(at, 0, 1), method="inverted_cdf")
-            for at in (shares, shares - off, shares + off)
-        )
-        return cls(*(np.concatenate([[mean], side]) for side in sides))
-
-
 def coverage(
     target: Signer,
     truth: TrueCosts,
@@ -245,8 +182,7 @@ def coverage(
     """Judge the intervals of `estimate` from ``designs`` in turn."""
     rng = np.random.default_rng(seed)
     percentiles = tuple(100 * share for share in SHARES)
-    warned, holds, widths, errors = [], [], [], []
-    codes: Counter[str] = Counter()
+    intervals, warnings = [], []
     for number in range(replications):
         chosen = scene.selection(set_name, designs[number % len(designs)])
         costs = scene.measure(target.cost_of(chosen.traces()), rng)
@@ -257,18 +193,9 @@ def coverage(
             percentiles=percentiles,
             noise=scene.relative if scene.declared else None,
         )
-        intervals = [found.mean, *found.percentiles.values()]
-        value, low, high = (
-            np.array([getattr(i, side) for i in intervals]) for side in ("value", "low", "high")
-        )
-        codes.update({f.code for f in found.warnings})
-        warned.append(bool(found.warnings))
-        holds.append((low <= truth.high) & (high >= truth.low))
-        widths.append((high - low) / 2 / truth.value)
-        errors.append(value / truth.value - 1)
-    return Replications(
-        np.array(warned), np.array(holds), np.array(widths), np.array(errors), codes
-    )
+        intervals.append([found.mean, *found.percentiles.values()])
+        warnings.append({f.code for f in found.warnings})
+    return Replications.of(intervals, truth, warnings)
 
 
 class Job(NamedTuple):
@@ -341,8 +268,8 @@ def report(
     yield ""
     yield "| measured with | n | warned | missed | mean | p50 | p95 | p99 | half-width | warnings |"
     yield "|---|---|---|---|---|---|---|---|---|---|"
-    with ProcessPoolExecutor(processes) if processes > 1 else nullcontext() as pool:
-        judged = pool.map(Job.judge, cells) if pool else map(Job.judge, cells)
+    with in_processes(processes) as run:
+        judged = run(Job.judge, cells)
         for scene in wanted:
             for n in sizes:
                 found = Replications.together([next(judged) for _ in sets])
@@ -353,9 +280,10 @@ def _row(found: Replications) -> str:
     """Shares of the replications that were warned, that miss without a warning, and of intervals
     without a warning that hold; the median half-width of the mean without a warning; the warnings
     given."""
-    shares = " | ".join("-" if np.isnan(s) else f"{s:.0%}" for s in found.share())
-    calm = found.half_width[~found.warned, 0]
-    width = f"±{_percent(float(np.median(calm)))}" if len(calm) else "-"
+    calm = found.calm()
+    known = len(calm.warned) >= _ENOUGH
+    shares = " | ".join(f"{s:.0%}" if known else "-" for s in calm.holds.mean(axis=0))
+    width = f"±{_percent(float(np.median(calm.half_width[:, 0])))}" if len(calm.warned) else "-"
     codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
     return f"{found.warned.mean():.0%} | {found.missed():.0%} | {shares} | {width} | {codes}"
 
@@ -369,7 +297,7 @@ def report_record(
     record, choices = read_record(path), min(choices, _DESIGNS)
     inputs = {(i.set, i.id): i for i in record.inputs}
     rng = np.random.default_rng(seed)
-    errors: dict[int, list[tuple[float, bool, float]]] = {n: [] for n in sizes}
+    judged: dict[int, list[Replications]] = {n: [] for n in sizes}
     cells = 0
     for (_, set_name, operation), cell in gather(record, "cpu").items():
         if operation != "sign" or set_name not in only:
@@ -381,29 +309,25 @@ def report_record(
         model = RejectionModel.of(set_name)
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]
         whole = fit_costs(traces, cell.table(), model)
-        truth = whole.mean(0.95).value
+        truth = TrueCosts.exactly(whole.mean(0.95).value)
         for n in sizes:
             for _ in range(choices):
                 some = rng.choice(len(traces), n, replace=False)
                 # Costs in the typical round: what differs is the choice of inputs.
                 found = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
-                mean = found.mean(0.95)
-                low, high = mean.low or 0.0, mean.high or 0.0
-                errors[n].append(
-                    (mean.value / truth - 1, low <= truth <= high, (high - low) / 2 / truth)
-                )
+                judged[n].append(Replications.of([[found.mean(0.95)]], truth))
     if not cells:
         raise LabError(f"{path}: has no signing of designed inputs")
     yield f"{path.name}, {cells} cells, {choices} choices each, seed {seed}"
     yield ""
     yield "| inputs | median error | root mean square | holds | half-width |"
     yield "|---|---|---|---|---|"
-    for n, found_errors in errors.items():
-        error, held, width = (np.array(column) for column in zip(*found_errors, strict=True))
+    for n, parts in judged.items():
+        together = Replications.together(parts)
         yield (
-            f"| {n} | {_percent(float(np.median(np.abs(error))))} "
-            f"| {_percent(float(np.sqrt(np.mean(error**2))))} | {held.mean():.0%} "
-            f"| ±{_percent(float(np.median(width)))} |"
+            f"| {n} | {_percent(float(np.median(np.abs(together.error))))} "
+            f"| {_percent(root_mean_square(together.error[:, 0]))} | {together.holds.mean():.0%} "
+            f"| ±{_percent(float(np.median(together.half_width)))} |"
         )
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -21,6 +18,7 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
 from mldsa_studies.choices import ChosenInputs, choose
 from mldsa_studies.costs import Costs, CostSeries
+from mldsa_studies.judge import in_processes, root_mean_square
 from mldsa_studies.plan import MEAN, PERCENTILES, TARGETS, Plan, Task, tasks
 from mldsa_studies.truth import Truth, truth
 
@@ -64,7 +62,7 @@ class MethodErrors:
     @property
     def rmse(self) -> float:
         """Root of the mean square of the errors."""
-        return math.sqrt(float(np.mean(self.errors**2)))
+        return root_mean_square(self.errors)
 
     @property
     def bias_error(self) -> float:
@@ -154,7 +152,7 @@ def evaluate(
     # The longest first, so that all processes end together.
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i].n)
     chosen = [(t, s, plan, wanted[i]) for i in order for t, s in tables]
-    with _pool(processes) as run:
+    with in_processes(processes) as run:
         made: list[list[ChosenInputs | None]] = [[None] * len(wanted) for _ in tables]
         for number, choice in enumerate(run(_choose, chosen)):
             made[number % len(tables)][order[number // len(tables)]] = choice
@@ -175,16 +173,6 @@ def evaluate(
 
 def _choose(work: tuple[TraceTable, int, Plan, Task]) -> ChosenInputs:
     return choose(*work)
-
-
-@contextmanager
-def _pool(processes: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """What applies a function to each of a list, in order, with so many processes."""
-    if processes <= 1:
-        yield map
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
-        yield executor.map
 
 
 @dataclass(frozen=True)

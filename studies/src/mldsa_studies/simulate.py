@@ -7,7 +7,7 @@ random and designed inputs, and coverage of the intervals. The tests use the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellSamples
 from mldsa_lab.estimate.estimators import (
     QUANTILES,
@@ -23,10 +22,10 @@ from mldsa_lab.estimate.estimators import (
     estimate_random,
     estimate_signing,
 )
-from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
+from mldsa_studies.judge import Replications, TrueCosts, root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
 
 Array = NDArray[np.float64]
@@ -109,11 +108,6 @@ QUIET = NoisyMachine(0, 0, 0, 0, 0, 0, 0, 0)
 # Studies
 
 
-def root_mean_square(errors: Sequence[float]) -> float:
-    """Root of the mean square."""
-    return math.sqrt(float(np.mean(np.square(errors))))
-
-
 def mean_errors(
     model: RejectionModel,
     n: int,
@@ -144,18 +138,6 @@ def mean_errors(
     return errors
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """Shares of replications whose interval holds the truth, and typical interval half-widths
-    (relative): of the mean, of each percentile, and of the ratio of two signers."""
-
-    mean: float
-    mean_width: float
-    quantiles: dict[float, float]
-    ratio: float
-    ratio_width: float
-
-
 def signing_coverage(
     model: RejectionModel,
     n: int,
@@ -166,17 +148,16 @@ def signing_coverage(
     *,
     rounds: int = 12,
     population: int = 400_000,
-) -> Coverage:
-    """Coverage of the 95 % intervals for two signers measured in the same rounds; they share
-    three quarters of the variance of the rounds' levels."""
+) -> Replications:
+    """Judge the 95 % intervals of two signers measured in the same rounds: of the first one's mean
+    and `QUANTILES`, and of the ratio of the two. They share three quarters of the variance of the
+    rounds' levels."""
     cost = signers[0].draw(model, population, rng)
-    truth = {share: float(np.quantile(cost, share)) for share in QUANTILES}
     means = [signer.mean(model) for signer in signers]
+    truth = TrueCosts.exactly(means[0], *np.quantile(cost, QUANTILES), means[0] / means[1])
     pool = draw_traces(model, 2000, rng)
     designs = [design(pool, model, n, seed=s, restarts=1) for s in range(5)]
-    hits = dict.fromkeys(QUANTILES, 0)
-    mean_hits = ratio_hits = 0
-    widths: list[tuple[float, float]] = []
+    intervals = []
     for number in range(replications):
         chosen = [pool[i] for i in designs[number % len(designs)]]
         shared = machine.levels(rounds, rng)
@@ -185,20 +166,11 @@ def signing_coverage(
             own = machine.drift * 0.5 * rng.standard_normal(rounds)
             cell = machine.measure(signer.cost_of(chosen), rounds, rng, levels=shared + own)
             estimates.append(estimate_signing(cell, chosen, model))
-        of_ratio = ratio(estimates[0], estimates[1])
-        mean_hits += _holds(estimates[0].mean, means[0])
-        ratio_hits += _holds(of_ratio, means[0] / means[1])
-        for share in QUANTILES:
-            hits[share] += _holds(estimates[0].quantiles[share], truth[share])
-        widths.append((_half_width(estimates[0].mean), _half_width(of_ratio)))
-    typical = np.median(widths, axis=0)
-    return Coverage(
-        mean_hits / replications,
-        float(typical[0]),
-        {share: count / replications for share, count in hits.items()},
-        ratio_hits / replications,
-        float(typical[1]),
-    )
+        first = estimates[0]
+        intervals.append(
+            [first.mean, *(first.quantiles[s] for s in QUANTILES), ratio(first, estimates[1])]
+        )
+    return Replications.of(intervals, truth)
 
 
 def random_coverage(
@@ -210,26 +182,15 @@ def random_coverage(
     *,
     rounds: int = 12,
     inputs: int = 12,
-) -> float:
-    """Coverage of the interval of the mean for a signer that draws its own rnd. The truth is the
+) -> Replications:
+    """Judge the interval of the mean for a signer that draws its own rnd. The truth is the
     mean over the machine's levels and spikes too, taken from the replications together."""
-    estimates = []
+    means = []
     for _ in range(replications):
         cost = signer.draw(model, rounds * inputs, rng).reshape(rounds, inputs)
-        estimates.append(estimate_random(machine.measure(cost, rounds, rng)))
-    truth = float(np.mean([e.mean.value for e in estimates]))
-    return sum(_holds(e.mean, truth) for e in estimates) / replications
-
-
-def _holds(interval: Interval, truth: float) -> bool:
-    if interval.low is None or interval.high is None:
-        raise LabError("simulation: an interval without limits cannot be judged")
-    return interval.low <= truth <= interval.high
-
-
-def _half_width(interval: Interval) -> float:
-    assert interval.low is not None and interval.high is not None
-    return (interval.high - interval.low) / 2 / interval.value
+        means.append([estimate_random(machine.measure(cost, rounds, rng)).mean])
+    truth = TrueCosts.exactly(float(np.mean([mean.value for (mean,) in means])))
+    return Replications.of(means, truth)
 
 
 def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
@@ -265,11 +226,14 @@ def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
             c = signing_coverage(
                 model, 12, (stopping, Signer()), machine, replications, rng, rounds=rounds
             )
-            quantiles = ", ".join(f"{c.quantiles[share]:.1%}" for share in QUANTILES)
+            mean, *quantiles, of_ratio = (f"{share:.1%}" for share in c.holds.mean(axis=0))
+            # Over the estimates, as in a report.
+            widths = np.median(c.half_width / (1 + c.error), axis=0)
             yield (
-                f"| {rounds} | {label} | {c.mean:.1%} | {c.mean_width:.1%} | {quantiles} "
-                f"| {c.ratio:.1%} | {c.ratio_width:.1%} |"
+                f"| {rounds} | {label} | {mean} | {widths[0]:.1%} | {', '.join(quantiles)} "
+                f"| {of_ratio} | {widths[-1]:.1%} |"
             )
     yield ""
     covered = random_coverage(model, Signer(), NoisyMachine(drift=0.02, fast=0), replications, rng)
-    yield f"own rnd, 12 rounds of 12 calls, calm machine: {covered:.1%} of the intervals hold"
+    share = f"{covered.holds.mean():.1%}"
+    yield f"own rnd, 12 rounds of 12 calls, calm machine: {share} of the intervals hold"

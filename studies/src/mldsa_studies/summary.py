@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
+from mldsa_studies.judge import root_mean_square
 from mldsa_studies.plan import MEAN, METHODS, PERCENTILES, Method
 
 KINDS = {
@@ -43,17 +44,12 @@ def group(cells: Sequence[MethodErrors]) -> Group | None:
     if not cells:
         return None
     return Group(
-        _root(c.deviation for c in cells),
-        _root(c.bias for c in cells),
+        root_mean_square(c.deviation for c in cells),
+        root_mean_square(c.bias for c in cells),
         sum(c.bias for c in cells) / len(cells),
-        _root(c.bias_error for c in cells),
-        _root(c.rmse for c in cells),
+        root_mean_square(c.bias_error for c in cells),
+        root_mean_square(c.rmse for c in cells),
     )
-
-
-def _root(values: Iterable[float]) -> float:
-    squares = [v * v for v in values]
-    return math.sqrt(sum(squares) / len(squares))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""The judge of estimates: how often intervals hold a known truth, how wide they are, how far off
+the estimates."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_studies.signers import Signer
+
+Array = NDArray[np.float64]
+
+SHARES = (0.5, 0.95, 0.99)
+"""The percentiles that are judged."""
+# Half-width, in standard errors, of the band in which the sampled truth of a percentile lies.
+_BAND = 2.5
+
+
+def root_mean_square(values: Iterable[float]) -> float:
+    """Root of the mean square."""
+    return math.sqrt(float(np.mean(np.square(list(values)))))
+
+
+class TrueCosts(NamedTuple):
+    """(figures,) what is true, and the band in which it lies where it is itself a sample's."""
+
+    value: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def exactly(cls, *values: float) -> TrueCosts:
+        """Figures that are known."""
+        return cls(*(np.array(values),) * 3)
+
+    @classmethod
+    def of(cls, target: Signer, model: RejectionModel, signatures: int) -> TrueCosts:
+        """Mean of a signer, and its percentiles `SHARES` from so many drawn ``signatures``."""
+        costs = target.draw(model, signatures, np.random.default_rng(0))
+        mean = target.mean(model)
+        shares = np.array(SHARES)
+        off = _BAND * np.sqrt(shares * (1 - shares) / signatures)
+        sides = (
+            np.quantile(costs, np.clip(at, 0, 1), method="inverted_cdf")
+            for at in (shares, shares - off, shares + off)
+        )
+        return cls(*(np.concatenate([[mean], side]) for side in sides))
+
+
+@dataclass(frozen=True)
+class Replications:
+    """What became of replications.
+
+    ``holds``: (replications, figures) whether the interval holds the truth; ``half_width``,
+    ``error``: (replications, figures), relative to the truth. ``warned``: (replications,) whether
+    a warning was given; ``codes``: how often each warning was given.
+    """
+
+    holds: NDArray[np.bool_]
+    half_width: Array
+    error: Array
+    warned: NDArray[np.bool_]
+    codes: Counter[str]
+
+    @classmethod
+    def of(
+        cls,
+        found: Sequence[Sequence[Interval]],
+        truth: TrueCosts,
+        warnings: Sequence[Collection[str]] = (),
+    ) -> Replications:
+        """Judge the intervals of each replication, with the warnings that were given in each.
+        LabError for an interval without limits."""
+        rows = np.array([[tuple(interval) for interval in row] for row in found], dtype=float)
+        value, low, high = np.moveaxis(rows, -1, 0)
+        if np.isnan(rows).any():
+            raise LabError("simulation: an interval without limits cannot be judged")
+        return cls(
+            (low <= truth.high) & (high >= truth.low),
+            (high - low) / 2 / truth.value,
+            value / truth.value - 1,
+            np.array([bool(codes) for codes in warnings or [()] * len(found)]),
+            Counter(code for codes in warnings for code in codes),
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[Replications]) -> Replications:
+        """All replications of several."""
+        holds, width, error, warned = (
+            np.concatenate([getattr(p, name) for p in parts])
+            for name in ("holds", "half_width", "error", "warned")
+        )
+        return cls(holds, width, error, warned, sum((p.codes for p in parts), Counter()))
+
+    def missed(self) -> float:
+        """The share of all replications in which an interval misses the truth and no warning is
+        given, for the figure with most of them."""
+        return float((~self.holds & ~self.warned[:, None]).mean(axis=0).max())
+
+    def calm(self) -> Replications:
+        """Those without a warning."""
+        kept = ~self.warned
+        columns = self.holds[kept], self.half_width[kept], self.error[kept], self.warned[kept]
+        return Replications(*columns, Counter())
+
+
+@contextmanager
+def in_processes(processes: int) -> Iterator[Callable[..., Iterator[Any]]]:
+    """What applies a function to each of a list, in order, with so many processes."""
+    if processes <= 1:
+        yield map
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as executor:
+        yield executor.map
