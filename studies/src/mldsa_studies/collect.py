@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter as Counting
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -115,10 +115,6 @@ class Gathering:
             load().trace(spec.set, inputs),
             tuple(v for v in variants if spec.set in v.sets),
         )
-
-    def with_variants(self, variants: Iterable[protocol.Announced]) -> Gathering:
-        """The same inputs for other variants."""
-        return replace(self, variants=tuple(v for v in variants if self.spec.set in v.sets))
 
     def costs(
         self,

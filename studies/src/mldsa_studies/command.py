@@ -164,6 +164,7 @@ def count(
     ] = None,
 ) -> None:
     """Count the instructions of signing each input of a selection, under Valgrind."""
+    from mldsa_lab.bench.launch import having
     from mldsa_lab.checkout import find_root
     from mldsa_lab.choice.build import complete
     from mldsa_lab.cli.shared import console as make_console
@@ -174,7 +175,7 @@ def count(
     from mldsa_lab.screen import Screen
     from mldsa_lab.worker.build import Place
     from mldsa_studies.jobs import SignedInputs
-    from mldsa_studies.run import check_known, open_counter, worker_entry
+    from mldsa_studies.run import open_counter, worker_entry
 
     console = make_console()
     screen = Screen(console)
@@ -182,7 +183,7 @@ def count(
     chosen = Selection.read(selection)
     place = Place.of(find_root())
     entry = worker_entry(place, worker)
-    check_known([entry], (implementation,))
+    having([entry], (implementation,))
     with screen.phase("library") as phase:
         chosen = complete(chosen, load(phase.show))
     with open_counter(entry, place, screen, function) as counter:

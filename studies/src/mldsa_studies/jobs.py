@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from mldsa_lab.bench.material import check_taken, sign_job
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import ZERO_RND, Input
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.worker.protocol import Announced, JobInput
 
 _WEAKEST = ("portable", "literal")
@@ -30,22 +31,8 @@ class SignedInputs:
         """What this variant's signing is handed, in order; LabError if it cannot take one of the
         inputs."""
         for item in self.inputs:
-            if item.what.context and not variant.context:
-                raise LabError(f"input {item.id}: {variant.id} signs with the empty context alone")
-            if variant.rnd != "given" and item.what.rnd != ZERO_RND:
-                raise LabError(f"input {item.id}: {variant.id} takes no rnd but 32 zero bytes")
-        return [
-            JobInput(
-                item.id,
-                seed=item.what.xi,
-                sk=item.made.sk,
-                pk=item.made.pk,
-                message=item.what.message,
-                context=item.what.context,
-                rnd=item.what.rnd,
-            )
-            for item in self.inputs
-        ]
+            check_taken(item, variant, f"input {item.id}")
+        return [sign_job(item, variant) for item in self.inputs]
 
     def check(
         self, variant: Announced, results: Iterable[tuple[int, bytes | None, str | None]]

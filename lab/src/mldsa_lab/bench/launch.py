@@ -30,12 +30,14 @@ def launch(
     the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
     """
     own = read_registry(place.root / "workers" / "registry.toml")
+    t = options.timeout
+    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
     skipped: list[Skipped] = []
     chosen = needed(_named(options, own), options)
     for entry in chosen:
         builds = {e.label: e for e in map(entry.with_build, options.builds)}
         for made in builds.values():
-            _start(made, options, place, fleet, screen, skipped)
+            skipped += start(made, limits, place, fleet, screen)
     if not fleet.stations:
         reasons = "; ".join(f"worker {s.worker}: {s.reason}" for s in skipped)
         raise LabError(f"no worker can run here: {reasons}")
@@ -46,20 +48,25 @@ def launch(
             break
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
             built = entry.with_build(options.builds[0])
-            _start(built, options, place, fleet, screen, skipped)
+            skipped += start(built, limits, place, fleet, screen)
     return variants, skipped
 
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
     entries = own if options.registry is None else read_registry(options.registry)
-    for name in options.workers:
-        if name not in [e.name for e in entries]:
-            known = ", ".join(e.name for e in entries)
-            raise LabError(f"unknown worker {name!r}: the registry has {known}")
     if options.workers:
-        return [e for e in entries if e.name in options.workers]
+        return named(entries, options.workers)
     return [e for e in entries if e.default or options.registry is not None]
+
+
+def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:
+    """The registry's workers of these names; LabError for one that it has not."""
+    known = [e.name for e in entries]
+    for name in names:
+        if name not in known:
+            raise LabError(f"unknown worker {name!r}: the registry has {', '.join(known)}")
+    return [e for e in entries if e.name in names]
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
@@ -67,15 +74,25 @@ def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry
 
     LabError for a pattern or a reference that none of them can have.
     """
-    known = [name for entry in entries for name in entry.implementations]
-    patterns = split_words(options.implementations)
-    for pattern in patterns:
-        if not any(_may_have(entry, pattern) for entry in entries):
-            raise unknown_implementation(pattern, known)
+    found = having(entries, split_words(options.implementations))
     reference = options.reference
     if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
-        raise LabError(f"unknown reference {reference!r}: known are {', '.join(known)}")
+        known = ", ".join(_implementations(entries))
+        raise LabError(f"unknown reference {reference!r}: known are {known}")
+    return found
+
+
+def having(entries: Sequence[WorkerEntry], patterns: Sequence[str]) -> list[WorkerEntry]:
+    """The workers that may have a variant that fits one of the patterns, as far as the registry
+    tells; all without patterns. LabError for a pattern that fits none."""
+    for pattern in patterns:
+        if not any(_may_have(entry, pattern) for entry in entries):
+            raise unknown_implementation(pattern, _implementations(entries))
     return [e for e in entries if any(_may_have(e, p) for p in patterns or ["*"])]
+
+
+def _implementations(entries: Sequence[WorkerEntry]) -> list[str]:
+    return [name for entry in entries for name in entry.implementations]
 
 
 def _may_have(entry: WorkerEntry, pattern: str) -> bool:
@@ -89,28 +106,28 @@ def _may_have(entry: WorkerEntry, pattern: str) -> bool:
     return any(name.startswith(fixed) for name in entry.implementations)
 
 
-def _start(
-    entry: WorkerEntry,
-    options: Options,
-    place: Place,
-    fleet: Fleet,
-    screen: Screen,
-    skipped: list[Skipped],
-) -> None:
-    t = options.timeout
-    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
+def start(
+    entry: WorkerEntry, limits: Limits, place: Place, fleet: Fleet, screen: Screen
+) -> list[Skipped]:
+    """Build and start a worker; what the screen is told where it cannot take part."""
     try:
-        with screen.phase("build") as phase:
-            phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
-            build(entry, place, phase.show)
-            which = f"{entry.chosen} build" if entry.chosen else "its one build"
-            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"
+        make(entry, place, screen)
         fleet.add(Station(entry, place, limits))
     except BuildError as error:
         screen.trouble("build", f"worker {entry.label}: {error}")
         screen.lines(error.lines)
         last = f": {error.lines[-1]}" if error.lines else ""
-        skipped.append(Skipped(entry.label, f"{error}{last}"))
+        return [Skipped(entry.label, f"{error}{last}")]
     except LabError as error:
         screen.trouble("start", str(error))
-        skipped.append(Skipped(entry.label, str(error)))
+        return [Skipped(entry.label, str(error))]
+    return []
+
+
+def make(entry: WorkerEntry, place: Place, screen: Screen) -> None:
+    """Build a worker; LabError if it cannot be built."""
+    with screen.phase("build") as phase:
+        phase.show(f"{entry.label}: {' '.join(entry.build_command(place.root, place.target))}")
+        build(entry, place, phase.show)
+        which = f"{entry.chosen} build" if entry.chosen else "its one build"
+        phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language}), {which}"

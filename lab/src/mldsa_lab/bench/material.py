@@ -27,7 +27,7 @@ from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.trace import format_trace
-from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.protocol import Announced, JobInput, Output
 
 _RUNS_POOL = 4  # candidates for each input of a run
 
@@ -52,7 +52,7 @@ def keygen_job(item: Input) -> JobInput:
     return JobInput(item.id, seed=item.what.seed)
 
 
-def sign_job(item: Input, variant: Variant, rnd: bytes | None = None) -> JobInput:
+def sign_job(item: Input, variant: Variant | Announced, rnd: bytes | None = None) -> JobInput:
     """What this variant's signing is handed: the input's rnd or another, none where it draws its
     own."""
     what, made = item.what, item.made
@@ -63,8 +63,16 @@ def sign_job(item: Input, variant: Variant, rnd: bytes | None = None) -> JobInpu
         pk=made.pk,
         message=what.message,
         context=what.context,
-        rnd=(rnd or what.rnd) if variant.deterministic else None,
+        rnd=(rnd or what.rnd) if variant.rnd != "none" else None,
     )
+
+
+def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
+    """LabError if this variant cannot sign an input as it is given."""
+    if item.what.rnd != ZERO_RND and variant.rnd == "zero":
+        raise LabError(f"{where}: its rnd is not zero, and {variant.id} takes no other")
+    if item.what.context and not variant.context:
+        raise LabError(f"{where}: it has a context, and {variant.id} takes none")
 
 
 def verify_job(item: Input, signature: bytes | None = None) -> JobInput:
@@ -235,11 +243,7 @@ class GivenSelection:
             if self.selection.set not in v.sets or "sign" not in v.operations:
                 continue
             for item in self.selection.inputs:
-                where = f"{self}, input {item.id}"
-                if item.what.rnd != ZERO_RND and v.rnd == "zero":
-                    raise LabError(f"{where}: its rnd is not zero, and {v.id} takes no other")
-                if item.what.context and not v.context:
-                    raise LabError(f"{where}: it has a context, and {v.id} takes none")
+                check_taken(item, v, f"{self}, input {item.id}")
 
 
 def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
