@@ -18,10 +18,10 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import collect, greedy
+from mldsa_studies.choices import wanted_classes
 from mldsa_studies.costs import read_costs
 from mldsa_studies.jobs import SignedInputs, one_each
 from mldsa_studies.plan import Plan
-from mldsa_studies.sampling import wanted_classes
 from mldsa_studies.signers import random_table
 
 

@@ -13,7 +13,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
-from mldsa_studies.choices import choose
+from mldsa_studies.choices import Stock, choose, greedy_classes
 from mldsa_studies.costs import Costs, CostSeries, Described
 from mldsa_studies.evaluate import (
     COUNT,
@@ -21,7 +21,6 @@ from mldsa_studies.evaluate import (
     ONCE,
     MethodErrors,
     Study,
-    Work,
     evaluate,
     judge,
     target_name,
@@ -38,7 +37,6 @@ from mldsa_studies.plan import (
     Task,
     tasks,
 )
-from mldsa_studies.sampling import Stock, greedy_classes
 from mldsa_studies.signers import Signer, random_table
 
 SET = "ML-DSA-65"
@@ -71,9 +69,7 @@ PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 def judged(costs: Costs, plan: Plan, *wanted: Task) -> list[MethodErrors]:
     choices = tuple(choose(costs.table, costs.sample, plan, task) for task in wanted)
-    series = costs.series[0]
-    work = Work(costs.sample, costs.unit, series, costs.table, choices, plan.seed)
-    return list(judge(work).cells)
+    return list(judge(costs, choices, plan.seed).cells)
 
 
 def pick(

@@ -13,7 +13,7 @@ from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED, parse_trace
 from mldsa_studies import greedy
-from mldsa_studies.sampling import Stock
+from mldsa_studies.choices import Stock
 from mldsa_studies.signers import random_table
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mldsa_lab.choice.choice import Wish
 from mldsa_lab.choice.choice import choose as select
@@ -29,29 +30,97 @@ from mldsa_studies.plan import (
     PARTS,
     RANDOM,
     REGRESSION,
-    Method,
+    TARGETS,
     Plan,
     Task,
 )
-from mldsa_studies.sampling import Positions, Stock, greedy_classes
 from mldsa_studies.signers import random_table
 
 POOL = 10_000
 """Candidates of a balanced selection at a percentile: what `mldsa-lab trace` makes by default."""
 _EACH = 300  # candidates for each input of a larger one
+_PILOTS = 6  # greedy selections of each kind that tell which classes will be wanted
+_LAW_TAIL = 1e-7
+Positions = NDArray[np.int64]
+
+
+class Stock:
+    """Inputs at hand by their class: which checks failed first, and how often.
+
+    A method that looks at classes alone may take its inputs from a pool of any size: for one that
+    was not measured, a measured one of the same class stands, drawn at random.
+    """
+
+    def __init__(self, classes: NDArray[np.int64]) -> None:
+        """``classes``: (inputs, columns) the class of each input at hand."""
+        self.classes, self._of, self._sizes = np.unique(
+            classes, axis=0, return_inverse=True, return_counts=True
+        )
+        """(classes, columns) all classes at hand, in ascending order."""
+        self._members = np.argsort(self._of.reshape(-1), kind="stable")
+        self._starts = np.cumsum(self._sizes) - self._sizes
+
+    def stand_in(self, classes: NDArray[np.int64], rng: np.random.Generator) -> Positions:
+        """Inputs of these classes (numbers in `classes`), each drawn anew; none twice as long as
+        the class has others."""
+        found = np.empty(len(classes), dtype=np.int64)
+        for wanted in np.unique(classes):
+            places = np.flatnonzero(classes == wanted)
+            start, size = self._starts[wanted], self._sizes[wanted]
+            members = self._members[start : start + size]
+            turns = -(-len(places) // size)
+            order = np.concatenate([rng.permutation(members) for _ in range(turns)])
+            found[places] = order[: len(places)]
+        return found
+
+
+def greedy_classes(
+    stock: Stock,
+    model: RejectionModel,
+    n: int,
+    target: float,
+    draws: int,
+    pool: int,
+    rng: np.random.Generator,
+) -> Positions:
+    """(draws, n) greedy selections as numbers of classes of ``stock``, each from ``pool`` random
+    candidates of its classes."""
+    rates = (
+        greedy.mean_rates(model.name)
+        if target == MEAN
+        else greedy.percentile_rates(model.name, target)
+    )
+    z, r, ct0, h = stock.classes.T
+    chance = np.where(ct0 == 0, model.class_probability(np.column_stack([z, r, h])), 0.0)
+    limits = np.cumsum(chance)
+    chosen = np.empty((draws, n), dtype=np.int64)
+    for row in chosen:
+        members = np.searchsorted(limits, limits[-1] * rng.random(pool), side="right")
+        row[:] = members[greedy.select_classes(stock.classes, members, n, rates)]
+    return chosen
+
+
+def wanted_classes(model: RejectionModel, plan: Plan) -> set[tuple[int, ...]]:
+    """The classes (`greedy.first_failures`) that the greedy method takes from unlimited pools:
+    a study needs inputs of each."""
+    law = model.class_table(_LAW_TAIL).counts
+    z, r, h = law.T
+    stock = Stock(np.column_stack([z, r, np.zeros_like(z), h]))
+    rng = np.random.default_rng(plan.seed)
+    found: set[tuple[int, ...]] = set()
+    for n in plan.sizes:
+        for target in TARGETS:
+            taken = greedy_classes(stock, model, n, target, _PILOTS, plan.pool, rng)
+            found |= set(map(tuple, stock.classes[np.unique(taken)].tolist()))
+    return found
 
 
 @dataclass(frozen=True)
 class ChosenInputs:
     """The inputs that a method takes: ``inputs`` (draws, n), positions among those measured; no
-    draws where too few are as the method wants them.
+    draws where too few are as the method wants them."""
 
-    ``target``: what the choice is for, `MEAN` where it is for all.
-    """
-
-    method: Method
-    n: int
-    target: float
+    task: Task
     inputs: Positions
 
 
@@ -74,13 +143,13 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInpu
         try:
             rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
         except LabError:  # too few at this percentile
-            return ChosenInputs(method, n, target, np.empty((0, n), dtype=np.int64))
+            return ChosenInputs(task, np.empty((0, n), dtype=np.int64))
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
             goal = "regression" if method == REGRESSION else "mean"
             taken = select(table.take(part), "reached", Wish(goal, n)).positions
             rows.append(part[np.array(taken)])
-    return ChosenInputs(method, n, target, np.array(rows[:draws], dtype=np.int64))
+    return ChosenInputs(task, np.array(rows[:draws], dtype=np.int64))
 
 
 def _at_percentile(

@@ -28,10 +28,10 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker import protocol
 from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
+from mldsa_studies.choices import wanted_classes
 from mldsa_studies.costs import Costs, CostSeries, Described, write_costs
 from mldsa_studies.jobs import SignedInputs
 from mldsa_studies.plan import Plan
-from mldsa_studies.sampling import wanted_classes
 
 DEFAULT = ("mldsa-native", "mldsa-lanes", "libcrux", "fips204", "rustcrypto", "circl")
 """Implementations that are measured if none is named, as far as their workers can run."""

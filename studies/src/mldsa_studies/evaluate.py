@@ -19,8 +19,8 @@ from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
 from mldsa_studies.choices import ChosenInputs, choose
 from mldsa_studies.costs import Costs, CostSeries
 from mldsa_studies.judge import in_processes, root_mean_square
-from mldsa_studies.plan import MEAN, PERCENTILES, TARGETS, Plan, Task, tasks
-from mldsa_studies.truth import Truth, truth
+from mldsa_studies.plan import MEAN, PERCENTILES, RANDOM, REGRESSION, TARGETS, Plan, tasks
+from mldsa_studies.truth import Known, Truth, truth
 
 Array = NDArray[np.float64]
 
@@ -93,15 +93,17 @@ class MethodErrors:
 
 @dataclass(frozen=True)
 class Judged:
-    """One implementation in one parameter set: the truth by kind of measurement, from so many
-    random inputs (``sample``), and its cells."""
+    """The ``costs`` of one implementation in one parameter set, the truth by kind of measurement,
+    and its cells."""
 
-    set: str
-    series: CostSeries
-    sample: int
-    unit: str
+    costs: Costs
     truths: dict[str, Truth]
     cells: tuple[MethodErrors, ...]
+
+    @property
+    def series(self) -> CostSeries:
+        """The costs themselves."""
+        return self.costs.series[0]
 
 
 @dataclass(frozen=True)
@@ -140,89 +142,79 @@ def evaluate(
     of: list[int] = []
     for item in costs:
         # Files of one set may hold the same inputs: then one plan serves both.
-        known = [
-            t.set == item.set and s == item.sample and np.array_equal(t.codes, item.table.codes)
-            for t, s in tables
-        ]
-        if not any(known):
+        same = (
+            number
+            for number, (table, sample) in enumerate(tables)
+            if (table.set, sample) == (item.set, item.sample)
+            and np.array_equal(table.codes, item.table.codes)
+        )
+        of.append(next(same, len(tables)))
+        if of[-1] == len(tables):
             tables.append((item.table, item.sample))
-            known.append(True)
-        of.append(known.index(True))
     wanted = tasks(plan)
     # The longest first, so that all processes end together.
     order = sorted(range(len(wanted)), key=lambda i: -wanted[i].n)
     chosen = [(t, s, plan, wanted[i]) for i in order for t, s in tables]
     with in_processes(processes) as run:
         made: list[list[ChosenInputs | None]] = [[None] * len(wanted) for _ in tables]
-        for number, choice in enumerate(run(_choose, chosen)):
+        for number, choice in enumerate(run(choose, *zip(*chosen, strict=True))):
             made[number % len(tables)][order[number // len(tables)]] = choice
-            text = f"{chosen[number][0].set}: {choice.method.name}, n = {choice.n}"
+            text = f"{chosen[number][0].set}: {choice.task.method.name}, n = {choice.task.n}"
             show(text, 0.5 * (number + 1) / len(chosen))
         work = [
-            Work(item.sample, item.unit, series, item.table, tuple(made[of[i]]), plan.seed)
+            (replace(item, series=(series,)), tuple(made[of[i]]), plan.seed)
             for i, item in enumerate(costs)
             for series in item.series
         ]
         judged: list[Judged] = []
-        for found in run(judge, work):
+        for found in run(judge, *zip(*work, strict=True)):
             judged.append(found)
-            text = f"{found.set}: {found.series.variant}, {found.unit}"
+            text = f"{found.costs.set}: {found.series.variant}, {found.costs.unit}"
             show(text, 0.5 + 0.5 * len(judged) / len(work))
     return Study(plan, tuple(costs), tuple(judged))
 
 
-def _choose(work: tuple[TraceTable, int, Plan, Task]) -> ChosenInputs:
-    return choose(*work)
-
-
-@dataclass(frozen=True)
-class Work:
-    """One implementation to judge methods on: its costs of the inputs of ``table``, of which the
-    first ``sample`` are a random sample, and what each method takes of them."""
-
-    sample: int
-    unit: str
-    series: CostSeries
-    table: TraceTable
-    choices: tuple[ChosenInputs | None, ...]
-    seed: int
-
-
-def judge(work: Work) -> Judged:
-    """The truth, and how far each choice's estimates are from it."""
-    sample, unit, series, table = work.sample, work.unit, work.series, work.table
-    set_name = table.set
-    model = RejectionModel.of(set_name)
+def judge(costs: Costs, choices: Sequence[ChosenInputs | None], seed: int) -> Judged:
+    """The truth of the ``costs`` of one implementation, and how far the estimates from each choice
+    of its inputs are from it."""
+    (series,) = costs.series
+    table, sample = costs.table, costs.sample
+    model = RejectionModel.of(costs.set)
     ticks = series.cost.astype(np.float64)
     random = table.take(np.arange(sample))
     truths: dict[str, Truth] = {}
     cells: list[MethodErrors] = []
     seen = _level(ticks)
-    for kind in kinds(unit, len(ticks)):
+    for kind in kinds(costs.unit, len(ticks)):
         truths[kind] = _truth(random, ticks[:, :sample], seen[:, :sample], model, kind)
-        for choice in work.choices:
+        for choice in choices:
             if choice is None or not len(choice.inputs):
                 continue
-            rng = np.random.default_rng([work.seed, choice.n, int(choice.target), len(cells)])
+            task = choice.task
+            rng = np.random.default_rng([seed, task.n, int(task.target), len(cells)])
             errors = _errors(choice, seen, kind, table, model, truths[kind], rng)
             for target, values in errors.items():
-                known = truths[kind].mean if target == MEAN else truths[kind].quantiles[target]
+                known = _known(truths[kind], target)
                 cells.append(
                     MethodErrors(
-                        set_name,
+                        costs.set,
                         series.variant,
                         series.about.implementation,
-                        unit,
+                        costs.unit,
                         kind,
-                        choice.method.name,
-                        choice.n,
+                        task.method.name,
+                        task.n,
                         target,
                         known.value,
                         known.error,
                         values,
                     )
                 )
-    return Judged(set_name, series, sample, unit, truths, tuple(cells))
+    return Judged(costs, truths, tuple(cells))
+
+
+def _known(found: Truth, target: float) -> Known:
+    return found.mean if target == MEAN else found.quantiles[target]
 
 
 def kinds(unit: str, rounds: int) -> tuple[str, ...]:
@@ -263,7 +255,8 @@ def _errors(
     rng: np.random.Generator,
 ) -> dict[float, Array]:
     """The relative errors (draws,) of the estimates from a choice, for each of its targets."""
-    targets = TARGETS if choice.method.for_all else (choice.target,)
+    method = choice.task.method
+    targets = TARGETS if method.for_all else (choice.task.target,)
     found: dict[float, list[float]] = {target: [] for target in targets}
     medians = np.median(seen, axis=0)
     for chosen in choice.inputs:
@@ -272,16 +265,15 @@ def _errors(
         else:
             measured = seen[:, chosen]
         single = medians[chosen] if kind == MEDIAN else measured[0]
-        if choice.method.name == "regression":
+        if method == REGRESSION:
             estimates = regression(table.take(chosen), measured, model, kind)
-        elif choice.method.name == "random":
+        elif method == RANDOM:
             estimates = {t: _sampled(single, t) for t in targets}
         else:
-            estimates = {choice.target: float(single.mean())}
+            estimates = {choice.task.target: float(single.mean())}
         for target in targets:
             found[target].append(estimates[target])
-    truths = {t: known.mean.value if t == MEAN else known.quantiles[t].value for t in targets}
-    return {t: np.array(values) / truths[t] - 1 for t, values in found.items()}
+    return {t: np.array(values) / _known(known, t).value - 1 for t, values in found.items()}
 
 
 def _sampled(costs: Array, target: float) -> float:

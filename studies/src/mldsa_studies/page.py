@@ -195,17 +195,17 @@ def truths(study: Study) -> list[dict[str, str]]:
     for judged in study.judged:
         known = list(judged.truths.values())[-1]
         mean = known.mean
-        unit = choose_unit([mean.value], judged.unit)
+        unit = choose_unit([mean.value], judged.costs.unit)
         rows.append(
             {
-                "set": judged.set,
+                "set": judged.costs.set,
                 "variant": judged.series.variant,
                 "version": judged.series.about.version,
                 "unit": unit.name,
-                "inputs": f"{judged.sample:,}",
+                "inputs": f"{judged.costs.sample:,}",
                 "mean": number(unit.shown(mean.value), 2),
                 "error": per_cent(mean.error / mean.value),
-                "plain": signed_per_cent(mean.sample / mean.value - 1, 0.001),
+                "plain": signed_per_cent(known.plain / mean.value - 1, 0.001),
                 "unexplained": per_cent(known.unexplained),
                 **{
                     target_name(p): number(unit.shown(q.value), 1)

@@ -32,13 +32,19 @@ def random_table(model: RejectionModel, count: int, rng: np.random.Generator) ->
         r = _first_failing(model.p_r, model.k, size, rng)
         fails = (rng.random(size) < model.fail_h) & (z == PASSED) & (r == PASSED)
         h = np.where(fails, 0, PASSED)
-        codes = z << SHIFTS[0] | r << SHIFTS[1] | PASSED << SHIFTS[2] | h << SHIFTS[3]
+        codes = attempt_codes(z, r, h)
         accepted = np.flatnonzero(codes == ACCEPTED)[: count - found]
         if len(accepted):
-            parts.append(codes[: accepted[-1] + 1].astype(np.uint16))
+            parts.append(codes[: accepted[-1] + 1])
             found += len(accepted)
     drawn = np.concatenate(parts)
     return TraceTable(model.name, drawn, np.flatnonzero(drawn == ACCEPTED) + 1)
+
+
+def attempt_codes(z: Ints, r: Ints, h: Ints) -> NDArray[np.uint16]:
+    """(attempts,) codes by the first failing index of z, r0 and the hint; ct0 passes."""
+    codes = z << SHIFTS[0] | r << SHIFTS[1] | PASSED << SHIFTS[2] | h << SHIFTS[3]
+    return codes.astype(np.uint16)
 
 
 def _first_failing(passes: float, length: int, size: int, rng: np.random.Generator) -> Ints:

@@ -16,40 +16,35 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import model_matrix
-from mldsa_lab.theory.trace import ACCEPTED
+from mldsa_lab.theory.trace import ACCEPTED, PASSED
+from mldsa_studies.signers import attempt_codes
 
 Array = NDArray[np.float64]
 
 _TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99
 _DRAWN = 200_000
-_CONFIDENCE = 0.95
-_NORMAL = 1.96
 
 
 @dataclass(frozen=True)
 class Known:
-    """A figure from all inputs, its standard error, and the same from the sample alone: ``low``
-    and ``high`` are the limits of its 95 % interval."""
+    """A figure from all inputs, and its standard error."""
 
     value: float
     error: float
-    sample: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
 class Truth:
-    """``mean`` and ``quantiles`` (by percentile) in the costs' unit; ``unexplained``: standard
-    deviation of the residuals over the mean."""
+    """``mean`` and ``quantiles`` (by percentile) in the costs' unit; ``plain``: the mean of the
+    sample alone; ``unexplained``: standard deviation of the residuals over the mean."""
 
     mean: Known
+    plain: float
     quantiles: dict[float, Known]
     unexplained: float
 
@@ -82,8 +77,8 @@ def truth(
         return spread * float(np.linalg.norm((point / scale) @ inverse))
 
     point = np.concatenate([model_matrix(model.expected_counts[None, :])[0], extra.expected])
-    plain, off = float(cost.mean()), _NORMAL * float(cost.std(ddof=1)) / math.sqrt(size)
-    mean = Known(float(point @ beta), error(point), plain, plain - off, plain + off)
+    plain = float(cost.mean())
+    mean = Known(float(point @ beta), error(point))
     everyone = _population(model)
     centre = np.maximum(everyone.matrix @ beta, 0.1 * float(cost.min()))
     # What the trace leaves open varies with the root of the cost.
@@ -103,8 +98,8 @@ def truth(
         low, high = np.searchsorted(costs[order], (0.98 * value, 1.02 * value))
         near = order[low : max(high, low + 1)]
         row = np.average(everyone.matrix[near], axis=0, weights=everyone.weight[near])
-        quantiles[percentile] = Known(value, error(row), *_sample_quantile(cost, share))
-    return Truth(mean, quantiles, spread / mean.value)
+        quantiles[percentile] = Known(value, error(row))
+    return Truth(mean, plain, quantiles, spread / mean.value)
 
 
 @dataclass(frozen=True)
@@ -131,20 +126,10 @@ def _population(model: RejectionModel) -> _Population:
     z = rng.choice(model.l, len(kind), p=model.first_failing_z())
     r = rng.choice(model.k, len(kind), p=model.first_failing_r())
     fails = (kind == 1) | ((kind == 0) & (rng.random(len(kind)) < model.p_r_fails_given_z_fails))
-    codes = np.where(kind == 0, z, 15) | np.where(fails, r, 15) << 4 | 0xF00
-    codes |= np.where(kind == 2, 0, 15) << 12
+    z, r = np.where(kind == 0, z, PASSED), np.where(fails, r, PASSED)
+    codes = attempt_codes(z, r, np.where(kind == 2, 0, PASSED))
     codes[kind == 3] = ACCEPTED
-    table = TraceTable(model.name, codes.astype(np.uint16), np.cumsum(sizes))
+    table = TraceTable(model.name, codes, np.cumsum(sizes))
     values = covariates(table, model).values
     matrix = np.column_stack([model_matrix(counts.astype(np.float64)), values])
     return _Population(matrix, weight)
-
-
-def _sample_quantile(cost: Array, share: float) -> tuple[float, float, float]:
-    """The quantile of the sample, and an interval from its order statistics."""
-    ordered, size = np.sort(cost), len(cost)
-    tail = (1 - _CONFIDENCE) / 2
-    law = bdtr(np.arange(size), size, share)  # P(at most so many inputs cost less)
-    low = max(int(np.searchsorted(law, tail)) - 1, 0)
-    high = min(int(np.searchsorted(law, 1 - tail)), size - 1)
-    return float(np.quantile(cost, share)), float(ordered[low]), float(ordered[high])
