@@ -282,7 +282,7 @@ def _row(found: Replications) -> str:
     given."""
     calm = found.calm()
     known = len(calm.warned) >= _ENOUGH
-    shares = " | ".join(f"{s:.0%}" if known else "-" for s in calm.holds.mean(axis=0))
+    shares = " | ".join(f"{held.mean():.0%}" if known else "-" for held in calm.holds.T)
     width = f"±{_percent(float(np.median(calm.half_width[:, 0])))}" if len(calm.warned) else "-"
     codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
     return f"{found.warned.mean():.0%} | {found.missed():.0%} | {shares} | {width} | {codes}"
