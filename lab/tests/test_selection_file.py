@@ -87,7 +87,10 @@ def _set(path: str, value: object) -> Any:
         (_set("inputs/0/xi", "00"), r"inputs\[0\]: xi has 1 bytes, must have 32"),
         (_set("inputs/0/message", "0"), r"inputs\[0\].message: must be bytes in hexadecimal"),
         (_set("inputs/0/message", 5), r"inputs\[0\].message: must be bytes in hexadecimal"),
-        (_set("inputs/0/context", "00" * 256), r"inputs\[0\]: context must have at most 255"),
+        (
+            _set("inputs/0/context", "00" * 256),
+            r"inputs\[0\]: context has 256 bytes, must have at most 255",
+        ),
         (_set("inputs/2/trace", ["h9", "ok"]), r"inputs\[2\]: attempt 'h9'"),
         (_set("inputs/2/trace", ["ok", "ok"]), r"inputs\[2\]: trace"),
         (_set("inputs/2/trace", "ok"), r"inputs\[2\].trace: must be a list"),

@@ -42,29 +42,52 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     LabError if the file cannot be written; an earlier file at `path` is kept then. A link stays,
     and its target is replaced; what is no plain file, like /dev/stdout, is written to directly.
     """
-    try:
+    with writing(path):
         if path.exists() and not path.is_file() and not path.is_dir():
             write(path)
             return
-        if path.is_symlink():
-            path = path.resolve()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent
-        )
-        os.close(handle)
-    except OSError as error:
-        raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
-    temporary = Path(name)
+        temporary = beside(path)
+        try:
+            write(temporary)
+            put(temporary, path)
+        finally:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """LabError that names the file where it cannot be written."""
     try:
-        write(temporary)
-        temporary.chmod(0o666 & ~umask())
-        temporary.replace(path)
+        yield
     except OSError as error:
         raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(path: Path, what: str = "") -> Iterator[None]:
+    """LabError that says ``what`` the file is and names it where it cannot be read."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(f"{what}{path}: cannot read it: {error.strerror or error}") from None
+
+
+def beside(path: Path) -> Path:
+    """A new file in the folder of ``path`` (of its target, if it is a link), which is made."""
+    target = path.resolve() if path.is_symlink() else path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(
+        prefix=f".{target.name}.", suffix=target.suffix, dir=target.parent
+    )
+    os.close(handle)
+    return Path(name)
+
+
+def put(temporary: Path, path: Path) -> None:
+    """Put a file of `beside` in the place of ``path``, or of its target if it is a link."""
+    temporary.chmod(0o666 & ~umask())
+    temporary.replace(path.resolve() if path.is_symlink() else path)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -84,9 +107,8 @@ def check_target(path: Path) -> None:
 def read_text(path: Path) -> str:
     """The text of a file; LabError if it cannot be read or is not UTF-8."""
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise LabError(f"{path}: cannot read it: {error.strerror}") from None
+        with reading(path):
+            return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise LabError(f"{path}: byte {error.start} is not UTF-8 text") from None
 

@@ -28,7 +28,7 @@ from mldsa_lab.audit.claims import (
 )
 from mldsa_lab.audit.values import POWER, Figure, read_value, shown, value_schema
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import checked, parse_json, read_text
+from mldsa_lab.files import checked, parse_json, read_text, reading
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (Cost, Batch, Parts)
@@ -39,11 +39,10 @@ T = TypeVar("T")
 
 def read_claims(path: Path) -> ClaimTable:
     """The claims of a file."""
-    try:
-        if path.stat().st_size > _BYTES_MAX:
-            raise LabError(f"{path}: is larger than the {_BYTES_MAX:,} bytes of a table of claims")
-    except OSError as error:
-        raise LabError(f"{path}: cannot read it: {error.strerror}") from None
+    with reading(path):
+        size = path.stat().st_size
+    if size > _BYTES_MAX:
+        raise LabError(f"{path}: is larger than the {_BYTES_MAX:,} bytes of a table of claims")
     return parse_claims(read_text(path), str(path), as_json=path.suffix.lower() == ".json")
 
 

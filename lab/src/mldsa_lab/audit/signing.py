@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
-from mldsa_lab.audit.figures import deviation, label
+from mldsa_lab.audit.figures import deviation, label, ordered
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
@@ -75,9 +75,7 @@ class Signing:
         return self._statistics(math.nextafter(0.5, 1), 2.0)
 
     def _statistics(self, first: float, end: float) -> list[str]:
-        shares = {name: share_of(name) for name in self.figures}
-        found = [(share, name) for name, share in shares.items() if share is not None]
-        return [name for share, name in sorted(found) if first <= share < end]
+        return [name for share, name, _ in ordered(self.claim) if first <= share < end]
 
     def ratio(self, over: str) -> Figure:
         """A figure over the centre, with what rounding may hide."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from mldsa_lab.choice.build import build
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import write_whole
+from mldsa_lab.files import reading, write_whole
 from mldsa_lab.inputs.library import Library, load
 from mldsa_lab.inputs.pool import Pool, PoolWriter, read_pool
 from mldsa_lab.inputs.selection import Selection
@@ -68,10 +68,8 @@ def path_of(set_name: str, name: str, count: int | None) -> Path:
 def read_ready(set_name: str, name: str, count: int | None) -> Selection:
     """The ready-made selection, in the compact form. LabError if there is none."""
     path = path_of(set_name, name, count)
-    try:
+    with reading(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise LabError(f"{path}: cannot read it: {error.strerror}") from None
     if path.suffix == ".xz":
         data = lzma.decompress(data)
     return Selection.parse(data.decode("utf-8"), str(path))

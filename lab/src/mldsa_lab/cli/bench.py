@@ -23,7 +23,7 @@ from mldsa_lab.bench.options import (
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path, words
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, SeedText, show_path, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
@@ -119,10 +119,7 @@ def bench(
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
-    seed: Annotated[
-        str | None,
-        typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
-    ] = None,
+    seed: SeedText = None,
     out: Annotated[
         Path, typer.Option(help="Folder in which the run gets a folder of its own.")
     ] = Path("out"),

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mldsa_lab.cli.report import ConfidenceOption
+
 
 def estimate(
     selection: Annotated[
@@ -21,9 +23,7 @@ def estimate(
     percentiles: Annotated[
         str, typer.Option(help="Percentiles to estimate, with commas.", metavar="NUMBERS")
     ] = "50,95,99,99.9",
-    confidence: Annotated[
-        float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
-    ] = 0.95,
+    confidence: ConfidenceOption = 0.95,
     noise: Annotated[
         float | None,
         typer.Option(
@@ -63,9 +63,9 @@ def estimate(
     for path in (plot, json_path, cost_model):
         if path is not None:
             check_target(path)
-    if plot is not None and plot.suffix.lower() not in (".svg", ".png"):
-        raise LabError(f"plot {plot}: must end in .svg or .png")
     if plot is not None:
+        if plot.suffix.lower() not in (".svg", ".png"):
+            raise LabError(f"plot {plot}: must end in .svg or .png")
         need("page", "the plot")
     chosen = Selection.read(selection)
     found = estimate_selection(

@@ -97,10 +97,12 @@ def select(
     ] = None,
 ) -> None:
     """Choose the inputs to measure, by their rejection traces, with all that a target needs."""
+    from mldsa_lab.choice.build import complete
     from mldsa_lab.choice.choice import Wish
+    from mldsa_lab.choice.ready import read_ready
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
-    from mldsa_lab.inputs.images import FORMATS, write_images
+    from mldsa_lab.inputs.images import FORMATS, check_formats, write_images
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.theory.cost_model import CostModel
@@ -109,10 +111,7 @@ def select(
     if len(names) != 1:
         raise LabError(f"set {set_name!r}: must be one of 44, 65, 87")
     (name,) = names
-    chosen_formats = words(formats) or FORMATS
-    for form in chosen_formats:
-        if form not in FORMATS:
-            raise LabError(f"format {form!r}: must be one of {', '.join(FORMATS)}")
+    chosen_formats = check_formats(words(formats) or FORMATS)
     of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
     of_pool = of_inputs.by_option() | {"--seed": seed, "--pool-size": pool_size}
     of_choice = {
@@ -125,15 +124,16 @@ def select(
     }
     console = make_console()
     screen = Screen(console)
+    folder: list[str | int | None]
     if ready is not None:
         refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})
         wanted = _COUNT if count is None and ready != "coverage" else count
-        selection = _ready(name, ready, wanted, screen)
-        folder = [name.lower(), ready, *([] if wanted is None else [str(wanted)])]
+        selection = complete(read_ready(name, ready, wanted), _library(screen))
+        folder = [ready, wanted]
     elif record is not None:
         refuse_beside("--record", "has its inputs already", of_pool | of_choice | {"-n": count})
         selection = _of_record(record, name, screen)
-        folder = [name.lower(), record.absolute().parent.name]
+        folder = [record.absolute().parent.name]
     else:
         if pool is not None:
             refuse_beside("--pool", "has its inputs already", of_pool)
@@ -149,12 +149,9 @@ def select(
         if wish.cost_model is not None:
             wish.cost_model.check_set(name)
         selection = _chosen(name, wish, _Candidates(pool, of_inputs, seed, pool_size), screen)
-        folder = [
-            name.lower(),
-            aim if percentile is None else f"p{percentile:g}",
-            *([] if wish.count is None else [str(wish.count)]),
-        ]
-    target = out or Path("out/selections") / "-".join(folder)
+        folder = [aim if percentile is None else f"p{percentile:g}", wish.count]
+    parts = (name.lower(), *(str(part) for part in folder if part is not None))
+    target = out or Path("out/selections") / "-".join(parts)
     paths = write_images(selection, target, chosen_formats)
     _show(selection, console)
     for path in paths:
@@ -168,15 +165,6 @@ class _Candidates(NamedTuple):
     options: SpecOptions
     seed: str | None
     size: int | None
-
-
-def _ready(set_name: str, name: str, count: int | None, screen: Screen) -> Selection:
-    """A ready-made selection in full."""
-    from mldsa_lab.choice.build import complete
-    from mldsa_lab.choice.ready import read_ready
-
-    found = read_ready(set_name, name, count)
-    return complete(found, _library(screen))
 
 
 def _of_record(path: Path, set_name: str, screen: Screen) -> Selection:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
 
+SeedText = Annotated[
+    str | None, typer.Option(help="Text the inputs are derived from; drawn anew if not given.")
+]
 MessageBytes = Annotated[
     int | None, typer.Option(help="Size of the messages, 32 if not given.", min=0)
 ]

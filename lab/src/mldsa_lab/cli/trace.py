@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from mldsa_lab.cli.shared import ContextBytes, MessageBytes, OwnRnd, PerKey
+from mldsa_lab.cli.shared import ContextBytes, MessageBytes, OwnRnd, PerKey, SeedText
 
 _COUNT = 10_000
 
@@ -23,10 +23,7 @@ def trace(
         int | None,
         typer.Option("--count", "-n", help="Inputs of each set, 10000 if not given.", min=1),
     ] = None,
-    seed: Annotated[
-        str | None,
-        typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
-    ] = None,
+    seed: SeedText = None,
     message_bytes: MessageBytes = None,
     context_bytes: ContextBytes = None,
     per_key: PerKey = None,

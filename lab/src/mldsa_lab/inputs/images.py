@@ -23,13 +23,19 @@ FORMATS = ("json", "rsp", "c", "readmemh")
 _BYTES_A_LINE = 32
 
 
-def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
-    """The texts of the files, by name. LabError for an unknown format, or if the selection has no
-    outputs (it must be signed first)."""
-    chosen = tuple(formats)
+def check_formats(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, each one of `FORMATS`; LabError for another."""
+    chosen = tuple(names)
     for name in chosen:
         if name not in FORMATS:
             raise LabError(f"format {name!r}: must be one of {', '.join(FORMATS)}")
+    return chosen
+
+
+def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
+    """The texts of the files, by name. LabError for an unknown format, or if the selection has no
+    outputs (it must be signed first)."""
+    chosen = check_formats(formats)
     makers: dict[str, tuple[tuple[str, Callable[[Selection], str]], ...]] = {
         "rsp": (("selection.rsp", response),),
         "c": (("selection.h", c_header),),
@@ -64,6 +70,15 @@ def _about(selection: Selection) -> list[str]:
 # --- NIST-style responses -------------------------------------------------------------------------
 
 
+# Names of fields and of their lengths, where they are not ours or have one.
+_NIST: dict[str, tuple[str, str | None]] = {
+    "message": ("msg", "mlen"),
+    "context": ("ctx", "ctxlen"),
+    "signature": ("sig", None),
+    "sm": ("sm", "smlen"),
+}
+
+
 def response(selection: Selection) -> str:
     """A `.rsp` file: `name = value` lines, an empty line between inputs, comments after `#`.
 
@@ -71,23 +86,13 @@ def response(selection: Selection) -> str:
     """
     lines = [f"# {line}" for line in _about(selection)]
     for item in selection.inputs:
-        what, out = item.what, item.made
-        lines += [
-            "",
-            f"# trace: {format_trace(item.trace)}",
-            f"count = {item.id}",
-            f"xi = {(what.xi or b'').hex().upper()}",
-            f"rnd = {what.rnd.hex().upper()}",
-            f"mlen = {len(what.message)}",
-            f"msg = {what.message.hex().upper()}",
-            f"ctxlen = {len(what.context)}",
-            f"ctx = {what.context.hex().upper()}",
-            f"pk = {out.pk.hex().upper()}",
-            f"sk = {out.sk.hex().upper()}",
-            f"sig = {out.signature.hex().upper()}",
-            f"smlen = {len(out.signature) + len(what.message)}",
-            f"sm = {(out.signature + what.message).hex().upper()}",
-        ]
+        lines += ["", f"# trace: {format_trace(item.trace)}", f"count = {item.id}"]
+        signed = ("sm", item.made.signature + item.what.message)
+        for field, value in [*_fields(item), signed]:
+            name, length = _NIST.get(field, (field, None))
+            if length is not None:
+                lines.append(f"{length} = {len(value)}")
+            lines.append(f"{name} = {value.hex().upper()}")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES
 from mldsa_lab.theory.trace import Trace
 
 ZERO_RND = bytes(SEED_BYTES)
@@ -39,6 +39,18 @@ class SigningInput:
         if self.xi is None:
             raise LabError("the seed xi of its key is not known")
         return self.xi
+
+
+def check_sizes(part: Any, *digests: str) -> None:
+    """LabError unless what ``part`` has of xi, rnd and the named ``digests`` has 32 bytes, and its
+    context at most 255."""
+    for name in ("xi", "rnd", *digests):
+        value = getattr(part, name)
+        if value is not None and len(value) != SEED_BYTES:
+            raise LabError(f"{name} has {len(value)} bytes, must have {SEED_BYTES}")
+    size = len(part.context)
+    if size > CONTEXT_BYTES_MAX:
+        raise LabError(f"context has {size} bytes, must have at most {CONTEXT_BYTES_MAX}")
 
 
 class Digests(NamedTuple):

@@ -58,35 +58,19 @@ class Library:
             raise LabError(f"library {path}: has ABI {found}, this lab needs {_ABI}")
         library.mldsa_trace_backend.restype = ctypes.c_char_p
         library.mldsa_trace_run.restype = ctypes.c_int32
-        library.mldsa_trace_run.argtypes = [
-            ctypes.c_uint32,
-            ctypes.c_uint32,
-            ctypes.c_uint32,
-            ctypes.c_size_t,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            _u32_p,
-            ctypes.c_char_p,
-            _u64_p,
-            ctypes.c_char_p,
-            ctypes.c_size_t,
-            _u16_p,
-            _u64_p,
-            _size_p,
-        ]
+        signed = (ctypes.c_char_p, _u64_p, ctypes.c_char_p)
+        library.mldsa_trace_run.argtypes = (
+            *(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_uint32),
+            *(ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, _u32_p),
+            *signed,
+            *(ctypes.c_size_t, _u16_p, _u64_p, _size_p),
+        )
         library.mldsa_trace_sign.restype = ctypes.c_int32
-        library.mldsa_trace_sign.argtypes = [
-            ctypes.c_uint32,
-            ctypes.c_uint32,
-            ctypes.c_size_t,
-            ctypes.c_char_p,
-            ctypes.c_char_p,
-            _u64_p,
-            ctypes.c_char_p,
-            _bytes_p,
-            _bytes_p,
-            _bytes_p,
-        ]
+        library.mldsa_trace_sign.argtypes = (
+            *(ctypes.c_uint32, ctypes.c_uint32, ctypes.c_size_t, ctypes.c_char_p),
+            *signed,
+            *(_bytes_p, _bytes_p, _bytes_p),
+        )
         self._library = library
 
     @property
@@ -107,8 +91,7 @@ class Library:
             key_of[at : at + length] = len(keys)
             keys.append(key)
             at += length
-        data, ends = _joined(inputs)
-        rnd = _rnd(inputs)
+        signed = _Signed(inputs)
         code_ends = np.empty(len(inputs), dtype=np.uint64)
         needed = ctypes.c_size_t()
         room = int(2 * len(inputs) * RejectionModel.of(set_name).expected_attempts) + 1024
@@ -122,9 +105,7 @@ class Library:
                 b"".join(keys),
                 len(inputs),
                 key_of.ctypes.data_as(_u32_p),
-                data,
-                ends.ctypes.data_as(_u64_p),
-                rnd,
+                *signed.arguments,
                 room,
                 codes.ctypes.data_as(_u16_p),
                 code_ends.ctypes.data_as(_u64_p),
@@ -133,9 +114,7 @@ class Library:
             if status != _ROOM:
                 break
             room = needed.value
-        if status:
-            why = self._why(status, set_name, inputs)
-            raise LabError(f"tracing {len(inputs)} inputs of {set_name}: {why}")
+        self._check(status, "tracing", set_name, inputs)
         used = int(code_ends[-1]) if len(inputs) else 0
         return TraceTable(set_name, codes[:used].copy(), code_ends.astype(np.int64))
 
@@ -144,20 +123,16 @@ class Library:
         p = parameter_set(set_name)
         sizes = (p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
         out = [np.empty((len(inputs), size), dtype=np.uint8) for size in sizes]
-        data, ends = _joined(inputs)
+        signed = _Signed(inputs)
         status = self._library.mldsa_trace_sign(
             _number(set_name),
             _form(inputs),
             len(inputs),
             b"".join(item.key for item in inputs),
-            data,
-            ends.ctypes.data_as(_u64_p),
-            _rnd(inputs),
+            *signed.arguments,
             *(array.ctypes.data_as(_bytes_p) for array in out),
         )
-        if status:
-            why = self._why(status, set_name, inputs)
-            raise LabError(f"signing {len(inputs)} inputs of {set_name}: {why}")
+        self._check(status, "signing", set_name, inputs)
         return [Outputs(*(bytes(row) for row in rows)) for rows in zip(*out, strict=True)]
 
     def make(
@@ -173,6 +148,14 @@ class Library:
         traces = self.trace(set_name, inputs, "all").traces()
         rows = zip(inputs, traces, self.sign(set_name, inputs), strict=True)
         return tuple(Input(i, *row, role) for i, row in enumerate(rows, first_id))
+
+    def _check(
+        self, status: int, doing: str, set_name: str, inputs: Sequence[SigningInput]
+    ) -> None:
+        """LabError if a status is not 0."""
+        if status:
+            why = self._why(status, set_name, inputs)
+            raise LabError(f"{doing} {len(inputs)} inputs of {set_name}: {why}")
 
     def _why(self, status: int, set_name: str, inputs: Sequence[SigningInput]) -> str:
         """What a status means of these inputs."""
@@ -195,16 +178,16 @@ def _form(inputs: Sequence[SigningInput]) -> int:
     return forms.pop()
 
 
-def _joined(
-    inputs: Sequence[SigningInput],
-) -> tuple[bytes, np.ndarray[tuple[int], np.dtype[np.uint64]]]:
-    """All messages and contexts in one string, and where each ends."""
-    parts = [part for item in inputs for part in (item.message, item.context)]
-    return b"".join(parts), np.cumsum([len(part) for part in parts], dtype=np.uint64)
+class _Signed:
+    """What is signed, as both calls take it: all messages and contexts in one string, where each
+    ends, and all rnd, or nothing where these are zero."""
 
-
-def _rnd(inputs: Sequence[SigningInput]) -> bytes | None:
-    return b"".join(item.rnd for item in inputs) if any(any(i.rnd) for i in inputs) else None
+    def __init__(self, inputs: Sequence[SigningInput]) -> None:
+        parts = [part for item in inputs for part in (item.message, item.context)]
+        rnd = b"".join(item.rnd for item in inputs)
+        self._ends = np.cumsum([len(part) for part in parts], dtype=np.uint64)
+        ends = self._ends.ctypes.data_as(_u64_p)
+        self.arguments = (b"".join(parts), ends, rnd if any(rnd) else None)
 
 
 def _number(set_name: str) -> int:

@@ -7,8 +7,6 @@ there only where these do not follow from a seed.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab import __version__
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import decode_format, plain, umask
+from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
@@ -133,7 +131,7 @@ class PoolWriter:
     ) -> None:
         """``key``: the form of the keys where inputs are given. LabError if the file cannot be
         created."""
-        self._path = path.resolve() if path.is_symlink() else path
+        self._path = path
         self._keep = keep
         self._rows = 0
         about = {
@@ -147,18 +145,11 @@ class PoolWriter:
         columns = [*_TRACES, *(_given_columns(set_name, key) if key else [])]
         fields = [pa.field(name, kind, nullable=False) for name, kind in columns]
         self._schema = pa.schema(fields, metadata={_KEY: json.dumps(about).encode()})
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(
-                prefix=f".{self._path.name}.", suffix=".parquet", dir=self._path.parent
-            )
-            os.close(handle)
-            self._temporary = Path(name)
+        with writing(path):
+            self._temporary = beside(path)
             self._file = pq.ParquetWriter(
-                name, self._schema, compression="zstd", use_dictionary=["attempts"]
+                self._temporary, self._schema, compression="zstd", use_dictionary=["attempts"]
             )
-        except OSError as error:
-            raise LabError(f"output {path}: cannot write it: {error.strerror}") from None
 
     def write(self, pool: Pool) -> None:
         """Append the traces of ``pool`` as one row group."""
@@ -175,11 +166,9 @@ class PoolWriter:
             given = zip(zip(*rows, strict=True), kinds, strict=True)
             columns += [pa.array(values, kind) for values, kind in given]
         table = pa.Table.from_arrays(columns, schema=self._schema)
-        try:
+        with writing(self._path):
             self._file.write_table(table, row_group_size=max(len(pool), 1))
             self._rows += len(pool)
-        except OSError as error:
-            raise LabError(f"output {self._path}: cannot write it: {error.strerror}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -191,13 +180,11 @@ class PoolWriter:
         trace: TracebackType | None,
     ) -> None:
         try:
-            self._file.close()
-            target = self._path if kind is None else self._keep
-            if target is not None and (kind is None or self._rows > _rows(target)):
-                self._temporary.chmod(0o666 & ~umask())
-                self._temporary.replace(target)
-        except OSError as failed:
-            raise LabError(f"output {self._path}: cannot write it: {failed.strerror}") from None
+            with writing(self._path):
+                self._file.close()
+                target = self._path if kind is None else self._keep
+                if target is not None and (kind is None or self._rows > _rows(target)):
+                    put(self._temporary, target)
         finally:
             with suppress(OSError):
                 self._temporary.unlink(missing_ok=True)
@@ -243,9 +230,8 @@ def join_pools(parts: Sequence[Pool]) -> Pool:
 def read_parts(path: Path) -> Iterator[Pool]:
     """The pool in a file, a row group at a time; LabError if it is none or is cut off."""
     try:
-        file = pq.ParquetFile(path)
-    except OSError as error:
-        raise LabError(f"pool {path}: cannot read it: {error.strerror or error}") from None
+        with reading(path, "pool "):
+            file = pq.ParquetFile(path)
     except pa.ArrowException as error:
         raise LabError(f"pool {path}: is not a whole Parquet file: {_first_line(error)}") from None
     with file:
@@ -277,13 +263,10 @@ def _part(path: Path, rows: Any, about: About) -> Pool:
     index = rows["index"].to_numpy().astype(np.uint64)
     given = None
     if about.spec is None:
-        names = ("id", _key(rows.schema), "message", "context", "rnd")
-        columns = (rows[name].to_pylist() for name in names)
+        names = [name for name, _ in _given_columns(about.set, _key(rows.schema))]
         given = tuple(
-            (name, SigningInput(None, message, context, rnd, key))
-            if names[1] == "sk"
-            else (name, SigningInput(key, message, context, rnd))
-            for name, key, message, context, rnd in zip(*columns, strict=True)
+            (row.pop("id"), SigningInput(**({"xi": None} | row)))
+            for row in rows.select(names).to_pylist()
         )
         for name, row in given:
             if len(row.context) > CONTEXT_BYTES_MAX:

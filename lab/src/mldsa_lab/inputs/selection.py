@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex, decode_format, plain, read_text
-from mldsa_lab.inputs.input import Digests, Input, Outputs, SigningInput
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.inputs.input import Digests, Input, Outputs, SigningInput, check_sizes
+from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.trace import Trace, count_matrix, parse_trace
 
 FORMAT = "mldsa-lab selection"
@@ -49,12 +49,7 @@ class SelectionRow(
     signature_sha256: Hex | None = None
 
     def __post_init__(self) -> None:
-        for name in ("xi", "rnd", "pk_sha256", "sk_sha256", "signature_sha256"):
-            value = getattr(self, name)
-            if value is not None and len(value) != SEED_BYTES:
-                raise LabError(f"{name} has {len(value)} bytes, must have {SEED_BYTES}")
-        if len(self.context) > CONTEXT_BYTES_MAX:
-            raise LabError(f"context must have at most {CONTEXT_BYTES_MAX} bytes")
+        check_sizes(self, "pk_sha256", "sk_sha256", "signature_sha256")
         compact = self.pk_sha256 is not None
         wanted = ("pk", "sk", "signature")
         for name in (f"{name}_sha256" if compact else name for name in wanted):

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Hex, convert, decode_json
-from mldsa_lab.inputs.input import ZERO_RND, SigningInput
+from mldsa_lab.files import Hex, convert, decode_json, reading
+from mldsa_lab.inputs.input import ZERO_RND, SigningInput, check_sizes
 from mldsa_lab.inputs.pool import Given, Key
 from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, Spec
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, SEED_BYTES, parameter_set
+from mldsa_lab.sets import parameter_set
 
 # A message of the longest kind in hexadecimal, and the rest of its line.
 csv.field_size_limit(2 * MESSAGE_BYTES_MAX + 16384)
@@ -37,15 +37,9 @@ class InputLine(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only
     def __post_init__(self) -> None:
         if (self.xi is None) == (self.sk is None):
             raise LabError("must have either xi or sk")
-        for name, value in (("xi", self.xi), ("rnd", self.rnd)):
-            if value is not None and len(value) != SEED_BYTES:
-                raise LabError(f"{name} has {len(value)} bytes, must have {SEED_BYTES}")
+        check_sizes(self)
         if len(self.message) > MESSAGE_BYTES_MAX:
             raise LabError(f"message has more than {MESSAGE_BYTES_MAX} bytes")
-        if len(self.context) > CONTEXT_BYTES_MAX:
-            raise LabError(
-                f"context has {len(self.context)} bytes, must have at most {CONTEXT_BYTES_MAX}"
-            )
         if self.id is not None and not 0 < len(str(self.id)) <= 200:
             raise LabError("id must have from 1 to 200 characters")
 
@@ -151,21 +145,17 @@ class FromFile:
     def _lines(self) -> Iterator[tuple[int, InputLine]]:
         """The inputs, each with the number of its line."""
         try:
-            with self.path.open(encoding="utf-8", newline="") as file:
+            with reading(self.path), self.path.open(encoding="utf-8", newline="") as file:
                 if self.path.suffix in (".jsonl", ".ndjson"):
                     for number, text in enumerate(file, 1):
                         if text.strip():
-                            yield (
-                                number,
-                                decode_json(text, InputLine, f"{self.path}, line {number}"),
-                            )
+                            where = f"{self.path}, line {number}"
+                            yield number, decode_json(text, InputLine, where)
                 elif self.path.suffix == ".csv":
                     for number, row in _csv_rows(self.path, file):
                         yield number, convert(row, InputLine, f"{self.path}, line {number}")
                 else:
                     raise LabError(f"{self.path}: inputs must be in a .csv, .jsonl or .ndjson file")
-        except OSError as error:
-            raise LabError(f"{self.path}: cannot read it: {error.strerror}") from None
         except UnicodeDecodeError as error:
             raise LabError(f"{self.path}: {error.reason}: is not UTF-8 text") from None
 

@@ -158,12 +158,9 @@ def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     most = source.count
     start = 0
     for part in read_parts(rest):
-        same = part.spec == source.spec and part.checks == checks and part.set == source.set
-        if not same or (most is not None and start + len(part) > most):
-            raise LabError(
-                f"{rest}: is of a job with other inputs; delete it, or choose another output"
-            )
-        if part.given is not None and not _lists(source, start, part):
+        same = (part.spec, part.checks, part.set) == (source.spec, checks, source.set)
+        same = same and (most is None or start + len(part) <= most)
+        if not same or (part.given is not None and not _lists(source, start, part)):
             raise LabError(
                 f"{rest}: is of a job with other inputs; delete it, or choose another output"
             )
