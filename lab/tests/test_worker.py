@@ -13,6 +13,7 @@ import pytest
 from fake_worker import HELLO, fake_worker
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.trace import ACCEPTED, parse_trace
 from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
@@ -85,7 +86,7 @@ def test_answer_keygen_sign_and_failed(tmp_path: Path) -> None:
 def test_trace(tmp_path: Path) -> None:
     with good(tmp_path, "trace 3 z0r2 h3 ok\ntrace 5 ok\ndone 1\n") as worker:
         worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS)
-        assert worker.trace(1) == {3: ["z0r2", "h3", "ok"], 5: ["ok"]}
+        assert worker.trace(1) == {3: parse_trace(["z0r2", "h3", "ok"]), 5: (ACCEPTED,)}
 
 
 def test_trace_of_a_failed_input_is_refused(tmp_path: Path) -> None:

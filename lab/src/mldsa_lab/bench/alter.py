@@ -9,6 +9,7 @@ never fall, and unused index bytes are zero (Algorithm 21, HintBitUnpack, refuse
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from mldsa_lab.bench.material import verify_job
 from mldsa_lab.errors import LabError
@@ -52,7 +53,7 @@ def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
     if len(s) != p.signature_bytes or not suits(p, s):
         raise LabError(f"alter: the {p.name} signature must be whole and have two hints in a row")
     m, c, pk = base.what.message, base.what.context, base.made.pk
-    spoiled = {
+    spoiled: dict[tuple[str, str], dict[str, Any]] = {
         ("refuses-c-tilde", "signature"): _c_tilde(p, s),
         ("refuses-z", "signature"): _z(p, s),
         ("refuses-hint", "signature"): _hints(p, s),

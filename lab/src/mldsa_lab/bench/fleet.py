@@ -13,6 +13,7 @@ from msgspec import structs
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant, WorkerRow
+from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
 from mldsa_lab.worker.registry import WorkerEntry, build_mark
@@ -130,14 +131,12 @@ class Station:
         self.worker().forget(job)
         return outputs
 
-    def trace(
-        self, variant: str, set_name: str, inputs: Sequence[JobInput]
-    ) -> dict[int, tuple[str, ...]]:
+    def trace(self, variant: str, set_name: str, inputs: Sequence[JobInput]) -> dict[int, Trace]:
         """The attempts of each input, by input number."""
         job = self.prepare(variant, set_name, "trace", inputs)
         traces = self.worker().trace(job)
         self.worker().forget(job)
-        return {number: tuple(attempts) for number, attempts in traces.items()}
+        return traces
 
     def row(self) -> WorkerRow:
         """Its line in a record."""

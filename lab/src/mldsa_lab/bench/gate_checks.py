@@ -164,18 +164,12 @@ def _traces(exam: Examination, own: Sequence[Input]) -> None:
     except LabError as refusal:
         exam.judge("reference-trace", [("all", str(refusal))])
         return
-    exam.judge(
-        "reference-trace",
-        [
-            (
-                _what(s),
-                None
-                if " ".join(traces[s.id]) == format_trace(s.trace)
-                else f"trace {' '.join(traces[s.id])}, must be {format_trace(s.trace)}",
-            )
-            for s in own
-        ],
-    )
+    wrong = {
+        s.id: f"trace {format_trace(traces[s.id])}, must be {format_trace(s.trace)}"
+        for s in own
+        if traces[s.id] != s.trace
+    }
+    exam.judge("reference-trace", [(_what(s), wrong.get(s.id)) for s in own])
 
 
 def _signs_for(

@@ -168,10 +168,10 @@ class Reference:
         traces = self._fleet.station(name).trace(name, set_name, jobs)
         for item in inputs:
             same(item, "signature", item.made.signature, signatures[item.id])
-            if " ".join(traces[item.id]) != format_trace(item.trace):
+            if traces[item.id] != item.trace:
                 raise LabError(
                     f"{set_name}, input {item.id}: its trace is {format_trace(item.trace)}, by the "
-                    f"correctness reference {name} {' '.join(traces[item.id])}"
+                    f"correctness reference {name} {format_trace(traces[item.id])}"
                 )
 
 

@@ -27,6 +27,7 @@ from mldsa_lab.sets import (
     Unit,
     WorkerOperation,
 )
+from mldsa_lab.theory import trace
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
@@ -37,9 +38,7 @@ INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature")
 _NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
-_CHECK = re.compile(r"([zrch])([0-9]{1,3})", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-_CHECK_ORDER = "zrch"
 
 
 class ProtocolError(LabError):
@@ -158,6 +157,15 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempts:
+    """The attempts of one input; none where there is a `failure`."""
+
+    input: int
+    attempts: trace.Trace
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Sample:
     """One timed sample: ticks for all `calls` calls together, a call being one operation or a run.
 
@@ -210,12 +218,6 @@ def format_hex(data: bytes) -> str:
     return data.hex() if data else "-"
 
 
-def split_key(line: str) -> tuple[str, str]:
-    """The line's key and the rest after one space (empty where there is none)."""
-    key, _, rest = line.partition(" ")
-    return key, rest
-
-
 # --- requests -----------------------------------------------------------------------------------
 
 
@@ -255,7 +257,7 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
     head: dict[str, str] = {}
     variants: list[tuple[str, dict[str, str]]] = []
     for line in lines:
-        key, value = split_key(line)
+        key, _, value = line.partition(" ")
         if key == "variant":
             variants.append((value, {}))
             continue
@@ -310,9 +312,10 @@ def _check_name(value: str, what: str) -> None:
 
 def parse_output(line: str, operation: str) -> Output:
     """`output INPUT HEX` or `failed INPUT TEXT`; for keygen two values, pk and sk."""
-    key, rest = split_key(line)
+    key, _, rest = line.partition(" ")
     if key == "failed":
-        return Output(*_failed(rest, line))
+        number, failure = _failed(rest, line)
+        return Output(number, None, failure=failure)
     if key != "output":
         raise ProtocolError(f"expected an `output` or `failed` line, got {quote(line)}")
     parts = rest.split(" ")
@@ -329,29 +332,27 @@ def parse_output(line: str, operation: str) -> Output:
     return Output(number, value, private)
 
 
-def parse_trace(line: str) -> tuple[int, list[str]]:
-    """`trace INPUT ATTEMPT …`: the input number and its attempts as text, the last one `ok`."""
-    key, rest = split_key(line)
+def parse_trace(line: str) -> Attempts:
+    """`trace INPUT ATTEMPT …`, the last attempt being `ok`, or `failed INPUT TEXT`."""
+    key, _, rest = line.partition(" ")
+    if key == "failed":
+        number, failure = _failed(rest, line)
+        return Attempts(number, (), failure)
     if key != "trace":
         raise ProtocolError(f"expected a `trace` line, got {quote(line)}")
-    number_text, *attempts = rest.split(" ")
+    number_text, *words = rest.split(" ")
     number = parse_number(number_text, "input number")
-    if not attempts or attempts[-1] != "ok":
-        raise ProtocolError(f"trace {number} must end with `ok`, got {quote(line)}")
-    for attempt in attempts[:-1]:
-        checks = _CHECK.findall(attempt)
-        order = [_CHECK_ORDER.index(letter) for letter, _ in checks]
-        whole = "".join(letter + index for letter, index in checks) == attempt
-        if not checks or not whole or order != sorted(set(order)):
-            raise ProtocolError(f"trace {number}: {quote(attempt)} is not an attempt that failed")
-    return number, attempts
+    try:
+        return Attempts(number, trace.parse_trace(words))
+    except LabError as error:
+        raise ProtocolError(f"trace {number}: {error}") from None
 
 
 def parse_sample(line: str) -> Sample:
     """`sample INPUT WALL CPU CALLS DIGEST` or `failed INPUT TEXT`."""
-    key, rest = split_key(line)
+    key, _, rest = line.partition(" ")
     if key == "failed":
-        number, _, _, failure = _failed(rest, line)
+        number, failure = _failed(rest, line)
         return Sample(number, 0, None, 0, b"", failure)
     parts = rest.split(" ")
     if key != "sample" or len(parts) != 5:
@@ -368,8 +369,8 @@ def parse_sample(line: str) -> Sample:
     )
 
 
-def _failed(rest: str, line: str) -> tuple[int, None, None, str]:
+def _failed(rest: str, line: str) -> tuple[int, str]:
     number, _, text = rest.partition(" ")
     if not text:
         raise ProtocolError(f"expected `failed INPUT TEXT`, got {quote(line)}")
-    return parse_number(number, "input number"), None, None, text
+    return parse_number(number, "input number"), text

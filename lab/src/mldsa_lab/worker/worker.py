@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.channel import Channel
-from mldsa_lab.worker.protocol import Announcement, JobInput, Output, ProtocolError, Runs, Sample
+from mldsa_lab.worker.protocol import (
+    Announcement,
+    Attempts,
+    JobInput,
+    Output,
+    ProtocolError,
+    Runs,
+    Sample,
+)
+
+Reply = TypeVar("Reply", Output, Attempts, Sample)
+"""A line that answers one input."""
 
 
 class WorkerFault(LabError):
@@ -155,46 +167,23 @@ class Worker:
         With `batch` the batch interface performs them, so many in each call.
         """
         known = self._job(job)
-        outputs: dict[int, Output] = {}
-
-        def take(line: str) -> bool:
-            if line == f"done {job}":
-                return True
-            output = protocol.parse_output(line, known.operation)
-            _in_order(output.input, known.inputs, len(outputs), len(known.inputs))
-            outputs[output.input] = output
-            return False
-
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
-        self._listed(request, take, lambda: len(outputs), len(known.inputs))
-        return outputs
+        found = self._listed(
+            request, job, lambda line: protocol.parse_output(line, known.operation), known.inputs
+        )
+        return {output.input: output for output in found}
 
-    def trace(self, job: int) -> dict[int, list[str]]:
-        """The attempts of each input of a `trace` job as text, by input number.
+    def trace(self, job: int) -> dict[int, Trace]:
+        """The attempts of each input of a `trace` job, by input number.
 
         Raises WorkerRefusal where the implementation failed on an input.
         """
-        known = self._job(job)
-        traces: dict[int, list[str]] = {}
-        failures: list[str] = []
-
-        def take(line: str) -> bool:
-            if line == f"done {job}":
-                return True
-            if line.startswith("failed "):
-                output = protocol.parse_output(line, "trace")
-                number, attempts = output.input, [""]
-                failures.append(f"input {number} failed: {output.failure}")
-            else:
-                number, attempts = protocol.parse_trace(line)
-            _in_order(number, known.inputs, len(traces), len(known.inputs))
-            traces[number] = attempts
-            return False
-
-        self._listed(f"answer {job}", take, lambda: len(traces), len(known.inputs))
-        if failures:
-            raise WorkerRefusal(self.name, f"answer {job}", failures[0])
-        return traces
+        found = self._listed(f"answer {job}", job, protocol.parse_trace, self._job(job).inputs)
+        for one in found:
+            if one.failure is not None:
+                rule = f"input {one.input} failed: {one.failure}"
+                raise WorkerRefusal(self.name, f"answer {job}", rule)
+        return {one.input: one.attempts for one in found}
 
     def measure(
         self, job: int, passes: int, calls: int, warmup: int, *, runs: Runs | None = None
@@ -209,28 +198,21 @@ class Worker:
         if runs is not None and expected:
             firsts = (n * len(known.inputs) // runs.count for n in range(runs.count))
             expected = tuple(known.inputs[position] for position in firsts)
-        total = passes * len(expected)
         has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
-        samples: list[Sample] = []
 
-        def take(line: str) -> bool:
-            if line == f"done {job}":
-                return True
+        def parse(line: str) -> Sample:
             sample = protocol.parse_sample(line)
-            _in_order(sample.input, expected, len(samples), total)
             if sample.failure is None:
                 if sample.calls != calls:
                     raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
                 if has_cpu is not None and has_cpu != (sample.cpu is not None):
                     raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
-            samples.append(sample)
-            return False
+            return sample
 
         request = f"measure {job} {passes} {calls} {warmup}"
         if runs is not None:
             request += f" {runs.text()}"
-        self._listed(request, take, lambda: len(samples), total, self.limits.measure)
-        return samples
+        return self._listed(request, job, parse, expected, passes, self.limits.measure)
 
     def forget(self, job: int) -> None:
         """Frees the job."""
@@ -288,18 +270,38 @@ class Worker:
     def _listed(
         self,
         request: str,
-        take: Callable[[str], bool],
-        count: Callable[[], int],
-        total: int,
+        job: int,
+        parse: Callable[[str], Reply],
+        inputs: Sequence[int],
+        passes: int = 1,
         limit: float | None = None,
-    ) -> None:
-        with self._guarded(request):
-            limit = limit or self.limits.answer
-            self._exchange(request, f"{request}\n".encode(), take, limit)
-            if count() != total:
+    ) -> list[Reply]:
+        """A reply of one line for each of these inputs in each pass, in order, then `done`."""
+        total = passes * len(inputs)
+        found: list[Reply] = []
+
+        def take(line: str) -> bool:
+            if line == f"done {job}":
+                if len(found) != total:
+                    rule = f"the reply must have {total} lines before its last, got {len(found)}"
+                    raise ProtocolError(rule)
+                return True
+            one = parse(line)
+            number, position = one.input, len(found)
+            if position >= total:
+                raise ProtocolError(f"more than {total} lines in the reply: input {number} again")
+            expected = inputs[position % len(inputs)]
+            if number != expected:
                 raise ProtocolError(
-                    f"the reply must have {total} lines before its last, got {count()}"
+                    f"inputs must be answered in order: expected {expected}, got {number}"
                 )
+            found.append(one)
+            return False
+
+        with self._guarded(request):
+            text = f"{request}\n".encode()
+            self._exchange(request, text, take, limit or self.limits.answer)
+        return found
 
     @contextlib.contextmanager
     def _guarded(self, request: str) -> Iterator[None]:
@@ -340,11 +342,3 @@ class Worker:
             self._channel.leave(text, self.limits.quit)
         self._ended = f"the worker was told to end by {request}"
         self.kill()
-
-
-def _in_order(number: int, inputs: tuple[int, ...], position: int, total: int) -> None:
-    if position >= total:
-        raise ProtocolError(f"more than {total} lines in the reply: input {number} again")
-    expected = inputs[position % len(inputs)]
-    if number != expected:
-        raise ProtocolError(f"inputs must be answered in order: expected {expected}, got {number}")
