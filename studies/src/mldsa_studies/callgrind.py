@@ -172,12 +172,12 @@ class Counter:
         self,
         variant: Announced,
         signed: SignedInputs,
-        on_part: Callable[[int], object] = lambda done: None,
+        on_part: Callable[[int], object] = lambda step: None,
     ) -> NDArray[np.uint64]:
         """Instructions (inputs,) of signing each input once; LabError if a signature is wrong.
 
         A call before the first one fills what is filled once in a process. ``on_part`` is told
-        how many inputs are done.
+        after each part how many inputs it had.
         """
         jobs = signed.jobs(variant)
         if not jobs:
@@ -190,7 +190,7 @@ class Counter:
             for start in range(0, len(jobs), PART):
                 part = jobs[start : start + PART]
                 counts += self._answer(worker, variant, signed, part, function)
-                on_part(len(counts))
+                on_part(len(part))
         return np.array(counts, dtype=np.uint64)
 
     def _answer(

@@ -260,12 +260,6 @@ def collect_counts(
 def _counted(
     counter: Counter, variant: protocol.Announced, part: SignedInputs, show: Show
 ) -> NDArray[np.uint64]:
-    done = 0
-
-    def on_part(now_done: int) -> None:
-        nonlocal done
-        show(f"{variant.id} {part.set}", step=now_done - done)
-        done = now_done
-
-    show(f"{variant.id} {part.set}")
-    return counter.count(variant, part, on_part)
+    name = f"{variant.id} {part.set}"
+    show(name)
+    return counter.count(variant, part, lambda step: show(name, step=step))

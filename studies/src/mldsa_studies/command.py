@@ -80,13 +80,13 @@ def estimators(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path, words
     from mldsa_lab.errors import LabError
-    from mldsa_lab.files import check_target
+    from mldsa_lab.files import check_target, write_text
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_studies.costs import Costs, read_costs
     from mldsa_studies.evaluate import evaluate
-    from mldsa_studies.page import write_page, write_plots
+    from mldsa_studies.page import render, write_plots
     from mldsa_studies.plan import SIZES, Plan
     from mldsa_studies.run import Wanted, collect_all
     from mldsa_studies.show import print_study, write_json
@@ -139,7 +139,7 @@ def estimators(
     write_json(study, table)
     if not no_page:
         page = out / "estimators.html"
-        write_page(study, page)
+        write_text(page, render(study))
         show_path(console, "page", page)
         write_plots(study, out)
     show_path(console, "table", table)
@@ -192,7 +192,7 @@ def count(
             counts = counter.count(
                 variant,
                 SignedInputs(chosen.set, chosen.inputs),
-                lambda done: phase.reach(done, f"{variant.id} {chosen.set}"),
+                lambda step: phase.show(f"{variant.id} {chosen.set}", step=step),
             )
             phase.summary = f"{len(counts)} signatures of {variant.id}"
     rows = (f"{i},{cost},instructions\n" for i, cost in zip(chosen.ids, counts, strict=True))

@@ -158,12 +158,13 @@ def made_up(
     return Selection(set_name, goal, inputs, percentile)
 
 
-def draw_designs(model: RejectionModel, n: int, count: int, seed: int) -> Designs:
-    """``count`` choices of ``n`` inputs for the regression, each from a pool of its own, in the
+@cache
+def draw_designs(model: RejectionModel, n: int, seed: int) -> Designs:
+    """`_DESIGNS` choices of ``n`` inputs for the regression, each from a pool of its own, in the
     order to measure."""
     rng = np.random.default_rng([seed, n])
     chosen = []
-    for number in range(count):
+    for number in range(_DESIGNS):
         pool = random_table(model, _POOL, rng)
         taken = pool.take(np.array(design(pool, model, n, seed=number, restarts=1)))
         chosen.append(taken.take(np.array(balanced_order(taken))).traces())
@@ -211,7 +212,7 @@ class Job(NamedTuple):
     def judge(self) -> Replications:
         """Signers take turns over the replications, so many in all."""
         model = RejectionModel.of(self.set)
-        designs = _designs(self.set, self.n, self.seed)
+        designs = draw_designs(model, self.n, self.seed)
         parts = []
         kinds = list(targets(self.set).values())
         for number, kind in enumerate(kinds):
@@ -223,7 +224,7 @@ class Job(NamedTuple):
             parts.append(
                 coverage(
                     target,
-                    _truth(target, self.set, self.truth),
+                    TrueCosts.of(target, model, self.truth),
                     model.name,
                     [*designs[start:], *designs[:start]],
                     self.scene,
@@ -232,16 +233,6 @@ class Job(NamedTuple):
                 )
             )
         return Replications.together(parts)
-
-
-@cache
-def _designs(set_name: str, n: int, seed: int) -> Designs:
-    return draw_designs(RejectionModel.of(set_name), n, _DESIGNS, seed)
-
-
-@cache
-def _truth(target: Signer, set_name: str, signatures: int) -> TrueCosts:
-    return TrueCosts.of(target, RejectionModel.of(set_name), signatures)
 
 
 def report(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ class TrueCosts(NamedTuple):
         return cls(*(np.array(values),) * 3)
 
     @classmethod
+    @cache
     def of(cls, target: Signer, model: RejectionModel, signatures: int) -> TrueCosts:
         """Mean of a signer, and its percentiles `SHARES` from so many drawn ``signatures``."""
         costs = target.draw(model, signatures, np.random.default_rng(0))

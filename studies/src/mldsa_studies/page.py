@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure as Picture
 
 from mldsa_lab.files import write_text
 from mldsa_lab.show import svg
 from mldsa_lab.show.format import choose_unit, clean, number
+from mldsa_lab.show.page import asset, templates
 from mldsa_studies import plots
 from mldsa_studies.evaluate import COUNT, Study, target_name
 from mldsa_studies.plan import MEAN, PARTS, PERCENTILES
@@ -54,34 +53,24 @@ class KindChapter:
     figures: list[StudyPlot]
 
 
-def write_page(study: Study, path: Path) -> None:
-    """Write the page, whole or not at all."""
-    write_text(path, render(study))
-
-
 def render(study: Study) -> str:
     """The page as text."""
     shown = StudyView(study)
-    environment = Environment(
-        loader=PackageLoader("mldsa_studies", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-    )  # fmt: skip
     chapters = [
         KindChapter(
             kind, KINDS[kind], shown.of_mean(kind), _single(shown, kind), _figures(shown, kind)
         )
         for kind in shown.kinds
     ]
-    return environment.get_template("study.html.j2").render(
-        css=Markup(_css()), shown=shown, study=study, chapters=chapters, truths=truths(study),
-        sources=sources(study), parts=PARTS, per_cent=per_cent,
+    return templates("mldsa_studies").get_template("study.html.j2").render(
+        css=Markup(asset("page.css")), shown=shown, study=study, chapters=chapters,
+        truths=truths(study), sources=sources(study), parts=PARTS, per_cent=per_cent,
     )  # fmt: skip
 
 
 def write_plots(study: Study, folder: Path) -> None:
     """The plots as SVG files of their own, each whole or not at all."""
-    css = _css()
+    css = asset("page.css")
     light = css[css.index(":root") : css.index("}") + 1]
     shown = StudyView(study)
     for figure in (figure for kind in shown.kinds for figure in _figures(shown, kind)):
@@ -91,10 +80,6 @@ def write_plots(study: Study, folder: Path) -> None:
         back = '<rect width="100%" height="100%" fill="var(--surface)"/>'
         text = f"{opening.replace('<svg', f'<svg {spaces}', 1)}>{style}{back}{rest}\n"
         write_text(folder / f"{figure.name}.svg", text)
-
-
-def _css() -> str:
-    return resources.files("mldsa_lab.show").joinpath("page.css").read_text(encoding="utf-8")
 
 
 def _single(shown: StudyView, kind: str) -> list[tuple[str, list[str]]]:

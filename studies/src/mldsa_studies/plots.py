@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from mldsa_lab.show import svg
@@ -49,16 +50,12 @@ def grid_of_lines(
     columns = max(len(panels) for _, panels in rows)
     names = [line.method for _, panels in rows for panel in panels for line in panel.lines]
     labels = max(text_width(name) for name in names) + 18
-    total = _TOP + _BOTTOM + height * len(rows) + (len(rows) - 1) * _BETWEEN
-    figure = svg.new_figure(width, total)
-    plot = (width - _LEFT - labels - _GAP * (columns - 1)) / columns
+    figure, grid, plot = _grid(width, height, len(rows), columns, _LEFT, labels)
     for r, (title, panels) in enumerate(rows):
         values = [v for panel in panels for line in panel.lines for v in _values(line)]
         low, high = max(min(values), FLOOR), max(max(values), 2 * FLOOR)
         for c, panel in enumerate(panels):
-            left = _LEFT + c * (plot + _GAP)
-            bottom = total - _TOP - height - r * (height + _BETWEEN)
-            axes = figure.add_axes((left / width, bottom / total, plot / width, height / total))
+            axes = figure.add_subplot(grid[r, c])
             _lines(axes, panel, low, high, first=c == 0)
             head = f"{panel.title}, {title}" if c == 0 else panel.title
             axes.set_title(
@@ -74,6 +71,20 @@ def grid_of_lines(
                 ]
                 end_labels(axes, ends)
     return figure
+
+
+def _grid(
+    width: float, height: float, rows: int, columns: int, left: float, right: float
+) -> tuple[Figure, GridSpec, float]:
+    """A figure so wide, places for panels so high within these margins, and how wide a panel is."""
+    total = _TOP + _BOTTOM + height * rows + (rows - 1) * _BETWEEN
+    figure = svg.new_figure(width, total)
+    plot = (width - left - right - _GAP * (columns - 1)) / columns
+    grid = figure.add_gridspec(
+        rows, columns, left=left / width, right=1 - right / width, bottom=_BOTTOM / total,
+        top=1 - _TOP / total, wspace=_GAP / plot, hspace=_BETWEEN / height,
+    )  # fmt: skip
+    return figure, grid, plot
 
 
 def _values(line: ErrorLine) -> list[float]:
@@ -126,15 +137,12 @@ def spreads(panels: Sequence[tuple[str, Sequence[Spread]]], width: float, linear
     row, gap = 15.0, 9.0
     groups = len({s.method for s in panels[0][1]})
     height = row * most + gap * (groups - 1) + 8
-    total = height + _TOP + _BOTTOM
-    figure = svg.new_figure(width, total)
     right = max(text_width(s.method) for _, rows in panels for s in rows) + 12
-    plot = (width - labels - right - _GAP * (len(panels) - 1)) / len(panels)
+    figure, grid, plot = _grid(width, height, 1, len(panels), labels, right)
     reach = max(abs(e) for _, rows in panels for s in rows for e in s.errors)
     end = 1.1 * max(reach, 2 * linear)
     for c, (title, rows) in enumerate(panels):
-        left = labels + c * (plot + _GAP)
-        axes = figure.add_axes((left / width, _BOTTOM / total, plot / width, height / total))
+        axes = figure.add_subplot(grid[0, c])
         axes.set_ylim(height, 0)
         axes.axvline(0, color=svg.MUTED, linewidth=1, zorder=0.5)
         places, ends = [], []

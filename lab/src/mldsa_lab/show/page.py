@@ -94,18 +94,12 @@ def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
     ]
     compared = compare(views) if several else []
     confidence = views[0].summary.confidence
-    environment = Environment(
-        loader=PackageLoader("mldsa_lab.show", "."), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-        # A value without control characters, then escaped like every other.
-        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
-    )  # fmt: skip
-    script = _asset("page.js")
-    return environment.get_template("page.html.j2").render(
+    script = asset("page.js")
+    return templates("mldsa_lab.show").get_template("page.html.j2").render(
         chapters=chapters, several=several, agreement=agreement(compared),
         compared=[(c, tables.compared(c, names, confidence)) for c in compared],
         elsewhere=_elsewhere(measured, views, confidence), elsewhere_note=elsewhere.NOTE,
-        headline=_headline(chapters, several), css=Markup(_asset("page.css")),
+        headline=_headline(chapters, several), css=Markup(asset("page.css")),
         script=Markup(script), script_hash=_sha256(script), sections=sections,
         titles=tables.TITLES, shown=SHOWN_OPERATIONS, heading=heading,
         mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
@@ -222,7 +216,18 @@ def _draw(name: str, title: str, plot: Callable[..., Figure], *data: object) -> 
         return Markup(svg.to_svg(plot(*data), name, clean(title)))
 
 
-def _asset(name: str) -> str:
+def templates(package: str) -> Environment:
+    """The templates of a package, for pages of this style."""
+    return Environment(
+        loader=PackageLoader(package, "."), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+        # A value without control characters, then escaped like every other.
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+    )  # fmt: skip
+
+
+def asset(name: str) -> str:
+    """The text of a file that pages are made of."""
     return resources.files("mldsa_lab.show").joinpath(name).read_text(encoding="utf-8").strip()
 
 
