@@ -280,7 +280,7 @@ DEVIATIONS = {
         "measure-failed",
         "the worker refused: failed",
     ),
-    "trace without ok": ("z0r2 h1 ok", "z0r2 h1", "trace", "must end with `ok`"),
+    "trace without ok": ("z0r2 h1 ok", "z0r2 h1", "trace", "and only that, must be 'ok'"),
     "z violation is accepted": (
         "return mix(len(signature), signature), None",
         "return signature, None",

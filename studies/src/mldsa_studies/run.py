@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.launch import having, make, named, start
+from mldsa_lab.bench.launch import having, make, start
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import collect
 from mldsa_studies.callgrind import FUNCTIONS, Counter

@@ -17,7 +17,7 @@ from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.build import Place, build
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -58,15 +58,6 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     if options.workers:
         return named(entries, options.workers)
     return [e for e in entries if e.default or options.registry is not None]
-
-
-def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:
-    """The registry's workers of these names; LabError for one that it has not."""
-    known = [e.name for e in entries]
-    for name in names:
-        if name not in known:
-            raise LabError(f"unknown worker {name!r}: the registry has {', '.join(known)}")
-    return [e for e in entries if e.name in names]
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import plain
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, OPERATIONS
 
@@ -100,33 +101,23 @@ class Options:
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
-        return {
-            "sets": list(self.sets),
-            "operations": list(self.operations),
-            "implementations": list(self.implementations),
-            "workers": list(self.workers),
-            "rounds": self.rounds,
+        apart = ("profile", "sizes", "seed", "out", "registry", "selections")
+        own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
+        sizes = self.sizes
+        told: dict[str, Any] = plain(own)
+        return told | {
             "seconds": None if self.rounds is not None else self.seconds,
-            "until": self.until,
-            "limit": self.limit,
-            "design_inputs": self.sizes.design,
-            "random_inputs": self.sizes.random,
-            "pool": self.sizes.pool,
-            "message_bytes": self.sizes.message_bytes,
-            "batch_sizes": list(self.batch_sizes),
-            "thread_counts": list(self.thread_counts),
-            "build": self.build,
+            "design_inputs": sizes.design,
+            "random_inputs": sizes.random,
+            "pool": sizes.pool,
+            "message_bytes": sizes.message_bytes,
             "selections": {name: given.path.name for name, given in self.selections.items()},
-            "reference": self.reference,
-            "clock": self.clock,
-            "confidence": self.confidence,
-            "timeout": self.timeout,
         }
 
 
 def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
     """Operations in canonical order; LabError names an unknown one."""
-    chosen = {part.strip().lower() for text in words for part in text.split(",")}
+    chosen = {word.lower() for word in split_words(words)}
     for name in sorted(chosen - set(OPERATIONS)):
         raise LabError(f"unknown operation {name!r}: known are {', '.join(OPERATIONS)}")
     return tuple(name for name in OPERATIONS if name in chosen)

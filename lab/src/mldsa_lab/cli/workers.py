@@ -15,12 +15,11 @@ from rich.text import Text
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.cli.shared import words
-from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.conformance import conform_entry
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 
 
 def doctor(
@@ -44,17 +43,14 @@ def conform(
     console = make_console()
     place = Place.of(find_root())
     entries = read_registry(registry or place.root / "workers" / "registry.toml")
-    found = [e for e in entries if e.name == worker]
-    if not found:
-        known = ", ".join(e.name for e in entries)
-        raise LabError(f"unknown worker {worker!r}: the registry has {known}")
+    (entry,) = named(entries, [worker])
     screen = Screen(console)
     with screen.phase("build") as phase:
-        build(found[0], place, phase.show)
-        phase.summary = f"worker [cyan]{worker}[/] ({found[0].language})"
+        build(entry, place, phase.show)
+        phase.summary = f"worker [cyan]{worker}[/] ({entry.language})"
     with screen.phase("conform") as phase:
         result = conform_entry(
-            found[0], place.root, place.target, only=words(only) or None, progress=phase.show
+            entry, place.root, place.target, only=words(only) or None, progress=phase.show
         )
     for line in result.lines():
         console.print(line, highlight=False, markup=False, soft_wrap=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from mldsa_lab.errors import LabError
@@ -155,12 +156,18 @@ class Trials:
             self.close()
             raise Nonconformance(f"after {asked} and its error: {error}") from None
 
-    def answer(self, cell: Subject, operation: str, inputs: list[JobInput]) -> list[Output]:
-        """The outputs of the inputs, in order, by a job of its own."""
+    @contextmanager
+    def job(self, cell: Subject, operation: str, inputs: list[JobInput]) -> Iterator[Worker]:
+        """The worker with these inputs prepared as job 1, which is forgotten afterwards."""
         worker = self.worker
         worker.prepare(1, cell.variant.id, cell.set, operation, inputs)
-        outputs = worker.answer(1)
+        yield worker
         worker.forget(1)
+
+    def answer(self, cell: Subject, operation: str, inputs: list[JobInput]) -> list[Output]:
+        """The outputs of the inputs, in order, by a job of its own."""
+        with self.job(cell, operation, inputs) as worker:
+            outputs = worker.answer(1)
         return [outputs[item.id] for item in inputs]
 
     def values(self, cell: Subject, operation: str, inputs: list[JobInput]) -> list[bytes]:
@@ -250,6 +257,10 @@ def _size(output: Output) -> int:
     return len(output.value or b"")
 
 
+Check = Callable[[Trials], None]
+CellCheck = Callable[[Trials, Subject], None]
+
+
 @dataclass(frozen=True, slots=True)
 class ConformanceRule:
     """A named rule. `run` returns what is wrong, raises NotApplicable, or lets a fault through."""
@@ -266,7 +277,7 @@ class Rules:
 
     listed: list[ConformanceRule] = field(default_factory=list)
 
-    def of_worker(self, check: Callable[[Trials], None]) -> Callable[[Trials], None]:
+    def of_worker(self, check: Check) -> Check:
         """A rule of the worker as a whole."""
 
         def run(bench: Trials) -> list[str]:
@@ -276,14 +287,10 @@ class Rules:
         self._add(check, run)
         return check
 
-    def of_cells(
-        self, operation: str, suffix: str = ""
-    ) -> Callable[[Callable[[Trials, Subject], None]], Callable[[Trials, Subject], None]]:
+    def of_cells(self, operation: str, suffix: str = "") -> Callable[[CellCheck], CellCheck]:
         """A rule of every variant and set that announce the operation."""
 
-        def add(
-            check: Callable[[Trials, Subject], None],
-        ) -> Callable[[Trials, Subject], None]:
+        def add(check: CellCheck) -> CellCheck:
             self._add(check, lambda bench: _all_cells(bench, operation, check), suffix)
             return check
 
@@ -297,9 +304,7 @@ class Rules:
         self.listed.append(ConformanceRule(name, description.rstrip("."), run))
 
 
-def _all_cells(
-    bench: Trials, operation: str, check: Callable[[Trials, Subject], None]
-) -> list[str]:
+def _all_cells(bench: Trials, operation: str, check: CellCheck) -> list[str]:
     wrong: list[str] = []
     reasons: list[str] = []
     faults = made = 0

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, OPERATIONS, SEED_BYTES, parameter_set
+from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.conformance_bench import (
     Nonconformance,
     NotApplicable,
@@ -86,9 +87,9 @@ def garbage(bench: Trials) -> None:
 @RULES.of_worker
 def unknown_job(bench: Trials) -> None:
     """`answer`, `measure` and `forget` of an unknown job are errors."""
-    for text in (b"answer 4711\n", b"measure 4711 1 1 0\n", b"forget 4711\n"):
-        bench.refuses(text)
-    for text in (b"answer\n", b"answer x\n", b"measure 4711\n", b"measure 4711 1 x 0\n"):
+    unknown = (b"answer 4711\n", b"measure 4711 1 1 0\n", b"forget 4711\n")
+    malformed = (b"answer\n", b"answer x\n", b"measure 4711\n", b"measure 4711 1 x 0\n")
+    for text in (*unknown, *malformed):
         bench.refuses(text)
 
 
@@ -97,23 +98,23 @@ def malformed_prepare(bench: Trials) -> None:
     """A malformed `prepare` is read through its `end` and is one error."""
     cell, operation = _any_cell(bench)
     head = [f"variant {cell.variant.id}", f"set {cell.set}", f"operation {operation}"]
-    for first, lines in (
-        ("prepare x", head),
-        ("prepare 1", []),
-        ("prepare 1", head[:2]),
-        ("prepare 1", ["variant no:such:variant", *head[1:]]),
-        ("prepare 1", [head[0], "set ML-DSA-1024", head[2]]),
-        ("prepare 1", [*head[:2], "operation frobnicate"]),
-        ("prepare 1", [*head, "seed 00"]),
-        ("prepare 1", [*head, "input x"]),
-        ("prepare 1", [*head, "input 0", "seed 0"]),
-        ("prepare 1", [*head, "input 0", "seed xy"]),
-        ("prepare 1", [*head, "input 0", "seed AB"]),
-        ("prepare 1", [*head, "input 0", "frobnicate 00"]),
-        ("prepare 1", [*head, "input 0"]),
-        ("prepare 1", ["garbage", "hello 1", "quit"]),
+    bench.refuses("\n".join(["prepare x", *head, "end\n"]).encode())
+    for lines in (
+        [],
+        head[:2],
+        ["variant no:such:variant", *head[1:]],
+        [head[0], "set ML-DSA-1024", head[2]],
+        [*head[:2], "operation frobnicate"],
+        [*head, "seed 00"],
+        [*head, "input x"],
+        [*head, "input 0", "seed 0"],
+        [*head, "input 0", "seed xy"],
+        [*head, "input 0", "seed AB"],
+        [*head, "input 0", "frobnicate 00"],
+        [*head, "input 0"],
+        ["garbage", "hello 1", "quit"],
     ):
-        bench.refuses("\n".join([first, *lines, "end\n"]).encode())
+        bench.refuses("\n".join(["prepare 1", *lines, "end\n"]).encode())
 
 
 @RULES.of_worker
@@ -140,11 +141,9 @@ def jobs(bench: Trials) -> None:
 def no_inputs(bench: Trials) -> None:
     """A job without inputs is answered by `done` alone."""
     cell, operation = _any_cell(bench)
-    worker = bench.worker
-    worker.prepare(1, cell.variant.id, cell.set, operation, [])
-    worker.answer(1)
-    worker.measure(1, 2, 1, 0)
-    worker.forget(1)
+    with bench.job(cell, operation, []) as worker:
+        worker.answer(1)
+        worker.measure(1, 2, 1, 0)
 
 
 def _any_cell(bench: Trials) -> tuple[Subject, str]:
@@ -392,12 +391,11 @@ def trace(bench: Trials, cell: Subject) -> None:
     """A trace ends with `ok` and repeats."""
     keys = bench.keys(cell)
     job = [cell.sign_input(n, keys, bytes([n])) for n in (3, 0, 7)]
-    worker = bench.worker
-    worker.prepare(1, cell.variant.id, cell.set, "trace", job)
-    first, second = worker.trace(1), worker.trace(1)
-    worker.forget(1)
+    with bench.job(cell, "trace", job) as worker:
+        first, second = worker.trace(1), worker.trace(1)
     if cell.deterministic and first != second:
-        raise Nonconformance(f"the traces of one job differ: {first} and {second}")
+        texts = (", ".join(map(format_trace, traces.values())) for traces in (first, second))
+        raise Nonconformance(f"the traces of one job differ: {' and '.join(texts)}")
 
 
 @RULES.of_cells("z_violation")

@@ -227,6 +227,15 @@ def read_registry(path: Path) -> list[WorkerEntry]:
     return entries
 
 
+def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:
+    """The entries with these names, in the registry's order; LabError for an unknown one."""
+    known = [e.name for e in entries]
+    for name in names:
+        if name not in known:
+            raise LabError(f"unknown worker {name!r}: the registry has {', '.join(known)}")
+    return [e for e in entries if e.name in names]
+
+
 def unmet_need(need: Need) -> str | None:
     """None where the tool is there and new enough, else what is wrong and the hint."""
     if shutil.which(need.tool) is None:
