@@ -294,6 +294,17 @@ def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) 
     assert "at least one record" in text and "mldsa-lab estimate" in text
     assert "a selection belongs to measurements" in refused(run(f"{path}x:{selection}"))
     assert "at least one record" in refused(run())
+    document = tmp_path / "d.md"
+    document.write_text("")
+    text = refused(run(f"{measured}:{selection}", "--splice", document))
+    assert "--splice" in text and "not of measurements" in text
+
+
+@pytest.mark.parametrize("option", ["--json", "--csv", "--markdown", "--page"])
+def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, option: str) -> None:
+    target = path.parent / "nowhere" / "x.md"
+    assert str(target) in refused(run(path, option, target))
+    assert not target.parent.exists() and not (path.parent / "report.html").exists()
 
 
 # --- runs that say little -----------------------------------------------------------------------

@@ -116,6 +116,8 @@ def read_text(path: Path) -> str:
 def parse_json(text: str, where: str) -> Any:
     """The value of a JSON text; LabError with line (where there are several) and column if it is
     malformed, repeats a key or holds NaN or an infinity."""
+    if not text.strip():
+        raise LabError(f"{where}: is empty")
     try:
         return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
     except json.JSONDecodeError as error:

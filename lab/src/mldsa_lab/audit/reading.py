@@ -151,7 +151,7 @@ def _parse_yaml(text: str, name: str) -> object:
 
 def _mapping(raw: object, where: str) -> dict[str, Any]:
     if raw is None:
-        raise LabError(f"{where}: is missing")
+        raise LabError(f"{where}: is empty")
     if not isinstance(raw, dict):
         raise LabError(f"{where}: must be a mapping of fields, not {shown(raw)}")
     for name in raw:

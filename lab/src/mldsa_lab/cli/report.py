@@ -70,6 +70,7 @@ def report(
 ) -> None:
     """Show records again: tables, page, rows and Markdown, from the records alone."""
     import sys
+    from functools import cache
 
     from rich.console import Console
 
@@ -77,31 +78,39 @@ def report(
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
+    from mldsa_lab.files import check_target
     from mldsa_lab.show import elsewhere, exports
     from mldsa_lab.show.present import Look, ReportFiles, load, present
     from mldsa_lab.show.splice import splice_file
 
     look = Look(reference, clock, confidence)
     records, measured = elsewhere.split(files or [])
+    quiet = markdown == _STANDARD_OUTPUT
+    markdown_path = None if quiet or markdown is None else Path(markdown)
+    written = [path for path in (page, json_path, csv, markdown_path) if path is not None]
+    for path in written:
+        check_target(path)
     if splice:
+        if not (written or quiet) and (measured or selection):
+            raise LabError("--splice: tables of documents are of records, not of measurements")
         given = load(records, look)
         screen = make_console()
+        read = cache(lambda of: load([of], look)[0])
         for path in splice:
-            changed = splice_file(path, given, lambda of: load([of], look)[0])
+            with screen.status(f"tables of {path}"):
+                changed = splice_file(path, given, lambda of: read(of.resolve()))
             show_path(screen, "spliced" if changed else "unchanged", path)
-        if page is None and not (json_path or csv or markdown):
+        if not (written or quiet):
             return
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
-    quiet = markdown == _STANDARD_OUTPUT
     target = None if no_page or quiet else page or records[0].parent / "report.html"
     if target is not None:
         need("page", "the page")
+        check_target(target)
     found = elsewhere.read(measured, selection, confidence)
-    outputs = ReportFiles(
-        target, json_path, csv, None if quiet or markdown is None else Path(markdown)
-    )
+    outputs = ReportFiles(target, json_path, csv, markdown_path)
     screen = Console(file=sys.stderr) if quiet else make_console()
     views = present(records, look, screen, outputs, found, tables=not quiet)
     if quiet:

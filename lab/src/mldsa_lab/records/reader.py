@@ -38,7 +38,7 @@ def read_record(path: Path) -> Record:
     """
     try:
         data = path.read_bytes()
-        if path.suffix == ".xz":
+        if path.suffix == ".xz" and data:
             data = lzma.decompress(data)
     except OSError as error:
         raise LabError(f"record {path}: cannot read it: {error.strerror}") from None
@@ -84,6 +84,8 @@ def _first(line: bytes, where: str) -> Record:
 def _parsed(line: bytes, where: str) -> Any:
     try:
         return json.loads(line)
+    except UnicodeDecodeError as error:
+        raise _NotJson(f"{where}: byte {error.start} is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
         raise _NotJson(f"{where}: must be one JSON object: {error}") from None
 
