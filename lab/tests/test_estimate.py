@@ -26,7 +26,8 @@ from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.show.agree import common
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import Trace
 from mldsa_studies import command
 from mldsa_studies.judge import root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
@@ -80,7 +81,7 @@ def test_a_linear_signer_without_noise_is_recovered(name: str, n: int) -> None:
 
 def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
     pool = draw_traces(MODEL, 4000, np.random.default_rng(8))
-    with_hint = [t for t in pool if count_matrix([t])[0, 2] > 0][:4]
+    with_hint = [t for t in pool if any(a.rejection == "h" for a in t)][:4]
     signer = Signer(h=60_000)
 
     def cost_of_hint(inputs: list[Trace]) -> Interval:
@@ -91,7 +92,7 @@ def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
 
     assert cost_of_hint([*pool[:10], *with_hint]).value == pytest.approx(60_000, rel=5e-3)
     # Without any, it is held a quarter of an attempt above c_r, uncertain by as much.
-    without = [t for t in pool if count_matrix([t])[0, 2] == 0][:10]
+    without = [t for t in pool if not any(a.rejection == "h" for a in t)][:10]
     blind = cost_of_hint(without)
     assert blind.value == pytest.approx(21_000 + 0.25 * 20_500, rel=0.02)
     assert blind.low is not None and blind.low < 18_000
@@ -187,7 +188,7 @@ def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
 
 
 def test_cost_that_falls_with_attempts_is_remarked_upon(chosen: list[Trace]) -> None:
-    counts = count_matrix(chosen)
+    counts = TraceTable.of(MODEL.name, chosen).counts()
     cost = 1e6 - 6e4 * counts[:, 0] + 3e4 * counts[:, 1]
     assert cost.min() > 0
     found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)

@@ -57,7 +57,7 @@ def test_a_linear_signer_without_noise_is_found_exactly(name: str, n: int) -> No
         assert costs[cost].value == pytest.approx(expected * cases.UNIT, rel=0.01)
         assert holds(costs[cost], expected * cases.UNIT)
     assert holds(costs["h"], 1.35 * cases.UNIT)
-    assert holds(fit.before_final(0.95), (3.3 - 1.35) * cases.UNIT)
+    assert holds(fit.costs(0.95)["setup"], (3.3 - 1.35) * cases.UNIT)
 
 
 @pytest.mark.parametrize("name", cases.SETS)

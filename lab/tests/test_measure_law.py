@@ -11,6 +11,7 @@ import pytest
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import (
     LINEAR,
     attempt_terms,
@@ -19,7 +20,6 @@ from mldsa_lab.theory.terms import (
     terms,
     to_costs,
 )
-from mldsa_lab.theory.trace import count_matrix
 from mldsa_studies.coverage import targets
 from mldsa_studies.signers import usual
 
@@ -46,7 +46,7 @@ def test_coefficients_are_costs_of_attempts(name: str) -> None:
     model = RejectionModel.of(name)
     beta = coefficients_of(name, 50.0, 9.0, 11.0, 14.0)
     traces = cases.pool(name)[:50]
-    expected = CostModel(50, 9, 11, 14).of(count_matrix(traces))
+    expected = CostModel(50, 9, 11, 14).of(TraceTable.of(name, traces).counts())
     np.testing.assert_allclose(terms(traces, model) @ beta, expected, rtol=1e-12)
     assert beta[0] == pytest.approx(CostModel(50, 9, 11, 14).mean(model))
     # The prior's centre is a signer within the bounds from Keccak counts.

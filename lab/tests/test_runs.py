@@ -19,7 +19,7 @@ from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import ACCEPTED, count_matrix
+from mldsa_lab.theory.trace import ACCEPTED
 from mldsa_lab.worker.protocol import Announced, Runs
 from mldsa_studies.signers import draw_traces
 
@@ -174,10 +174,10 @@ def test_a_balanced_choice_has_the_expected_mean_trace(name: str) -> None:
     pool = draw_traces(model, 4 * GROUP, np.random.default_rng(5))
     choice = choose(TraceTable.of(name, pool), "all", Wish("mean", GROUP))
     assert len(set(choice.positions)) == GROUP
-    counts = count_matrix([pool[i] for i in choice.positions])
+    counts = TraceTable.of(name, [pool[i] for i in choice.positions]).counts()
     # Whole attempts of a hundred signatures: few can be nearer than half of one.
     assert np.abs(counts.mean(axis=0) - model.expected_counts).max() < 0.02
-    random = count_matrix(pool[:GROUP]).mean(axis=0)
+    random = TraceTable.of(name, pool[:GROUP]).counts().mean(axis=0)
     assert np.abs(random - model.expected_counts).max() > 0.05
     # It keeps the law's spread: long signatures decide when a batch ends.
     attempts = counts.sum(axis=1) + 1

@@ -32,12 +32,12 @@ _UNUSUAL = 0.1
 
 def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     """All remarks, the gravest first, and the inputs without outliers if there are any."""
-    broken = ignores_trace(data)
+    broken = list(ignores_trace(data))
     if broken:
         return [*broken, *(r for r in drift(data) if r.code == "drift")], None
     off, rest = outliers(data)
     clean = rest or data
-    if rest is not None and (curvature(clean) or (off[0].ids[1:] and curvature(data))):
+    if rest is not None and (any(curvature(clean)) or (off[0].ids[1:] and any(curvature(data)))):
         # It is not single inputs that are off.
         off, rest, clean = [], None, data
     found = [*drift(clean), *off, *_of_model(clean)]

@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellSamples, Key
 from mldsa_lab.estimate.diagnose import contradictions
 from mldsa_lab.estimate.fit import Fit, fit_costs, fit_runs
-from mldsa_lab.estimate.interval import Interval, combine
+from mldsa_lab.estimate.interval import Interval, combine, student
 from mldsa_lab.estimate.location import correlation_factor, median_over_rounds, split_levels
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import MEAN
-from mldsa_lab.theory.trace import Trace, count_matrix, parse_trace
+from mldsa_lab.theory.trace import Trace, parse_trace
 
 Array = NDArray[np.float64]
 
@@ -56,6 +55,32 @@ class CellEstimate:
     apart: Array | None = None
     fit: Fit | None = None
     notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        cell: CellSamples,
+        mean: Interval,
+        inner: Interval,
+        quantiles: dict[float, Interval],
+        level: Array | None = None,
+        *,
+        apart: Array | None = None,
+        fit: Fit | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> CellEstimate:
+        """Without limits where one round alone shows nothing of how rounds differ; with the notes
+        that its samples deserve before ``notes``."""
+        own = []
+        if len(cell.rounds) == 1:
+            mean = Interval(mean.value)
+            quantiles = {share: Interval(found.value) for share, found in quantiles.items()}
+            own.append("one round: no interval, since nothing shows how rounds differ")
+        if cell.dropped:
+            own.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
+        return cls(
+            mean, inner, quantiles, cell.rounds, cell.inputs, level, apart, fit, (*own, *notes)
+        )
 
 
 def estimate_signing(
@@ -95,7 +120,7 @@ def estimate_runs(
     are not the expected ones on average. A run shows no single operation, so there are no
     percentiles.
     """
-    means = 1 + shares @ count_matrix(traces).sum(axis=1)
+    means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
     different = len(np.unique(np.round(means, 9)))
     if len(means) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
         fit = fit_runs(traces, shares, cell.table(), model, overlap)
@@ -119,12 +144,8 @@ def _of_fit(
     if mean.value <= 0:
         raise LabError("signing cost: the fitted cost is zero at the mean")
     row = np.eye(len(fit.coefficients))[MEAN]
-    limits = _shown(cell, mean), fit.inner(row, confidence)
-    quantiles = {q: _shown(cell, interval) for q, interval in quantiles.items()}
-    notes = (*_rounds_notes(cell), *remarks)
-    return CellEstimate(
-        *limits, quantiles, cell.rounds, cell.inputs, fit.typical.level, fit=fit, notes=notes
-    )
+    inner = fit.inner(row, confidence)
+    return CellEstimate.of(cell, mean, inner, quantiles, fit.typical.level, fit=fit, notes=remarks)
 
 
 def estimate_plain(
@@ -141,16 +162,8 @@ def estimate_plain(
     mean = float(levels.shape.mean())
     apart = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
     inner = around(mean, apart, confidence)
-    return CellEstimate(
-        _shown(cell, combine(inner, median_over_rounds(levels.level), confidence)),
-        inner,
-        sample_quantiles(cell),
-        cell.rounds,
-        cell.inputs,
-        levels.level,
-        apart=apart,
-        notes=tuple(_rounds_notes(cell)),
-    )
+    found = combine(inner, median_over_rounds(levels.level), confidence)
+    return CellEstimate.of(cell, found, inner, sample_quantiles(cell), levels.level, apart=apart)
 
 
 def around(value: float, apart: Array, confidence: float) -> Interval:
@@ -159,9 +172,7 @@ def around(value: float, apart: Array, confidence: float) -> Interval:
     size = len(apart)
     if size < 2:
         return Interval(value, value, value)
-    error = float(apart.std(ddof=1)) / math.sqrt(size)
-    half = float(stdtrit(size - 1, (1 + confidence) / 2)) * error
-    return Interval(value, value * math.exp(-half), value * math.exp(half))
+    return student(value, float(apart.std(ddof=1)) / math.sqrt(size), size - 1, confidence)
 
 
 def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate:
@@ -198,12 +209,8 @@ def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate
         error = math.sqrt(variance)
     interval = Interval(mean)
     if df > 0 and rounds > 1:
-        half = float(stdtrit(df, (1 + confidence) / 2)) * error / mean
-        interval = Interval(mean, mean * math.exp(-half), mean * math.exp(half))
-    notes = tuple(_rounds_notes(cell))
-    return CellEstimate(
-        interval, interval, sample_quantiles(cell), cell.rounds, cell.inputs, notes=notes
-    )
+        interval = student(mean, error / mean, df, confidence)
+    return CellEstimate.of(cell, interval, interval, sample_quantiles(cell))
 
 
 def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
@@ -216,20 +223,6 @@ def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:
         if count * (1 - share) >= _SAMPLES_BEYOND and (cell.single_calls or share <= 0.5)
     ]
     return {share: Interval(float(np.quantile(cell.ticks, share))) for share in honest}
-
-
-def _shown(cell: CellSamples, interval: Interval) -> Interval:
-    """Without limits where one round alone shows nothing of how rounds differ."""
-    return Interval(interval.value) if len(cell.rounds) == 1 else interval
-
-
-def _rounds_notes(cell: CellSamples) -> list[str]:
-    notes = []
-    if len(cell.rounds) == 1:
-        notes.append("one round: no interval, since nothing shows how rounds differ")
-    if cell.dropped:
-        notes.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
-    return notes
 
 
 @dataclass(frozen=True)

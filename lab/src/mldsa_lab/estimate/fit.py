@@ -13,10 +13,11 @@ from mldsa_lab.estimate.interval import Interval, combine
 from mldsa_lab.estimate.keys import KeyOffsets, key_offsets
 from mldsa_lab.estimate.noise import Typical, typical
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
+from mldsa_lab.theory.covariates import as_table
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import LINEAR, MEAN, prior, terms, to_costs
-from mldsa_lab.theory.trace import Trace, count_matrix
+from mldsa_lab.theory.trace import Trace
 
 Array = NDArray[np.float64]
 
@@ -82,18 +83,14 @@ class Fit:
         return _positive(self.interval(self._column(MEAN), confidence))
 
     def costs(self, confidence: float) -> dict[str, Interval]:
-        """`COSTS`, as averages over abort indexes."""
-        rows = np.zeros((len(COSTS), len(self.coefficients)))
-        rows[:, :LINEAR] = to_costs(self.model)
-        return {name: self.interval(row, confidence) for name, row in zip(COSTS, rows, strict=True)}
-
-    def before_final(self, confidence: float) -> Interval:
-        """All that is done once for a signature, its final attempt left out, where that costs as
-        much as an attempt that fails the hint's check: both do all but the packing."""
-        row = np.zeros(len(self.coefficients))
-        matrix = to_costs(self.model)
-        row[:LINEAR] = matrix[0] - matrix[3]
-        return self.interval(row, confidence)
+        """`COSTS`, as averages over abort indexes; ``final``: the attempt that is accepted, taken
+        to cost as much as one that fails the hint's check, since both do all but the packing; and
+        ``setup``: all else that is done once for a signature."""
+        first, z, r, h = to_costs(self.model)
+        rows = np.zeros((len(COSTS) + 2, len(self.coefficients)))
+        rows[:, :LINEAR] = first, z, r, h, h, first - h
+        names = (*COSTS, "final", "setup")
+        return {name: self.interval(row, confidence) for name, row in zip(names, rows, strict=True)}
 
     def further(self, confidence: float) -> dict[str, Interval]:
         """The terms beside the counts, by the names of `mldsa_lab.theory.covariates`."""
@@ -144,9 +141,8 @@ def fit_costs(
     simulator); else repeats show it, or a usual one is assumed. ``resolution``: the step of the
     scale that the costs were read from. ``keys``: of the inputs, if some share one.
     """
-    found = typical(costs, resolution, noise)
-    values = terms(traces, model)
-    return _fit(tuple(traces), count_matrix(traces), values, found, model, keys=keys)
+    table, found = as_table(traces, model), typical(costs, resolution, noise)
+    return _fit(tuple(traces), table.counts(), terms(table, model), found, model, keys=keys)
 
 
 def fit_runs(
@@ -162,7 +158,8 @@ def fit_runs(
     ``overlap``: in how many runs each input takes part; what they owe to an input that they share
     says nothing new.
     """
-    counts, values = shares @ count_matrix(traces), shares @ terms(traces, model)
+    table = as_table(traces, model)
+    counts, values = shares @ table.counts(), shares @ terms(table, model)
     found, widen = typical(costs, 0.0, None), math.sqrt(max(overlap, 1.0))
     return _fit((), counts, values, found, model, widen=widen)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +26,13 @@ _TELLING = 0.15
 _CONSTANT = 0.2
 
 
-def ignores_trace(data: Evidence) -> list[Remark]:
+def ignores_trace(data: Evidence) -> Iterator[Remark]:
     """Costs of one fixed message, of random signatures, or of other inputs."""
     scatter = data.fit.typical.seen
     explained, off = _agreement(data)
     if scatter is not None and scatter > _RANDOM and data.fit.typical.df >= 3:
-        if explained > _EXPLAINED:
-            return []
-        return [
-            warning(
+        if explained <= _EXPLAINED:
+            yield warning(
                 "non-deterministic",
                 f"signing is not deterministic: repeats of one input differ by "
                 f"{100 * scatter:.0f} %, as much as whole attempts cost, and the cost does not "
@@ -41,16 +40,15 @@ def ignores_trace(data: Evidence) -> list[Remark]:
                 "must be the 32 bytes that the selection gives) or the noise hides everything. "
                 "The estimates do not hold; average many signatures.",
             )
-        ]
+        return
     varies = float(np.std(data.fit.cost)) / float(data.fit.cost.mean())
     if len(data.ids) >= 5 and explained < _EXPLAINED and min(off, varies) > _RANDOM:
-        return [_unrelated(data)]
+        yield _unrelated(data)
+        return
     rejected = float(data.fit.model.expected_counts.sum())
     least = _LEAST_SHARE * float(np.std(data.attempts)) / rejected
-    if least < _TELLING or varies > _CONSTANT * least:
-        return []
-    return [
-        warning(
+    if least >= _TELLING and varies <= _CONSTANT * least:
+        yield warning(
             "constant-trace",
             f"the cost does not depend on the number of attempts: inputs of "
             f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts cost the same "
@@ -58,7 +56,6 @@ def ignores_trace(data: Evidence) -> list[Remark]:
             "signature. Was one fixed message signed whatever the id, or only a part of signing "
             "measured that comes before the loop? The estimates are of that, not of signing.",
         )
-    ]
 
 
 def _unrelated(data: Evidence) -> Remark:
@@ -99,7 +96,6 @@ def _agree_in_order(data: Evidence) -> bool:
 
 def _pairs(data: Evidence) -> tuple[Array, Array]:
     """Attempts and cost of every measurement."""
-    present = ~np.isnan(data.measured.costs)
-    return np.broadcast_to(data.attempts, data.measured.costs.shape)[present], data.measured.costs[
-        present
-    ]
+    costs = data.measured.costs
+    present = ~np.isnan(costs)
+    return np.broadcast_to(data.attempts, costs.shape)[present], costs[present]

@@ -36,6 +36,13 @@ class Interval:
         return Interval(of / self.value, *limits)
 
 
+def student(value: float, error: float, df: float, confidence: float) -> Interval:
+    """The interval of a positive value by Student's law; ``error``: its relative standard error,
+    taken as that of the logarithm."""
+    factor = math.exp(float(stdtrit(df, (1 + confidence) / 2)) * error)
+    return Interval(value, value / factor, value * factor)
+
+
 def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:
     """``inner`` with the error of the typical round added in quadrature, at each side its own.
 

@@ -99,13 +99,19 @@ class Levels:
     """A rounds x inputs table taken apart as cost = shape * exp(level).
 
     ``shape``: (inputs,) cost of each input in the typical round; ``level``: (rounds,) natural
-    logarithm of each round's speed, median 0; ``noise``: (inputs,) standard error of
-    log(shape) that the rounds show, 0 with one round.
+    logarithm of each round's speed, median 0; ``rest``: (rounds, inputs) what is left of the
+    logarithm of each cost, NaN where one is missing.
     """
 
     shape: Array
     level: Array
-    noise: Array
+    rest: Array
+
+    @property
+    def noise(self) -> Array:
+        """(inputs,) standard error of log(shape) that the rounds show, 0 with one round."""
+        # The standard error of a normal median is 1.2533 sd / sqrt(rounds); sd is 1.4826 MAD.
+        return 1.2533 * 1.4826 * _median(np.abs(self.rest), 0) / math.sqrt(len(self.rest))
 
 
 def split_levels(costs: Array) -> Levels:
@@ -122,10 +128,7 @@ def split_levels(costs: Array) -> Levels:
         level = _median(logs - shape, 1)
         shape = _median(logs - level[:, None], 0)
     centre = float(np.median(level))
-    rest = np.abs(logs - level[:, None] - shape)
-    # 1.2533 sd / sqrt(rounds) is the standard error of a normal median; 1.4826 MAD estimates sd.
-    noise = 1.2533 * 1.4826 * _median(rest, 0) / math.sqrt(len(costs))
-    return Levels(np.exp(shape + centre), level - centre, noise)
+    return Levels(np.exp(shape + centre), level - centre, logs - level[:, None] - shape)
 
 
 def _median(values: Array, axis: int) -> Array:

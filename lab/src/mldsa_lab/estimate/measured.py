@@ -115,7 +115,7 @@ class Estimation:
         where there are some. LabError if a cost is not above 0."""
         if self.without_outliers is not None:
             return self.without_outliers.cost_model()
-        values = {name: self.costs[name].value for name in ("first", "z", "r", "h")}
+        values = {name: self.costs[name].value for name in _COST_NAMES}
         for name, value in values.items():
             if value <= 0:
                 raise LabError(
@@ -123,10 +123,7 @@ class Estimation:
                     "not above 0; no model is written"
                 )
         return CostModel(
-            values["first"],
-            values["z"],
-            values["r"],
-            values["h"],
+            **values,
             unit=self.unit or "as measured",
             source=f"mldsa-lab estimate, {len(self.residuals)} inputs",
             set=self.set,
@@ -235,8 +232,6 @@ def _estimation(
 ) -> Estimation:
     fit = data.fit
     found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
-    costs = fit.costs(confidence)
-    costs |= {"final": costs["h"], "setup": fit.before_final(confidence)}
     average = None
     if selection.goal in ("mean", "percentile"):
         value = float(fit.cost.mean())
@@ -250,7 +245,7 @@ def _estimation(
         len(data.measured.rounds),
         fit.mean(confidence),
         dict(zip(percentiles, found, strict=True)),
-        costs,
+        fit.costs(confidence),
         fit.further(confidence),
         fit.typical.seen,
         fit.posterior.typical_misfit(),

@@ -64,12 +64,8 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
     rounds, inputs = costs.shape
     present = ~np.isnan(costs)
     times = present.sum(axis=0).astype(np.float64)
-    if rounds == 1:
-        cost, level, rest = costs[0].copy(), np.zeros(1), np.zeros_like(costs)
-    else:
-        parts = split_levels(costs)
-        cost, level = parts.shape, parts.level
-        rest = np.where(present, np.log(costs) - level[:, None] - np.log(cost), 0.0)
+    parts = split_levels(costs)
+    cost, level, rest = parts.shape, parts.level, np.where(present, parts.rest, 0.0)
     df = int(present.sum()) - rounds - inputs + 1
     seen = None
     if rounds > 1 and not rest.any() and not level.any():

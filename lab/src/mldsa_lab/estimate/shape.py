@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,22 +29,19 @@ _LEAST_FIRST = 0.9
 _OVER_BOUND = 1.15
 
 
-def _index_effects(data: Evidence) -> list[Remark]:
+def _index_effects(data: Evidence) -> Iterator[Remark]:
     posterior = data.fit.posterior
     without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
     if len(data.ids) < 5 or without > 1 - _CERTAIN:
-        return []
+        return
     named = _named_terms(data, prior(data.fit.model).of_index)
-    if not named:
-        return []
-    return [
-        note(
+    if named:
+        yield note(
             "abort-index",
             "the cost depends on which polynomial fails first, as that of signers does that stop "
             f"there or check r0 before z: {join_words(named)}, in costs of an attempt. The "
             "estimates take it into account",
         )
-    ]
 
 
 _TERM_TEXTS = {
@@ -74,7 +71,7 @@ def _named_terms(data: Evidence, which: NDArray[np.bool_]) -> list[str]:
     return found
 
 
-def _steps(data: Evidence) -> list[Remark]:
+def _steps(data: Evidence) -> Iterator[Remark]:
     posterior = data.fit.posterior
     chances = {
         kind: float(posterior.weight[posterior.steps == kind].sum())
@@ -91,23 +88,21 @@ def _steps(data: Evidence) -> list[Remark]:
     elif straight < 1 - SURE and (named or chance > _CERTAIN):
         reason = "as that of signers that compute several attempts, or their masks, at a time"
     else:
-        return []
+        return
     terms = f": {join_words(named)}, in costs of an attempt" if named else ""
-    return [
-        warning(
-            "steps",
-            f"the cost goes up in steps and not with every attempt, {reason}{terms}. The "
-            "estimates take it into account as far as the inputs show it; percentiles between "
-            "steps are the least certain",
-        )
-    ]
+    yield warning(
+        "steps",
+        f"the cost goes up in steps and not with every attempt, {reason}{terms}. The "
+        "estimates take it into account as far as the inputs show it; percentiles between "
+        "steps are the least certain",
+    )
 
 
-def curvature(data: Evidence) -> list[Remark]:
+def curvature(data: Evidence) -> Iterator[Remark]:
     """Whether a square of the number of attempts explains what a line leaves."""
     attempts = data.attempts
     if len(data.ids) < 8 or len(set(attempts)) < 5:
-        return []
+        return
     fit = data.fit
     scale = 1 / np.sqrt(fit.cost)
     # Abort indexes, as far as they are known, must not be taken for it.
@@ -122,83 +117,70 @@ def curvature(data: Evidence) -> list[Remark]:
     after, more, solved = least_squares(rows, cost * scale)
     left = len(data.ids) - more
     if more <= rank or left < 2 or before <= 0:
-        return []
+        return
     ratio = (before - after) / max(after / left, 1e-20 * before)
     bend = float(solved[-1]) * float(centred.max())
     longest = float(fit.cost.max())
     if float(fdtrc(1, left, ratio)) > CHANCE or abs(bend) < _BENT * longest:
-        return []
+        return
     how = "more" if bend > 0 else "less"
-    return [
-        warning(
-            "curvature",
-            f"the cost is no line in the number of attempts: each further attempt costs {how} "
-            f"than the one before (the square makes {100 * bend / longest:+.0f} % of the longest "
-            "input). Percentiles in the tail are then uncertain beyond their intervals",
-        )
-    ]
+    yield warning(
+        "curvature",
+        f"the cost is no line in the number of attempts: each further attempt costs {how} "
+        f"than the one before (the square makes {100 * bend / longest:+.0f} % of the longest "
+        "input). Percentiles in the tail are then uncertain beyond their intervals",
+    )
 
 
-def _attempt_costs(data: Evidence) -> list[Remark]:
+def _attempt_costs(data: Evidence) -> Iterator[Remark]:
     """Costs of attempts that no signer has."""
     matrix = np.zeros((4, len(data.fit.coefficients)))
     matrix[:, :LINEAR] = to_costs(data.fit.model)
     _, z, r, _ = matrix
-    found = []
-    for name, row in (("z", z), ("r0", r)):
-        if data.sure(row)[1] < 0:
-            found.append(
-                warning(
-                    "negative-attempt",
-                    f"an attempt rejected at {name} seems to cost less than nothing: costs and "
-                    "traces do not belong together, or one input is wrong",
-                )
-            )
-    if found:
-        return found
+    negative = [name for name, row in (("z", z), ("r0", r)) if data.sure(row)[1] < 0]
+    for name in negative:
+        yield warning(
+            "negative-attempt",
+            f"an attempt rejected at {name} seems to cost less than nothing: costs and "
+            "traces do not belong together, or one input is wrong",
+        )
+    if negative:
+        return
     for costly, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
         if data.sure(costly - _UNLIKE * cheap)[0] > 0:
-            found.append(
-                warning(
-                    "unlike-classes",
-                    f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one "
-                    f"rejected at {names[1]}; up to 1.4 is known. A signer may put off work until "
-                    f"{names[1]} has passed; else check that the ids belong to their costs",
-                )
+            yield warning(
+                "unlike-classes",
+                f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one "
+                f"rejected at {names[1]}; up to 1.4 is known. A signer may put off work until "
+                f"{names[1]} has passed; else check that the ids belong to their costs",
             )
-    return found
 
 
-def _setup(data: Evidence) -> list[Remark]:
+def _setup(data: Evidence) -> Iterator[Remark]:
     known = prior(data.fit.model)
     first = np.zeros(len(data.fit.coefficients))
     first[:LINEAR] = to_costs(data.fit.model)[0]
     slope = np.eye(len(first))[SLOPE]
     attempt = float(data.fit.coefficients[SLOPE])
     if attempt <= 0:
-        return []  # said of the attempts
+        return  # said of the attempts
     ratio = float(first @ data.fit.coefficients) / attempt
     if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
-        return [
-            warning(
-                "first-large",
-                f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
-                f"permutations give at most {known.most_first:.2f}: the measured time seems to "
-                "hold more than signing (loading, transfer, parsing, a call's overhead)",
-            )
-        ]
-    if data.sure(first - _LEAST_FIRST * slope)[1] < 0:
-        return [
-            warning(
-                "first-small",
-                f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
-                "something was subtracted from the costs, or attempts overlap",
-            )
-        ]
-    return []
+        yield warning(
+            "first-large",
+            f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
+            f"permutations give at most {known.most_first:.2f}: the measured time seems to "
+            "hold more than signing (loading, transfer, parsing, a call's overhead)",
+        )
+    elif data.sure(first - _LEAST_FIRST * slope)[1] < 0:
+        yield warning(
+            "first-small",
+            f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
+            "something was subtracted from the costs, or attempts overlap",
+        )
 
 
-CHECKS: tuple[Callable[[Evidence], list[Remark]], ...] = (
+CHECKS: tuple[Callable[[Evidence], Iterator[Remark]], ...] = (
     _attempt_costs,
     curvature,
     _steps,

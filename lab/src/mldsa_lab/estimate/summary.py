@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import CellSamples, Key, gather
-from mldsa_lab.estimate.estimators import CellEstimate, Estimator
+from mldsa_lab.estimate.cells import Key, gather
+from mldsa_lab.estimate.estimators import QUANTILES, CellEstimate, Estimator
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.ratio import Comparison, Throughput, compare_classical, ratio, throughputs
+from mldsa_lab.estimate.ratio import Comparison, compare_classical, ratio, throughputs
 from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
@@ -41,16 +41,16 @@ class SummaryRow:
     deterministic: bool
     unit: str
     samples: int
-    mean: float | None
-    mean_low: float | None
-    mean_high: float | None
-    p50: float | None
-    p95: float | None
-    p99: float | None
-    p999: float | None
-    ratio: float | None
-    ratio_low: float | None
-    ratio_high: float | None
+    mean: float | None = None
+    mean_low: float | None = None
+    mean_high: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
     clock: str = ""
     per_second: float | None = None
     per_second_low: float | None = None
@@ -76,6 +76,10 @@ class SummaryRow:
 
 KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in ("variant", "again", "notes"))
 """The keys of a row, in order: the stable interface of `--json`."""
+
+_OF_VARIANT = {f.name for f in fields(SummaryRow)} & set(dir(Variant))
+_OF_WORKER = ("language", "build", "unit")
+_PERCENTILES = dict(zip(QUANTILES, ("p50", "p95", "p99", "p999"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -136,25 +140,33 @@ def summarise(
             estimates[key] = estimator.estimate(variants[key[0]][0], key, cell)
         except LabError as error:
             failures[key] = str(error)
-    rates = throughputs(record, set(estimates), estimator)
     references = _references(record, reference, estimates)
     if not references:
         notes.append(f"no measurements of the reference {reference!r}: ratios are left out")
+    rates = throughputs(record, set(estimates), estimator)
     rows = []
     for key, cell in cells.items():
         variant, worker = variants[key[0]]
+        estimate, rate = estimates.get(key), rates.get(key)
         against = references.get((*key[1:], variant.threads))
+        figures = _limits("ratio", _ratio(key, against, estimates, variants, confidence))
+        if estimate:
+            figures |= _limits("mean", estimate.mean)
+            figures |= {_PERCENTILES[q]: found.value for q, found in estimate.quantiles.items()}
+        if rate:
+            figures |= _limits("per_second", rate.per_second) | _limits("scaling", rate.scaling)
         rows.append(
-            _row(
-                record,
-                variant,
-                worker,
-                key,
-                cell,
-                estimates.get(key),
-                _ratio(key, against, estimates, variants, confidence),
-                rates.get(key),
-                failures.get(key),
+            SummaryRow(
+                **{name: getattr(variant, name) for name in _OF_VARIANT},
+                **{name: getattr(worker, name) for name in _OF_WORKER},
+                set=key[1],
+                operation=key[2],
+                samples=len(cell.ticks),
+                clock=cell.clock,
+                variant=variant.id,
+                again=record.again(worker),
+                notes=estimate.notes if estimate else (failures[key],),
+                **figures,
             )
         )
     rows.sort(key=_order)
@@ -214,52 +226,10 @@ def _ratio(
     return ratio(estimates[key], estimates[against, key[1], key[2]], confidence)
 
 
-def _row(
-    record: Record,
-    variant: Variant,
-    worker: WorkerRow,
-    key: Key,
-    cell: CellSamples,
-    estimate: CellEstimate | None,
-    against: Interval | None,
-    rate: Throughput | None,
-    failure: str | None,
-) -> SummaryRow:
-    quantiles = {q: i.value for q, i in estimate.quantiles.items()} if estimate else {}
-    return SummaryRow(
-        implementation=variant.implementation,
-        version=variant.version,
-        language=worker.language,
-        backend=variant.backend,
-        build=worker.build,
-        key=variant.key,
-        mode=variant.mode,
-        batch_size=variant.batch_size,
-        threads=variant.threads,
-        set=key[1],
-        operation=key[2],
-        deterministic=variant.deterministic,
-        unit=worker.unit,
-        samples=len(cell.ticks),
-        **_limits("mean", estimate.mean if estimate else None),
-        p50=quantiles.get(0.50),
-        p95=quantiles.get(0.95),
-        p99=quantiles.get(0.99),
-        p999=quantiles.get(0.999),
-        **_limits("ratio", against),
-        clock=cell.clock,
-        **_limits("per_second", rate.per_second if rate else None),
-        **_limits("scaling", rate.scaling if rate else None),
-        variant=variant.id,
-        again=record.again(worker),
-        notes=estimate.notes if estimate else (failure or "no estimate",),
-    )
-
-
 def _limits(name: str, interval: Interval | None) -> dict[str, Any]:
-    """The three keys of an interval in a row."""
-    values = (None,) * 3 if interval is None else (interval.value, interval.low, interval.high)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
+    """The three keys of an interval in a row; none where it is not known."""
+    keys = (name, f"{name}_low", f"{name}_high")
+    return {} if interval is None else dict(zip(keys, interval, strict=True))
 
 
 def _order(row: SummaryRow) -> tuple[int, int, bool, float]:

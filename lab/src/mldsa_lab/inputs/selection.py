@@ -19,7 +19,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Hex, decode_format, plain, read_text
 from mldsa_lab.inputs.input import Digests, Input, Outputs, SigningInput, check_sizes
 from mldsa_lab.sets import parameter_set
-from mldsa_lab.theory.trace import Trace, count_matrix, parse_trace
+from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.theory.trace import Trace, parse_trace
 
 FORMAT = "mldsa-lab selection"
 VERSION = 1
@@ -154,7 +155,7 @@ class Selection:
 
     def counts(self) -> NDArray[np.float64]:
         """(inputs, 3) rejected attempts n_z, n_r, n_h."""
-        return count_matrix(self.traces())
+        return TraceTable.of(self.set, self.traces()).counts()
 
     def to_json(self, *, compact: bool = False) -> str:
         """The text of the file. LabError if outputs are wanted and missing."""

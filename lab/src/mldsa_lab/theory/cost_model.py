@@ -36,8 +36,6 @@ VERSION = 2
 # Classes left out are together less likely than this.
 _TAIL = 1e-12
 
-_COSTS = ("first", "z", "r", "h")
-
 
 class CostModelFile(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """A cost model as its file has it."""
@@ -73,11 +71,9 @@ class CostModel:
     set: str | None = None
 
     def __post_init__(self) -> None:
-        for name in _COSTS:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise LabError(f"cost model: {name} is {value}, it must be a number, 0 or more")
-        if not any(getattr(self, name) for name in _COSTS):
+        costs = {name: getattr(self, name) for name in ("first", "z", "r", "h")}
+        _check_costs(costs)
+        if not any(costs.values()):
             raise LabError("cost model: one of first, z, r, h must be above 0")
         if self.set is not None:
             parameter_set(self.set)
@@ -109,10 +105,7 @@ class CostModel:
         to its end, where it is accepted or the hint fails. A signer that decides on both norms at
         once has ``z_to_r`` 0. LabError for a time that is negative or not finite.
         """
-        times = {"outside": outside, "to_z": to_z, "z_to_r": z_to_r, "r_to_end": r_to_end}
-        for name, value in times.items():
-            if not (math.isfinite(value) and value >= 0):
-                raise LabError(f"cost model: {name} is {value}, it must be a number, 0 or more")
+        _check_costs({"outside": outside, "to_z": to_z, "z_to_r": z_to_r, "r_to_end": r_to_end})
         whole = to_z + z_to_r + r_to_end
         return cls(outside + whole, to_z, to_z + z_to_r, whole, unit, source, set)
 
@@ -181,3 +174,9 @@ class CostModel:
         """LabError if the model is of another parameter set."""
         if self.set not in (None, set_name):
             raise LabError(f"cost model of {self.set}: cannot be used for {set_name}")
+
+
+def _check_costs(costs: dict[str, float]) -> None:
+    for name, value in costs.items():
+        if not (math.isfinite(value) and value >= 0):
+            raise LabError(f"cost model: {name} is {value}, it must be a number, 0 or more")

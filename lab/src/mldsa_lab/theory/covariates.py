@@ -62,33 +62,24 @@ def covariates(traces: Traces, model: RejectionModel) -> Covariates:
     # Amplitudes: z and its norm check take about a quarter of an attempt, w - c s2 with its check
     # about 0.3, spread over l and k polynomials; mask sampling about 0.3. Attempts computed wholly
     # in pairs or fours would be 1; half of that is guarded against.
-    of_index: list[tuple[str, float]] = [
-        ("first failing z", 0.25 / model.l),
-        ("first failing r0, z passed", 0.30 / model.k),
-        ("r0 fails too", 0.30),
-        ("first failing r0, z failed", 0.30 / model.k),
-    ]
-    of_attempts: list[tuple[str, float, Callable[[Ints], Array]]] = [
-        ("curvature", 0.003, _square),
+    terms: list[tuple[str, float, Callable[[Ints], Array] | None]] = [
+        ("first failing z", 0.25 / model.l, None),
+        ("first failing r0, z passed", 0.30 / model.k, None),
+        ("r0 fails too", 0.30, None),
+        ("first failing r0, z failed", 0.30 / model.k, None),
+        ("curvature", 0.003, lambda n: n.astype(np.float64) ** 2),
         ("pairs", 0.5, lambda n: _waste(n, 2)),
         ("fours", 0.5, lambda n: _waste(n, 4)),
         ("masks by eight", 0.30 / model.l, lambda n: _waste(n * model.l, 8)),
     ]
-    values = np.column_stack([index, *(f(attempts) for _, _, f in of_attempts)])
-    expected = np.array(
-        [0.0] * len(of_index) + [float(f(_ATTEMPTS) @ law) for _, _, f in of_attempts]
-    )
+    names, sizes, functions = zip(*terms, strict=True)
     return Covariates(
-        (*(name for name, _ in of_index), *(name for name, _, _ in of_attempts)),
-        values,
-        expected,
-        np.array([*(size for _, size in of_index), *(size for _, size, _ in of_attempts)]),
-        np.array([False] * len(of_index) + [True] * len(of_attempts)),
+        names,
+        np.column_stack([index, *(f(attempts) for f in functions if f)]),
+        np.array([float(f(_ATTEMPTS) @ law) if f else 0.0 for f in functions]),
+        np.array(sizes),
+        np.array([f is not None for f in functions]),
     )
-
-
-def _square(attempts: Ints) -> Array:
-    return attempts.astype(np.float64) ** 2
 
 
 def _waste(units: Ints, step: int) -> Array:

@@ -60,7 +60,7 @@ def terms(traces: Traces, model: RejectionModel) -> Array:
     """The terms of these traces, shape (traces, columns)."""
     table = as_table(traces, model)
     extra = covariates(table, model)
-    linear = linear_terms(table.counts().astype(np.float64), model)
+    linear = linear_terms(table.counts(), model)
     return np.column_stack([linear, extra.values - extra.expected])
 
 

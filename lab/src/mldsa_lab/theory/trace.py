@@ -13,9 +13,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import parameter_set
 
@@ -130,24 +127,3 @@ def check_trace(trace: Sequence[Attempt], set_name: str | None = None) -> None:
 def format_trace(trace: Iterable[Attempt]) -> str:
     """The words of a trace, separated by spaces."""
     return " ".join(str(attempt) for attempt in trace)
-
-
-def class_counts(trace: Iterable[Attempt]) -> tuple[int, int, int]:
-    """Rejected attempts of each class: n_z, n_r, n_h."""
-    n_z = n_r = n_h = 0
-    for attempt in trace:
-        match attempt.rejection:
-            case "z":
-                n_z += 1
-            case "r":
-                n_r += 1
-            case "h":
-                n_h += 1
-            case _:
-                pass
-    return n_z, n_r, n_h
-
-
-def count_matrix(traces: Sequence[Trace]) -> NDArray[np.float64]:
-    """`class_counts` of many traces, shape (traces, 3)."""
-    return np.array([class_counts(t) for t in traces], dtype=np.float64).reshape(len(traces), 3)
