@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.records import Record, Samples, Variant
+from mldsa_lab.theory.arrays import Array, Ints
 
-Array = NDArray[np.float64]
 Key = tuple[str, str, str]
 """Variant id, set, operation."""
 
@@ -30,8 +29,8 @@ class CellSamples:
     rounds: tuple[int, ...]
     inputs: tuple[int, ...]
     ticks: Array
-    round_of: NDArray[np.int64]
-    input_of: NDArray[np.int64]
+    round_of: Ints
+    input_of: Ints
     single_calls: bool
     clock: str
     dropped: int

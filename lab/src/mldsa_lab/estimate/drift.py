@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtrc
 from scipy.stats import kendalltau, spearmanr
 
@@ -19,9 +18,8 @@ from mldsa_lab.estimate.findings import (
     note,
     warning,
 )
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
-
-Array = NDArray[np.float64]
 
 # Few rounds that differ by more than this are remarked upon.
 _APART = 0.05

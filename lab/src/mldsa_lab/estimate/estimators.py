@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellSamples, Key
@@ -18,11 +17,10 @@ from mldsa_lab.estimate.location import correlation_factor, median_over_rounds, 
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import Record, Variant
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import MEAN
 from mldsa_lab.theory.trace import Trace, parse_trace
-
-Array = NDArray[np.float64]
 
 QUANTILES = (0.50, 0.95, 0.99, 0.999)
 """The percentiles that are reported."""

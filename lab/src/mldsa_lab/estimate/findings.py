@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-
-Array = NDArray[np.float64]
 
 SURE = 0.99
 """Confidence with which a fault must show."""

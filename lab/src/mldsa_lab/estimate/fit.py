@@ -7,19 +7,17 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.estimate.interval import Interval, combine
 from mldsa_lab.estimate.keys import KeyOffsets, key_offsets
 from mldsa_lab.estimate.noise import Typical, typical
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.covariates import as_table
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import LINEAR, MEAN, prior, terms, to_costs
 from mldsa_lab.theory.trace import Trace
-
-Array = NDArray[np.float64]
 
 COSTS = ("first", "z", "r", "h")
 """Cost of a signature accepted at the first attempt, and of a rejected attempt of each class."""

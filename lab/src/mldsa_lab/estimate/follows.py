@@ -6,12 +6,10 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from mldsa_lab.estimate.findings import Evidence, Remark, warning
-
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 # Relative scatter of costs that random traces make and timers hardly do; costs of which the
 # number of attempts explains less than this share do not follow it.

@@ -6,10 +6,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtrc
 
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 # Relative standard deviation between keys where the costs do not show it: a board's was of this
 # size, and verifications under 24 keys each differ by 0.26 % beyond their noise in the median of

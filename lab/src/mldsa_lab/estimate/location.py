@@ -11,10 +11,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr, ndtri
 
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 # Below this many rounds their correlation in time cannot be told from chance; a usual one is
 # taken for granted.

@@ -18,9 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.findings import Evidence, Remark, note
@@ -29,9 +26,8 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.cost_model import CostModel
-
-Array = NDArray[np.float64]
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 """The percentiles that are estimated unless others are asked for."""

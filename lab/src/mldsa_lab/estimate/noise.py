@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtri, expit
 
 from mldsa_lab.estimate.location import Median, median_over_rounds, split_levels
 from mldsa_lab.estimate.posterior import CONSTANT, RELATIVE, Noise
-
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array, Flags
 
 # Noise of one measurement of which nothing is known, as weights of relative and of constant
 # standard deviations: a timer's is some percents. The rest of the weight is for none: a simulator.
@@ -96,7 +94,7 @@ def typical(costs: Array, resolution: float, given: float | None) -> Typical:
     )
 
 
-def _from_repeats(rest: Array, present: NDArray[np.bool_], cost: Array, df: int) -> Noise:
+def _from_repeats(rest: Array, present: Flags, cost: Array, df: int) -> Noise:
     """What the noise may be by ``rest`` (rounds, inputs), logarithms of what is left of each
     measurement, of which ``present`` are there."""
     size, power, weight = [], [], []

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp, ndtr, ndtri
 
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.terms import LINEAR, MEAN, SLOPE, Prior
-
-Array = NDArray[np.float64]
 
 # Each scale with its prior weight. What they stand on, and how the intervals then do:
 # docs/measurements.md. The linear part: a usual signer, an unusual one, anything.

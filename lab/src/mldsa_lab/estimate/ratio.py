@@ -6,7 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
@@ -16,8 +15,7 @@ from mldsa_lab.estimate.interval import Interval, combine, quotient
 from mldsa_lab.estimate.location import median_over_rounds
 from mldsa_lab.records import Record, Variant, WorkerRow
 from mldsa_lab.sets import PARAMETER_SETS
-
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 
 def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0.95) -> Interval:

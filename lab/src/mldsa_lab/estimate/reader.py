@@ -16,13 +16,11 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import checked, convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
-
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 _ROUND_TOO = "repeat"  # another name of the round
 _COST = re.compile(r"\+?(\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?", re.ASCII)

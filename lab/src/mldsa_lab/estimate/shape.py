@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
 from mldsa_lab.estimate.posterior import BENT, NO_INDEX, NO_STEPS
+from mldsa_lab.theory.arrays import Flags
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
 from mldsa_lab.wording import join_words
-
-Array = NDArray[np.float64]
 
 # Probability that must speak for a kind of model against the others.
 _CERTAIN = 0.95
@@ -56,7 +54,7 @@ _TERM_TEXTS = {
 }
 
 
-def _named_terms(data: Evidence, which: NDArray[np.bool_]) -> list[str]:
+def _named_terms(data: Evidence, which: Flags) -> list[str]:
     """The terms among ``which`` that are certainly not zero, with their size in attempts."""
     known = prior(data.fit.model)
     attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)

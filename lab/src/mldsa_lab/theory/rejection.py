@@ -14,11 +14,11 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, Q, parameter_set
+from mldsa_lab.theory.arrays import Array, Ints
 
 _PROBABILITY_FLOOR = 1e-300
 
@@ -40,8 +40,8 @@ class ClassTable(NamedTuple):
     1 - tail.
     """
 
-    counts: NDArray[np.int64]
-    probability: NDArray[np.float64]
+    counts: Ints
+    probability: Array
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class RejectionModel:
         """Probability that r0 fails too in an attempt of class z."""
         return 1 - self.p_r
 
-    def first_failing_z(self) -> NDArray[np.float64]:
+    def first_failing_z(self) -> Array:
         """Law of the index of the first polynomial of z (0..l-1) that fails, given one does."""
         return _truncated_geometric(self.p_z ** (1 / self.l), self.l)
 
-    def first_failing_r(self) -> NDArray[np.float64]:
+    def first_failing_r(self) -> Array:
         """Law of the index of the first polynomial of r0 (0..k-1) that fails, given one does."""
         return _truncated_geometric(self.p_r ** (1 / self.k), self.k)
 
@@ -104,7 +104,7 @@ class RejectionModel:
         return 1 / self.p_accept
 
     @property
-    def expected_counts(self) -> NDArray[np.float64]:
+    def expected_counts(self) -> Array:
         """Means of n_z, n_r, n_h."""
         return np.array(self.attempt[:3]) / self.p_accept
 
@@ -116,11 +116,11 @@ class RejectionModel:
         # The nudge keeps an exact hit (p = 1 - (1 - p_accept)^n) from rounding up to n + 1.
         return max(1, math.ceil(math.log1p(-p) / math.log1p(-self.p_accept) - 1e-12))
 
-    def class_probability(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def class_probability(self, counts: Ints) -> Array:
         """Probability of each row (n_z, n_r, n_h) of ``counts``, shape (rows, 3)."""
         logs = np.log(np.maximum(self.attempt, _PROBABILITY_FLOOR))
         ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
-        law: NDArray[np.float64] = np.exp(ways + counts @ logs[:3] + logs[3])
+        law: Array = np.exp(ways + counts @ logs[:3] + logs[3])
         return law
 
     def class_table(self, tail: float = 1e-12) -> ClassTable:
@@ -130,9 +130,9 @@ class RejectionModel:
         return _class_table(self, tail)
 
 
-def _truncated_geometric(survive: float, length: int) -> NDArray[np.float64]:
+def _truncated_geometric(survive: float, length: int) -> Array:
     weights = survive ** np.arange(length)
-    law: NDArray[np.float64] = weights / weights.sum()
+    law: Array = weights / weights.sum()
     return law
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.trace import ACCEPTED, CHECKS, PASSED, SHIFTS, Attempt, Trace
 
 Codes = NDArray[np.uint16]
@@ -26,7 +27,7 @@ class TraceTable:
 
     set: str
     codes: Codes
-    ends: NDArray[np.int64]
+    ends: Ints
 
     def __post_init__(self) -> None:
         p = parameter_set(self.set)
@@ -79,19 +80,19 @@ class TraceTable:
         return len(self.ends)
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Ints:
         """(signatures,) where in ``codes`` each signature's attempts begin."""
         return np.concatenate([np.zeros(1, dtype=np.int64), self.ends[:-1]])[: len(self.ends)]
 
-    def attempts(self) -> NDArray[np.int64]:
+    def attempts(self) -> Ints:
         """(signatures,) attempts of each signature, the accepted one included."""
         return self.ends - self.starts
 
-    def signature_of(self) -> NDArray[np.int64]:
+    def signature_of(self) -> Ints:
         """(attempts,) the signature that each attempt belongs to."""
         return np.repeat(np.arange(len(self.ends)), self.attempts())
 
-    def first_failing(self, check: str) -> NDArray[np.int64]:
+    def first_failing(self, check: str) -> Ints:
         """(attempts,) index of the first polynomial that fails ``check`` (one of "zrch"),
         `PASSED` where none does."""
         index = (self.codes >> SHIFTS[CHECKS.index(check)]) & PASSED
@@ -103,7 +104,7 @@ class TraceTable:
         found = np.where(z, 0, np.where(r, 1, np.where(self.codes == ACCEPTED, 3, 2)))
         return found.astype(np.int8)
 
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Array:
         """(signatures, 3) rejected attempts of each class: n_z, n_r, n_h."""
         classes, signature = self.rejections(), self.signature_of()
         size = len(self)
@@ -120,7 +121,7 @@ class TraceTable:
         """All traces; for tables of moderate size."""
         return [self.trace(i) for i in range(len(self))]
 
-    def take(self, numbers: Sequence[int] | NDArray[np.int64]) -> TraceTable:
+    def take(self, numbers: Sequence[int] | Ints) -> TraceTable:
         """The traces of these signatures, in this order."""
         wanted = np.asarray(numbers, dtype=np.int64)
         sizes = self.attempts()[wanted]
