@@ -219,7 +219,7 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        ("", "is missing"),
+        ("", "is empty"),
         ("[1]", "must be a mapping"),
         ("claims: [", "line 1"),
         ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
