@@ -337,6 +337,7 @@ def test_two_runs_of_the_same_programs_agree() -> None:
     text = found.text()
     assert text.count("\n| ML-DSA-65 | sign") == 4
     assert "| sign |" in text.splitlines()[3]
+    assert text.count("| 1.000 | 1.000 |  |  |") == 3, "the reference, in each operation"
     assert "hedged:native:compact" not in found.text(every_cell=False)
 
 

@@ -61,11 +61,9 @@ class CellAgreement:
 
     def texts(self) -> list[str]:
         """The line of a table."""
-        if self.ratio_change is None:
-            ratios = ["", "", "", ""]
-        else:
-            ratios = ["" if r is None else f"{r.value:.3f}" for r in self.ratios]
-            ratios += [f"{self.ratio_change:+.1%}", _FLAGS[self.ratio_overlap]]
+        ratios = ["" if r is None else f"{r.value:.3f}" for r in self.ratios]
+        known = self.ratio_change is not None
+        ratios += [f"{self.ratio_change:+.1%}", _FLAGS[self.ratio_overlap]] if known else ["", ""]
         mean = [f"{self.mean_change:+.1%}", _FLAGS[self.overlap]]
         return [self.set, self.operation, self.variant, *mean, *ratios]
 
