@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from drifts import drift_correlations
 from lab_runs import bench, build_rust, lab, rust_station
 from test_runs import measured
 
@@ -18,7 +19,6 @@ from mldsa_lab.bench.material import (
     choose_inputs,
     read_selections,
 )
-from mldsa_lab.choice.order import drift_correlations
 from mldsa_lab.choice.ready import path_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs

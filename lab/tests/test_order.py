@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from drifts import drift_correlations
 
 from mldsa_lab.choice.design import design
-from mldsa_lab.choice.order import balanced_order, drift_correlations
+from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable

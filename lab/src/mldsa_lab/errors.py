@@ -1,4 +1,9 @@
-"""The one error class of the lab."""
+"""The one error class of the lab, and what others say."""
+
+
+def first_line(error: BaseException) -> str:
+    """What another library's error says in its first line, or else its kind."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 class LabError(ValueError):

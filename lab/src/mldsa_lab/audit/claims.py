@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from mldsa_lab.audit.values import Amount, Figure, Groups, Positive, SetName, Span, shown
+from mldsa_lab.files import Text
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
 """`mldsa_lab.audit.reading` makes us of µs."""
@@ -28,7 +29,6 @@ Count = Annotated[int, Meta(ge=1, le=10**12)]
 Names = str | tuple[str, ...]
 """One text, or a list of them."""
 Probability = Annotated[float, Meta(gt=0, lt=1)]
-Text = Annotated[str, Meta(min_length=1)]
 
 STATISTICS = ("min", "max", "mean", "median", "sd")
 PERCENTILE = re.compile(r"p(\d+(?:\.\d+)?)")

@@ -39,6 +39,7 @@ def complete(selection: Selection, library: Library) -> Selection:
     """The selection with keys and signatures. LabError if these, or the traces, are not what the
     selection says."""
     made = library.make(selection.set, [item.what for item in selection.inputs])
+    inputs = []
     for item, right in zip(selection.inputs, made, strict=True):
         if right.trace != item.trace:
             raise LabError(f"input {item.id}: its trace is not that of signing it")
@@ -46,10 +47,8 @@ def complete(selection: Selection, library: Library) -> Selection:
         for name, one, two in zip(names, item.digests, right.digests, strict=True):
             if one != two:
                 raise LabError(f"input {item.id}: its {name} is not that of signing it")
-    pairs = zip(selection.inputs, made, strict=True)
-    return replace(
-        selection, inputs=tuple(replace(item, outputs=right.outputs) for item, right in pairs)
-    )
+        inputs.append(replace(item, outputs=right.outputs))
+    return replace(selection, inputs=tuple(inputs))
 
 
 def _same_traces(pool: Pool, positions: tuple[int, ...], made: tuple[Input, ...]) -> None:
@@ -77,11 +76,7 @@ def _made(pool: Pool, wish: Wish, choice: Choice) -> dict[str, Any]:
         about["index"] = [int(pool.index[at]) for at in choice.positions]
     else:
         about["ids"] = [pool.given[at][0] for at in choice.positions]
-    options = {
-        "count": wish.count,
-        "max_attempts": wish.max_attempts,
-        "budget": wish.budget,
-    }
+    options = {name: getattr(wish, name) for name in ("count", "max_attempts", "budget")}
     return {
         "tool": f"mldsa-lab {__version__}",
         "pool": about,

@@ -34,6 +34,7 @@ PERCENTILES = (0.50, 0.95, 0.99, 0.999)
 # are taken, never what is estimated from them.
 _NOISE = 0.015  # relative standard deviation of one input's measured cost at the mean cost
 _WEIGHTS = np.array([4.0, 1.0, 1.0, 1.0, 1.0])  # mean, then PERCENTILES
+_SCALE = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
 # Of first, c_z, c_r - c_z, c_h - c_r: the costs, and prior standard deviations. These keep tiny
 # designs defined (one input: near the mean) and hint failures from being sought at any price.
 _ASSUMED = (DESIGN_FIRST, DESIGN_ATTEMPT, DESIGN_CONTRAST, HINT_EXTRA)
@@ -108,10 +109,8 @@ def quality(chosen: Traces, model: RejectionModel) -> Quality:
     variance = np.einsum("pt,pq,qt->t", problem.targets, inverse, problem.targets)
     bias = (problem.targets.T @ inverse @ (x.T @ problem.g) - problem.expected) * problem.active
     squared = (bias**2).sum(axis=1)
-    scale = np.sqrt(_WEIGHTS / _WEIGHTS.sum())
-    return Quality(
-        np.sqrt(variance) / scale, np.sqrt(squared) / scale, float((variance + squared).sum())
-    )
+    criterion = float((variance + squared).sum())
+    return Quality(np.sqrt(variance) / _SCALE, np.sqrt(squared) / _SCALE, criterion)
 
 
 def check_limits(attempts: Ints, n: int, budget: int | None, max_attempts: int | None) -> Ints:
@@ -165,7 +164,7 @@ class _Problem:
         active[1:, curvature] = 1.0
         expected[1:, curvature] = (rejected + 1.0) ** 2
         self.active = active
-        scale = np.sqrt(_WEIGHTS / _WEIGHTS.sum()) / costs
+        scale = _SCALE / costs
         noise = _NOISE * np.sqrt(costs[0] * (x @ _COEFFICIENTS))
         self.x = x / noise[:, None]
         self.g = extra.values * extra.amplitude / noise[self.row, None]

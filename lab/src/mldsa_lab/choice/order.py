@@ -39,13 +39,6 @@ def balanced_order(table: TraceTable) -> list[int]:
     return [int(at) for at in best]
 
 
-def drift_correlations(table: TraceTable) -> Array:
-    """(4, drifts) correlations of attempts and of 1, n_z and n_r over the cost, for traces in their
-    order, with a line and with warm-ups that decay fast to slowly."""
-    correlations: Array = _unit(_features(table)).T @ _unit(_drifts(len(table)))
-    return correlations
-
-
 def _features(table: TraceTable) -> Array:
     """(traces, 4) what an input's weight in an estimate follows."""
     attempts = table.attempts().astype(np.float64)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import sys
+from functools import partial
 from pathlib import Path
 
 from mldsa_lab.choice.build import build
@@ -89,29 +90,28 @@ def _file(text: str, path: Path) -> bytes:
 def renew(write: bool) -> int:
     """Make everything again; returns how many files differ from what was made."""
     library = load()
-    different = 0
+    different: list[Path] = []
+
+    def differs(path: Path) -> bool:
+        """Whether to write it."""
+        different.append(path)
+        print(f"{'writing' if write else 'differs:'} {path}")
+        return write
+
     for set_name in PARAMETER_SETS:
         path = shipped_path(set_name)
         pool = trace_pool(shipped_spec(set_name), SIZE)
-        if not path.exists() or not _same_pool(read_pool(path), pool):
-            different += 1
-            print(f"{'writing' if write else 'differs:'} {path}")
-            if write:
-                with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
-                    writer.write(pool)
+        same = path.exists() and _same_pool(read_pool(path), pool)
+        if not same and differs(path):
+            with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
+                writer.write(pool)
         for name, count in all_ready():
             path = path_of(set_name, name, count)
             data = _file(make(pool, wish_of(name, count), library), path)
-            if not path.exists() or path.read_bytes() != data:
-                different += 1
-                print(f"{'writing' if write else 'differs:'} {path}")
-                if write:
-                    _write_bytes(path, data)
-    return different
-
-
-def _write_bytes(path: Path, data: bytes) -> None:
-    write_whole(path, lambda target: target.write_bytes(data))
+            same = path.exists() and path.read_bytes() == data
+            if not same and differs(path):
+                write_whole(path, partial(Path.write_bytes, data=data))
+    return len(different)
 
 
 def _same_pool(one: Pool, two: Pool) -> bool:

@@ -21,6 +21,7 @@ FORMATS = ("json", "rsp", "c", "readmemh")
 """The forms a selection can be written in."""
 
 _BYTES_A_LINE = 32
+_DESCRIPTOR = 4 * (2 + 2 * 7)  # bytes: see `_layout`
 
 
 def check_formats(names: Iterable[str]) -> tuple[str, ...]:
@@ -132,24 +133,22 @@ def c_header(selection: Selection) -> str:
         "};",
         "",
     ]
+    rows = ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
     for item in selection.inputs:
+        names = {}
         for name, value in _fields(item):
-            if name != "xi" or value:
-                lines += _c_array(f"mldsa_lab_{name}_{item.id}", value)
-    lines += ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
-    for item in selection.inputs:
-        names = {name: f"mldsa_lab_{name}_{item.id}" for name, _ in _fields(item)}
-        if item.what.xi is None:
-            names["xi"] = "NULL"
-        lines += [
+            given = name != "xi" or value
+            names[name] = f"mldsa_lab_{name}_{item.id}" if given else "NULL"
+            if given:
+                lines += _c_array(names[name], value)
+        rows += [
             f"    {{{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))},",
             f"     {names['xi']}, {names['rnd']},",
             f"     {names['message']}, {len(item.what.message)},",
             f"     {names['context']}, {len(item.what.context)},",
             f"     {names['pk']}, {names['sk']}, {names['signature']}}},",
         ]
-    lines += ["};", "", f"#endif /* {guard} */"]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *rows, "};", "", f"#endif /* {guard} */"]) + "\n"
 
 
 def _fields(item: Input) -> list[tuple[str, bytes]]:
@@ -169,10 +168,9 @@ def _c_array(name: str, value: bytes) -> list[str]:
     """An array; of nothing, one that holds a zero, since C has no empty arrays."""
     held = value or b"\0"
     lines = [f"static const uint8_t {name}[{len(held)}] = {{"]
-    for at in range(0, len(held), _BYTES_A_LINE // 2):
-        lines.append(
-            "    " + ", ".join(f"0x{b:02x}" for b in held[at : at + _BYTES_A_LINE // 2]) + ","
-        )
+    step = _BYTES_A_LINE // 2
+    for at in range(0, len(held), step):
+        lines.append(f"    {', '.join(f'0x{b:02x}' for b in held[at : at + step])},")
     return [*lines, "};"]
 
 
@@ -186,15 +184,14 @@ def _layout(selection: Selection) -> list[tuple[int, Input, list[tuple[str, int,
     32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
     address and length of each field in the order of `_fields`.
     """
-    descriptor = 4 * (2 + 2 * 7)
-    at = 4 + descriptor * len(selection.inputs)
+    at = 4 + _DESCRIPTOR * len(selection.inputs)
     found = []
     for number, item in enumerate(selection.inputs):
         places = []
         for name, value in _fields(item):
             places.append((name, at, value))
             at += len(value)
-        found.append((4 + descriptor * number, item, places))
+        found.append((4 + _DESCRIPTOR * number, item, places))
     return found
 
 
@@ -222,7 +219,7 @@ def memory_map(selection: Selection) -> str:
     total = max(address + len(value) for _, _, places in layout for _, address, value in places)
     lines += [f"# {total} bytes in all", "# id field address length"]
     for descriptor, item, places in layout:
-        lines.append(f"{item.id} descriptor {descriptor:x} {4 * (2 + 2 * 7)}")
+        lines.append(f"{item.id} descriptor {descriptor:x} {_DESCRIPTOR}")
         lines += [f"{item.id} {name} {address:x} {len(value)}" for name, address, value in places]
     return "\n".join(lines) + "\n"
 

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from mldsa_lab import __version__
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import beside, decode_format, plain, put, reading, writing
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.spec import Spec
@@ -233,7 +233,7 @@ def read_parts(path: Path) -> Iterator[Pool]:
         with reading(path, "pool "):
             file = pq.ParquetFile(path)
     except pa.ArrowException as error:
-        raise LabError(f"pool {path}: is not a whole Parquet file: {_first_line(error)}") from None
+        raise LabError(f"pool {path}: is not a whole Parquet file: {first_line(error)}") from None
     with file:
         about = _about(path, file.schema_arrow)
         for number in range(file.num_row_groups):
@@ -241,7 +241,7 @@ def read_parts(path: Path) -> Iterator[Pool]:
                 rows = file.read_row_group(number)
             except (OSError, pa.ArrowException) as error:
                 raise LabError(
-                    f"pool {path}: row group {number} is damaged: {_first_line(error)}"
+                    f"pool {path}: row group {number} is damaged: {first_line(error)}"
                 ) from None
             if rows.num_rows:
                 yield _part(path, rows, about)
@@ -294,7 +294,3 @@ def _about(path: Path, schema: Any) -> About:
         if at < 0 or schema.field(at).type != kind:
             raise LabError(f"pool {path}: must have a column {name} of type {kind}")
     return about
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
 import msgspec
@@ -66,7 +67,6 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def inputs(self, start: int, count: int) -> list[SigningInput]:
         """Inputs ``start .. start + count - 1``; LabError if these are negative."""
-        own = self.per_key == 1
         drawn = candidates(
             self.seed,
             self.set,
@@ -77,13 +77,9 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             start=start,
         )
         found: list[SigningInput] = []
-        key, xi = -1, b""
+        xi_of = cache(self.xi)
         for index, candidate in enumerate(drawn, start):
-            if own:
-                xi = candidate.seed
-            elif self.key_number(index) != key:
-                key = self.key_number(index)
-                xi = self.xi(key)
+            xi = candidate.seed if self.per_key == 1 else xi_of(self.key_number(index))
             message = candidate.message[: self.message_bytes]
             rnd = candidate.message[self.message_bytes :] or ZERO_RND
             found.append(SigningInput(xi, message, candidate.context, rnd))

@@ -10,7 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.extras import need
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.pool import Checks
@@ -104,8 +104,9 @@ def dask(address: str) -> Iterator[Workforce]:
     try:
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise LabError(f"Dask scheduler {address}: cannot be reached: {reason}") from None
+        raise LabError(
+            f"Dask scheduler {address}: cannot be reached: {first_line(error)}"
+        ) from None
     with client:
         threads = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
         if not threads:
