@@ -1,20 +1,21 @@
 """The law of the signing cost over all signatures: percentiles, shares, the curve of a plot.
 
-Signatures with the same rejected attempts (n_z, n_r, n_h) are a class, whose probability is exact
-and counts the orderings of its attempts. Within a class the cost varies with abort indexes, where
-it depends on them, and with what no term explains; the sum over attempts is taken as normal about
-the class's cost, with the exact variance. Without either, each class is one atom.
+Two forms of one law. Signatures with the same rejected attempts (n_z, n_r, n_h) are a class, whose
+probability is exact and counts the orderings of its attempts: where they cost the same, each class
+is one atom. Else the cost of one rejected attempt has a law of its own (class and abort indexes,
+exact), and the sum over attempts is a product of characteristic functions, spread by what no term
+explains.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from functools import cache
+import math
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import ndtr
+from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Ints
@@ -28,6 +29,8 @@ from mldsa_lab.theory.terms import (
     to_costs,
 )
 
+Complex = NDArray[np.complex128]
+
 # Classes are left out of this total probability, and of this share of what lies beyond a quantile.
 _TAIL = 1e-7
 _TAIL_SHARE = 1e-3
@@ -37,9 +40,11 @@ _NEAR = 0.02
 _NEGLIGIBLE = 3e-4
 # Costs that differ by less than rounding are one cost.
 _SAME = 1e-9
-# Deviations beyond which a normal law is 0 or 1.
+# Where costs are spread: bins, a power of 2; deviations beyond which a law is 0 or 1; exponents
+# below which nothing is left (numbers far smaller still would only be slow).
+_BINS = 1 << 15
 _FAR = 8.0
-_CURVE_SHARES = np.concatenate([np.linspace(0.01, 0.99, 200), 1 - np.logspace(-2, -6, 100)])
+_NOTHING = 60.0
 
 
 class CostClass(NamedTuple):
@@ -57,32 +62,24 @@ class CostClass(NamedTuple):
 class Law:
     """The cost of all signatures, by class in ascending order. Make it with `of` or `of_costs`.
 
-    ``counts``: (classes, 3) of n_z, n_r, n_h; ``rows``: (classes, columns) of
-    `mldsa_lab.theory.terms`, abort indexes at their expectation; ``probability``, ``cost``:
-    (classes,); ``own``: (classes,) variance from abort indexes; ``misfit``: relative standard
-    deviation, at the mean cost ``mean``, of what no term explains; its variance goes with the
-    cost.
+    ``coefficients``: (columns,) of `mldsa_lab.theory.terms`; ``counts``: (classes, 3) of n_z, n_r,
+    n_h; ``rows``: (classes, columns) of terms, abort indexes at their expectation;
+    ``probability``, ``cost``: (classes,); ``misfit``: relative standard deviation, at the mean
+    cost, of what no term explains; its variance goes with the cost.
     """
 
+    model: RejectionModel
+    coefficients: Array
     counts: Ints
     rows: Array
     probability: Array
     cost: Array
-    own: Array
-    mean: float
     misfit: float
-    _deviation: Array = field(init=False, repr=False)
-    _cumulated: Array = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        variance = self.own + self.misfit**2 * max(self.mean, 0.0) * np.maximum(self.cost, 0.0)
-        typical = float(self.probability @ variance)
-        if self.mean <= 0 or typical <= (_NEGLIGIBLE * self.mean) ** 2:
-            deviation = np.zeros(0)  # atoms
-        else:
-            deviation = np.maximum(np.sqrt(variance), 1e-9 * self.mean)
-        object.__setattr__(self, "_deviation", deviation)
-        object.__setattr__(self, "_cumulated", np.cumsum(self.probability))
+    @property
+    def mean(self) -> float:
+        """The mean cost."""
+        return float(self.coefficients[0])
 
     @classmethod
     def of(
@@ -100,17 +97,8 @@ class Law:
         counts, probability, rows = _classes(model, min(tail, _TAIL_SHARE * (1 - share)))
         cost = rows @ coefficients
         order = np.argsort(cost, kind="stable")
-        counts, of_index = counts[order], coefficients[LINEAR : LINEAR + 4]
-        of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(model))
-        return cls(
-            counts,
-            rows[order],
-            probability[order],
-            cost[order],
-            of_z * counts[:, 0] + of_r * counts[:, 1],
-            float(coefficients[0]),
-            misfit,
-        )
+        found = counts[order], rows[order], probability[order], cost[order]
+        return cls(model, coefficients, *found, misfit)
 
     @classmethod
     def of_costs(
@@ -147,27 +135,19 @@ class Law:
 
     def share_up_to(self, cost: float) -> float:
         """The share of signatures that cost at most ``cost``."""
-        if not len(self._deviation):
-            at = int(np.searchsorted(self.cost, cost * (1 + _SAME), side="right"))
-            return float(self._cumulated[at - 1]) if at else 0.0
-        first, last = self._doubtful(cost)
-        sure = float(self._cumulated[first - 1]) if first else 0.0
-        doubtful = slice(first, last)
-        away = (cost - self.cost[doubtful]) / self._deviation[doubtful]
-        return sure + float(self.probability[doubtful] @ ndtr(away))
+        at, reached = self._reached
+        if self._spread:
+            return float(np.interp(cost, at, reached, left=0.0))
+        found = int(np.searchsorted(at, cost * (1 + _SAME), side="right"))
+        return float(reached[found - 1]) if found else 0.0
 
     def curve(self, shares: Array) -> Array:
-        """The costs that these ascending shares of signatures do not exceed, for a plot: exact
-        where classes are atoms, else between points of the smooth law."""
-        if not len(self._deviation):
-            at = np.searchsorted(self._cumulated, shares)
-            return np.asarray(self.cost[np.minimum(at, len(self.cost) - 1)])
-        first = self.cost[0] + float(self._deviation[0]) * np.linspace(-4, 4, 30)
-        body = np.interp(_CURVE_SHARES, self._cumulated, self.cost)
-        even = np.linspace(first[0], body[_CURVE_SHARES <= 0.999].max(), 300)
-        costs = np.unique(np.concatenate([first, even, body]))
-        reached = [self.share_up_to(float(cost)) for cost in costs]
-        return np.asarray(np.interp(shares, reached, costs))
+        """The smallest costs that these shares of signatures do not exceed."""
+        at, reached = self._reached
+        if self._spread:
+            return np.asarray(np.interp(shares, reached, at))
+        found = np.searchsorted(reached, shares)
+        return np.asarray(at[np.minimum(found, len(at) - 1)])
 
     def classes_at(self, share: float, *, within: float = 0.0) -> list[CostClass]:
         """The classes whose cost is the quantile at ``share`` (0 < share < 1), or differs from it
@@ -196,39 +176,36 @@ class Law:
             for i in np.flatnonzero(near)
         ]
 
-    def _at(self, share: float) -> float:
-        atom = float(self.cost[min(int(np.searchsorted(self._cumulated, share)), self._last)])
-        if not len(self._deviation):
-            return atom
-        reach = 0.25 * _FAR * float(self._deviation.max())
-        low, high = atom - reach, atom + reach
-        while self.share_up_to(low) >= share:
-            low -= reach
-        while self.share_up_to(high) < min(share, self._cumulated[-1] * (1 - 1e-12)):
-            high += reach
-        goal = min(share, self.share_up_to(high))
-        found = brentq(lambda x: self.share_up_to(x) - goal, low, high, xtol=1e-6 * self.mean)
-        return float(found)
+    @cached_property
+    def _spread(self) -> bool:
+        """Whether signatures of one class differ in cost by more than next to nothing."""
+        of_index = self.coefficients[LINEAR : LINEAR + 4]
+        of_z, of_r = (float(of_index @ m @ of_index) for m in index_moments(self.model))
+        rejected = self.model.expected_counts
+        variance = of_z * rejected[0] + of_r * rejected[1] + (self.misfit * self.mean) ** 2
+        return self.mean > 0 and variance > (_NEGLIGIBLE * self.mean) ** 2
 
-    @property
-    def _last(self) -> int:
-        return len(self.cost) - 1
+    @cached_property
+    def _reached(self) -> tuple[Array, Array]:
+        """Costs, ascending, and the shares of signatures that cost at most as much."""
+        if not self._spread:
+            return self.cost, np.cumsum(self.probability)
+        return _convolved(
+            self.model, self.coefficients, self.misfit**2 * self.mean, int(self.counts.sum(1).max())
+        )
+
+    def _at(self, share: float) -> float:
+        return float(self.curve(np.array([share]))[0])
 
     def _near(self, value: float) -> tuple[slice, Array]:
         """The classes near a cost, at least one, and their probabilities given one of them."""
         off = abs(_NEAR * value)
         low, high = (int(i) for i in np.searchsorted(self.cost, (value - off, value + off)))
         if high <= low:
-            low = min(low, self._last)
+            low = min(low, len(self.cost) - 1)
             high = low + 1
         mass = self.probability[low:high]
         return slice(low, high), mass / mass.sum()
-
-    def _doubtful(self, cost: float) -> tuple[int, int]:
-        """Between which places classes may lie on both sides of ``cost``."""
-        reach = _FAR * float(self._deviation.max())
-        first, last = np.searchsorted(self.cost, (cost - reach, cost + reach))
-        return int(first), int(last)
 
 
 def check_share(share: float) -> None:
@@ -246,3 +223,78 @@ def _classes(model: RejectionModel, tail: float) -> tuple[Ints, Array, Array]:
     rows = np.hstack([linear_terms(table.counts.astype(np.float64), model), rows])
     rows.setflags(write=False)
     return table.counts, table.probability, rows
+
+
+def _convolved(
+    model: RejectionModel, coefficients: Array, misfit: float, most: int
+) -> tuple[Array, Array]:
+    """`Law._reached` up to ``most`` rejected attempts, which stand for more; ``misfit``: variance
+    over cost of what is left."""
+    number = np.arange(most + 1)
+    law = model.p_accept * (1 - model.p_accept) ** number
+    law[-1] += 1 - law.sum()
+    value, mass = _rejected_attempt(model, coefficients)
+    mean = float(mass @ value)
+    variance = float(mass @ (value - mean) ** 2)
+    first = float(to_costs(model)[0] @ coefficients[:LINEAR])
+    start = first + attempt_terms(model, most) @ coefficients[LINEAR:]
+    centre = start + number * mean
+    reach = _FAR * np.sqrt(number * variance + misfit * np.maximum(centre, 0.0))
+    origin, end = float((centre - reach).min()), float((centre + reach).max())
+    # Bins beside the ends: what is divided between two must not come in at the other end.
+    step = (end - origin) / (_BINS - 8)
+    origin -= 4 * step
+    frequency, roots = _roots()
+    blur = 0.5 * misfit * (2 * math.pi / (_BINS * step) * frequency) ** 2
+    # Beyond some frequency nothing is left.
+    size = int(np.searchsorted(blur * max(first, 0.0), _NOTHING))
+    frequency, blur = frequency[:size], blur[:size]
+    once = np.exp(-blur * max(first, 0.0))
+    each = np.exp(-np.minimum(blur * max(mean, 0.0), _NOTHING))
+    # Mass between two bins is divided between them: nothing rings then, and means stay exact.
+    low = np.floor(value / step).astype(np.int64)
+    part = value / step - low
+    bins = np.bincount(low % _BINS, weights=mass * (1 - part), minlength=_BINS)
+    bins += np.bincount((low + 1) % _BINS, weights=mass * part, minlength=_BINS)
+    attempt = np.fft.rfft(bins)[:size] * each
+    by_one = roots[:size] - 1
+    total = np.zeros(size, dtype=np.complex128)
+    for n in number[::-1]:
+        total *= attempt
+        whole, part = divmod((start[n] - origin) / step, 1)
+        shift = roots[frequency * int(whole) & (_BINS - 1)]
+        total += shift * (law[n] + law[n] * part * by_one)
+    reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total * once, _BINS)))
+    # A bin holds what is nearer to it than to others.
+    return origin + step * (np.arange(_BINS) + 0.5), reached
+
+
+def _rejected_attempt(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
+    """Costs (kinds,) of a rejected attempt by class and abort indexes, and their probabilities."""
+    _, z, r, h = (float(c) for c in to_costs(model) @ coefficients[:LINEAR])
+    # The terms of abort indexes, in the order of `covariates`.
+    of_z, of_r, both, of_r_too = coefficients[LINEAR : LINEAR + 4]
+    law_z, law_r = model.first_failing_z(), model.first_failing_r()
+    index_z = np.arange(model.l) - law_z @ np.arange(model.l)
+    index_r = np.arange(model.k) - law_r @ np.arange(model.k)
+    fails = model.p_r_fails_given_z_fails
+    alone = z + of_z * index_z - both * fails
+    too = np.add.outer(alone + both, of_r_too * index_r)
+    value = np.concatenate([alone, too.ravel(), r + of_r * index_r, [h]])
+    of_class_z, of_class_r, of_class_h, accept = model.attempt
+    mass = np.concatenate(
+        [
+            of_class_z * (1 - fails) * law_z,
+            of_class_z * fails * np.outer(law_z, law_r).ravel(),
+            of_class_r * law_r,
+            [of_class_h],
+        ]
+    )
+    return value, mass / (1 - accept)
+
+
+@cache
+def _roots() -> tuple[Ints, Complex]:
+    """Frequencies (bins / 2 + 1,), and the turn (bins,) that a shift by one bin is at each."""
+    frequency = np.arange(_BINS // 2 + 1)
+    return frequency, np.exp(-2j * math.pi / _BINS * np.arange(_BINS))
