@@ -266,7 +266,7 @@ def _convolved(
         total += shift * (law[n] + law[n] * part * by_one)
     reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total * once, _BINS)))
     # A bin holds what is nearer to it than to others.
-    return origin + step * (np.arange(_BINS) + 0.5), reached
+    return origin + step * (np.arange(_BINS, dtype=np.float64) + 0.5), np.asarray(reached)
 
 
 def _rejected_attempt(model: RejectionModel, coefficients: Array) -> tuple[Array, Array]:
