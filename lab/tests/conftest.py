@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 
+from hypothesis import settings
+
+# How long an example takes is no matter of right or wrong, on a busy machine least of all.
+settings.register_profile("lab", deadline=None)
+settings.load_profile("lab")
+
 
 def pytest_configure() -> None:
     """The width of the terminal that the tests are started from decides nothing (pytest-xdist sets
