@@ -167,7 +167,6 @@ def of_row(row: SummaryRow, number: int) -> Cost:
     )
 
 
-@pytest.mark.skipif(not RECORD.exists(), reason="the record is not in this tree")
 def test_the_tables_of_this_project_pass() -> None:
     rows = [row for row in summarise(read_record(RECORD)).rows if row.set in PARAMETER_SETS]
     assert len(rows) > 100

@@ -14,7 +14,7 @@ from audit_tables import HEAD, sign, text
 from mldsa_lab.audit import example_names, example_text, parse_claims, read_claims
 from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
 from mldsa_lab.audit.reading import claims_schema
-from mldsa_lab.audit.values import Figure, SetName
+from mldsa_lab.audit.values import ClaimedSet, Figure
 from mldsa_lab.errors import LabError
 
 
@@ -44,10 +44,10 @@ def read(*claims: dict[str, Any], **head: Any) -> Any:
 )
 def test_names_of_sets(name: object, expected: str | None) -> None:
     if expected is not None:
-        assert SetName.read(name) == expected
+        assert ClaimedSet.read(name) == expected
         return
     with pytest.raises(ValueError, match=r"is no parameter set|must be text"):
-        SetName.read(name)
+        ClaimedSet.read(name)
 
 
 def test_a_set_needs_no_quotes() -> None:

@@ -42,6 +42,14 @@ def test_what_selections_are_worth() -> None:
     assert len(of_hundred) == 3 and abs(float(of_hundred[0])) < 0.05
 
 
+def test_intervals_are_judged_on_the_inputs_that_a_record_has() -> None:
+    words = ("coverage", "--record", RECORD, "--set", "65", "--replications", 2)
+    rows = [line for line in run(*words).splitlines() if line.startswith("| ")]
+    assert [row.split("|")[1].strip() for row in rows] == ["inputs", "1", "2", "3", "5", "10"]
+    refused = CliRunner().invoke(command.app, [*map(str, words), "--sizes", "3,30"]).exception
+    assert isinstance(refused, LabError) and "has 12 designed inputs" in str(refused)
+
+
 @pytest.mark.parametrize("study", ["fits", "worth", "locations"])
 def test_what_is_no_record_is_refused(study: str, tmp_path: Path) -> None:
     path = tmp_path / "none.jsonl"

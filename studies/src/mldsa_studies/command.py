@@ -243,11 +243,13 @@ def coverage(
     from mldsa_studies.coverage import TRUTH, report, report_record
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-    wanted = _sizes(words(sizes)) or (1, 2, 3, 5, 10, 30)
-    if record is None:
-        _print(report(names, replications, seed, wanted, truth or TRUTH, only, processes))
-    else:
+    wanted = _sizes(words(sizes)) or (1, 2, 3, 5, 10)
+    if record is not None:
         _print(report_record(record, replications, seed, wanted, names))
+        return
+    if not sizes:
+        wanted = (*wanted, 30)  # more than a record has
+    _print(report(names, replications, seed, wanted, truth or TRUTH, only, processes))
 
 
 @app.command()

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.choice.order import balanced_order
@@ -26,12 +25,11 @@ from mldsa_lab.inputs.input import Digests, Input, SigningInput
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
 from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
-
-Array = NDArray[np.float64]
 
 TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
@@ -283,8 +281,8 @@ def report_record(
     path: Path, choices: int, seed: int, sizes: Sequence[int], only: Sequence[str]
 ) -> Iterator[str]:
     """Its lines for a record: estimates from a few of its designed inputs, drawn at random, judged
-    by that from all of them. ``only``: these parameter sets; at
-    most `_DESIGNS` choices are made."""
+    by that from all of them. ``only``: these parameter sets; at most `_DESIGNS` choices are made.
+    LabError if a record has fewer inputs than are asked for."""
     record, choices = read_record(path), min(choices, _DESIGNS)
     inputs = {(i.set, i.id): i for i in record.inputs}
     rng = np.random.default_rng(seed)
@@ -296,6 +294,10 @@ def report_record(
         chosen = [inputs[set_name, number] for number in cell.inputs]
         if any(i.role != "design" or i.trace is None for i in chosen):
             continue
+        if max(sizes) > len(chosen):
+            raise LabError(
+                f"{path}: has {len(chosen)} designed inputs of {set_name}, not {max(sizes)}"
+            )
         cells += 1
         model = RejectionModel.of(set_name)
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]

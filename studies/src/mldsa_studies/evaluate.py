@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.location import split_levels
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
@@ -21,8 +21,6 @@ from mldsa_studies.costs import Costs, CostSeries
 from mldsa_studies.judge import in_processes, root_mean_square
 from mldsa_studies.plan import MEAN, PERCENTILES, RANDOM, REGRESSION, TARGETS, Plan, tasks
 from mldsa_studies.truth import Known, Truth, truth
-
-Array = NDArray[np.float64]
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"
 """What a person who measures has of each input: one time, taken in a round drawn anew for each

@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, parameter_set
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import ACCEPTED
 
-Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
 POOL = 100_000

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.signers import Signer
-
-Array = NDArray[np.float64]
 
 SHARES = (0.5, 0.95, 0.99)
 """The percentiles that are judged."""

@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
 from mldsa_lab.estimate.location import split_levels
 from mldsa_lab.records import Record
-
-Array = NDArray[np.float64]
+from mldsa_lab.theory.arrays import Array
 
 LOCATIONS: dict[str, Callable[[Array], float]] = {
     "mean": lambda x: float(np.mean(x)),

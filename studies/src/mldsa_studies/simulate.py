@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from mldsa_lab.choice.design import design
@@ -23,12 +22,11 @@ from mldsa_lab.estimate.estimators import (
     estimate_signing,
 )
 from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import Replications, TrueCosts, root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import model_matrix
 from mldsa_lab.theory.trace import ACCEPTED, PASSED
 from mldsa_studies.signers import attempt_codes
-
-Array = NDArray[np.float64]
 
 _TAIL = 1e-7  # total probability of the classes left out, far below 1 - 0.99
 _DRAWN = 200_000

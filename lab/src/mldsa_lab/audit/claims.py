@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import Amount, Figure, Groups, Positive, SetName, Span, shown
+from mldsa_lab.audit.values import Amount, ClaimedSet, Figure, Groups, Positive, Span, shown
 from mldsa_lab.files import Text
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
@@ -76,7 +76,7 @@ class Cost(Claim, frozen=True, tag="cost"):
     operation: Operation
     unit: CostUnit
     figures: dict[str, Figure]
-    set: SetName | None = None
+    set: ClaimedSet | None = None
     error: Figure | None = None
     error_kind: str = "unstated"
     samples: Count | None = None
@@ -116,7 +116,7 @@ class Cost(Claim, frozen=True, tag="cost"):
 class Size(Claim, frozen=True, tag="size"):
     """Bytes of an object."""
 
-    set: SetName
+    set: ClaimedSet
     object: Literal["public-key", "private-key", "signature"]
     bytes: Count
     encoding: Encoding = "unstated"
@@ -162,7 +162,7 @@ class Batch(Claim, frozen=True, tag="batch"):
     operation: Operation
     unit: CostUnit
     points: Annotated[tuple[BatchPoint, ...], Meta(min_length=2)]
-    set: SetName | None = None
+    set: ClaimedSet | None = None
     cost_of: Names = ()
 
     def __post_init__(self) -> None:
@@ -204,7 +204,7 @@ class Rate(Claim, frozen=True, tag="rate"):
 
     operations: Count
     operation: Operation | Literal["unstated"] = "unstated"
-    set: SetName | None = None
+    set: ClaimedSet | None = None
     bytes_read: Amount | None = None
     bytes_written: Amount | None = None
     bytes_per_second: Amount | None = None
@@ -225,7 +225,7 @@ class Difference(Claim, frozen=True, tag="difference"):
     """
 
     operation: Operation
-    set: SetName
+    set: ClaimedSet
     samples_per_group: Annotated[int, Meta(ge=2, le=10**12)]
     relative: Figure | None = None
     significant: bool | None = None
@@ -277,7 +277,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     """Rates of the rejection loop's checks, and ``attempts``: mean, median, p95, ... of a
     signature."""
 
-    set: SetName
+    set: ClaimedSet
     pass_z: Span | None = None
     pass_r0: Span | None = None
     pass_hint: Span | None = None
@@ -310,7 +310,7 @@ ABOUT: dict[str, type[Claim]] = {
 class Defaults(_Part, frozen=True):
     """Fields for all claims of a file that have them; the unit is that of costs."""
 
-    set: SetName | None = None
+    set: ClaimedSet | None = None
     operation: Operation | None = None
     unit: CostUnit | None = None
     samples: Count | None = None

@@ -152,13 +152,13 @@ class Span:
         return self.low, self.high
 
 
-class SetName(str):
+class ClaimedSet(str):
     """A parameter set by FIPS 204's name; ``named`` as the source calls it."""
 
     named: str
 
     @staticmethod
-    def read(value: object) -> SetName:
+    def read(value: object) -> ClaimedSet:
         """ML-DSA-65, 65, Dilithium3, CRYSTALS-Dilithium-3 and the like."""
         text = str(value) if type(value) is int else value
         if not isinstance(text, str):
@@ -167,7 +167,7 @@ class SetName(str):
         if match is None:
             known = "ML-DSA-44, ML-DSA-65, ML-DSA-87, Dilithium2, Dilithium3, Dilithium5"
             raise ValueError(f"{shown(value)} is no parameter set; known are {known}")
-        found = SetName(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
+        found = ClaimedSet(f"ML-DSA-{match[1] or _SET_NUMBERS[match[2]]}")
         found.named = text
         return found
 
@@ -197,7 +197,7 @@ _SCHEMAS: dict[type, dict[str, Any]] = {
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
     Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
-    SetName: {"type": ["string", "integer"], "description": "ML-DSA-44, 44, Dilithium2"},
+    ClaimedSet: {"type": ["string", "integer"], "description": "ML-DSA-44, 44, Dilithium2"},
     Groups: {"type": ["integer", "array", "object"]},
 }
 

@@ -12,7 +12,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
@@ -26,8 +25,6 @@ from mldsa_lab.show.scales import text_width
 from mldsa_lab.show.svg import FONT_PX
 from mldsa_lab.theory.terms import LINEAR, to_costs
 from mldsa_lab.wording import join_words
-
-Array = NDArray[np.float64]
 
 ENDINGS = (".svg", ".png")
 """What a plot's file may end in."""
