@@ -26,6 +26,10 @@ _NOISY = 0.1
 # show the noise; unless they leave no room for more of it than this.
 _SHOW_NOISE = 8
 _EXACT = 0.005
+# With fewer inputs the fit goes through every cost.
+_JUDGED = 4
+FEW_INPUTS = "few-inputs"
+"""The warning that all measurements of one to three inputs have."""
 # Probability of a usual signer below which so few inputs are remarked upon.
 _UNUSUAL = 0.1
 
@@ -43,7 +47,7 @@ def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     found = [*drift(clean), *off, *_of_model(clean)]
     if not any(remark.severity == "warning" for remark in found):
         found += [*_lack_of_fit(clean)] or _unusual(clean)
-    return [*found, *_noise_unknown(data), *_notes(data)], rest
+    return [*found, *_noise_unknown(data), *_few_inputs(data), *_notes(data)], rest
 
 
 def contradictions(fit: Fit, ids: tuple[int, ...]) -> list[Remark]:
@@ -98,6 +102,17 @@ def _noise_unknown(data: Evidence) -> Iterator[Remark]:
         )
 
 
+def _few_inputs(data: Evidence) -> Iterator[Remark]:
+    inputs = len(data.ids)
+    if inputs < _JUDGED:
+        yield warning(
+            FEW_INPUTS,
+            f"{inputs} input{'s leave' if inputs > 1 else ' leaves'} nothing over to judge the fit "
+            "by: costs that bend or go in steps, or one that is off, would not show, and the "
+            "intervals rest on what is known of signers. Ten inputs show it",
+        )
+
+
 def _notes(data: Evidence) -> Iterator[Remark]:
     seen, keys, inputs = data.fit.typical.seen, data.fit.keys, len(data.ids)
     lengths = len(set(data.attempts))
@@ -114,12 +129,6 @@ def _notes(data: Evidence) -> Iterator[Remark]:
             "hint-assumed",
             "no input fails at the hint: what such an attempt costs, and with it the final "
             "attempt, is taken from what is known of signers",
-        )
-    if 1 < inputs < 4 and lengths > 1:
-        yield note(
-            "few-inputs",
-            f"{inputs} inputs leave nothing over to judge the fit by: the intervals rest on what "
-            "is known of signers and of measurements",
         )
     if keys.keys < inputs:
         size = f"{100 * keys.size:.2g} %"
