@@ -142,7 +142,8 @@ def test_rows_name_their_build(summary: Summary) -> None:
     assert row(summary, "circl:go:compact").as_dict()["build"] is None
 
 
-def test_ratios_are_to_the_default_build_unless_the_other_is_named(record: Record) -> None:
+def test_ratios_are_to_the_default_build_unless_the_other_is_named(tmp_path: Path) -> None:
+    record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=in_both_builds(), rounds=6))
     default, tuned = "mldsa-native:native:compact", "mldsa-native:native:compact:tuned"
     for reference in ("mldsa-native", default):
         found = summarise(record, reference=reference)
@@ -166,7 +167,7 @@ def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> Non
     assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
     assert re.match(r"mldsa-(lanes|native)\b.* signs? ML-DSA-65 fastest", find(view).headline)
     assert "avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)
-    assert "tuned build" in printed(record, 140)
+    assert "tuned build" in printed(view, 140)
     with pytest.raises(LabError, match="unknown reference"):
         known_reference("mldsa-native:native:expanded", variants(record))
 
@@ -213,15 +214,15 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
     assert not any(c.variant.endswith("tuned") for c in view.summary.classical)
 
 
-def printed(record: Record, width: int) -> str:
+def printed(view: View, width: int) -> str:
     out = io.StringIO()
-    print_view(build_view(record, summarise(record)), Console(file=out, width=width))
+    print_view(view, Console(file=out, width=width))
     return out.getvalue()
 
 
 @pytest.mark.parametrize("width", [100, 160])
-def test_the_terminal_has_a_column_of_builds(record: Record, width: int) -> None:
-    lines = printed(record, width).splitlines()
+def test_the_terminal_has_a_column_of_builds(view: View, width: int) -> None:
+    lines = printed(view, width).splitlines()
     assert max(map(len, lines)) <= width
     start = next(i for i, line in enumerate(lines) if line.split()[:2] == [SET, "sign"])
     assert "build" in lines[start + 1].split()
@@ -231,8 +232,8 @@ def test_the_terminal_has_a_column_of_builds(record: Record, width: int) -> None
     assert not any("tuned" in r for r in rows if "avx2" in r or "circl" in r)
 
 
-def test_the_page_names_builds(record: Record, summary: Summary) -> None:
-    page = render([build_view(record, summary)])
+def test_the_page_names_builds(view: View) -> None:
+    page = render([view])
     assert "default and tuned builds" in page and ">Build</th>" in page
     assert page.count("<td>avx2+native</td><td>compact</td>") == len(ML_DSA)
     assert "RUSTFLAGS -C target-cpu=native" in page
@@ -240,9 +241,10 @@ def test_the_page_names_builds(record: Record, summary: Summary) -> None:
 
 def test_a_record_of_one_build_has_no_column(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), rounds=3))
-    text = printed(record, 140)
+    view = build_view(record, summarise(record))
+    text = printed(view, 140)
     assert "best first; default build" in text and "build" not in text.split("best first")[1][20:]
-    assert "default build" in render([build_view(record, summarise(record))])
+    assert "default build" in render([view])
 
 
 def test_the_command_names_the_build(record: Record) -> None:

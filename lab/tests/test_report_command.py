@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import measure_cases as cases
@@ -214,17 +215,14 @@ def test_markers_without_end_record_or_at_all(path: Path, tmp_path: Path) -> Non
 
 def test_measured_tables_of_the_documents_are_what_their_records_give() -> None:
     """If this fails: `mldsa-lab report --splice FILE`."""
-    known: dict[Path, tuple[Record, object]] = {}
-
-    def read(path: Path):  # type: ignore[no-untyped-def]
-        return known.setdefault(path.resolve(), load([path], Look())[0])  # type: ignore[arg-type]
+    read = cache(lambda path: load([path], Look())[0])
 
     files = [p for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("crates/*/*.md"))
              if re.search(r"^<!-- mldsa-lab:table .*-->$", p.read_text(), flags=re.M)]  # fmt: skip
     assert {"README.md", "performance.md"} <= {p.name for p in files}
     # One that shows a marker in a block of code alone has no table.
     files = [p for p in files if p.name != "records.md"]
-    stale = [str(p) for p in files if len(set(splice(p, [], read))) == 2]
+    stale = [str(p) for p in files if len(set(splice(p, [], lambda of: read(of.resolve())))) == 2]
     assert stale == []
 
 

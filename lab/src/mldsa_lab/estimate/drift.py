@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import fdtrc
-from scipy.stats import kendalltau, spearmanr
 
 from mldsa_lab.estimate.findings import (
     CHANCE,
@@ -16,6 +15,7 @@ from mldsa_lab.estimate.findings import (
     Remark,
     least_squares,
     note,
+    rank_correlation,
     warning,
 )
 from mldsa_lab.theory.arrays import Array
@@ -67,6 +67,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
             f"({reason}?): leave it out, or measure more rounds",
         )
         return
+    from scipy.stats import kendalltau  # slow to load, and not always needed
+
     ordered = kendalltau(np.arange(rounds), level)
     # The change over a third of the run, which single rounds do not make.
     third = max(rounds // 3, 1)
@@ -96,7 +98,7 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
         return
     if len(order) < 3 or data.noise == 0 or len(set(data.attempts)) < 2:
         return
-    together = float(spearmanr(order, data.attempts).statistic)
+    together = rank_correlation(order, data.attempts)
     if abs(together) > _TOGETHER and data.fit.posterior.error(0.95) > _EXACT:
         yield warning(
             "order",

@@ -101,3 +101,15 @@ def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:
     solved, _, rank, _ = np.linalg.lstsq(columns / size, goal, rcond=1e-9)
     rest = goal - columns / size @ solved
     return float(rest @ rest), int(rank), solved / size
+
+
+def rank_correlation(one: Array, other: Array) -> float:
+    """Spearman's, equal values sharing their mean rank; neither may be all equal. (SciPy's takes
+    longer to load than all else here.)"""
+    return float(np.corrcoef(_ranks(one), _ranks(other))[0, 1])
+
+
+def _ranks(values: Array) -> Array:
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Array = (np.cumsum(times) - (times - 1) / 2)[place]
+    return ranks

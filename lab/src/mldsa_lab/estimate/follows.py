@@ -6,9 +6,8 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from mldsa_lab.estimate.findings import Evidence, Remark, warning
+from mldsa_lab.estimate.findings import Evidence, Remark, rank_correlation, warning
 from mldsa_lab.theory.arrays import Array
 
 # Relative scatter of costs that random traces make and timers hardly do; costs of which the
@@ -80,7 +79,7 @@ def _agreement(data: Evidence) -> tuple[float, float]:
     if len(set(x)) < 2 or size == 0:
         return 0.0, size
     line = float(np.corrcoef(x, y)[0, 1]) ** 2
-    ranks = max(float(spearmanr(x, y).statistic), 0.0) ** 2
+    ranks = max(rank_correlation(x, y), 0.0) ** 2
     return min(line, ranks), size * math.sqrt(max(1 - line, 0.0))
 
 

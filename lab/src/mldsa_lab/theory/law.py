@@ -44,7 +44,7 @@ _SAME = 1e-9
 # below which nothing is left (numbers far smaller still would only be slow).
 _BINS = 1 << 15
 _FAR = 8.0
-_NOTHING = 60.0
+_NOTHING = 45.0
 
 
 class CostClass(NamedTuple):
@@ -258,13 +258,26 @@ def _convolved(
     bins += np.bincount((low + 1) % _BINS, weights=mass * part, minlength=_BINS)
     attempt = np.fft.rfft(bins)[:size] * each
     by_one = roots[:size] - 1
-    total = np.zeros(size, dtype=np.complex128)
-    for n in number[::-1]:
-        total *= attempt
-        whole, part = divmod((start[n] - origin) / step, 1)
-        shift = roots[frequency * int(whole) & (_BINS - 1)]
-        total += shift * (law[n] + law[n] * part * by_one)
-    reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total * once, _BINS)))
+    whole, part = np.divmod((start - origin) / step, 1)
+    places = whole.astype(np.int64)
+
+    def shift(bins: int) -> Complex:
+        turned: Complex = roots[frequency * bins & (_BINS - 1)]
+        return turned
+
+    # Horner's rule in a rejected attempt, which moves by few different numbers of bins.
+    moved: dict[int, Complex] = {}
+    total = law[-1] * (1 + part[-1] * by_one)
+    divided = np.empty_like(total)
+    for n in number[-2::-1]:
+        by = int(places[n + 1] - places[n])
+        if by not in moved:
+            moved[by] = attempt * shift(by)
+        total *= moved[by]
+        total += np.multiply(by_one, law[n] * part[n], out=divided)
+        total += law[n]
+    total *= shift(int(places[0])) * once
+    reached = np.maximum.accumulate(np.cumsum(np.fft.irfft(total, _BINS)))
     # A bin holds what is nearer to it than to others.
     return origin + step * (np.arange(_BINS, dtype=np.float64) + 0.5), np.asarray(reached)
 
