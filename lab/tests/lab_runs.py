@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
+
+import pytest
 
 from mldsa_lab.bench.fleet import Station
 from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
@@ -68,9 +76,27 @@ def lab(*arguments: str, env: dict[str, str] | None = None) -> Ran:
     return Ran(done.returncode, done.stdout, done.stderr, None)
 
 
-def bench(out: Path, *arguments: str, env: dict[str, str] | None = None) -> Ran:
+def here(*arguments: str) -> Ran:
+    """Run the command in this process, where nothing is measured: to load it anew takes longer than
+    most of what it does."""
+    out, err = io.StringIO(), io.StringIO()
+    on_end = signal.getsignal(signal.SIGTERM)
+    try:
+        with (
+            mock.patch.object(sys, "argv", ["mldsa-lab", *arguments]),
+            redirect_stdout(out),
+            redirect_stderr(err),
+            pytest.raises(SystemExit) as end,
+        ):
+            main()
+    finally:
+        signal.signal(signal.SIGTERM, on_end)
+    return Ran(int(end.value.code or 0), out.getvalue(), err.getvalue(), None)
+
+
+def bench(out: Path, *arguments: str, by: Callable[..., Ran] = lab) -> Ran:
     """`mldsa-lab bench` with its folder."""
-    ran = lab("bench", "--out", str(out), "--seed", "tests", *arguments, env=env)
+    ran = by("bench", "--out", str(out), "--seed", "tests", *arguments)
     folders = sorted(out.iterdir()) if out.is_dir() else []
     return Ran(ran.status, ran.out, ran.err, folders[-1] if folders else None)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -287,11 +289,18 @@ def _designed_trace(number: int, count: int) -> tuple[str, ...]:
 
 
 def _trace(set_name: str, rng: np.random.Generator) -> tuple[str, ...]:
-    law = RejectionModel.of(set_name).attempt
+    upto = _attempt_law(set_name)
     attempts: list[str] = []
     while not attempts or attempts[-1] != "ok":
-        attempts.append(str(rng.choice(["z1", "r0", "h2", "ok"], p=law)))
+        attempts.append(("z1", "r0", "h2", "ok")[bisect(upto, rng.random())])
     return tuple(attempts)
+
+
+@cache
+def _attempt_law(set_name: str) -> list[float]:
+    """Cumulated probabilities of an attempt's ends but the last."""
+    law: list[float] = np.cumsum(RejectionModel.of(set_name).attempt)[:-1].tolist()
+    return law
 
 
 def _gates(signer: Signer, shape: Shape) -> list[Gate]:
@@ -348,12 +357,15 @@ def _run_samples(
     operations = runs.size * runs.threads
     chosen = ShapeOfRuns(runs.form, runs.size, runs.threads).runs(len(group))
     level = 1 + 0.01 * float(rng.standard_normal())
+    signing = single.operation == "sign"
+    of: list[float] = []
     firsts, wall = [], []
     for number in range(chosen.count):
         places = [p for t in range(runs.threads) for p in chosen.positions(number, len(group), t)]
         costs = {"keygen": keygen, "verify": verify}
-        if single.operation == "sign":
-            of = [_sign_cost(single.set, sign, row.trace, runs.signer, rng) for row in group]
+        if signing:
+            if not of or runs.signer.rnd == "none":
+                of = [_sign_cost(single.set, sign, row.trace, runs.signer, rng) for row in group]
             total = sum(of[p] for p in places)
         else:
             total = costs[single.operation] * operations
@@ -378,16 +390,25 @@ def _sign_cost(
 ) -> float:  # fmt: skip
     if set_name not in ML_DSA:
         return mean
-    model = RejectionModel.of(set_name)
-    n_z, n_r, n_h = model.expected_counts
     expand = 0.2 if signer.key == "expanded" else 1.6
-    unit = mean / (expand + 1.1 + 0.86 * n_z + n_r + 1.05 * n_h)
     if signer.rnd == "none":
         # It draws its own rnd: the attempts are none of the record's traces.
         trace = _trace(set_name, rng)
     assert trace is not None
+    return mean / (expand + _mean_weight(set_name)) * (expand + _weight(trace))
+
+
+@cache
+def _mean_weight(set_name: str) -> float:
+    n_z, n_r, n_h = RejectionModel.of(set_name).expected_counts
+    return float(1.1 + 0.86 * n_z + n_r + 1.05 * n_h)
+
+
+@cache
+def _weight(trace: tuple[str, ...]) -> float:
+    """The cost of a signature's attempts, in attempts rejected at r0."""
     weights = {"z": 0.86, "r": 1.0, "c": 1.05, "h": 1.05, "o": 1.1}
-    return unit * (expand + sum(weights[attempt[0]] for attempt in trace))
+    return sum(weights[attempt[0]] for attempt in trace)
 
 
 def without(shape: Shape, *ids: str) -> Shape:

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from lab_runs import Ran, bench, build_rust, command, lab
+from lab_runs import Ran, bench, build_rust, command, here, lab
 
 from mldsa_lab.estimate.summary import KEYS
 from mldsa_lab.machine import cores_to_use
@@ -212,7 +212,7 @@ def test_report_redraws_from_the_record_alone(ran: Ran, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     assert json.loads(rows.read_text()) == ran.rows
     assert page.stat().st_size > 10_000
-    other = lab("report", str(source), "--no-page", "--reference", "aws-lc", "--clock", "wall")
+    other = here("report", str(source), "--no-page", "--reference", "aws-lc", "--clock", "wall")
     assert other.status == 0, other.err
 
 
@@ -220,7 +220,7 @@ def test_a_record_given_twice_counts_once(ran: Ran, tmp_path: Path) -> None:
     assert ran.folder is not None
     source = str(ran.folder / "record.jsonl")
     rows = tmp_path / "both.json"
-    done = lab("report", source, source, "--json", str(rows), "--page", str(tmp_path / "p.html"))
+    done = here("report", source, source, "--json", str(rows), "--page", str(tmp_path / "p.html"))
     assert done.status == 0, done.err
     assert json.loads(rows.read_text()) == ran.rows
 
@@ -239,7 +239,7 @@ def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_text(text)
         page = tmp_path / "report.html"
-        done = lab("report", str(path))
+        done = here("report", str(path))
         assert done.status == 2, name
         assert said in done.err and name in done.err
         assert len(done.err.splitlines()) == 1
@@ -251,7 +251,7 @@ def test_report_of_a_record_cut_off_in_a_line(ran: Ran, tmp_path: Path) -> None:
     data = (ran.folder / "record.jsonl").read_bytes()
     path = tmp_path / "cut.jsonl"
     path.write_bytes(data[: data.rindex(b'{"type":"samples"') + 40])
-    done = lab("report", str(path), "--page", str(tmp_path / "cut.html"))
+    done = here("report", str(path), "--page", str(tmp_path / "cut.html"))
     assert done.status == 0, done.err
     assert "cut off by an interruption" in " ".join(done.out.split())
     assert (tmp_path / "cut.html").exists()
@@ -301,7 +301,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         'needs = [{ tool = "no-such-tool", hint = "install it from the shop" }]\n'
     )
     registry.write_text(text)
-    done = bench(tmp_path / "out", "--registry", str(registry), "--rounds", "1")
+    done = bench(tmp_path / "out", "--registry", str(registry), "--rounds", "1", by=here)
     assert done.status == 2
     assert "no worker can run here" in done.err
     assert "the reason why" in done.out
@@ -340,7 +340,7 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
 def test_wrong_options_are_named_in_one_line(
     tmp_path: Path, arguments: list[str], said: str
 ) -> None:
-    done = bench(tmp_path / "out", *arguments)
+    done = bench(tmp_path / "out", *arguments, by=here)
     assert done.status == 2
     assert said in done.err
     assert len(done.err.splitlines()) == 1
@@ -350,14 +350,14 @@ def test_wrong_options_are_named_in_one_line(
 def test_an_output_folder_that_is_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out"
     path.write_text("")
-    done = bench(path, "--workers", "rust", "--rounds", "1")
+    done = bench(path, "--workers", "rust", "--rounds", "1", by=here)
     assert done.status == 2
     assert str(path) in done.err and len(done.err.splitlines()) == 1
 
 
 def test_doctor_and_version() -> None:
     assert lab("--version").out.startswith("mldsa-lab ")
-    done = lab("doctor")
+    done = here("doctor")
     assert done.status == 0
     assert "rust" in done.out and "ready" in done.out and "cargo" in done.out
 
@@ -369,6 +369,6 @@ def test_doctor_says_what_is_missing(tmp_path: Path) -> None:
         'run = ["true"]\ndefault = true\n'
         'needs = [{ tool = "no-such-tool", hint = "install it from the shop" }]\n'
     )
-    done = lab("doctor", "--registry", str(registry))
+    done = here("doctor", "--registry", str(registry))
     assert done.status == 1
     assert "cannot run" in done.out and "install it from the shop" in done.out

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from drifts import drift_correlations
-from lab_runs import bench, build_rust, lab, rust_station
+from lab_runs import bench, build_rust, here, rust_station
 from test_runs import measured
 
 from mldsa_lab.bench.fleet import Fleet
@@ -34,7 +34,7 @@ SIZES = Sizes(design=12, random=6, pool=400, message_bytes=40, many_keys=10, one
 
 def selection(folder: Path, *options: str) -> Path:
     """A selection of four inputs of ML-DSA-44."""
-    ran = lab("select", "44", "-n", "4", "--out", str(folder), "--formats", "json", *options)
+    ran = here("select", "44", "-n", "4", "--out", str(folder), "--formats", "json", *options)
     assert ran.status == 0, ran.err
     return folder / "selection.json"
 
@@ -59,21 +59,21 @@ def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
     assert record.run.options["selections"] == {"ML-DSA-44": "selection.json"}
     assert ran.folder is not None
     from_run = ("--record", str(ran.folder / "record.jsonl"))
-    back = lab("select", "44", *from_run, "--out", str(tmp_path / "b"))
+    back = here("select", "44", *from_run, "--out", str(tmp_path / "b"))
     assert back.status == 0, back.err
     assert Selection.read(tmp_path / "b" / "selection.json").inputs == given.inputs
     assert {p.suffix for p in (tmp_path / "b").iterdir()} == {".json", ".rsp", ".h", ".hex", ".map"}
-    none = lab("select", "65", *from_run)
+    none = here("select", "65", *from_run)
     assert none.status == 2 and "record.jsonl: the record has no inputs of ML-DSA-65" in none.err
 
 
 def test_what_a_run_cannot_measure_is_named_before_anything_is(tmp_path: Path) -> None:
     ready = str(path_of("ML-DSA-44", "mean", 2))
-    ran = bench(tmp_path / "o", "--sets", "65", "--selection", ready)
+    ran = bench(tmp_path / "o", "--sets", "65", "--selection", ready, by=here)
     assert ran.status == 2 and f"{ready}: is of ML-DSA-44, which is not among the sets" in ran.err
-    ran = bench(tmp_path / "o", "--selection", ready, "--selection", ready)
+    ran = bench(tmp_path / "o", "--selection", ready, "--selection", ready, by=here)
     assert ran.status == 2 and f"{ready}: is of ML-DSA-44, as {ready} is" in ran.err
-    ran = bench(tmp_path / "o", "--selection", "none.json")
+    ran = bench(tmp_path / "o", "--selection", "none.json", by=here)
     assert ran.status == 2 and "none.json: cannot read it" in ran.err
     assert not (tmp_path / "o").exists()
     compact = json.loads(Path(ready).read_text())

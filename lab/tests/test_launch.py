@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lab_runs import bench
+from lab_runs import bench, here
 
 from mldsa_lab.bench.launch import needed
 from mldsa_lab.bench.options import QUICK, Options
@@ -69,8 +69,8 @@ def test_nothing_is_built_before_the_refusal(tmp_path: Path) -> None:
         f'build = ["touch", "{marker}"]\nrun = ["true"]\nimplementations = ["it"]\n'
     )
     for option in ("--implementations", "--reference"):
-        done = bench(tmp_path / "out", "--registry", str(registry), option, "nosuch")
+        done = bench(tmp_path / "out", "--registry", str(registry), option, "nosuch", by=here)
         assert done.status == 2 and "'nosuch'" in done.err and "known are it" in done.err
         assert done.folder is None and not marker.exists()
-    bench(tmp_path / "out", "--registry", str(registry), "--implementations", "it")
+    bench(tmp_path / "out", "--registry", str(registry), "--implementations", "it", by=here)
     assert marker.exists()

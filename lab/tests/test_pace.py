@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from lab_runs import lab
+from lab_runs import here
 from report_records import ML_DSA, Shape, build
 
 from mldsa_lab.bench.options import DEFAULT, UNTIL_LIMIT_S, Options
@@ -132,7 +132,7 @@ def test_keygen_alone(tmp_path: Path) -> None:
 
 def test_contradictions_are_refused(tmp_path: Path) -> None:
     for words in (("--until", "1"), ("--limit", "9")):
-        done = lab("bench", "--out", str(tmp_path), "--rounds", "3", *words)
+        done = here("bench", "--out", str(tmp_path), "--rounds", "3", *words)
         assert done.status == 2 and "--rounds: says how much to measure" in done.err
-    done = lab("bench", "--out", str(tmp_path), "--until", "0")
+    done = here("bench", "--out", str(tmp_path), "--until", "0")
     assert done.status == 2 and "--until" in done.err

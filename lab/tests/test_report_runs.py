@@ -171,15 +171,15 @@ def test_a_sentence_tells_threads(view: View) -> None:
     assert "4 threads do 3.8" in text or "4 threads do 3.9" in text
 
 
-def printed(record: Record, width: int) -> str:
+def printed(view: View, width: int) -> str:
     out = io.StringIO()
-    print_view(build_view(record, summarise(record)), Console(file=out, width=width))
+    print_view(view, Console(file=out, width=width))
     return out.getvalue()
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_the_terminal_has_its_tables_at_any_width(record: Record, width: int) -> None:
-    text = printed(record, width)
+def test_the_terminal_has_its_tables_at_any_width(view: View, width: int) -> None:
+    text = printed(view, width)
     assert max(map(len, text.splitlines())) <= width
     for title in (
         f"{SET}  sign in batches", f"{SET}  keygen in batches", f"{SET}  sign on threads",
@@ -189,8 +189,8 @@ def test_the_terminal_has_its_tables_at_any_width(record: Record, width: int) ->
     assert "ratio at 1,000" in text and "4 threads" in text and "scaling" in text
 
 
-def test_the_page_has_its_sections(record: Record, summary: Summary) -> None:
-    page = render([build_view(record, summary)])
+def test_the_page_has_its_sections(view: View) -> None:
+    page = render([view])
     for anchor in ("batches", "threads", "versus"):
         assert f'id="{anchor}"' in page
     assert '<a href="#batches">' in page and '<a href="#threads">' in page
@@ -201,8 +201,8 @@ def test_the_page_has_its_sections(record: Record, summary: Summary) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_several_records_keep_their_anchors_apart(record: Record, summary: Summary) -> None:
-    page = render([build_view(record, summary)] * 2)
+def test_several_records_keep_their_anchors_apart(view: View) -> None:
+    page = render([view] * 2)
     assert 'id="r1-batches"' in page and 'id="r2-threads"' in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
@@ -215,7 +215,7 @@ def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
     page = render([view])
     for text in ('id="batches"', 'id="threads"', 'id="versus"', "in batches"):
         assert text not in page
-    assert "Beside classical" not in printed(record, 120)
+    assert "Beside classical" not in printed(view, 120)
 
 
 def test_the_command_names_the_runs(record: Record) -> None:

@@ -28,9 +28,15 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     return build(tmp_path_factory.mktemp("table") / "run.jsonl", shape)
 
 
+@pytest.fixture(scope="module")
+def summary(record: Record) -> Summary:
+    return summarise(record)
+
+
 @pytest.mark.parametrize("width", [100, 140, 200])
-def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) -> None:
-    summary = summarise(record)
+def test_every_number_is_there_and_no_line_is_cut(
+    record: Record, summary: Summary, width: int
+) -> None:
     text = printed(record, width, summary)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
@@ -57,8 +63,7 @@ def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) ->
                 assert mark in words[-1]
 
 
-def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
-    summary = summarise(record)
+def test_a_narrow_terminal_gives_up_the_least_needed(record: Record, summary: Summary) -> None:
     lines = printed(record, 80, summary).splitlines()
     assert max(map(len, lines)) <= 80
     signing = next(i for i, t in enumerate(lines) if t.split()[:2] == ["ML-DSA-65", "sign"])
@@ -66,8 +71,8 @@ def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
     assert {"implementation", "mean", "p99.9", "ratio"} <= set(lines[signing + 1].split())
 
 
-def test_reasons_are_told(record: Record) -> None:
-    text = " ".join(printed(record, 100).split())
+def test_reasons_are_told(record: Record, summary: Summary) -> None:
+    text = " ".join(printed(record, 100, summary).split())
     assert (
         "fips204:portable:compact (ML-DSA-44, ML-DSA-65 and ML-DSA-87): acvp-sigver: 1 of 15"
         in text
