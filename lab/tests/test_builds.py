@@ -39,10 +39,18 @@ SETS = ("ML-DSA-44", SET)
 BUILDS = {"default": Build("plain"), "tuned": Build("quick")}
 
 
-def worker(folder: Path, build: str | None, *, asked: str = "default", backend: str = "avx2"):  # type: ignore[no-untyped-def]
+def worker(  # type: ignore[no-untyped-def]
+    folder: Path,
+    build: str | None,
+    *,
+    asked: str = "default",
+    backend: str = "avx2",
+    more: str = "",
+):
     """A worker of two builds that announces `build` and answers with the variant asked of it."""
     line = f"build {build}\n" if build else ""
     hello = HELLO.replace("unit ns", f"{line}unit ns").replace("python", backend)
+    hello = hello.replace("end\n", f"{more}end\n")
     path = folder / f"{asked}.py"
     path.write_text(
         "import sys\n"
@@ -83,6 +91,14 @@ def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
         rows = [station.row() for station in fleet.stations]
     assert [(r.worker, r.build) for r in rows] == [("fake", "default"), ("fake:tuned", "tuned")]
     assert [v.id for v in rows[1].variants] == [ids[1], f"{ids[1]}:loop-100"]
+
+
+def test_an_implementation_may_be_in_another_language_than_its_worker(tmp_path: Path) -> None:
+    with Fleet() as fleet:
+        fleet.add(worker(tmp_path, "default", more="language C\n"))
+        (row,) = [station.row() for station in fleet.stations]
+    assert row.language == "Python" and row.languages == {"fake": "C"}
+    assert row.language_of(row.variants[0]) == "C"
 
 
 @pytest.mark.parametrize(

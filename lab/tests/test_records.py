@@ -119,7 +119,7 @@ def test_compressed_records(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", PUBLISHED, ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_published_records_are_read_and_written_again_as_they_are(path: Path) -> None:
-    """Every value of schemas 1 to 4 survives; what an older one lacks is added as unknown."""
+    """Every value of older schemas survives; what an older one lacks is added as unknown."""
     record = read_record(path)
     lists: dict[str, list[Any]] = {
         "run": [record.run], "worker": record.workers, "skipped": record.skipped,

@@ -79,8 +79,9 @@ def make_record(
         ),
     )  # fmt: skip
     second = WorkerRow(
-        "go", "Go", "go 1.26", "", "ns", "monotonic", None, (variant("hedged", rnd="none"),)
-    )
+        "go", "Go", "go 1.26", "", "ns", "monotonic", None, (variant("hedged", rnd="none"),),
+        languages={"hedged": "C"},
+    )  # fmt: skip
     run = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T20:00:00Z", "quick", "00" * 32, {}, {})
     record = Record(run, workers=[first, second])
     rows: list[Row] = [
@@ -156,7 +157,7 @@ def test_values(summary: Summary) -> None:
             assert row.samples == 144 and row.unit == "ns"
             assert row.deterministic is (name != "hedged")
             assert row.clock == ("wall" if name == "hedged" else "cpu")
-            assert row.language == ("Go" if name == "hedged" else "Rust")
+            assert row.language == ("C" if name == "hedged" else "Rust")
     sign = row_of(summary, "slow", "sign")
     assert sign.p50 < sign.mean < sign.p95 < sign.p99 < sign.p999
     verify = row_of(summary, "slow", "verify")

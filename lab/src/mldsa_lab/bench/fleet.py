@@ -151,6 +151,7 @@ class Station:
             cpu_clock=a.cpu_clock,
             build=a.build,
             locks=self._locks,
+            languages={v.implementation: v.language for v in a.variants if v.language},
             variants=(
                 *(row for row, _ in self.variants()),
                 *(made for made, _ in self._shaped.values()),
@@ -174,7 +175,7 @@ def _digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
 def _row(announced: Announced, name: str) -> Variant:
     """The variant as it is measured by single calls, under the id that it has in the run."""
     fields = structs.asdict(announced)
-    del fields["private_keys"]
+    del fields["private_keys"], fields["language"]
     return Variant(**fields | {"id": name, "mode": "single", "batch_size": 1, "threads": 1})
 
 

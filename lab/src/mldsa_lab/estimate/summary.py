@@ -78,7 +78,7 @@ KEYS = tuple(f.name for f in fields(SummaryRow) if f.name not in ("variant", "ag
 """The keys of a row, in order: the stable interface of `--json`."""
 
 _OF_VARIANT = {f.name for f in fields(SummaryRow)} & set(dir(Variant))
-_OF_WORKER = ("language", "build", "unit")
+_OF_WORKER = ("build", "unit")
 _PERCENTILES = dict(zip(QUANTILES, ("p50", "p95", "p99", "p999"), strict=True))
 
 
@@ -159,6 +159,7 @@ def summarise(
             SummaryRow(
                 **{name: getattr(variant, name) for name in _OF_VARIANT},
                 **{name: getattr(worker, name) for name in _OF_WORKER},
+                language=worker.language_of(variant),
                 set=key[1],
                 operation=key[2],
                 samples=len(cell.ticks),

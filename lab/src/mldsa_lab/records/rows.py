@@ -30,12 +30,17 @@ from mldsa_lab.sets import (
     WorkerOperation,
 )
 
-SCHEMA = 4
+SCHEMA = 5
 """The schema version this module writes."""
-SCHEMAS = (1, 2, 3, 4)
+SCHEMAS = (1, 2, 3, 4, 5)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
-the lab's commit, the workers' lock files and more of the machine."""
-SINCE = {"run": {"commit": 4, "clean": 4}, "worker": {"build": 3, "locks": 4}, "input": {"rnd": 4}}
+the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
+implementations."""
+SINCE = {
+    "run": {"commit": 4, "clean": 4},
+    "worker": {"build": 3, "locks": 4, "languages": 5},
+    "input": {"rnd": 4},
+}
 """By type of line, the fields that later schemas added, each with the first one that has it."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
@@ -137,6 +142,7 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
 
     `build` is "default" or "tuned"; None where the worker has but one, or the record is older
     than builds. ``locks``: of each file that pins what it is built from, its SHA-256.
+    ``languages``: by name, of the implementations that are in another language than the worker.
     """
 
     worker: str
@@ -149,6 +155,11 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     variants: tuple[Variant, ...]
     build: BuildName | None = None
     locks: dict[str, str] = {}
+    languages: dict[str, str] = {}
+
+    def language_of(self, variant: Variant) -> str:
+        """The language that a variant's implementation is written in."""
+        return self.languages.get(variant.implementation, self.language)
 
 
 class Skipped(RecordLine, frozen=True, tag="skipped"):
