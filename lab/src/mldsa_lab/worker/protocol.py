@@ -49,8 +49,8 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
     """One implementation with one backend and one key form, as its worker announces it.
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
-    may have; a batch_size of 1 means no runs at all. ``language``: the implementation's, where it is
-    not the worker's. ``private_keys``: the forms that signing can start from.
+    may have; a batch_size of 1 means no runs at all. ``language``: the implementation's, where
+    it is not the worker's. ``private_keys``: the forms that signing can start from.
     """
 
     id: str  # implementation:backend:key
