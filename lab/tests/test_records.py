@@ -200,7 +200,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "value", "rule"),
     [
-        (1, to_json(RUN) | {"schema": 5}, "schema version 5 is unknown"),
+        (1, to_json(RUN) | {"schema": SCHEMA + 1}, f"schema version {SCHEMA + 1} is unknown"),
         (1, to_json(RUN) | {"schema": "1"}, "line 1, schema: must be a whole number"),
         (1, to_json(WORKER), "the first line must be of type 'run'"),
         (1, {"hello": 1}, "the first line must be of type 'run'"),
