@@ -23,8 +23,8 @@ export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS CARGO_TARGET_DIR RUSTFLAGS CFLAGS
 case "$*" in
   test) exec cargo test --release --locked -p mldsa-bench-kernels ;;
   clippy)
-    exec cargo clippy --release --locked -p mldsa-bench-kernels -p mldsa-worker-rust -p mldsa-worker-broken \
-      --all-targets -- -D warnings
+    exec cargo clippy --release --locked -p mldsa-bench-kernels -p mldsa-worker-loop -p mldsa-worker-rust \
+      -p mldsa-worker-broken --all-targets -- -D warnings
     ;;
 esac
 exec cargo run --release --locked -p mldsa-bench-kernels -- "$@"

@@ -11,6 +11,7 @@ mod schemes;
 use std::io::{self, BufReader, BufWriter};
 use std::process::ExitCode;
 
+use mldsa_worker_rust::build_info::BUILD;
 use mldsa_worker_rust::protocol::Reader;
 use mldsa_worker_rust::session::Session;
 
@@ -53,7 +54,7 @@ fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     };
-    let mut session = Session::new("broken", vec![schemes::variant(mode, mistake)]);
+    let mut session = Session::new("broken", BUILD, vec![schemes::variant(mode, mistake)]);
     let mut requests = Reader::new(BufReader::new(io::stdin().lock()));
     let mut replies = BufWriter::new(io::stdout().lock());
     match faults::serve(Fault::of(mode), &mut session, &mut requests, &mut replies) {

@@ -1,5 +1,5 @@
-//! What the build script recorded: `COMPILER`, `FLAGS`, `BUILD` (its name in the protocol, if it has
-//! one), `C_AVX512VL` (whether C code may use it), and one version constant per peer.
+//! What the build script recorded: `BUILD`, `C_AVX512VL` (whether C code may use it), and one version
+//! constant per peer.
 
 include!(concat!(env!("OUT_DIR"), "/build_info.rs"));
 

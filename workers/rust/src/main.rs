@@ -1,9 +1,8 @@
 //! Speaks the worker protocol on standard input and output.
 
-use std::io::{self, BufReader, BufWriter};
 use std::process::ExitCode;
 
-use mldsa_worker_rust::{adapters, protocol::Reader, session};
+use mldsa_worker_rust::{adapters, build_info, run, session::Session};
 
 fn main() -> ExitCode {
     // Whoever starts the lab may leave backends of mldsa-lanes out.
@@ -11,14 +10,5 @@ fn main() -> ExitCode {
         eprintln!("{error}");
         return ExitCode::from(2);
     }
-    let mut session = session::Session::new("rust", adapters::all());
-    let mut requests = Reader::new(BufReader::new(io::stdin().lock()));
-    let mut replies = BufWriter::new(io::stdout().lock());
-    match session::serve(&mut session, &mut requests, &mut replies) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("the lab's pipe broke: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    run(Session::new("rust", build_info::BUILD, adapters::all()))
 }

@@ -3,8 +3,4 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod adapter;
-mod protocol;
-mod runs;
-mod session;
 mod worker;

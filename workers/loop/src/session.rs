@@ -6,7 +6,6 @@ use std::io::{self, BufRead, Write};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant};
-use crate::build_info;
 use crate::job::caught;
 use crate::protocol::{
     Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION, format_hex,
@@ -15,9 +14,19 @@ use crate::protocol::{
 use crate::runs::{self, Effort, Sample};
 use crate::timing::{self, CPU_CLOCK, Ticks, WALL_CLOCK};
 
+/// What the announcement says of the build.
+#[derive(Clone, Copy, Debug)]
+pub struct Build {
+    pub compiler: &'static str,
+    pub flags: &'static str,
+    /// Its name in the protocol, if it has one.
+    pub name: Option<&'static str>,
+}
+
 /// A worker's state between requests.
 pub struct Session {
     name: &'static str,
+    build: Build,
     variants: Vec<Variant>,
     jobs: HashMap<u64, PreparedJob>,
 }
@@ -73,9 +82,10 @@ pub fn serve(
 }
 
 impl Session {
-    pub fn new(name: &'static str, variants: Vec<Variant>) -> Self {
+    pub fn new(name: &'static str, build: Build, variants: Vec<Variant>) -> Self {
         Self {
             name,
+            build,
             variants,
             jobs: HashMap::new(),
         }
@@ -130,9 +140,9 @@ impl Session {
         writeln!(out, "worker {}", self.name)?;
         writeln!(out, "protocol {VERSION}")?;
         writeln!(out, "language Rust")?;
-        writeln!(out, "compiler {}", build_info::COMPILER)?;
-        writeln!(out, "flags {}", build_info::FLAGS)?;
-        if let Some(build) = build_info::BUILD {
+        writeln!(out, "compiler {}", self.build.compiler)?;
+        writeln!(out, "flags {}", self.build.flags)?;
+        if let Some(build) = self.build.name {
             writeln!(out, "build {build}")?;
         }
         writeln!(out, "unit ns")?;

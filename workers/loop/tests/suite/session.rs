@@ -4,11 +4,12 @@ use std::io::BufReader;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mldsa_worker_rust::adapter::{
+use crate::BUILD;
+use mldsa_worker_loop::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, verdict,
 };
-use mldsa_worker_rust::protocol::{Fields, Reader, parse_hex};
-use mldsa_worker_rust::session::{Session, serve};
+use mldsa_worker_loop::protocol::{Fields, Reader, parse_hex};
+use mldsa_worker_loop::session::{Session, serve};
 use sha2::{Digest, Sha256};
 
 /// Answers with the input's own bytes and counts its calls; a message of one byte tells it to
@@ -71,7 +72,7 @@ fn variant(echo: &Echo) -> Variant {
 
 /// The replies to a whole conversation.
 fn talk(echo: &Echo, requests: &str) -> Vec<String> {
-    let mut session = Session::new("test", vec![variant(echo)]);
+    let mut session = Session::new("test", BUILD, vec![variant(echo)]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));
     let mut replies = Vec::new();
     serve(&mut session, &mut reader, &mut replies).expect("writing to memory");

@@ -2,8 +2,8 @@
 
 use std::hint::black_box;
 
-use mldsa_worker_rust::adapter::{Output, attempt_word, describe, job};
-use mldsa_worker_rust::timing::Start;
+use mldsa_worker_loop::adapter::{Output, attempt_word, describe, job};
+use mldsa_worker_loop::timing::Start;
 
 #[test]
 fn attempt_words_name_every_failing_check_in_the_standards_order() {

@@ -5,12 +5,13 @@ use std::io::BufReader;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, ThreadId};
 
-use mldsa_worker_rust::adapter::{
+use crate::BUILD;
+use mldsa_worker_loop::adapter::{
     Family, Inputs, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, shared, verdict,
 };
-use mldsa_worker_rust::protocol::{Fields, Operation, Reader, parse_hex};
-use mldsa_worker_rust::runs::{Answer, Group};
-use mldsa_worker_rust::session::{Session, serve};
+use mldsa_worker_loop::protocol::{Fields, Operation, Reader, parse_hex};
+use mldsa_worker_loop::runs::{Answer, Group};
+use mldsa_worker_loop::session::{Session, serve};
 use sha2::{Digest, Sha256};
 
 /// What was called, by whom: the messages of a batch, or of a single call.
@@ -102,7 +103,7 @@ fn talk(scheme: &Twice, requests: &str) -> Vec<String> {
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(scheme.clone()))],
     };
-    let mut session = Session::new("test", vec![variant]);
+    let mut session = Session::new("test", BUILD, vec![variant]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));
     let mut replies = Vec::new();
     serve(&mut session, &mut reader, &mut replies).expect("writing to memory");

@@ -2,7 +2,7 @@
 
 use std::io::{BufReader, Cursor, Read};
 
-use mldsa_worker_rust::protocol::{
+use mldsa_worker_loop::protocol::{
     Fault, Form, MAX_LINE_BYTES, Operation, Prepare, Reader, Request, Runs, format_hex, one_line,
     parse_hex,
 };
