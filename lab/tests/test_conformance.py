@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.build import Place, build, unmet
 from mldsa_lab.worker.conformance import conform, conform_entry
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Limits, Worker
@@ -417,10 +417,10 @@ def test_program_that_does_not_exist() -> None:
     "entry", read_registry(ROOT / "workers" / "registry.toml"), ids=lambda entry: entry.name
 )
 def test_workers_of_this_repository_conform(entry: WorkerEntry) -> None:
-    """Every registered worker, built here; skipped only where a tool it needs is missing."""
-    if entry.unmet():
-        pytest.skip("; ".join(entry.unmet()))
+    """Every registered worker, built here; skipped where a tool is missing or it is not set up."""
     place = Place.of(ROOT)
+    if lacking := unmet(entry, place):
+        pytest.skip("; ".join(lacking))
     build(entry, place, lambda line: None)
     found = conform_entry(entry, place.root, place.target)
     assert found.passed, "\n".join(found.lines())

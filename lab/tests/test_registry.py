@@ -126,7 +126,7 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
             'run = "{target}/one"',
             "worker one, run: must be a list, is text",
         ),
-        ('"{target}/one"', '"{home}/one"', "unknown place {home}"),
+        ('"{target}/one"', '"{hom}/one"', "unknown place {hom}"),
         ("-I{root}", "-I{x}", "env.CFLAGS: unknown place {x}"),
         (
             "default = true",

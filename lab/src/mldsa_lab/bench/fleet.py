@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -14,7 +12,7 @@ from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.theory.trace import Trace
-from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.build import Place, lock_digests
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
 from mldsa_lab.worker.registry import WorkerEntry, build_mark
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
@@ -30,7 +28,7 @@ class Station:
         """How often it was started: jobs prepared before the last start are gone."""
         self._argv = entry.run_command(place.root, place.target)
         self._place = place
-        self._locks = _digests(entry, place)
+        self._locks = lock_digests(entry, place)
         self._limits = limits
         self._worker: Worker | None = None
         self._job = 0
@@ -157,19 +155,6 @@ class Station:
                 *(made for made, _ in self._shaped.values()),
             ),
         )
-
-
-def _digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
-    """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
-    found = {}
-    for name in entry.lock_files(place.root, place.target):
-        path = place.root / name
-        try:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        except OSError as error:
-            raise LabError(f"worker {entry.name}, lock file {path}: {error.strerror}") from None
-        found[path.name if Path(name).is_absolute() else name] = digest
-    return found
 
 
 def _row(announced: Announced, name: str) -> Variant:

@@ -17,7 +17,7 @@ from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.build import Place, build
-from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import ALL, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -55,6 +55,8 @@ def launch(
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
     entries = own if options.registry is None else read_registry(options.registry)
+    if ALL in options.workers:
+        return entries
     if options.workers:
         return named(entries, options.workers)
     return [e for e in entries if e.default or options.registry is not None]

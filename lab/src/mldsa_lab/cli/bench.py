@@ -62,7 +62,8 @@ def bench(
         ),
     ] = None,
     workers: Annotated[
-        list[str] | None, typer.Option(help="Workers of the registry.", metavar="NAMES")
+        list[str] | None,
+        typer.Option(help="Workers of the registry; all: every one.", metavar="NAMES"),
     ] = None,
     build_: Annotated[
         Literal["default", "tuned", "both"],

@@ -50,6 +50,7 @@ app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
 app.command()(workers.doctor)
+app.command()(workers.setup)
 app.command()(workers.conform)
 
 

@@ -1,4 +1,4 @@
-"""`mldsa-lab doctor` and `mldsa-lab conform`: which workers can run here, and how they behave."""
+"""`mldsa-lab doctor`, `setup` and `conform`: which workers can run here, and how they behave."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.cli.shared import words
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
-from mldsa_lab.worker.build import Place, build
+from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 
@@ -30,6 +30,33 @@ def doctor(
     """Say which workers can run here, and what each missing one needs."""
     if not show_diagnosis(make_console(), registry):
         raise typer.Exit(1)
+
+
+def setup(
+    workers: Annotated[
+        list[str] | None, typer.Argument(help="Workers of the registry.", metavar="[NAMES]")
+    ] = None,
+    registry: Annotated[
+        Path | None, typer.Option(help="Take them from this registry file.")
+    ] = None,
+) -> None:
+    """Fetch and make what workers need; without names, list those that can be set up."""
+    console = make_console()
+    place = Place.of(find_root())
+    entries = read_registry(registry or place.root / "workers" / "registry.toml")
+    screen = Screen(console)
+    for entry in named(entries, words(workers)):
+        if not entry.setup or is_set_up(entry, place):
+            state = "is set up" if entry.setup else "nothing to set up"
+            screen.line("setup", f"worker [cyan]{entry.name}[/] ({entry.language}): {state}")
+            continue
+        with screen.phase("setup") as phase:
+            set_up(entry, place, phase.show)
+            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
+    if not workers:
+        for entry in (entry for entry in entries if entry.setup):
+            state = "set up" if is_set_up(entry, place) else "not set up"
+            console.print(f"{entry.name} ({entry.language}): {state}", highlight=False)
 
 
 def conform(
@@ -65,6 +92,7 @@ class Diagnosis:
     entry: WorkerEntry
     tools: tuple[str, ...]
     unmet: tuple[str, ...]
+    set_up: bool
     built: bool
 
     @property
@@ -76,7 +104,13 @@ class Diagnosis:
 def diagnose(place: Place, registry: Path) -> list[Diagnosis]:
     """All workers of a registry. Nothing is built or started."""
     return [
-        Diagnosis(entry, tuple(_tools(entry)), tuple(entry.unmet()), _built(entry, place))
+        Diagnosis(
+            entry,
+            tuple(_tools(entry)),
+            tuple(unmet(entry, place)),
+            is_set_up(entry, place),
+            _built(entry, place),
+        )
         for entry in read_registry(registry)
     ]
 
@@ -103,7 +137,9 @@ def show_diagnosis(console: Console, registry: Path | None = None) -> bool:
     for title in ("worker", "language", "state", "tools"):
         table.add_column(title)
     for d in found:
-        if not d.runs:
+        if not d.set_up and len(d.unmet) == 1:
+            state = Text("not set up", style="yellow")
+        elif not d.runs:
             state = Text("cannot run", style="red")
         elif d.built:
             state = Text("ready", style="green")

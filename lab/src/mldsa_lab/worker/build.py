@@ -1,4 +1,4 @@
-"""Building workers by the commands of the registry.
+"""Building workers, and setting up what they need, by the commands of the registry.
 
 `python -m mldsa_lab.worker.build [--test] WORKER...` does so by hand: it builds the workers named
 (`rust`, or `rust:tuned` for another build than the default one), or runs their own tests in the
@@ -7,6 +7,8 @@ same environment, so that nothing is compiled twice.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from pathlib import Path
 
 from mldsa_lab.checkout import BuildError, find_root, run_tool
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import write_text, writing
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 
 
@@ -30,11 +33,72 @@ class Place:
         return cls(root, root / "target" / "workers")
 
 
+def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
+    """Run the worker's `setup` commands; `on_line` gets each line they print.
+
+    BuildError if a needed tool is missing or a command fails: the worker is not set up then,
+    whatever it was before.
+    """
+    if unmet := entry.unmet():
+        raise BuildError("; ".join(unmet), [])
+    stamp = _stamp(entry, place)
+    with writing(stamp):
+        stamp.parent.mkdir(parents=True, exist_ok=True)
+        stamp.unlink(missing_ok=True)
+    text = _stamp_text(entry, place)
+    for command in entry.setup_commands(place.root, place.target):
+        on_line(" ".join(command))
+        environment = entry.environment(place.root, place.target)
+        run_tool(command, place.root, environment, on_line, "set-up")
+    write_text(stamp, text)
+
+
+def is_set_up(entry: WorkerEntry, place: Place) -> bool:
+    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any."""
+    if not entry.setup:
+        return True
+    try:
+        found = _stamp(entry, place).read_bytes()
+    except OSError:
+        return False
+    return found == _stamp_text(entry, place).encode()
+
+
+def unmet(entry: WorkerEntry, place: Place) -> list[str]:
+    """What keeps the worker from being built and run here, and what to do about each."""
+    lacking = [] if is_set_up(entry, place) else [f"not set up: run `mldsa-lab setup {entry.name}`"]
+    return entry.unmet() + lacking
+
+
+def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
+    """The SHA-256 of each of a worker's lock files; of paths outside the tree the name alone."""
+    found = {}
+    for name in entry.lock_files(place.root, place.target):
+        path = place.root / name
+        try:
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise LabError(f"worker {entry.name}, lock file {path}: {error.strerror}") from None
+        found[path.name if Path(name).is_absolute() else name] = digest
+    return found
+
+
+def _stamp(entry: WorkerEntry, place: Place) -> Path:
+    return entry.home(place.target) / "setup.json"
+
+
+def _stamp_text(entry: WorkerEntry, place: Place) -> str:
+    # The templates and not what they are filled with: the tree may be moved.
+    of = json.dumps([entry.setup, lock_digests(entry, place)])
+    return json.dumps({"digest": hashlib.sha256(of.encode()).hexdigest()}) + "\n"
+
+
 def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
     """Run the worker's build command; `on_line` gets each line it prints.
 
-    BuildError if a needed tool is missing or the command fails. Nothing is done where the
-    registry names no command; whether there is something to rebuild is the build tool's business.
+    BuildError if a needed tool is missing, the worker is not set up or the command fails. Nothing
+    is done where the registry names no command; whether there is something to rebuild is the build
+    tool's business.
     """
     _run(entry, entry.build_command(place.root, place.target), place, on_line, "build")
 
@@ -54,9 +118,8 @@ def _run(
     on_line: Callable[[str], None],
     what: str,
 ) -> None:
-    unmet = entry.unmet()
-    if unmet:
-        raise BuildError("; ".join(unmet), [])
+    if lacking := unmet(entry, place):
+        raise BuildError("; ".join(lacking), [])
     if command:
         place.target.mkdir(parents=True, exist_ok=True)
         environment = entry.environment(place.root, place.target)

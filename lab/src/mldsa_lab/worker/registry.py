@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,11 +22,14 @@ from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_PLACES = ("root", "target", "folder", "profile", "libclang", "cc_include")
+_PLACES = ("root", "target", "folder", "home", "profile", "python", "libclang", "cc_include")
 _VERSION = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)+)")
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 _VERSION_TIMEOUT_S = 60.0
+
+ALL = "all"
+"""What stands for every worker where workers are named."""
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,7 +62,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
 
     `folder` is relative to the repository's root, or absolute. `implementations`, where it is
     given, are all that the worker can announce: a run that asks for others need not build it.
-    `locks` are the files that pin what it is built from.
+    `setup` are commands that fetch and make what the worker needs, on request alone. `locks` are
+    the files that pin what it is built from.
     """
 
     name: str
@@ -73,10 +78,13 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     builds: dict[str, Build] = {}  # none where there is but one
     implementations: tuple[Text, ...] = ()
     locks: tuple[str, ...] = ()
+    setup: tuple[Annotated[tuple[str, ...], Meta(min_length=1)], ...] = ()
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise LabError(f"name must be small letters, digits and hyphens, is {self.name!r}")
+        if self.name == ALL:
+            raise LabError(f"name must not be {ALL!r}, which stands for every worker")
         if ".." in Path(self.folder).parts:
             rule = "must be a path inside the repository or an absolute path, without `..`"
             raise LabError(f"folder {rule}, is {self.folder!r}")
@@ -97,6 +105,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
         """Every template under the key that it stands at."""
         lists = {"build": self.build, "test": self.test, "run": self.run, "locks": self.locks}
         found = [(key, part) for key, parts in lists.items() for part in parts]
+        found += [("setup", part) for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
         return found + [(f"{key}.{n}", v) for key, env in tables.items() for n, v in env.items()]
 
@@ -118,6 +127,14 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def build_command(self, root: Path, target: Path) -> list[str]:
         """The build command, to be run in `root` with `environment` added to the environment."""
         return self._filled(self.build, root, target)
+
+    def setup_commands(self, root: Path, target: Path) -> list[list[str]]:
+        """The commands of `setup` in their order, each as `build_command`."""
+        return [self._filled(command, root, target) for command in self.setup]
+
+    def home(self, target: Path) -> Path:
+        """The worker's own folder for what is fetched and made by `setup`."""
+        return target / self.name
 
     def test_command(self, root: Path, target: Path) -> list[str]:
         """The command that runs the worker's own tests, as `build_command`; may be empty."""
@@ -147,6 +164,10 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def _fill(self, template: str, root: Path, target: Path) -> str:
         def place(name: str) -> str:
             match name:
+                case "python":
+                    return sys.executable
+                case "home":
+                    return str(self.home(target))
                 case "libclang":
                     return str(libclang_folder())
                 case "cc_include":

@@ -1,0 +1,271 @@
+"""Setting workers up on request: commands, stamps, what a run says, and jars by checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from lab_runs import bench, lab
+
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.launch import start
+from mldsa_lab.checkout import BuildError
+from mldsa_lab.cli.shared import console
+from mldsa_lab.cli.workers import setup
+from mldsa_lab.errors import LabError
+from mldsa_lab.records import Skipped
+from mldsa_lab.screen import Screen
+from mldsa_lab.worker import fetch
+from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Limits
+
+# Appends a line to {home}/log; fails where {root}/broken is there.
+STEP = """
+import pathlib, sys
+home, root, word = sys.argv[1:]
+pathlib.Path(home, "log").open("a").write(word + "\\n")
+print("at work on", word)
+sys.exit(3 if word == "two" and pathlib.Path(root, "broken").exists() else 0)
+"""
+ENTRY = f"""
+[[worker]]
+name = "one"
+language = "C"
+folder = "workers"
+build = ["{{python}}", "-c", ""]
+run = ["{{home}}/worker"]
+locks = ["{{folder}}/lock"]
+setup = [
+  ["{{python}}", "-S", "-c", {json.dumps(STEP)}, "{{home}}", "{{root}}", "one"],
+  ["{{python}}", "-S", "-c", {json.dumps(STEP)}, "{{home}}", "{{root}}", "two"],
+]
+[[worker]]
+name = "plain"
+language = "C"
+folder = "workers"
+build = []
+run = ["plain"]
+"""
+
+
+def quiet(line: str) -> None:
+    pass
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    (tmp_path / "workers").mkdir()
+    (tmp_path / "workers" / "lock").write_text("1\n")
+    (tmp_path / "workers" / "registry.toml").write_text(ENTRY)
+    return Place(tmp_path, tmp_path / "target")
+
+
+def entry_of(place: Place) -> WorkerEntry:
+    return read_registry(place.root / "workers" / "registry.toml")[0]
+
+
+def log(place: Place) -> list[str]:
+    return (place.target / "one" / "log").read_text().split()
+
+
+def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Place) -> None:
+    entry = entry_of(place)
+    assert entry.setup_commands(place.root, place.target)[0][0] == sys.executable
+    assert entry.run_command(place.root, place.target) == [f"{place.target}/one/worker"]
+    lines: list[str] = []
+    assert not is_set_up(entry, place)
+    set_up(entry, place, lines.append)
+    assert is_set_up(entry, place) and unmet(entry, place) == []
+    assert log(place) == ["one", "two"]
+    assert [line for line in lines if line.startswith("at work")] == [
+        "at work on one",
+        "at work on two",
+    ]
+    (place.root / "workers" / "lock").write_text("2\n")
+    assert not is_set_up(entry, place)
+    set_up(entry, place, quiet)
+    assert is_set_up(entry, place)
+    (place.root / "workers" / "registry.toml").write_text(ENTRY.replace('"two"]', '"three"]'))
+    assert not is_set_up(entry_of(place), place)
+
+
+def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
+    entry = entry_of(place)
+    set_up(entry, place, quiet)
+    (place.root / "broken").touch()
+    with pytest.raises(BuildError, match="set-up failed with status 3") as caught:
+        set_up(entry, place, quiet)
+    assert caught.value.lines == ["at work on two"]
+    assert not is_set_up(entry, place)
+    (place.root / "broken").unlink()
+    set_up(entry, place, quiet)
+    assert is_set_up(entry, place)
+    (place.target / "one" / "setup.json").write_text("{")
+    assert not is_set_up(entry, place)
+
+
+def test_a_missing_lock_file_is_named(place: Place) -> None:
+    (place.root / "workers" / "lock").unlink()
+    with pytest.raises(LabError, match=r"worker one, lock file .*/workers/lock: No such file"):
+        set_up(entry_of(place), place, quiet)
+    assert not (place.target / "one" / "log").exists()
+
+
+def test_a_worker_not_set_up_is_neither_built_nor_measured(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry, said = entry_of(place), "not set up: run `mldsa-lab setup one`"
+    with pytest.raises(BuildError, match=f"^{said}$"):
+        build(entry, place, quiet)
+    with Fleet() as fleet:
+        assert start(entry, Limits(), place, fleet, Screen(console())) == [Skipped("one", said)]
+    assert f"left out: worker one: {said}" in capsys.readouterr().out
+
+
+def test_the_command(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Place, "of", lambda root: place)
+    setup()
+    assert capsys.readouterr().out == "one (C): not set up\n"
+    setup(["one", "plain"])
+    assert capsys.readouterr().out.splitlines()[1].endswith("plain (C): nothing to set up")
+    assert is_set_up(entry_of(place), place)
+    setup(["one"])
+    assert capsys.readouterr().out.endswith("one (C): is set up\n")
+    assert log(place) == ["one", "two"]
+    setup()
+    assert capsys.readouterr().out == "one (C): set up\n"
+    with pytest.raises(LabError, match="unknown worker 'two': the registry has one, plain"):
+        setup(["two"])
+
+
+def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
+    folder = place.root / "workers"
+    registry = str(folder / "registry.toml")
+    Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))
+    told = lab("doctor", "--registry", registry).out
+    assert "not set up" in told and "one: not set up: run `mldsa-lab setup one`" in told
+    done = bench(tmp_path / "out", "--registry", registry, "--workers", "all", "--sets", "44")
+    assert done.status == 2
+    assert "worker one: not set up: run `mldsa-lab setup one`; worker plain: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('["{python}", "-S"', '["{pyhton}", "-S"', "setup: unknown place {pyhton}"),
+        ('run = ["plain"]', 'run = ["plain"]\nsetup = [[]]', r"setup\[0\]: must be a list of"),
+        ('run = ["plain"]', 'run = ["plain"]\nsetup = ["x"]', r"setup\[0\]: must be a list, is"),
+        ('name = "plain"', 'name = "all"', "name must not be 'all'"),
+    ],
+)
+def test_refusals_of_the_registry(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    assert old in ENTRY
+    path = tmp_path / "registry.toml"
+    path.write_text(ENTRY.replace(old, new))
+    with pytest.raises(LabError, match=rule):
+        read_registry(path)
+
+
+# --- jars -----------------------------------------------------------------------------------------
+
+JAR = b"a jar"
+DIGEST = hashlib.sha256(JAR).hexdigest()
+LOCK = f"# pins\n\norg.some:thing:1.0 {DIGEST}\norg.some:thing:1.0:linux-x86_64 {DIGEST}\n"
+NAMES = ["thing-1.0-linux-x86_64.jar", "thing-1.0.jar"]
+
+
+class Handler(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[str]:
+    folder = tmp_path / "repository" / "org" / "some" / "thing" / "1.0"
+    folder.mkdir(parents=True)
+    for name in NAMES:
+        (folder / name).write_bytes(JAR)
+    handler = partial(Handler, directory=str(tmp_path / "repository"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+def listed(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_jars_are_fetched_once_and_no_others_stay(
+    tmp_path: Path, repository: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock, jars = tmp_path / "jars.lock", tmp_path / "jars"
+    lock.write_text(LOCK)
+    jars.mkdir()
+    (jars / "thing-0.9.jar").touch()
+    fetch.fetch(lock, jars, repository)
+    assert listed(jars) == NAMES and {p.read_bytes() for p in jars.iterdir()} == {JAR}
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    fetch.fetch(lock, jars, "http://127.0.0.1:9/")  # nobody listens there
+    (jars / NAMES[1]).write_bytes(b"spoilt")
+    fetch.fetch(lock, jars, repository)
+    assert (jars / NAMES[1]).read_bytes() == JAR
+
+
+def test_a_jar_of_another_checksum_never_gets_its_name(tmp_path: Path, repository: str) -> None:
+    lock, jars = tmp_path / "jars.lock", tmp_path / "jars"
+    other = hashlib.sha256(b"other").hexdigest()
+    lock.write_text(LOCK.replace(f"linux-x86_64 {DIGEST}", f"linux-x86_64 {other}"))
+    with pytest.raises(LabError, match=f"x86_64.jar: its SHA-256 is {DIGEST}, .* has {other}"):
+        fetch.fetch(lock, jars, repository)
+    assert listed(jars) == ["thing-1.0.jar"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("org.some:absent:1.0 " + DIGEST, "absent-1.0.jar: the server said 404"),
+        ("org.some:thing " + DIGEST, "line 5: must be `group:artifact:version"),
+        ("org.some:thing:2.0 0123", "line 5: must be `group:artifact:version"),
+        ("org.some:../thing:2.0 " + DIGEST, "line 5: must be `group:artifact:version"),
+        ("org.other:thing:1.0 " + DIGEST, "line 5: thing-1.0.jar is named by another line too"),
+    ],
+)
+def test_refusals_of_jars(
+    tmp_path: Path,
+    repository: str,
+    line: str,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("MLDSA_LAB_MAVEN", repository)
+    lock = tmp_path / "jars.lock"
+    lock.write_text(LOCK + line + "\n")
+    assert fetch.main([str(lock), str(tmp_path / "jars")]) == 2
+    err = capsys.readouterr().err
+    assert said in err and len(err.splitlines()) == 1
+
+
+def test_a_repository_that_does_not_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = tmp_path / "jars.lock"
+    lock.write_text(LOCK)
+    for repository in ("http://127.0.0.1:9", "nowhere"):
+        monkeypatch.setenv("MLDSA_LAB_MAVEN", repository)
+        assert fetch.main([str(lock), str(tmp_path / "jars")]) == 2
+        assert f"{repository}/org/some/" in capsys.readouterr().err
+    assert listed(tmp_path / "jars") == []
+    assert fetch.main([str(lock)]) == 2
+    assert "the arguments are LOCKFILE and FOLDER" in capsys.readouterr().err
