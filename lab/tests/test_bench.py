@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
 def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path) -> None:
     threads = min(cores_to_use(), 2)
     done = bench(
-        tmp_path, "--sets", "44,Ed25519", "--workers", "rust", "--rounds", "2",
+        tmp_path, "--sets", "44,Ed25519", "--workers", "rust", "--rounds", "1",
         "--batch-sizes", "1,8,1000", "--thread-counts", str(threads), "--implementations",
         "mldsa-lanes:portable:*,mldsa-native,aws-lc,aws-lc-ed25519",
     )  # fmt: skip
@@ -196,6 +196,7 @@ def test_messages_of_any_size(tmp_path: Path) -> None:
         done = bench(
             tmp_path / str(size), "--workers", "rust", "--sets", "44", "--rounds", "1",
             "--message-bytes", str(size), "--implementations", "mldsa-native", "--no-page",
+            "--operations", "sign",
         )  # fmt: skip
         assert done.status == 0, done.err
         assert {len(i.message) for i in done.record.inputs} == {size}

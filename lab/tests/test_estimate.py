@@ -133,15 +133,15 @@ def test_errors_of_the_mean_at_ten_inputs() -> None:
 @pytest.mark.parametrize("rounds", [5, 12, 30])
 def test_intervals_of_signing_cover(rounds: int) -> None:
     """Abort indexes, spikes, own habits of inputs, correlated drift and a second mode: nominally
-    95 %, of 200 replications; binomial noise is 1.5 %."""
+    95 %, of 100 replications; the bounds leave three deviations of 2.2 % for chance."""
     rng = np.random.default_rng(rounds)
     covered = signing_coverage(
-        MODEL, 12, (STOPPING, Signer()), NoisyMachine(), 200, rng, rounds=rounds, population=100_000
+        MODEL, 12, (STOPPING, Signer()), NoisyMachine(), 100, rng, rounds=rounds, population=100_000
     )
-    least = 0.87 if rounds == 5 else 0.90  # five rounds cannot show their own correlation
+    least = 0.84 if rounds == 5 else 0.88  # five rounds cannot show their own correlation
     shares = covered.holds.mean(axis=0)
     assert len(shares) == 6 and min(shares) > least and max(shares) <= 1.0
-    assert shares[-1] > 0.93
+    assert shares[-1] > 0.91
     # Pairing by round is worth something: the ratio is known better than either mean.
     widths = np.median(covered.half_width, axis=0)
     assert widths[-1] < 0.75 * widths[0]
