@@ -11,7 +11,7 @@ import typer
 
 from mldsa_lab import __version__
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.cli import audit, bench, estimate, report, select, study, trace, workers
+from mldsa_lab.cli import audit, bench, compare, estimate, report, select, study, trace, workers
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED
 from mldsa_lab.errors import LabError
 
@@ -44,6 +44,7 @@ def root(
 app.command()(bench.bench)
 app.command()(report.report)
 app.command()(report.agree)
+app.command()(compare.compare)
 app.command()(trace.trace)
 app.command()(select.select)
 app.command()(estimate.estimate)

@@ -29,7 +29,7 @@ def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0
         return quotient(estimate.mean, reference.mean)
     one, other = (_level_at(e, common) for e in (estimate, reference))
     level = median_over_rounds(one - other)
-    inner = _of_inputs(estimate, reference, confidence)
+    inner = of_inputs(estimate, reference, confidence)
     return combine(inner.times(float(np.exp(level.value))), level, confidence)
 
 
@@ -39,7 +39,7 @@ def _level_at(estimate: CellEstimate, rounds: list[int]) -> Array:
     return estimate.level[[position[number] for number in rounds]]
 
 
-def _of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
+def of_inputs(one: CellEstimate, other: CellEstimate, confidence: float) -> Interval:
     """The ratio of the means in the typical rounds, with the error of the inputs alone."""
     if one.inputs == other.inputs:
         if one.fit is not None and other.fit is not None:
