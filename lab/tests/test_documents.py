@@ -38,7 +38,7 @@ PATHS = re.compile(
 NOT_THERE = {"CONTRIBUTING.md": {"workers/c"}}
 LOGS = ("docs/performance-log.md", "docs/decisions/", "CHANGELOG.md")
 # Names of file formats, which begin like commands.
-FORMATS = ("claims", "pool", "selection", "cost-model", "record")
+FORMATS = ("claims", "pool", "selection", "cost-model", "record", "comparison")
 # Said in other ways by everybody else.
 ODD = re.compile(r"\b(dear|dearer|dearest|house|rooms|passed over|whence|thereby)\b", re.I)
 
