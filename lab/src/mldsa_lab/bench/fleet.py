@@ -150,6 +150,7 @@ class Station:
             build=a.build,
             locks=self._locks,
             languages={v.implementation: v.language for v in a.variants if v.language},
+            warmups={row.id: v.warmup for row, v in self.variants() if v.warmup},
             variants=(
                 *(row for row, _ in self.variants()),
                 *(made for made, _ in self._shaped.values()),
@@ -160,7 +161,7 @@ class Station:
 def _row(announced: Announced, name: str) -> Variant:
     """The variant as it is measured by single calls, under the id that it has in the run."""
     fields = structs.asdict(announced)
-    del fields["private_keys"], fields["language"]
+    del fields["private_keys"], fields["language"], fields["warmup"]
     return Variant(**fields | {"id": name, "mode": "single", "batch_size": 1, "threads": 1})
 
 

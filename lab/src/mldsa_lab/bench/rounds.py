@@ -189,6 +189,7 @@ class Bench:
 
     def calibrate(self, on_cell: Callable[[Cell], None]) -> None:
         """Prepare every cell and choose its number of calls per sample."""
+        self._warm_up(None, self.schedule.cells, on_cell)
         for cell in list(self.schedule.cells):
             if cell in self.schedule.cells:
                 on_cell(cell)
@@ -203,6 +204,7 @@ class Bench:
         """
         if number > 0:
             self.fleet.stop()
+            self._warm_up(number, self.schedule.order(number), lambda cell: on_cell(cell, 0.0))
         self._write(Load(number, load1()))
         order = self.schedule.order(number)
         for turn, cell in enumerate(order):
@@ -210,6 +212,25 @@ class Bench:
             if cell in self.schedule.cells:
                 on_cell(cell, turn / len(order))
                 self._guarded(cell, number, partial(self._visit, cell, number, turn))
+
+    def _warm_up(
+        self, number: int | None, cells: Sequence[Cell], on_cell: Callable[[Cell], None]
+    ) -> None:
+        """Let each cell of new processes run for as long as its variant asks.
+
+        All do so before any is measured: a compiler that works meanwhile compiles what cells have
+        in common once, and compiles it again when another cell shows it more.
+        """
+        for cell in list(cells):
+            ticks = self.fleet.announced[cell.variant.base].warmup
+            if ticks and cell in self.schedule.cells:
+                on_cell(cell)
+                self._guarded(cell, number, partial(self._run_warm, cell, ticks))
+
+    def _run_warm(self, cell: Cell, ticks: int) -> None:
+        worker = self.fleet.station(cell.variant.id).worker()
+        self._prepare(cell)
+        self._check(cell, worker.measure(cell.job, 1, 1, ticks, runs=cell.runs))
 
     def _visit(self, cell: Cell, number: int, turn: int) -> None:
         self._write(self._measured(cell, number, turn))

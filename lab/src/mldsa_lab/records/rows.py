@@ -35,10 +35,10 @@ SCHEMA = 5
 SCHEMAS = (1, 2, 3, 4, 5)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
-implementations."""
+implementations and warm-ups."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
-    "worker": {"build": 3, "locks": 4, "languages": 5},
+    "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
     "input": {"rnd": 4},
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
@@ -143,6 +143,8 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     `build` is "default" or "tuned"; None where the worker has but one, or the record is older
     than builds. ``locks``: of each file that pins what it is built from, its SHA-256.
     ``languages``: by name, of the implementations that are in another language than the worker.
+    ``warmups``: by id, of the variants that asked for it, the ticks for which each cell ran in a
+    new process before any was measured.
     """
 
     worker: str
@@ -156,6 +158,7 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     build: BuildName | None = None
     locks: dict[str, str] = {}
     languages: dict[str, str] = {}
+    warmups: dict[str, Count] = {}
 
     def language_of(self, variant: Variant) -> str:
         """The language that a variant's implementation is written in."""

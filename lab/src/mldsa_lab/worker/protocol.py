@@ -13,7 +13,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Positive, Text, convert
+from mldsa_lab.files import Count, Positive, Text, convert
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import (
     CLASSICAL_SETS,
@@ -50,7 +50,8 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
     may have; a batch_size of 1 means no runs at all. ``language``: the implementation's, where
-    it is not the worker's. ``private_keys``: the forms that signing can start from.
+    it is not the worker's. ``private_keys``: the forms that signing can start from. ``warmup``:
+    ticks for which each cell runs in a new process before any is measured.
     """
 
     id: str  # implementation:backend:key
@@ -69,6 +70,7 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
     note: str = ""
     language: str = ""
     private_keys: tuple[Literal["seed", "sk"], ...] = ("seed", "sk")
+    warmup: Count = 0
 
     def __post_init__(self) -> None:
         for key in ("implementation", "backend"):
@@ -292,7 +294,7 @@ def _announced(identity: str, values: dict[str, str]) -> Announced:
         match key:
             case "sets" | "operations" | "private_keys":
                 found[key] = value.split(" ")
-            case "batch_size" | "threads":
+            case "batch_size" | "threads" | "warmup":
                 found[key] = parse_number(value, f"{where}: {key}")
             case "context":
                 if value not in ("yes", "no"):
