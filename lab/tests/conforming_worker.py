@@ -1,7 +1,8 @@
 """A conforming worker of a toy signature, as the source that the conformance tests alter.
 
-Its signatures are hashes under the public key: worthless, but sized and behaving as the protocol
-asks, which is what the conformance test is about. Run by itself it speaks the protocol.
+Its signatures, and the ciphertexts of a toy KEM, are hashes under the public key: worthless, but
+sized and behaving as the protocol asks, which is what the conformance test is about. Run by itself
+it speaks the protocol.
 """
 
 import contextlib
@@ -9,7 +10,20 @@ import hashlib
 import sys
 import time
 
-SIZES = {"ML-DSA-44": (1312, 2560, 2420)}
+# Bytes of public key, private key, signature or ciphertext, seed, and rnd other than the plain one.
+SIZES = {
+    "ML-DSA-44": (1312, 2560, 2420, 32, 32),
+    "SLH-DSA-SHA2-128f": (32, 64, 17088, 48, 16),
+    "SLH-DSA-SHA2-128s": (32, 64, 7856, 48, 16),
+    "FN-DSA-512": (897, 1281, 666, 32, 0),
+    "ML-KEM-512": (800, 1632, 768, 64, 32),
+}
+SETS = {
+    "ml-dsa": ["ML-DSA-44"],
+    "slh-dsa": ["SLH-DSA-SHA2-128f", "SLH-DSA-SHA2-128s"],
+    "fn-dsa": ["FN-DSA-512"],
+    "ml-kem": ["ML-KEM-512"],
+}
 VARIANTS = {
     "toy:python:compact": {
         "rnd": "given",
@@ -26,9 +40,36 @@ VARIANTS = {
         "batch_size": "8",
     },
     "toyhedged:python:expanded": {"rnd": "none", "context": "yes", "private_keys": "seed"},
+    "toyslh:python:compact": {"family": "slh-dsa", "rnd": "given", "context": "yes"},
+    "toyslhzero:python:compact": {"family": "slh-dsa", "rnd": "zero", "context": "no"},
+    "toyfn:python:compact": {
+        "family": "fn-dsa",
+        "rnd": "none",
+        "context": "yes",
+        "private_keys": "sk",
+    },
+    "toykem:python:compact": {
+        "family": "ml-kem",
+        "rnd": "given",
+        "context": "no",
+        "mode": "batch",
+        "batch_size": "8",
+        "threads": "2",
+    },
+    "toykemseed:python:expanded": {
+        "family": "ml-kem",
+        "rnd": "none",
+        "context": "no",
+        "private_keys": "seed",
+    },
 }
-OPERATIONS = ("keygen", "sign", "verify", "trace", "z_violation")
-NEEDED = {"keygen": "seed", "verify": "pk message context signature"}
+FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
+NEEDED = {
+    "keygen": "seed",
+    "verify": "pk message context signature",
+    "encaps": "pk",
+    "decaps": "ciphertext",
+}
 jobs = {}
 counter = 0
 
@@ -44,35 +85,75 @@ def mix(size, *parts):
     return state.digest(size)
 
 
+def family_of(variant):
+    return VARIANTS[variant].get("family", "ml-dsa")
+
+
+def operations_of(variant):
+    if family_of(variant) == "ml-kem":
+        return ("keygen", "encaps", "decaps")
+    known = ("keygen", "sign", "verify")
+    return known if "family" in VARIANTS[variant] else (*known, "trace", "z_violation")
+
+
 def keygen(set_name, f):
-    if len(f["seed"]) != 32:
-        raise Failed("seed must be 32 bytes")
-    pk_size, sk_size, _ = SIZES[set_name]
-    sk = f["seed"] + mix(sk_size - 32, f["seed"])
+    pk_size, sk_size, _, seed_size, _ = SIZES[set_name]
+    if len(f["seed"]) != seed_size:
+        raise Failed("seed has a wrong length")
+    sk = f["seed"] + mix(sk_size - seed_size, f["seed"])
     return mix(pk_size, b"pk", f["seed"]), sk
+
+
+def private_seed(about, set_name, f):
+    forms = about.get("private_keys", "seed sk")
+    if "sk" in f and "sk" in forms:
+        if len(f["sk"]) != SIZES[set_name][1]:
+            raise Failed("private key has a wrong length")
+        return f["sk"][: SIZES[set_name][3]]
+    if "seed" in f and "seed" in forms:
+        return f["seed"]
+    raise Failed("no private key that can be read")
+
+
+def own_rnd():
+    global counter
+    counter += 1
+    return mix(32, counter.to_bytes(8, "big"))
 
 
 def sign(variant, set_name, f):
     about = VARIANTS[variant]
     if len(f["context"]) > 255 or (f["context"] and about["context"] == "no"):
         raise Failed("context cannot be used")
-    if "sk" in f and "sk" in about["private_keys"]:
-        if len(f["sk"]) != SIZES[set_name][1]:
-            raise Failed("private key has a wrong length")
-        seed = f["sk"][:32]
-    elif "seed" in f and "seed" in about["private_keys"]:
-        seed = f["seed"]
-    else:
-        raise Failed("no private key that can be read")
+    seed = private_seed(about, set_name, f)
     rnd = f.get("rnd", b"")
-    if about["rnd"] == "zero" and rnd != bytes(32):
-        raise Failed("rnd must be zero")
-    if about["rnd"] == "none":
-        global counter
-        counter += 1
-        rnd = mix(32, counter.to_bytes(8, "big"))
+    plain = b"" if family_of(variant) == "slh-dsa" else bytes(32)
+    if about["rnd"] == "zero" and rnd != plain:
+        raise Failed("rnd must be that of deterministic signing")
+    if about["rnd"] == "given" and rnd != plain and len(rnd) != SIZES[set_name][4]:
+        raise Failed("rnd has a wrong length")
+    rnd = mix(32, own_rnd() if about["rnd"] == "none" else rnd)
     pk, _ = keygen(set_name, {"seed": seed})
     return rnd + mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"], rnd)
+
+
+def encaps(variant, set_name, f):
+    if len(f["pk"]) != SIZES[set_name][0]:
+        raise Failed("public key has a wrong length")
+    m = own_rnd() if VARIANTS[variant]["rnd"] == "none" else f["rnd"]
+    if len(m) != 32:
+        raise Failed("m has a wrong length")
+    return m + mix(SIZES[set_name][2] - 32, f["pk"], m) + mix(32, b"secret", f["pk"], m)
+
+
+def decaps(variant, set_name, f):
+    seed = private_seed(VARIANTS[variant], set_name, f)
+    c = f["ciphertext"]
+    if len(c) != SIZES[set_name][2]:
+        raise Failed("ciphertext has a wrong length")
+    pk, _ = keygen(set_name, {"seed": seed})
+    good = c[32:] == mix(len(c) - 32, pk, c[:32])
+    return mix(32, b"secret", pk, c[:32]) if good else mix(32, seed, c)
 
 
 def verify(set_name, f):
@@ -93,6 +174,10 @@ def perform(job, f):
         return keygen(set_name, f)
     if operation == "verify":
         return (b"\1" if verify(set_name, f) else b"\0"), None
+    if operation == "encaps":
+        return encaps(variant, set_name, f), None
+    if operation == "decaps":
+        return decaps(variant, set_name, f), None
     signature = sign(variant, set_name, f)
     if operation == "z_violation":
         return mix(len(signature), signature), None
@@ -129,10 +214,12 @@ def hello(version):
     for name, about in VARIANTS.items():
         implementation, backend, key = name.split(":")
         say(f"variant {name}\nimplementation {implementation}\nversion 1\nbackend {backend}")
-        say(f"key {key}\nfamily ml-dsa\nsets {' '.join(SIZES)}")
-        say(f"operations {' '.join(OPERATIONS)}")
+        family = family_of(name)
+        say(f"key {key}\nfamily {family}\nsets {' '.join(SETS[family])}")
+        say(f"operations {' '.join(operations_of(name))}")
         for item in about.items():
-            say(" ".join(item))
+            if item[0] != "family":
+                say(" ".join(item))
     say("end")
 
 
@@ -142,14 +229,14 @@ def prepare(words, lines):
     if [key for key, _, _ in head] != ["variant", "set", "operation"]:
         raise ValueError("malformed head")
     variant, set_name, operation = (value for _, _, value in head)
-    if variant not in VARIANTS or set_name not in SIZES or operation not in OPERATIONS:
+    if set_name not in SETS[family_of(variant)] or operation not in operations_of(variant):
         raise ValueError("not announced")
     inputs = []
     for line in lines[3:]:
         key, _, value = line.partition(" ")
         if key == "input":
             inputs.append((number(value), {}))
-        elif key in ("seed", "sk", "pk", "message", "context", "rnd", "signature"):
+        elif key in FIELDS:
             inputs[-1][1][key] = unhex(value)
         else:
             raise ValueError("unknown field")

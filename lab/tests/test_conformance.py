@@ -14,7 +14,7 @@ from mldsa_lab.worker.worker import Limits, Worker
 
 ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")
-LISTED = ("toy", "toyzero", "toyhedged")
+LISTED = ("toy", "toyzero", "toyhedged", "toyslh", "toyslhzero", "toyfn", "toykem", "toykemseed")
 QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
 
@@ -144,7 +144,7 @@ DEVIATIONS = {
         "two seeds gave the same public key",
     ),
     "seed of any length": (
-        'if len(f["seed"]) != 32:',
+        'if len(f["seed"]) != seed_size:',
         "if False:",
         "keygen-seed-length",
         "keygen of a seed of 0 bytes gave an output of 1312 bytes",
@@ -156,14 +156,14 @@ DEVIATIONS = {
         "private_keys[1]: '' must be one of seed, sk",
     ),
     "seed announced but not read": (
-        'elif "seed" in f and "seed" in about["private_keys"]',
-        "elif False",
+        'if "seed" in f and "seed" in forms',
+        "if False",
         "sign",
         "sign of a good input: `failed` no private key that can be read",
     ),
     "hedged though zero": (
-        'if about["rnd"] == "none":',
-        'if about["rnd"] != "given":',
+        'own_rnd() if about["rnd"] == "none"',
+        'own_rnd() if about["rnd"] != "given"',
         "sign-rnd",
         "it announces rnd zero, and signatures of one input differ",
     ),
@@ -180,10 +180,10 @@ DEVIATIONS = {
         "another rnd gives the same signature",
     ),
     "rnd not refused": (
-        'if about["rnd"] == "zero" and rnd != bytes(32):',
+        'if about["rnd"] == "zero" and rnd != plain:',
         "if False:",
         "sign-rnd",
-        "with an rnd other than zero",
+        "with another rnd than",
     ),
     "long messages cut": (
         'mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"], rnd)',
@@ -241,6 +241,48 @@ DEVIATIONS = {
         "with a byte appended it said 01, not 00",
     ),
     "verdict as text": ('b"\\1" if verify', 'b"ok" if verify', "verify", "must be 00 or 01"),
+    "ciphertext without its secret": (
+        '+ mix(32, b"secret", f["pk"], m)',
+        "",
+        "encaps",
+        "a ciphertext with its secret of 768 bytes, must be 800",
+    ),
+    "own m though given": (
+        'm = own_rnd() if VARIANTS[variant]["rnd"] == "none" else f["rnd"]',
+        "m = own_rnd()",
+        "encaps",
+        "it announces rnd given; of two m and the first one again the outputs are different and",
+    ),
+    "public key of any length": (
+        'if len(f["pk"]) != SIZES[set_name][0]:\n        raise Failed("public',
+        'if False:\n        raise Failed("public',
+        "encaps-key-length",
+        "encaps for a public key of 0 bytes gave an output",
+    ),
+    "ciphertext of any length": (
+        'if len(c) != SIZES[set_name][2]:\n        raise Failed("ciphertext',
+        'if len(c) < 32:\n        raise Failed("ciphertext',
+        "decaps",
+        "decaps of a ciphertext of 767 bytes gave an output of 32 bytes",
+    ),
+    "no implicit rejection": (
+        'mix(32, b"secret", pk, c[:32]) if good else mix(32, seed, c)',
+        'mix(32, b"secret", pk, c[1:32])',
+        "decaps",
+        "decapsulation does not find the secret of a good ciphertext",
+    ),
+    "digest of the ciphertext alone": (
+        "digest = hashlib.sha256(value).hexdigest()",
+        "digest = hashlib.sha256(value[:768]).hexdigest()",
+        "measure-encaps",
+        "is not the SHA-256 of its output",
+    ),
+    "digest of a part of the secret": (
+        "digest = hashlib.sha256(value).hexdigest()",
+        "digest = hashlib.sha256(value[:31]).hexdigest()",
+        "measure-decaps",
+        "is not the SHA-256 of its output",
+    ),
     "one sample too few": (
         "    for line in lines:\n",
         "    for line in lines[1:]:\n",
@@ -318,6 +360,32 @@ DEVIATIONS = {
         "            outputs.append(perform(job, job[3][sole][1]))",
         "batch-sign",
         "the output of input 0 is another than alone",
+    ),
+    "a batch of encaps does its first input alone": (
+        "            outputs.append(perform(job, job[3][i][1]))",
+        '            sole = items[0] if job[2] == "encaps" else i\n'
+        "            outputs.append(perform(job, job[3][sole][1]))",
+        "batch-encaps",
+        "the output of input 0 is another than alone",
+    ),
+    "runs of encaps that begin at the first input": (
+        "        first = place * count // runs + thread",
+        "        first = thread",
+        "runs-encaps",
+        "is not the SHA-256 of its output",
+    ),
+    "a batch of decaps does its first input alone": (
+        "            outputs.append(perform(job, job[3][i][1]))",
+        '            sole = items[0] if job[2] == "decaps" else i\n'
+        "            outputs.append(perform(job, job[3][sole][1]))",
+        "batch-decaps",
+        "the output of input 0 is another than alone",
+    ),
+    "runs of decaps that begin at the first input": (
+        "        first = place * count // runs + thread",
+        "        first = thread",
+        "runs-decaps",
+        "is not the SHA-256 of its output",
     ),
     "a bad signature spoils its batch": (
         "    return outputs\n\n\ndef limited",

@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
 from mldsa_lab.bench.rounds import Cell, Schedule, make_cell, role_in
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
@@ -239,7 +240,9 @@ def test_hedged_signers_have_no_expected_digest() -> None:
 
 
 def test_classical_runs_expect_verdicts_alone() -> None:
-    rows = [InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None) for i in range(3)]
+    rows = [
+        PlainInput(InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None)) for i in range(3)
+    ]
     v = measured(family="classical", sets=("Ed25519",))
     runs = Runs("loop", 4, 1)
     assert make_cell(v, "Ed25519", "sign", rows, runs).expected == {}

@@ -22,10 +22,11 @@ def test_cases(p: ParameterSet) -> None:
     for deterministic in (True, False):
         signed = siggen_cases(p.name, deterministic=deterministic)
         assert len(signed) == 15
-        assert {(len(c.sk), len(c.signature), len(c.rnd)) for c in signed} == {
-            (p.private_key_bytes, p.signature_bytes, 32)
-        }
-        assert all((c.rnd == bytes(32)) == deterministic for c in signed)
+        rnds = [bytes(32) if c.rnd is None else c.rnd for c in signed]
+        assert {
+            (len(c.sk), len(c.signature), len(r)) for c, r in zip(signed, rnds, strict=True)
+        } == {(p.private_key_bytes, p.signature_bytes, 32)}
+        assert all((c.rnd is None) == deterministic for c in signed)
     verified = sigver_cases(p.name)
     assert len(verified) == 15
     assert {c.valid for c in verified} == {True, False}

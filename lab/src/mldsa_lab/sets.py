@@ -1,8 +1,9 @@
-"""Parameter sets (Tables 1 and 2 of FIPS 204), and the other names that files and workers use."""
+"""The schemes that the lab measures and what each is (sizes, operations), the parameter sets of
+ML-DSA (Tables 1 and 2 of FIPS 204), and the other names that files and workers use."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -20,13 +21,16 @@ SEED_BYTES = 32
 CONTEXT_BYTES_MAX = 255
 """The longest context string, bytes."""
 
-OPERATIONS = ("keygen", "sign", "verify")
+SIGNATURE_OPERATIONS = ("keygen", "sign", "verify")
+"""The operations of a signature scheme that are timed."""
+KEM_OPERATIONS = ("keygen", "encaps", "decaps")
+"""The operations of a key encapsulation mechanism."""
+OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS)))
 """The operations that are timed, in the order they are shown."""
 WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 """All operations that a worker may have."""
 KEY_FORMS = ("compact", "expanded")
 """What a key is before the clock starts: its bytes, or with matrix and NTT forms cached."""
-FAMILIES = ("ml-dsa", "classical")
 RND_FORMS = ("given", "zero", "none")
 """The `rnd` that a signer takes: any, 32 zero bytes alone, or its own."""
 MODES = ("single", "batch")
@@ -99,10 +103,137 @@ ML_DSA_87 = ParameterSet("ML-DSA-87", 60, 256, 1 << 19, (Q - 1) // 32, 8, 7, 2, 
 
 PARAMETER_SETS: dict[str, ParameterSet] = {p.name: p for p in (ML_DSA_44, ML_DSA_65, ML_DSA_87)}
 """The three sets by name."""
-CLASSICAL_SETS = ("Ed25519", "ECDSA-P256", "ECDSA-secp256k1", "RSA-2048-PSS")
-"""Classical references, outside the ML-DSA gate."""
-ALL_SETS = (*PARAMETER_SETS, *CLASSICAL_SETS)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """One scheme with its parameters: what files, commands and workers call a set.
+
+    Sizes are in bytes: ``public_key_bytes`` and ``private_key_bytes`` of the encoded keys,
+    ``output_bytes`` of a signature or, of a KEM, of a ciphertext, ``seed_bytes`` of what key
+    generation starts from, ``rnd_bytes`` of the randomness that signing or encapsulation can be
+    given; 0 where it only draws its own. ``seeded``: whether a key follows from its seed.
+    ``slow``: an operation takes up to seconds, so that few inputs have to do.
+    """
+
+    name: str
+    family: str
+    public_key_bytes: int
+    private_key_bytes: int
+    output_bytes: int
+    seed_bytes: int = SEED_BYTES
+    rnd_bytes: int = SEED_BYTES
+    seeded: bool = True
+    slow: bool = False
+
+    @property
+    def kin(self) -> SchemeFamily:
+        """What holds for its whole family."""
+        return SCHEME_FAMILIES[self.family]
+
+
+@dataclass(frozen=True, slots=True)
+class SchemeFamily:
+    """What sets of one family have in common.
+
+    ``private_keys``: the forms in which they cross the protocol, and ``encoded``, whether keys do
+    so as bytes at all; else a worker makes them of seeds and keeps them. ``plain_rnd``: the rnd
+    that asks for deterministic signing. ``random``: the operations whose cost differs from call to
+    call by design where they draw their own randomness.
+    """
+
+    name: str
+    title: str
+    operations: tuple[str, ...] = SIGNATURE_OPERATIONS
+    private_keys: tuple[str, ...] = ("seed", "sk")
+    rnd_forms: tuple[str, ...] = RND_FORMS
+    plain_rnd: bytes = bytes(SEED_BYTES)
+    random: tuple[str, ...] = ()
+
+    @property
+    def name_in_text(self) -> str:
+        """Its title within a sentence."""
+        return self.title if self.title.isupper() else self.title.lower()
+
+    @property
+    def encoded(self) -> bool:
+        """Whether its keys are bytes on the protocol."""
+        return "sk" in self.private_keys
+
+    @property
+    def worker_operations(self) -> tuple[str, ...]:
+        """All operations that a worker may announce for it."""
+        of_references = WORKER_OPERATIONS[len(OPERATIONS) :] if self.name == "ml-dsa" else ()
+        return (*self.operations, *of_references)
+
+
+SCHEME_FAMILIES: dict[str, SchemeFamily] = {
+    f.name: f
+    for f in (
+        SchemeFamily("ml-dsa", "ML-DSA", random=("sign",)),
+        SchemeFamily("classical", "Classical schemes", private_keys=("seed",)),
+        # Deterministic signing takes PK.seed for opt_rand (FIPS 205 Algorithm 22): no rnd at all.
+        SchemeFamily("slh-dsa", "SLH-DSA", plain_rnd=b""),
+        # A seed is its generator's business, which every implementation has of its own.
+        SchemeFamily(
+            "fn-dsa", "FN-DSA", private_keys=("sk",), rnd_forms=("none",), random=("sign",)
+        ),
+        SchemeFamily("ml-kem", "ML-KEM", operations=KEM_OPERATIONS, rnd_forms=("given", "none")),
+    )
+}
+"""The families by name, in the order of a report."""
+FAMILIES = tuple(SCHEME_FAMILIES)
+
+
+def _slh_dsa() -> Iterator[Scheme]:
+    """Table 2 of FIPS 205: the security parameter n sizes keys and randomness, in bytes."""
+    for level, n, small, fast in ((128, 16, 7856, 17088), (192, 24, 16224, 35664),
+                                  (256, 32, 29792, 49856)):  # fmt: skip
+        for hashing in ("SHA2", "SHAKE"):
+            for kind, size in (("s", small), ("f", fast)):
+                yield Scheme(
+                    f"SLH-DSA-{hashing}-{level}{kind}", "slh-dsa", 2 * n, 4 * n, size,
+                    seed_bytes=3 * n, rnd_bytes=n, slow=kind == "s",
+                )  # fmt: skip
+
+
+# Of classical schemes the shortest usual encoding: a compressed point, r and s, the modulus.
+SCHEMES: dict[str, Scheme] = {
+    s.name: s
+    for s in (
+        *(
+            Scheme(p.name, "ml-dsa", p.public_key_bytes, p.private_key_bytes, p.signature_bytes)
+            for p in PARAMETER_SETS.values()
+        ),
+        Scheme("Ed25519", "classical", 32, 32, 64),
+        Scheme("ECDSA-P256", "classical", 33, 32, 64),
+        Scheme("ECDSA-secp256k1", "classical", 33, 32, 64),
+        Scheme("RSA-2048-PSS", "classical", 256, 256, 256, seeded=False),
+        Scheme("RSA-3072-PSS", "classical", 384, 384, 384, seeded=False),
+        *_slh_dsa(),
+        # FIPS 206 is a draft: sizes of Falcon's padded signatures, which it keeps.
+        Scheme("FN-DSA-512", "fn-dsa", 897, 1281, 666, rnd_bytes=0),
+        Scheme("FN-DSA-1024", "fn-dsa", 1793, 2305, 1280, rnd_bytes=0),
+        # FIPS 203 Table 3; the seed is d and z, rnd is m.
+        Scheme("ML-KEM-512", "ml-kem", 800, 1632, 768, seed_bytes=64),
+        Scheme("ML-KEM-768", "ml-kem", 1184, 2400, 1088, seed_bytes=64),
+        Scheme("ML-KEM-1024", "ml-kem", 1568, 3168, 1568, seed_bytes=64),
+    )
+}
+"""Every scheme by name, family after family."""
+ALL_SETS = tuple(SCHEMES)
 """Every name that `set` may have in a record or on the protocol."""
+SECRET_BYTES = 32
+"""Bytes of the secret that a KEM shares."""
+
+
+def sets_of(family: str) -> tuple[str, ...]:
+    """The names of a family's sets."""
+    return tuple(s.name for s in SCHEMES.values() if s.family == family)
+
+
+CLASSICAL_SETS = sets_of("classical")
+"""Classical references, outside the ML-DSA gate."""
 
 # What msgspec holds a field to; to the type checker they are texts, as most come from variables.
 if TYPE_CHECKING:
@@ -140,15 +271,15 @@ def parse_set_names(words: Iterable[str], *, ml_dsa: bool = False) -> tuple[str,
     """Full set names, in canonical order, from names as typed.
 
     Takes full names in any case, `44 65 87`, `ml-dsa` (the three) and, unless ``ml_dsa`` alone is
-    wanted, the classical ones, `classical` (the four) and `all`; also several in one word separated
-    by commas. LabError names the first unknown word.
+    wanted, every other name, each family's, and `all`; also several in one word separated by
+    commas. LabError names the first unknown word.
     """
     aliases: dict[str, tuple[str, ...]] = {
         name.removeprefix("ML-DSA-"): (name,) for name in PARAMETER_SETS
     }
-    aliases["ml-dsa"] = tuple(PARAMETER_SETS)
+    aliases |= {family: sets_of(family) for family in (("ml-dsa",) if ml_dsa else FAMILIES)}
     if not ml_dsa:
-        aliases |= {"classical": CLASSICAL_SETS, "all": ALL_SETS}
+        aliases["all"] = ALL_SETS
     full = tuple(PARAMETER_SETS) if ml_dsa else ALL_SETS
     known = ", ".join((*aliases, *full))
     aliases |= {name.lower(): (name,) for name in full}

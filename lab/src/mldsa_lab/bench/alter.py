@@ -64,7 +64,7 @@ def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
             "signature: empty": b"",
         },
         ("refuses-message", "message"): {
-            "a bit of the message": _flip(m, len(m) - 1),
+            "a bit of the message": flip(m, len(m) - 1),
             "a zero byte appended to the message": m + b"\0",
             "the message's last byte cut off": m[:-1],
         },
@@ -74,8 +74,8 @@ def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
         },
         ("refuses-key", "pk"): {
             "another key": other_pk,
-            "a bit of rho": _flip(pk, 0),
-            "a bit of the last byte of t1": _flip(pk, len(pk) - 1),
+            "a bit of rho": flip(pk, 0),
+            "a bit of the last byte of t1": flip(pk, len(pk) - 1),
             "the key's last byte cut off": pk[:-1],
             "a zero byte appended to the key": pk + b"\0",
         },
@@ -88,7 +88,8 @@ def alter(p: ParameterSet, base: Input, other_pk: bytes) -> list[Altered]:
     ]
 
 
-def _flip(data: bytes, position: int) -> bytes:
+def flip(data: bytes, position: int) -> bytes:
+    """The bytes with the lowest bit of one inverted."""
     return _put(data, {position: data[position] ^ 1})
 
 
@@ -101,14 +102,14 @@ def _put(data: bytes, values: dict[int, int]) -> bytes:
 
 def _c_tilde(p: ParameterSet, s: bytes) -> dict[str, bytes]:
     places = {"first": 0, "middle": p.c_tilde_bytes // 2, "last": p.c_tilde_bytes - 1}
-    bits = {f"a bit of the {name} byte of c_tilde": _flip(s, at) for name, at in places.items()}
+    bits = {f"a bit of the {name} byte of c_tilde": flip(s, at) for name, at in places.items()}
     return bits | {"a signature of zeros": bytes(len(s))}
 
 
 def _z(p: ParameterSet, s: bytes) -> dict[str, bytes]:
     start = p.c_tilde_bytes
     places = {"first": start, "middle": start + p.z_bytes // 2, "last": p.hint_offset - 1}
-    bits = {f"a bit of the {name} byte of z": _flip(s, at) for name, at in places.items()}
+    bits = {f"a bit of the {name} byte of z": flip(s, at) for name, at in places.items()}
     # z is packed as gamma1 - z (BitPack): zero bits mean a coefficient of gamma1, outside the
     # bound gamma1 - beta. The first one lies within the first three bytes.
     first = dict.fromkeys(range(start, start + 3), 0)

@@ -15,7 +15,13 @@ from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.launch import launch
-from mldsa_lab.bench.material import Reference, choose_inputs, classical_inputs, input_row
+from mldsa_lab.bench.material import (
+    PlainInput,
+    Reference,
+    choose_inputs,
+    input_row,
+    plain_inputs,
+)
 from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.rounds import (
@@ -38,7 +44,6 @@ from mldsa_lab.records import (
     SCHEMA,
     End,
     Fault,
-    InputRow,
     Record,
     RecordWriter,
     Row,
@@ -202,13 +207,13 @@ class _Session:
         """Inputs, gate, rounds."""
         o = self._with_groups(variants)
         inputs: dict[str, list[Input]] = {}
-        rows: dict[str, list[InputRow]] = {}
+        plain: dict[str, list[PlainInput]] = {}
         materials: dict[str, Material] = {}
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
                 if name not in PARAMETER_SETS:
-                    rows[name] = classical_inputs(name, o.seed, o.sizes)
+                    plain[name] = plain_inputs(name, o.seed, o.sizes)
                     phase.show(name, step=3)
                     continue
                 assert reference is not None
@@ -226,10 +231,11 @@ class _Session:
         if o.sizes.many_keys or o.sizes.one_key:
             phase.summary += f"; {GROUP} more for runs, of many keys and of one"
         for name in used:
-            for line in rows.get(name) or [input_row(s, name) for s in inputs[name]]:
+            lines = [m.row for m in plain.get(name, ())]
+            for line in lines or [input_row(s, name) for s in inputs[name]]:
                 self.write(line)
-        passed = self._gate(variants, reference, materials, rows)
-        schedule = Schedule(self._cells(variants, passed, inputs, rows))
+        passed, made = self._gate(variants, reference, materials, plain)
+        schedule = Schedule(self._cells(variants, passed, {**inputs, **made}))
         require_cells(schedule)
         self._measure(schedule)
 
@@ -261,15 +267,16 @@ class _Session:
         every: Sequence[Variant],
         reference: Reference | None,
         materials: dict[str, Material],
-        classical: dict[str, list[InputRow]],
-    ) -> set[tuple[str, str]]:
-        """The pairs of variant and set that may be measured.
+        plain: dict[str, list[PlainInput]],
+    ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[PlainInput]]]:
+        """The pairs of variant and set that may be measured, and by set what was made of inputs
+        without traces.
 
         Batch interfaces go through the gate at every size. Loops are the single calls that have
         passed, and threads do what one does.
         """
         variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
-        sets = {*materials, *classical}
+        sets = {*materials, *plain}
         pairs = sum(len(sets & set(v.sets)) for v in variants)
         with self.screen.phase("gate", total=2 * pairs) as phase:
             verdicts = gate.examine(
@@ -277,7 +284,7 @@ class _Session:
                 reference,
                 variants,
                 materials,
-                classical,
+                plain,
                 _PEERS,
                 lambda v, name: phase.show(f"{v.id} {name}", step=1),
             )
@@ -298,14 +305,13 @@ class _Session:
             if v not in variants:
                 like = v.base if v.mode == "single" else f"{v.base}:batch-{v.batch_size}"
                 passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
-        return passed
+        return passed, verdicts.made
 
     def _cells(
         self,
         variants: Sequence[Variant],
         passed: set[tuple[str, str]],
-        inputs: dict[str, list[Input]],
-        rows: dict[str, list[InputRow]],
+        inputs: Mapping[str, Sequence[Input | PlainInput]],
     ) -> list[Cell]:
         """All cells, those of the same set and operation next to each other."""
         cells: list[Cell] = []
@@ -315,7 +321,7 @@ class _Session:
                     if (v.id, name) not in passed or operation not in v.operations:
                         continue
                     role = role_in(v, name, operation)
-                    taken = [i for i in inputs.get(name) or rows[name] if i.role == role]
+                    taken = [i for i in inputs[name] if i.role == role]
                     shape = self.fleet.station(v.id).shape_of(v.id)
                     runs = None if shape is None else shape.runs(len(taken))
                     cells.append(make_cell(v, name, operation, taken, runs))

@@ -110,28 +110,28 @@ def must_equal(expected: bytes, of: str) -> Judge:
     return judge
 
 
-def must_be_keys(pk: bytes, sk: bytes) -> Judge:
-    """The keys must be these; a private key that is not given is not judged."""
+def must_be_keys(pk: bytes, sk: bytes | None) -> Judge:
+    """The keys must be these; a private key that is not known or not given is not judged."""
 
     def judge(output: Output) -> str | None:
         wrong = _failure(output) or difference(output.value or b"", pk, "the public key")
-        if wrong is None and output.private_key is not None:
+        if wrong is None and sk is not None and output.private_key is not None:
             wrong = difference(output.private_key, sk, "the private key")
         return wrong
 
     return judge
 
 
-def must_sign(size: int | None) -> Judge:
-    """There must be a signature, of this many bytes where that is known."""
+def must_give(size: int | None, what: str) -> Judge:
+    """There must be an output, of this many bytes where that is known."""
 
     def judge(output: Output) -> str | None:
         if output.failure is not None:
             return _failure(output)
         length = len(output.value or b"")
         if size is not None and length != size:
-            return f"the signature has {length} bytes, must have {size}"
-        return None if length else "the signature is empty"
+            return f"{what} has {length} bytes, must have {size}"
+        return None if length else f"{what} is empty"
 
     return judge
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.options import REFERENCE
 from mldsa_lab.choice.build import build, complete
@@ -25,11 +26,12 @@ from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import SCHEMES
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import Announced, JobInput, Output
 
 _RUNS_POOL = 4  # candidates for each input of a run
+_FEW = 4  # random inputs where an operation takes seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +265,82 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
     return found
 
 
-def classical_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[InputRow]:
-    """The inputs of a classical reference: no traces, the worker makes keys of the seeds."""
-    assert set_name not in PARAMETER_SETS
+@dataclass(frozen=True, slots=True)
+class PlainInput:
+    """An input of a scheme without traces, and what the gate's first sound implementation made of
+    it: keys, ``output`` (a signature, or a ciphertext) and, of a ciphertext, the shared ``secret``.
+
+    All None where keys never leave a worker, which makes them of the seed.
+    """
+
+    row: InputRow
+    pk: bytes | None = None
+    sk: bytes | None = None
+    output: bytes | None = None
+    secret: bytes | None = None
+
+    @property
+    def id(self) -> int:
+        """Its number in the set."""
+        return self.row.id
+
+    @property
+    def role(self) -> str:
+        """What it is for, as in a record."""
+        return self.row.role
+
+    def job(self, operation: str, variant: Variant | Announced) -> JobInput:
+        """What this variant is handed for the operation."""
+        row, kin = self.row, SCHEMES[self.row.set].kin
+        if operation == "keygen":
+            return JobInput(row.id, seed=row.seed)
+        if operation == "encaps":
+            return JobInput(row.id, pk=self.pk, rnd=row.rnd if variant.rnd == "given" else None)
+        private = JobInput(
+            row.id, seed=row.seed if "seed" in kin.private_keys else None, sk=self.sk, pk=self.pk
+        )
+        if operation == "decaps":
+            return replace(private, ciphertext=self.output)
+        signed = replace(private, message=row.message, context=row.context)
+        if operation == "sign":
+            return replace(signed, rnd=None if variant.rnd == "none" else kin.plain_rnd)
+        return replace(
+            signed, seed=None if kin.encoded else row.seed, sk=None, signature=self.output
+        )
+
+    def expected(self, operation: str, variant: Variant | Announced) -> bytes | None:
+        """The output that must come out; None where it is not known, or another each time."""
+        match operation:
+            case "keygen":
+                return self.pk if "seed" in SCHEMES[self.row.set].kin.private_keys else None
+            case "sign":
+                return None if variant.rnd == "none" else self.output
+            case "verify":
+                return ACCEPTED
+            case "encaps":
+                both = None not in (self.output, self.secret) and variant.rnd == "given"
+                return (self.output or b"") + (self.secret or b"") if both else None
+            case _:
+                return self.secret
+
+
+def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[PlainInput]:
+    """The inputs of a scheme without traces, drawn at random."""
+    scheme = SCHEMES[set_name]
+    assert scheme.family != "ml-dsa"
+    kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
     drawn = candidates(
-        run_seed, set_name, sizes.random, message_bytes=sizes.message_bytes, stream="random"
+        run_seed,
+        set_name,
+        min(sizes.random, _FEW) if scheme.slow else sizes.random,
+        message_bytes=scheme.rnd_bytes if kem else sizes.message_bytes,
+        stream=RANDOM,
     )
     return [
-        InputRow(set_name, i, "random", c.seed, c.message, c.context, None)
+        PlainInput(
+            InputRow(set_name, i, RANDOM, c.seed, b"", b"", None, c.message)
+            if kem
+            else InputRow(set_name, i, RANDOM, c.seed, c.message, c.context, None)
+        )
         for i, c in enumerate(drawn)
     ]

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import OPERATIONS, PARAMETER_SETS
 from mldsa_lab.worker.protocol import Announced, Runs
 
 BATCH_SIZES = (1, 8, 32, 100, 1000, 10_000)
@@ -68,7 +68,7 @@ class Shape:
         return structs.replace(
             variant,
             id=variant.id + self.suffix,
-            operations=tuple(o for o in variant.operations if o in ("keygen", "sign", "verify")),
+            operations=tuple(o for o in variant.operations if o in OPERATIONS),
             mode="batch" if self.form == "batch" else "single",
             batch_size=self.size,
             threads=self.threads,

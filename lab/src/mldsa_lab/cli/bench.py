@@ -32,9 +32,10 @@ from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import OPERATIONS, parse_set_names
+from mldsa_lab.sets import CLASSICAL_SETS, FAMILIES, OPERATIONS, PARAMETER_SETS, parse_set_names
 
-_DEFAULT_SETS = ("ml-dsa", "classical")
+# RSA-3072 makes a key in every process, which takes a second.
+_DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
 
@@ -49,10 +50,12 @@ def bench(
     ] = False,
     sets: Annotated[
         list[str] | None,
-        typer.Option(help="44, 65, 87, ml-dsa, classical, or full names.", metavar="NAMES"),
+        typer.Option(
+            help=f"44, 65, 87, {', '.join(FAMILIES)}, all, or full names.", metavar="NAMES"
+        ),
     ] = None,
     operations: Annotated[
-        list[str] | None, typer.Option(help="keygen, sign, verify.", metavar="NAMES")
+        list[str] | None, typer.Option(help=f"{', '.join(OPERATIONS)}.", metavar="NAMES")
     ] = None,
     implementations: Annotated[
         list[str] | None,

@@ -16,7 +16,7 @@ from mldsa_lab.estimate.interval import Interval, combine, student
 from mldsa_lab.estimate.location import correlation_factor, median_over_rounds, split_levels
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.records import Record, Variant
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.terms import MEAN
@@ -255,11 +255,11 @@ class Estimator:
     def estimate(self, variant: Variant, key: Key, cell: CellSamples) -> CellEstimate:
         """LabError if a trace that is needed is not known, or the costs allow no estimate."""
         _, set_name, operation = key
-        random = set_name == "RSA-2048-PSS" and operation == "keygen"  # the search for primes
-        if operation == "sign" and set_name in PARAMETER_SETS:
-            if variant.deterministic:
-                return self._signing(variant, set_name, cell)
-            random = True
+        scheme = SCHEMES[set_name]
+        if operation == "sign" and set_name in PARAMETER_SETS and variant.deterministic:
+            return self._signing(variant, set_name, cell)
+        random = operation in scheme.kin.random and not variant.deterministic
+        random |= operation == "keygen" and not scheme.seeded  # RSA's search for primes
         found = (estimate_random if random else estimate_plain)(cell, self.confidence)
         return replace(found, quantiles={}) if variant.runs else found
 

@@ -14,7 +14,7 @@ from mldsa_lab.estimate.fit import quotient_of_inputs
 from mldsa_lab.estimate.interval import Interval, combine, quotient
 from mldsa_lab.estimate.location import median_over_rounds
 from mldsa_lab.records import Record, Variant, WorkerRow
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import SCHEMES
 from mldsa_lab.theory.arrays import Array
 
 
@@ -119,8 +119,10 @@ def compare_classical(
         v, set_name, operation = variants[key[0]][0], key[1], key[2]
         if v.threads > 1 or (v.runs and v.mode == "single"):
             continue
-        if set_name not in PARAMETER_SETS:
+        family = SCHEMES[set_name].family
+        if family == "classical":
             schemes.append(key)
+        if family != "ml-dsa":
             continue
         kind = (set_name, operation, v.key, v.mode)
         if kind not in cheapest or estimate.mean.value < estimates[cheapest[kind]].mean.value:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import SigningInput
-from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SEED_BYTES
+from mldsa_lab.sets import ALL_SETS, CONTEXT_BYTES_MAX, SCHEMES, SEED_BYTES
 
 _DOMAIN = b"mldsa-lab pool 1"
 
@@ -23,7 +23,7 @@ def candidates(
     start: int = 0,
 ) -> Iterator[SigningInput]:
     """Candidates ``start .. start + count - 1`` of a set, each with a key of its own,
-    signed with rnd of 32 zero bytes.
+    whose seed has the set's size, signed with rnd of 32 zero bytes.
 
     Candidate i is SHAKE256(domain, run seed, set, stream, sizes, i), every field prefixed with
     its length: the same for any ``count``, and independent between sets and streams. ``stream``
@@ -45,11 +45,13 @@ def candidates(
     for part in (_DOMAIN, run_seed, set_name.encode(), stream.encode(), sizes):
         prefix.update(len(part).to_bytes(8, "little") + part)
 
+    seed_bytes = SCHEMES[set_name].seed_bytes
+
     def draw(number: int) -> SigningInput:
         shake = prefix.copy()
         shake.update(number.to_bytes(8, "little"))
-        data = shake.digest(SEED_BYTES + message_bytes + context_bytes)
-        message_end = SEED_BYTES + message_bytes
-        return SigningInput(data[:SEED_BYTES], data[SEED_BYTES:message_end], data[message_end:])
+        message_end = seed_bytes + message_bytes
+        data = shake.digest(message_end + context_bytes)
+        return SigningInput(data[:seed_bytes], data[seed_bytes:message_end], data[message_end:])
 
     return (draw(number) for number in range(start, start + count))

@@ -15,9 +15,8 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Hex, Positive
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
-    CLASSICAL_SETS,
     DEFAULT_BUILD,
-    SEED_BYTES,
+    SCHEMES,
     TUNED_BUILD,
     BuildName,
     Family,
@@ -35,7 +34,7 @@ SCHEMA = 5
 SCHEMAS = (1, 2, 3, 4, 5)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
-implementations and warm-ups."""
+implementations, their warm-ups, and families beside `ml-dsa` and `classical`."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
@@ -173,7 +172,8 @@ class Skipped(RecordLine, frozen=True, tag="skipped"):
 
 
 class InputRow(RecordLine, frozen=True, tag="input"):
-    """One input: key seed (32 bytes), message, context, rnd (None: 32 zero bytes); its attempts.
+    """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
+    encapsulation it is m); its attempts.
 
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
     runs of several operations take in turn, each of its own key or all of one key). `trace` is
@@ -190,10 +190,11 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     rnd: Hex | None = None
 
     def __post_init__(self) -> None:
-        if self.trace is not None and self.set in CLASSICAL_SETS:
+        scheme = SCHEMES[self.set]
+        if self.trace is not None and scheme.family != "ml-dsa":
             raise LabError(f"trace must be null for {self.set}: it has no attempts")
-        if self.rnd is not None and len(self.rnd) != SEED_BYTES:
-            raise LabError(f"rnd has {len(self.rnd)} bytes, must have {SEED_BYTES}")
+        if self.rnd is not None and len(self.rnd) != scheme.rnd_bytes:
+            raise LabError(f"rnd has {len(self.rnd)} bytes, must have {scheme.rnd_bytes}")
 
 
 class Check(Struct, frozen=True, forbid_unknown_fields=True):

@@ -40,7 +40,7 @@ class RecordComparison:
 
 def compare(views: Sequence[View]) -> list[RecordComparison]:
     """What several runs measured, ranked by the best mean of each variant."""
-    sets = list(dict.fromkeys(s for v in views for s in (*v.sets, *v.classical_sets)))
+    sets = list(dict.fromkeys(s for v in views for of in (v.sets, *v.others.values()) for s in of))
     made = (_compared(views, s, operation) for s in sets for operation in SHOWN_OPERATIONS)
     return [c for c in made if c is not None]
 

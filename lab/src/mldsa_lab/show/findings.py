@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scipy.special import ndtri, stdtrit
 
 from mldsa_lab.estimate.summary import SummaryRow
+from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import Shown, estimate
 from mldsa_lab.show.view import Table, TableLine, View, slower
 from mldsa_lab.wording import join_words
@@ -96,7 +97,10 @@ def find(view: View) -> Findings:
         return Findings("Nothing was measured in this run", tuple(_absent(view)))
     tables = [t for o in ("sign", "verify", "keygen") for s in view.sets if (t := view.table(s, o))]
     if not tables:
-        return Findings("Only classical schemes were measured in this run", tuple(_absent(view)))
+        names = [SCHEME_FAMILIES[family].name_in_text for family in view.others]
+        were = "was" if names == [names[0]] and "classical" not in view.others else "were"
+        told = f"Only {join_words(names)} {were} measured in this run"
+        return Findings(told, tuple(_absent(view)))
     operation = tables[0].operation
     found = [standing(view, t) for t in tables if t.operation == operation]
     standings = [s for s in found if s is not None]

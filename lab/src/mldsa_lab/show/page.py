@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.show import elsewhere, plotdata, plots, run_plots, sections, svg, tables
 from mldsa_lab.show.compare import agreement, compare
 from mldsa_lab.show.elsewhere import Elsewhere
@@ -61,7 +62,8 @@ class OfSet:
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """One record as the template shows it. `prefix` makes its anchors unique in the page;
-    `batches`, `threads` and `versus` are tables with their plots."""
+    `batches`, `threads` and `versus` are tables with their plots; `others` is the table of each
+    family beside ML-DSA."""
 
     prefix: str
     name: str
@@ -72,7 +74,7 @@ class Chapter:
     threads: list[tuple[Grid, Markup, Markup]]
     scaling: str
     versus: Grid | None
-    classical: Grid | None
+    others: dict[str, Grid]
 
     @property
     def main(self) -> OfSet | None:
@@ -101,7 +103,8 @@ def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
         elsewhere=_elsewhere(measured, views, confidence), elsewhere_note=elsewhere.NOTE,
         headline=_headline(chapters, several), css=Markup(asset("page.css")),
         script=Markup(script), script_hash=_sha256(script), sections=sections,
-        titles=tables.TITLES, shown=SHOWN_OPERATIONS, heading=heading,
+        titles=tables.TITLES, heading=heading,
+        shown=[o for o in SHOWN_OPERATIONS if o in SIGNATURE_OPERATIONS],
         mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
     )  # fmt: skip
 
@@ -147,7 +150,7 @@ def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
     return Chapter(
         prefix, name, view, find(view), tuple(sets), in_batches, on_threads, scaling(view),
         tables.beside(view) if stands_beside else None,
-        tables.classical(view) if view.classical_sets else None,
+        {family: tables.of_family(view, family) for family in view.others},
     )  # fmt: skip
 
 

@@ -16,6 +16,12 @@ from mldsa_lab.wording import join_words
 
 KINDS = {
     "acvp": "NIST's known answers",
+    "pqclean": "keys of PQClean's Falcon sign and verify",
+    "own": "its own keys do",
+    "others": "the keys that others make of the seed",
+    "encaps": "encapsulation as others do it",
+    "decaps": "its own secrets and others', and others its own",
+    "rejects": "an altered ciphertext gives the secret of implicit rejection",
     "reference": "the same bytes and traces as the reference",
     "signs": "its own signatures verify",
     "verified": "others accept its signatures",
@@ -24,6 +30,20 @@ KINDS = {
     "refuses": "altered signatures, keys, messages and contexts are refused",
 }
 """What the kinds of check of the gate are, for a legend."""
+
+_CROSSED = (
+    "Measured in the same run, on random inputs. No reference of ours stands behind it: the gate "
+    "asks for {known}, refusals of what was altered, and the other implementations' agreement, "
+    "where there are any."
+)
+BESIDE = {
+    "classical": "Measured in the same run for comparison. They have no attempts; the gate checks "
+    "that they sign, verify, and refuse what was altered.",
+    "slh-dsa": _CROSSED.format(known="NIST's known answers"),
+    "fn-dsa": _CROSSED.format(known="signatures with known keys") + " FIPS 206 is a draft.",
+    "ml-kem": _CROSSED.format(known="NIST's known answers"),
+}
+"""What stands above the table of a family beside ML-DSA."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, base_id
-from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, parse_set_names
+from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, SIGNATURE_OPERATIONS, parse_set_names
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, plain
 from mldsa_lab.show.grid import pipe_table
 from mldsa_lab.show.runs import told_size
@@ -58,7 +58,7 @@ class Marker:
     records: list[Path] = field(default_factory=list)
     rows: str = "implementations"
     sets: tuple[str, ...] = tuple(PARAMETER_SETS)
-    operations: tuple[str, ...] = SHOWN_OPERATIONS
+    operations: tuple[str, ...] = tuple(o for o in SHOWN_OPERATIONS if o in SIGNATURE_OPERATIONS)
     implementations: tuple[str, ...] = ("*",)
     build: str | None = None
     columns: str = ""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from mldsa_lab.estimate.summary import SummaryRow
-from mldsa_lab.sets import ALL_SETS, TUNED_BUILD
+from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, TUNED_BUILD
 from mldsa_lab.show.compare import RecordComparison
 from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
@@ -24,7 +24,10 @@ from mldsa_lab.show.view import (
 )
 from mldsa_lab.wording import join_words
 
-TITLES = {"sign": "Signing", "verify": "Verification", "keygen": "Key generation"}
+TITLES = {
+    "sign": "Signing", "verify": "Verification", "encaps": "Encapsulation",
+    "decaps": "Decapsulation", "keygen": "Key generation",
+}  # fmt: skip
 """Headings of the operations."""
 _QUANTILES = ("p50", "p95", "p99", "p99.9")
 
@@ -151,10 +154,12 @@ def _built(view: View) -> str:
     return f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
 
 
-def classical(view: View) -> Grid:
-    """All classical schemes in one table: they stand for comparison and have no attempts."""
+def of_family(view: View, family: str) -> Grid:
+    """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
+    attempts."""
+    kin = SCHEME_FAMILIES[family]
     rows: list[tuple[str, dict[str, TableLine]]] = []
-    for scheme in view.classical_sets:
+    for scheme in view.others[family]:
         found: dict[str, dict[str, TableLine]] = defaultdict(dict)
         for table in view.of(scheme):
             for line in table.lines:
@@ -170,6 +175,8 @@ def classical(view: View) -> Grid:
         Column("implementation", names),
         Column("backend", [n.row.backend for n in first], spare=1),
     ]
+    if any(n.row.key != "compact" for n in first):
+        columns.append(Column("key", [n.row.key for n in first]))
     for operation in SHOWN_OPERATIONS:
         # From microseconds to milliseconds: a unit for each figure.
         cells, units = [], []
@@ -180,8 +187,16 @@ def classical(view: View) -> Grid:
             units.append(unit.name if unit else "")
         if any(units):
             columns += [Column(operation, cells, number=True), Column("", units)]
+    of = [SCHEMES[scheme] for scheme, _ in rows]
+    output = "ciphertext" if "encaps" in kin.operations else "signature"
+    for title, sizes in (
+        ("public key, bytes", [s.public_key_bytes for s in of]),
+        (f"{output}, bytes", [s.output_bytes for s in of]),
+    ):
+        cells = [Shown(f"{size:,}", number=size) for size in sizes]
+        columns.append(Column(title, cells, number=True, spare=2))
     return Grid(
-        "Classical schemes", "for comparison", tuple(columns), view.summary.confidence,
+        kin.title, "for comparison", tuple(columns), view.summary.confidence,
         sortable=False,
     )  # fmt: skip
 
@@ -293,8 +308,7 @@ def all_grids(view: View, *, overview: bool = True) -> list[Grid]:
     """The tables of one run, in the order of the terminal: the best of each implementation in
     the main set come last, where they are read first."""
     made = [results(table, view) for name in view.sets for table in view.of(name)]
-    if view.classical_sets:
-        made.append(classical(view))
+    made += [of_family(view, family) for family in view.others]
     made += of_runs(view)
     if overview and view.main_set is not None:
         made += overviews(view, view.main_set)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
-from mldsa_lab.sets import ALL_SETS, BUILDS, CLASSICAL_SETS, PARAMETER_SETS, TUNED_BUILD
+from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate, plain
 from mldsa_lab.wording import join_words
 
-SHOWN_OPERATIONS = ("sign", "verify", "keygen")
+SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen")
 """Operations in the order of a report: signing first, which differs most."""
 FEW_ROUNDS = 5
 """An interval from fewer rounds than this is marked: it rests on too few repetitions."""
@@ -117,10 +117,11 @@ class View:
         return MAIN_SET if MAIN_SET in self.sets else next(iter(self.sets), None)
 
     @property
-    def classical_sets(self) -> tuple[str, ...]:
-        """The classical schemes that were measured, in canonical order."""
+    def others(self) -> dict[str, tuple[str, ...]]:
+        """The sets of each family beside ML-DSA that were measured, in canonical order."""
         present = {t.set for t in self.tables}
-        return tuple(s for s in CLASSICAL_SETS if s in present)
+        found = {f: tuple(s for s in sets_of(f) if s in present) for f in FAMILIES if f != "ml-dsa"}
+        return {family: sets for family, sets in found.items() if sets}
 
     @property
     def builds(self) -> tuple[str, ...]:

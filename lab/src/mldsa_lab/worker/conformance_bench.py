@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import SEED_BYTES
+from mldsa_lab.sets import SCHEMES, SECRET_BYTES, SEED_BYTES, Scheme, SchemeFamily
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, Sample, quote
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
 
 _FAULTS_PER_CHECK = 3  # a worker that hangs in every cell would otherwise take hours
-_ZERO_RND = bytes(32)
 _SEED = bytes(range(SEED_BYTES))
 
 
@@ -27,7 +26,7 @@ class NotApplicable(LabError):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A key pair of a set; classical pairs are their seed alone."""
+    """A key pair of a set; those that are no bytes on the protocol are their seed alone."""
 
     seed: bytes
     pk: bytes | None = None
@@ -45,12 +44,21 @@ class Subject:
         return f"{self.variant.id} {self.set}"
 
     @property
-    def classical(self) -> bool:
-        return self.variant.family == "classical"
+    def scheme(self) -> Scheme:
+        return SCHEMES[self.set]
+
+    @property
+    def kin(self) -> SchemeFamily:
+        return self.scheme.kin
+
+    def seed(self, seed: bytes) -> bytes:
+        """A seed of the set's length, from one of 32 bytes."""
+        size = self.scheme.seed_bytes
+        return seed if len(seed) == size else hashlib.shake_256(seed).digest(size)
 
     @property
     def deterministic(self) -> bool:
-        """Whether signing the same input again must give the same signature."""
+        """Whether signing or encapsulating the same input again must give the same output."""
         return self.variant.rnd != "none"
 
     def sign_input(
@@ -59,21 +67,36 @@ class Subject:
         keys: Keys,
         message: bytes = b"message",
         context: bytes = b"",
-        rnd: bytes = _ZERO_RND,
+        rnd: bytes | None = None,
         forms: tuple[str, ...] = ("seed", "sk"),
     ) -> JobInput:
-        """An input of `sign`, `trace` or `z_violation`, with the private key in these forms."""
-        if self.classical:
-            return JobInput(number, seed=keys.seed, message=message, context=context)
-        return JobInput(
-            number,
-            seed=keys.seed if "seed" in forms else None,
-            sk=keys.sk if "sk" in forms else None,
-            pk=keys.pk,
-            message=message,
-            context=context,
-            rnd=rnd if self.deterministic else None,
-        )
+        """An input of `sign`, `trace` or `z_violation`, with the private key in these forms; rnd is
+        that of deterministic signing unless another is given."""
+        private = self._private(number, keys, forms)
+        if self.kin.encoded and self.deterministic:
+            private = replace(private, rnd=self.kin.plain_rnd if rnd is None else rnd)
+        return replace(private, message=message, context=context)
+
+    def _private(self, number: int, keys: Keys, forms: tuple[str, ...]) -> JobInput:
+        """The keys of an input that starts from the private one."""
+        seed = keys.seed if "seed" in forms and "seed" in self.kin.private_keys else None
+        return JobInput(number, seed=seed, sk=keys.sk if "sk" in forms else None, pk=keys.pk)
+
+    def encaps_input(self, number: int, keys: Keys, message: bytes = b"message") -> JobInput:
+        """An input of `encaps`, whose randomness is made of the message."""
+        rnd = hashlib.shake_256(message).digest(self.scheme.rnd_bytes)
+        return JobInput(number, pk=keys.pk, rnd=rnd if self.deterministic else None)
+
+    def decaps_input(
+        self,
+        number: int,
+        keys: Keys,
+        encapsulated: bytes,
+        forms: tuple[str, ...] = ("seed", "sk"),
+    ) -> JobInput:
+        """An input of `decaps`, from an output of `encaps`."""
+        ciphertext = encapsulated[:-SECRET_BYTES]
+        return replace(self._private(number, keys, forms), ciphertext=ciphertext)
 
     def verify_input(
         self,
@@ -86,7 +109,7 @@ class Subject:
         """An input of `verify`."""
         return JobInput(
             number,
-            seed=keys.seed if self.classical else None,
+            seed=None if self.kin.encoded else keys.seed,
             pk=keys.pk,
             message=message,
             context=context,
@@ -190,7 +213,8 @@ class Trials:
 
     def keys(self, cell: Subject, seed: bytes = _SEED) -> Keys:
         """The key pair of a seed, from whichever variants of this worker make it."""
-        if cell.classical:
+        seed = cell.seed(seed)
+        if not cell.kin.encoded:
             return Keys(seed)
         known = self._keys.get((cell.set, seed))
         if known is not None:
@@ -199,7 +223,8 @@ class Trials:
         for maker in self.cells("keygen"):
             if maker.set == cell.set and (pk is None or sk is None):
                 (output,) = self.answer(maker, "keygen", [JobInput(0, seed=seed)])
-                pk, sk = output.value or pk, output.private_key or sk
+                if "seed" in cell.kin.private_keys or output.private_key:
+                    pk, sk = output.value or pk, output.private_key or sk
         if pk is None:
             raise NotApplicable(f"no variant of this worker makes keys of {cell.set}")
         self._keys[cell.set, seed] = Keys(seed, pk, sk)
@@ -214,12 +239,17 @@ class Trials:
             return self.values(signer, "sign", [item])[0]
         raise NotApplicable(f"no variant of this worker signs for {cell.set}")
 
+    def encapsulated(self, cell: Subject, keys: Keys, message: bytes = b"message") -> bytes:
+        """Ciphertext and secret for these keys: the cell's own, else another variant's."""
+        for maker in self.able(cell, "encaps"):
+            return self.values(maker, "encaps", [maker.encaps_input(0, keys, message)])[0]
+        raise NotApplicable(f"no variant of this worker encapsulates for {cell.set}")
+
     def able(self, cell: Subject, operation: str, context: bytes = b"") -> Iterator[Subject]:
         """The cell and the others of its set that share its keys, where they can do this."""
         for other in [cell, *self.cells(operation)]:
             has = operation in other.variant.operations and (other.variant.context or not context)
-            shares = other == cell or not (cell.classical or other.classical)
-            if has and shares and other.set == cell.set:
+            if has and other.set == cell.set and (other == cell or cell.kin.encoded):
                 yield other
 
     def good_input(
@@ -232,8 +262,12 @@ class Trials:
     ) -> JobInput:
         """An input that must succeed, under the key of this seed."""
         if operation == "keygen":
-            return JobInput(number, seed=seed)
+            return JobInput(number, seed=cell.seed(seed))
         keys = self.keys(cell, seed)
+        if operation == "encaps":
+            return cell.encaps_input(number, keys, message)
+        if operation == "decaps":
+            return cell.decaps_input(number, keys, self.encapsulated(cell, keys, message))
         if operation == "sign":
             return cell.sign_input(number, keys, message)
         return cell.verify_input(number, keys, self.signature(cell, keys, message), message)
@@ -245,7 +279,7 @@ class Trials:
             raise Nonconformance(f"{operation}: `failed` {sample.failure}, where `answer` was good")
         if sample.wall == 0:
             raise Nonconformance(f"{operation}: a sample of no wall ticks at all")
-        repeats = not operation.startswith("sign") or cell.deterministic
+        repeats = not operation.startswith(("sign", "encaps")) or cell.deterministic
         if repeats and sample.digest != hashlib.sha256(output).digest():
             raise Nonconformance(
                 f"{operation}: digest {sample.digest.hex()} from input {sample.input} on is not "
@@ -287,11 +321,14 @@ class Rules:
         self._add(check, run)
         return check
 
-    def of_cells(self, operation: str, suffix: str = "") -> Callable[[CellCheck], CellCheck]:
-        """A rule of every variant and set that announce the operation."""
+    def of_cells(
+        self, operation: str, suffix: str = "", *, slow: bool = False
+    ) -> Callable[[CellCheck], CellCheck]:
+        """A rule of every variant and set that announce the operation; of sets whose operations
+        take seconds only if ``slow``, or where the variant has no other."""
 
         def add(check: CellCheck) -> CellCheck:
-            self._add(check, lambda bench: _all_cells(bench, operation, check), suffix)
+            self._add(check, lambda bench: _all_cells(bench, operation, check, slow), suffix)
             return check
 
         return add
@@ -304,11 +341,13 @@ class Rules:
         self.listed.append(ConformanceRule(name, description.rstrip("."), run))
 
 
-def _all_cells(bench: Trials, operation: str, check: CellCheck) -> list[str]:
+def _all_cells(bench: Trials, operation: str, check: CellCheck, slow: bool) -> list[str]:
     wrong: list[str] = []
     reasons: list[str] = []
     faults = made = 0
     for cell in bench.cells(operation):
+        if cell.scheme.slow and not slow and not all(SCHEMES[s].slow for s in cell.variant.sets):
+            continue
         try:
             check(bench, cell)
             made += 1

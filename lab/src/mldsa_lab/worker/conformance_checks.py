@@ -6,9 +6,10 @@ import time
 from dataclasses import replace
 from itertools import pairwise
 
-from mldsa_lab.sets import CONTEXT_BYTES_MAX, OPERATIONS, SEED_BYTES, parameter_set
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, OPERATIONS, SECRET_BYTES, SEED_BYTES
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.conformance_bench import (
+    Keys,
     Nonconformance,
     NotApplicable,
     Rules,
@@ -156,43 +157,42 @@ def _any_cell(bench: Trials) -> tuple[Subject, str]:
 # --- key generation -----------------------------------------------------------------------------
 
 
-@RULES.of_cells("keygen")
+@RULES.of_cells("keygen", slow=True)
 def keygen(bench: Trials, cell: Subject) -> None:
     """Keys have the set's sizes, are the seed's alone and come in order."""
     seeds = [_OTHER_SEED, _THIRD_SEED, _OTHER_SEED]
     numbers = [9, 0, 4]
-    inputs = [JobInput(n, seed=seed) for n, seed in zip(numbers, seeds, strict=True)]
+    inputs = [JobInput(n, seed=cell.seed(s)) for n, s in zip(numbers, seeds, strict=True)]
     first, second, again = bench.answer(cell, "keygen", inputs)
     for output in (first, second, again):
         if output.value is None:
             raise Nonconformance(f"keygen of a good seed: `failed` {output.failure}")
-        if not cell.classical:
-            p = parameter_set(cell.set)
-            _has_size("public key", output.value, p.public_key_bytes)
+        if cell.kin.encoded:
+            _has_size("public key", output.value, cell.scheme.public_key_bytes)
             if output.private_key is not None:
-                _has_size("private key", output.private_key, p.private_key_bytes)
+                _has_size("private key", output.private_key, cell.scheme.private_key_bytes)
     if first.value != again.value or first.private_key != again.private_key:
         raise Nonconformance("one seed gave two different key pairs")
-    if first.value == second.value and cell.set != "RSA-2048-PSS":
+    if first.value == second.value and cell.scheme.seeded:
         raise Nonconformance("two seeds gave the same public key")
 
 
 @RULES.of_cells("keygen")
 def keygen_seed_length(bench: Trials, cell: Subject) -> None:
-    """A seed that is not of 32 bytes is `failed`."""
-    for size in (0, SEED_BYTES - 1, SEED_BYTES + 1):
+    """A seed that is not of the set's length is `failed`."""
+    right = cell.scheme.seed_bytes
+    for size in (0, right - 1, right + 1):
         bench.fails(cell, "keygen", JobInput(0, seed=bytes(size)), f"of a seed of {size} bytes")
 
 
 # --- signing ------------------------------------------------------------------------------------
 
 
-@RULES.of_cells("sign")
+@RULES.of_cells("sign", slow=True)
 def sign(bench: Trials, cell: Subject) -> None:
     """Each announced private key form signs, in order, and the public key accepts."""
     keys, other = bench.keys(cell), bench.keys(cell, _OTHER_SEED)
-    forms = [("seed",)] if cell.classical else [(form,) for form in cell.variant.private_keys]
-    for form in forms:
+    for form in _forms(cell):
         if form == ("sk",) and (keys.sk is None or other.sk is None):
             continue  # no variant here gives private keys as bytes
         messages = {9: b"first", 0: b"second", 4: b"third"}
@@ -202,9 +202,9 @@ def sign(bench: Trials, cell: Subject) -> None:
             "sign",
             [cell.sign_input(n, owners[n], m, forms=form) for n, m in messages.items()],
         )
-        if not cell.classical:
+        if cell.kin.encoded:
             for signature in signatures:
-                _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
+                _has_size("signature", signature, cell.scheme.output_bytes)
         for (n, message), signature in zip(messages.items(), signatures, strict=True):
             _accepted(bench, cell, cell.verify_input(0, owners[n], signature, message))
 
@@ -221,12 +221,12 @@ def sign_rnd(bench: Trials, cell: Subject) -> None:
         )
     if not cell.deterministic and len(signatures) != 4:
         raise Nonconformance("it announces rnd none, and signatures of one input repeat")
-    if cell.classical or not cell.deterministic:
+    if not cell.kin.encoded or not cell.deterministic:
         return
-    hedged = cell.sign_input(0, keys, rnd=bytes([7]) * 32)
+    hedged = cell.sign_input(0, keys, rnd=bytes([7]) * cell.scheme.rnd_bytes)
     if cell.variant.rnd == "zero":
         bench.fails(
-            cell, "sign", hedged, "with an rnd other than zero, where rnd zero is announced,"
+            cell, "sign", hedged, "with another rnd than rnd zero, which is announced, allows"
         )
     elif bench.values(cell, "sign", [hedged])[0] in signatures:
         raise Nonconformance("it announces rnd given, and another rnd gives the same signature")
@@ -270,22 +270,20 @@ def context(bench: Trials, cell: Subject) -> None:
 @RULES.of_cells("sign")
 def sign_key_length(bench: Trials, cell: Subject) -> None:
     """A private key of a wrong length is `failed`."""
-    if cell.classical or "sk" not in cell.variant.private_keys:
+    if not cell.kin.encoded or "sk" not in cell.variant.private_keys:
         raise NotApplicable("no variant announces private keys as `sk`")
     sk = bench.keys(cell).sk
     if sk is None:
         raise NotApplicable(f"no variant of this worker gives private keys of {cell.set} as bytes")
     for wrong in (b"", sk[:-1], sk + b"\0"):
-        item = JobInput(0, sk=wrong, message=b"", context=b"", rnd=bytes(32))
-        if not cell.deterministic:
-            item = JobInput(0, sk=wrong, message=b"", context=b"")
+        item = cell.sign_input(0, Keys(b"", sk=wrong), b"", forms=("sk",))
         bench.fails(cell, "sign", item, f"with a private key of {len(wrong)} bytes")
 
 
 # --- verification -------------------------------------------------------------------------------
 
 
-@RULES.of_cells("verify")
+@RULES.of_cells("verify", slow=True)
 def verify(bench: Trials, cell: Subject) -> None:
     """A good signature is 01; with anything altered or of wrong length it is 00."""
     keys = bench.keys(cell)
@@ -306,7 +304,7 @@ def verify(bench: Trials, cell: Subject) -> None:
     if cell.variant.context:
         wrong["another context"] = cell.verify_input(9, keys, signature, context=b"c")
         wrong["a context of 256 bytes"] = cell.verify_input(10, keys, signature, context=bytes(256))
-    if cell.set != "RSA-2048-PSS":  # one key for all seeds
+    if cell.scheme.seeded:
         other = bench.keys(cell, _OTHER_SEED)
         wrong["another public key"] = cell.verify_input(11, other, signature)
     if keys.pk is not None:
@@ -319,6 +317,69 @@ def verify(bench: Trials, cell: Subject) -> None:
         if output.value != b"\x00":
             said = "01" if output.failure is None else f"`failed` {output.failure}"
             raise Nonconformance(f"with {what} it said {said}, not 00")
+
+
+# --- encapsulation ------------------------------------------------------------------------------
+
+
+@RULES.of_cells("encaps")
+def encaps(bench: Trials, cell: Subject) -> None:
+    """The output is a ciphertext and a secret, the same again with `rnd given`, else another."""
+    keys = bench.keys(cell)
+    job = [cell.encaps_input(n, keys, m) for n, m in ((9, b"one"), (0, b"two"), (4, b"one"))]
+    first, second, again = bench.values(cell, "encaps", job)
+    for value in (first, second, again):
+        _has_size("ciphertext with its secret", value, cell.scheme.output_bytes + SECRET_BYTES)
+    if first == second or (first == again) != cell.deterministic:
+        raise Nonconformance(
+            f"it announces rnd {cell.variant.rnd}; of two m and the first one again the outputs "
+            f"are {'the same' if first == second else 'different'} and "
+            f"{'the same' if first == again else 'different'}"
+        )
+    for decapsulator in bench.able(cell, "decaps"):
+        item = decapsulator.decaps_input(0, keys, first)
+        if bench.values(decapsulator, "decaps", [item])[0] != first[-SECRET_BYTES:]:
+            raise Nonconformance(
+                f"{decapsulator.variant.id} finds another secret in its ciphertext"
+            )
+        break
+
+
+@RULES.of_cells("encaps")
+def encaps_key_length(bench: Trials, cell: Subject) -> None:
+    """A public key of a wrong length is `failed`."""
+    keys = bench.keys(cell)
+    pk = keys.pk or b""
+    for wrong in (b"", pk[:-1], pk + b"\0"):
+        item = replace(cell.encaps_input(0, keys), pk=wrong)
+        bench.fails(cell, "encaps", item, f"for a public key of {len(wrong)} bytes")
+
+
+@RULES.of_cells("decaps")
+def decaps(bench: Trials, cell: Subject) -> None:
+    """Each announced private key form finds the secret; an altered ciphertext has another, which is
+    no failure, and one of a wrong length is `failed`."""
+    keys = bench.keys(cell)
+    whole = bench.encapsulated(cell, keys)
+    ciphertext, secret = whole[:-SECRET_BYTES], whole[-SECRET_BYTES:]
+    for form in _forms(cell):
+        if form == ("sk",) and keys.sk is None:
+            continue  # no variant here gives private keys as bytes
+        good = cell.decaps_input(9, keys, whole, form)
+        altered = replace(good, id=0, ciphertext=bytes([ciphertext[0] ^ 1]) + ciphertext[1:])
+        again = replace(good, id=4)
+        found, rejected, repeated = bench.values(cell, "decaps", [good, altered, again])
+        if not found == repeated == secret:
+            raise Nonconformance("decapsulation does not find the secret of a good ciphertext")
+        _has_size("secret", rejected, SECRET_BYTES)
+        if rejected == secret:
+            raise Nonconformance("an altered ciphertext has the same secret")
+        for wrong in (b"", ciphertext[:-1], ciphertext + b"\0"):
+            item = replace(good, ciphertext=wrong)
+            bench.fails(cell, "decaps", item, f"of a ciphertext of {len(wrong)} bytes")
+        for sk in (b"", (good.sk or b"")[:-1], (good.sk or b"") + b"\0") if good.sk else ():
+            item = replace(good, sk=sk)
+            bench.fails(cell, "decaps", item, f"with a private key of {len(sk)} bytes")
 
 
 # --- measurement --------------------------------------------------------------------------------
@@ -369,7 +430,7 @@ for _operation in OPERATIONS:
 def measure_failed(bench: Trials, cell: Subject) -> None:
     """An input that fails is `failed` in every pass, the others are timed."""
     worker = bench.worker
-    job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=_THIRD_SEED)]
+    job = [JobInput(0, seed=bytes(3)), JobInput(1, seed=cell.seed(_THIRD_SEED))]
     try:
         worker.prepare(1, cell.variant.id, cell.set, "keygen", job)
     except WorkerRefusal as refusal:
@@ -403,7 +464,7 @@ def z_violation(bench: Trials, cell: Subject) -> None:
     """The signature has the set's size and verification refuses it."""
     keys = bench.keys(cell)
     (signature,) = bench.values(cell, "z_violation", [cell.sign_input(0, keys)])
-    _has_size("signature", signature, parameter_set(cell.set).signature_bytes)
+    _has_size("signature", signature, cell.scheme.output_bytes)
     if "verify" in cell.variant.operations:
         (verdict,) = bench.values(cell, "verify", [cell.verify_input(0, keys, signature)])
         if verdict != b"\x00":
@@ -425,6 +486,11 @@ def end_of_input(bench: Trials) -> None:
     """At the end of input the worker exits with status 0."""
     bench.fresh().end_of_input()
     bench.worker.end_of_input()
+
+
+def _forms(cell: Subject) -> list[tuple[str, ...]]:
+    """The private key forms that the variant reads, each by itself."""
+    return [(form,) for form in cell.kin.private_keys if form in cell.variant.private_keys]
 
 
 def _accepted(bench: Trials, cell: Subject, item: JobInput) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mldsa_lab.sets import OPERATIONS, SEED_BYTES
 from mldsa_lab.worker.conformance_bench import (
@@ -53,10 +54,15 @@ def _inputs(bench: Trials, cell: Subject, operation: str) -> list[JobInput]:
 
 
 def _bad(bench: Trials, cell: Subject, operation: str) -> JobInput:
-    """An input that fails, or is refused: a short seed, a long context, a cut signature."""
+    """An input that fails, or is refused: a short seed, a long context, a cut signature, a short
+    key or ciphertext."""
     if operation == "keygen":
         return JobInput(7, seed=bytes(3))
     keys = bench.keys(cell, _SEEDS[1])
+    if operation == "encaps":
+        return replace(cell.encaps_input(7, keys), pk=bytes(3))
+    if operation == "decaps":
+        return replace(bench.good_input(cell, operation, 7, _SEEDS[1]), ciphertext=bytes(3))
     if operation == "sign":
         return cell.sign_input(7, keys, context=bytes(256))
     return cell.verify_input(7, keys, bench.signature(cell, keys)[:-1])
@@ -68,7 +74,7 @@ def _batches(bench: Trials, cell: Subject, operation: str) -> None:
     worker = bench.worker
     worker.prepare(1, cell.variant.id, cell.set, operation, job)
     alone = worker.answer(1)
-    repeats = operation != "sign" or cell.deterministic
+    repeats = operation not in ("sign", "encaps") or cell.deterministic
     for size in sorted({1, 3, 4, min(cell.variant.batch_size, 64)}):
         if size > cell.variant.batch_size:
             continue

@@ -16,8 +16,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, Text, convert
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import (
-    CLASSICAL_SETS,
-    PARAMETER_SETS,
+    SCHEME_FAMILIES,
     BuildName,
     Family,
     KeyForm,
@@ -26,6 +25,7 @@ from mldsa_lab.sets import (
     SetName,
     Unit,
     WorkerOperation,
+    sets_of,
 )
 from mldsa_lab.theory import trace
 
@@ -33,7 +33,7 @@ PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
 DIGEST_BYTES = 32  # SHA-256
 
-INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature")
+INPUT_FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 
 _NUMBER = re.compile(r"[0-9]{1,20}", re.ASCII)
 _HEX = re.compile(r"(?:[0-9a-f]{2})+", re.ASCII)
@@ -78,13 +78,18 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
         expected = f"{self.implementation}:{self.backend}:{self.key}"
         if self.id != expected:
             raise ProtocolError(f"its name must be implementation:backend:key, {expected}")
-        allowed = CLASSICAL_SETS if self.family == "classical" else tuple(PARAMETER_SETS)
+        kin = SCHEME_FAMILIES[self.family]
+        allowed = {"sets": sets_of(self.family), "operations": kin.worker_operations}
         for key in ("sets", "operations", "private_keys"):
             names = getattr(self, key)
             if len(set(names)) != len(names):
                 raise ProtocolError(f"{key}: a name is given twice in {quote(' '.join(names))}")
-            if key == "sets" and not set(names) <= set(allowed):
-                raise ProtocolError(f"sets of family {self.family} are {', '.join(allowed)}")
+            if not set(names) <= set(allowed.get(key, names)):
+                listed = ", ".join(allowed[key])
+                raise ProtocolError(f"{key} of family {self.family} are {listed}")
+        if self.rnd not in kin.rnd_forms:
+            listed = " or ".join(kin.rnd_forms)
+            raise ProtocolError(f"rnd of family {self.family} must be {listed}, got {self.rnd}")
 
 
 class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
@@ -121,6 +126,7 @@ class JobInput:
     context: bytes | None = None
     rnd: bytes | None = None
     signature: bytes | None = None
+    ciphertext: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +160,9 @@ class Output:
     """One output of `answer`. `failure` is the implementation's error, and `value` then is None."""
 
     input: int
-    value: bytes | None  # keygen: pk; sign: signature; verify: 01 or 00
-    private_key: bytes | None = None  # keygen only: skEncode bytes, where the worker gives them
+    # keygen: pk; sign: signature; verify: 01 or 00; encaps: ciphertext and secret; decaps: secret
+    value: bytes | None
+    private_key: bytes | None = None  # keygen only: its encoding, where the worker gives it
     failure: str | None = None
 
 
