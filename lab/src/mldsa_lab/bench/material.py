@@ -49,6 +49,11 @@ class Sizes:
     one_key: int = 0
 
 
+def input_sizes(message_bytes: int) -> Sizes:
+    """Those of an ordinary run."""
+    return Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes)
+
+
 def keygen_job(item: Input) -> JobInput:
     """What key generation is handed of an input."""
     return JobInput(item.id, seed=item.what.seed)

@@ -14,7 +14,7 @@ from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, OPERATIONS
+from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.material import GivenSelection, Sizes
@@ -43,8 +43,8 @@ _EACH_THREAD_COUNT = 8
 UNTIL_LIMIT_S = 1800.0
 """How long a run that stops by precision measures at most, unless told otherwise."""
 _NO_LIMIT = 1 << 30
-QUICK = Profile("quick", 35.0, 5, 50)
-DEFAULT = Profile("default", 270.0, 10, 200)
+DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
+"""The sets of a run that names none. RSA-3072 makes a key in every process, which takes a second."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from mldsa_lab.bench.options import (
-    DEFAULT,
-    QUICK,
+    DEFAULT_SETS,
     UNTIL_LIMIT_S,
     Options,
     all_thread_counts,
@@ -32,10 +31,8 @@ from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import CLASSICAL_SETS, FAMILIES, OPERATIONS, PARAMETER_SETS, parse_set_names
+from mldsa_lab.sets import FAMILIES, OPERATIONS, parse_set_names
 
-# RSA-3072 makes a key in every process, which takes a second.
-_DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
 
@@ -140,9 +137,11 @@ def bench(
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import Sizes, read_selections
+    from mldsa_lab.bench.material import input_sizes, read_selections
+    from mldsa_lab.study.file import find_study, read_study
 
     console = make_console()
+    named = "quick" if quick else "default"
     need("bench", "bench")
     if not no_page:
         need("page", "the page")
@@ -151,7 +150,7 @@ def bench(
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
     selections = read_selections(selection or ())
-    chosen_sets = parse_set_names(sets or selections or _DEFAULT_SETS)
+    chosen_sets = parse_set_names(sets or selections or DEFAULT_SETS)
     for name, given in selections.items():
         if name not in chosen_sets:
             raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
@@ -160,9 +159,9 @@ def bench(
         operations=parse_operations(operations or OPERATIONS),
         implementations=words(implementations),
         workers=words(workers),
-        profile=QUICK if quick else DEFAULT,
+        profile=read_study(find_study("bench")).amount(named).profile(named),
         rounds=rounds,
-        sizes=Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes),
+        sizes=input_sizes(message_bytes),
         reference=reference,
         clock=clock,
         confidence=confidence,

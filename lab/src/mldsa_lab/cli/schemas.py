@@ -18,6 +18,7 @@ from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
+from mldsa_lab.study.file import StudyFile
 from mldsa_lab.theory.cost_model import CostModelFile
 from mldsa_lab.worker.registry import RegistryWorker
 
@@ -26,6 +27,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     """The schemas by the names of their files."""
     return {
         "record.json": schema(Row, "One line of a record"),
+        "study.json": schema(StudyFile, "A study"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
         "selection.json": schema(selection.File, "A selection of signing inputs"),

@@ -1,29 +1,116 @@
-"""`mldsa-lab study`: its commands are in the package mldsa-studies, which may be missing."""
+"""`mldsa-lab study`: studies as files, and those of the package mldsa-studies, which may be
+missing."""
 
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.cli.report import ClockOption, ConfidenceOption
 
-_HELP = "How good the estimates are; instruction counts of implementations."
+_HELP = (
+    "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
+    "names them; the others judge our own methods and count instructions."
+)
+
+
+class _ByName(TyperGroup):
+    """A group whose unknown commands are names of studies."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A name that is no command becomes the argument of `run`."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            args = ["run", *args]
+        return super().resolve_command(ctx, args)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command, or one that says how to install it."""
-    if find_spec("mldsa_studies") is None:
-        takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
-        app.command("study", help=_HELP, context_settings=takes_all)(_missing)
-        return
-    from mldsa_studies.command import app as studies
+    """Add the command; without the package of our own studies it has those of files alone."""
+    studies = typer.Typer(
+        cls=_ByName, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False
+    )
+    studies.command("list")(list_studies)
+    studies.command("run")(run)
+    if find_spec("mldsa_studies") is not None:
+        from mldsa_studies.command import app as own
 
+        studies.registered_commands += own.registered_commands
     app.add_typer(studies, name="study", help=_HELP)
 
 
-def _missing(context: typer.Context) -> None:
-    raise LabError(
-        "study: the package mldsa-studies is not installed; in a checkout of the source, "
-        "`pip install ./lab[bench] ./studies` installs it"
-    )
+def list_studies() -> None:
+    """Name the studies of the source tree, with their profiles."""
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.study.file import read_study, shipped
+
+    screen = make_console()
+    for name, path in shipped().items():
+        study = read_study(path)
+        screen.print(f"[bold]{name:<12}[/] {study.title} ({', '.join(study.profiles)})")
+
+
+def run(
+    study: Annotated[str, typer.Argument(help="A study of the tree, or a path to a .toml file.")],
+    profile: Annotated[str, typer.Option(help="How much to measure.")] = "default",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the study; one that was interrupted is gone on with."),
+    ] = None,
+    clock: ClockOption = "cpu",
+    confidence: ConfidenceOption = 0.95,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
+    ] = 120.0,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+) -> None:
+    """Measure what a study file says, go on where it was interrupted, and compare."""
+    import json
+
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.extras import need
+    from mldsa_lab.files import write_text
+    from mldsa_lab.show.grid import terminal
+    from mldsa_lab.study.bench import StudyBench
+    from mldsa_lab.study.cells import gather_cells
+    from mldsa_lab.study.file import find_study, read_study
+    from mldsa_lab.study.run import begin, measure, steps
+    from mldsa_lab.study.show import StudyFindings
+
+    path = find_study(study)
+    read = read_study(path)
+    amount = read.amount(profile)
+    need("bench", "a study")
+    if any("dunn" in contrast.tests for contrast in read.contrasts):
+        need("study", "Dunn's test")
+    if not no_page:
+        need("page", "the page")
+    folder = out or Path("out") / f"study-{path.stem}-{profile}"
+    seed = begin(path, profile, folder)
+    screen = make_console()
+    bench = StudyBench(profile, amount, clock, confidence, timeout, screen)
+    listed = steps(read, profile, folder, seed)
+    measured = []
+    for number, done in enumerate(measure(listed, bench.run), 1):
+        measured.append(done)
+        screen.print(f"[bold]step {number} of {len(listed)}[/] {done[0]}: {done[1]}")
+    found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
+    for grid in found.grids():
+        screen.print(terminal(grid, screen.width))
+        screen.print()
+    files = {
+        "table": ("study.json", json.dumps(found.as_json(), indent=1) + "\n"),
+        "markdown": ("study.md", found.as_markdown()),
+    }
+    if not no_page:
+        from mldsa_lab.study.page import render
+
+        names = [str(where.relative_to(folder)) for _, where in measured]
+        files["page"] = ("study.html", render(found, names))
+    for title, (name, text) in files.items():
+        write_text(folder / name, text)
+        show_path(screen, title, folder / name)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
@@ -102,7 +102,7 @@ def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
         compared=[(c, tables.compared(c, names, confidence)) for c in compared],
         elsewhere=_elsewhere(measured, views, confidence), elsewhere_note=elsewhere.NOTE,
         headline=_headline(chapters, several), css=Markup(asset("page.css")),
-        script=Markup(script), script_hash=_sha256(script), sections=sections,
+        script=Markup(script), script_hash=script_hash(script), sections=sections,
         titles=tables.TITLES, heading=heading,
         shown=[o for o in SHOWN_OPERATIONS if o in SIGNATURE_OPERATIONS],
         mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
@@ -156,7 +156,8 @@ def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
 
 def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
     unit, what = table.unit, f"{table.set} {table.operation}"
-    confidence, reference = view.summary.confidence, view.summary.reference
+    of = f"mean and {100 * view.summary.confidence:g} % interval"
+    reference = view.summary.reference
     means, ratios = plotdata.marks(table, "mean"), plotdata.marks(table, "ratio")
     signing = table.operation == "sign"
     width = 380 if signing else 460
@@ -164,7 +165,7 @@ def _operation(view: View, table: Table, name: str, clouds: bool) -> Operation:
     made = Operation(
         table, tables.TITLES[table.operation], tables.results(table, view, brief=not signing),
         _draw(f"{name}-mean", f"Mean cost of {what} in {unit.name}: {listed}",
-              plots.ranking, means, unit.name, confidence, width),
+              plots.ranking, means, unit.name, of, width),
         _draw(f"{name}-ratio", f"Cost of {what} relative to {reference}: "
               + ", ".join(f"{m.label} {m.text}" for m in ratios),
               plots.ratios, ratios, reference, width) if ratios else None,
@@ -222,7 +223,8 @@ def _draw(name: str, title: str, plot: Callable[..., Figure], *data: object) -> 
 def templates(package: str) -> Environment:
     """The templates of a package, for pages of this style."""
     return Environment(
-        loader=PackageLoader(package, "."), autoescape=True, undefined=StrictUndefined,
+        loader=ChoiceLoader([PackageLoader(name, ".") for name in (package, "mldsa_lab.show")]),
+        autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
         # A value without control characters, then escaped like every other.
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
@@ -234,6 +236,6 @@ def asset(name: str) -> str:
     return resources.files("mldsa_lab.show").joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def _sha256(script: str) -> str:
+def script_hash(script: str) -> str:
     """The script's hash for the page's content policy: no other script may run."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -103,8 +103,9 @@ class Bar:
     text: str
 
 
-def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 380) -> Figure:
-    """Mean cost with its interval, best first. Linear from zero, or logarithmic from `LOG_FROM`."""
+def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Figure:
+    """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
+    from `LOG_FROM`."""
     values = [m.value for m in marks]
     logarithmic = max(values) / min(values) > LOG_FROM
     scale = "log scale" if logarithmic else "from zero"
@@ -113,7 +114,7 @@ def ranking(marks: Sequence[Mark], unit: str, confidence: float, width: float = 
         log_axis(axes, *_bounds(marks))
     else:
         axis_from_zero(axes, 1.06 * _bounds(marks)[1], tick)
-    axes.set_xlabel(f"{unit}, mean and {confidence:.0%} interval, {scale}".replace("%", " %"))
+    axes.set_xlabel(f"{unit}, {of}, {scale}")
     return figure
 
 

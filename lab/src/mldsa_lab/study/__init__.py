@@ -1,0 +1,1 @@
+"""Studies as files: measured, gone on with after an interrupt, compared, shown."""

@@ -1,0 +1,155 @@
+"""The study file, as docs/studies.md describes it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from mldsa_lab.bench.options import Profile
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import Positive, Text, convert, read_text
+from mldsa_lab.sets import Operation
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+FIELDS = (
+    "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
+    "threads", "set", "operation", "worker", "message_bytes",
+)  # fmt: skip
+"""What a cell of a study can be told by."""
+
+Field = Literal[FIELDS]  # type: ignore[valid-type]
+TESTS = ("mann-whitney", "kruskal-wallis", "dunn")
+Test = Literal[TESTS]  # type: ignore[valid-type]
+Share = Annotated[float, Meta(gt=0, lt=1)]
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a study file."""
+
+
+class Measure(_Table, frozen=True):
+    """What a run of the bench measures, in the words of its options; empty: as it does by itself.
+
+    Each size of ``message_bytes`` is a run of its own.
+    """
+
+    workers: tuple[Text, ...] = ()
+    implementations: tuple[Text, ...] = ()
+    sets: tuple[Text, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    message_bytes: Annotated[tuple[Annotated[int, Meta(ge=0, le=1 << 16)], ...],
+                             Meta(min_length=1)] = (32,)  # fmt: skip
+    build: Literal["default", "tuned", "both"] = "default"
+
+
+class Effort(_Table, frozen=True):
+    """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
+    so many ``seconds`` and ``rounds`` from the first number to the second."""
+
+    seconds: Annotated[float, Meta(ge=1)]
+    rounds: tuple[Positive, Positive]
+    processes: Positive = 1
+
+    def __post_init__(self) -> None:
+        if self.rounds[0] > self.rounds[1]:
+            raise ValueError("rounds: the first number must not be above the second")
+
+    def profile(self, name: str) -> Profile:
+        """As the bench takes it."""
+        return Profile(name, self.seconds, *self.rounds)
+
+
+class Contrast(_Table, frozen=True):
+    """Groups of cells to compare by their means, the processes being the replicates.
+
+    A group is told by the fields ``between``; within each of the fields ``within`` groups are
+    compared with each other. ``where``: the cells to take, by the texts of their fields.
+    ``alpha``: the probability of a false finding in one contrast.
+    """
+
+    name: Text
+    between: Annotated[tuple[Field, ...], Meta(min_length=1)]
+    within: tuple[Field, ...] = ("set", "operation", "message_bytes")
+    where: dict[Field, tuple[str, ...]] = {}
+    tests: Annotated[tuple[Test, ...], Meta(min_length=1)] = ("mann-whitney",)
+    alpha: Share = 0.05
+
+    def __post_init__(self) -> None:
+        for name in self.between:
+            if name in self.within:
+                raise ValueError(f"between and within both have {name}")
+        if "dunn" in self.tests and "kruskal-wallis" not in self.tests:
+            raise ValueError("tests: dunn comes after kruskal-wallis")
+
+
+class Bars(_Table, frozen=True):
+    """A figure: the mean of each cell as a bar, replicates as points, a panel for each of the
+    fields ``panel``."""
+
+    name: Text
+    by: Annotated[tuple[Field, ...], Meta(min_length=1)]
+    panel: tuple[Field, ...] = ("set", "operation")
+    where: dict[Field, tuple[str, ...]] = {}
+
+
+class StudyFile(_Table, frozen=True):
+    """A whole study."""
+
+    format: Literal["mldsa-lab study"]
+    version: Literal[1]
+    title: Text
+    measure: Annotated[tuple[Measure, ...], Meta(min_length=1)]
+    profiles: dict[Text, Effort]
+    text: str = ""
+    contrasts: tuple[Contrast, ...] = ()
+    figures: tuple[Bars, ...] = ()
+
+    def __post_init__(self) -> None:
+        if "default" not in self.profiles:
+            raise ValueError("profiles: the profile default is missing")
+        names = [c.name for c in self.contrasts] + [f.name for f in self.figures]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"the name {name!r} is given twice")
+
+    def amount(self, profile: str) -> Effort:
+        """How much a profile measures; LabError for an unknown one."""
+        try:
+            return self.profiles[profile]
+        except KeyError:
+            known = ", ".join(self.profiles)
+            raise LabError(f"unknown profile {profile!r}: the study has {known}") from None
+
+
+def shipped() -> dict[str, Path]:
+    """The studies of the source tree by name."""
+    found = sorted((find_root() / "studies").glob("*.toml"))
+    return {path.stem: path for path in found if path.name != "pyproject.toml"}
+
+
+def find_study(name: str) -> Path:
+    """The file of a study: one of the tree by its name, or a path. LabError for an unknown one."""
+    path = Path(name)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        return path
+    known = shipped()
+    if name not in known:
+        raise LabError(
+            f"unknown study {name!r}: known are {', '.join(known)}; a path ends in .toml"
+        )
+    return known[name]
+
+
+def read_study(path: Path) -> StudyFile:
+    """LabError names the file, the place in it and the rule it breaks."""
+    text = read_text(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{path}: not a readable TOML file: {error}") from None
+    return convert(document, StudyFile, str(path))

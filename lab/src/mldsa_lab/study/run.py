@@ -1,0 +1,88 @@
+"""Running a study: one run of the bench after another, those that are done kept."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mldsa_lab.bench.bench import RECORD_NAME
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import read_text, write_text
+from mldsa_lab.records import read_record
+from mldsa_lab.study.file import Measure, StudyFile
+
+COPY = "study.toml"
+"""The study file beside its records, by which a resumed run knows that it is the same."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run of the bench: a process of a measure, with messages of one size."""
+
+    folder: Path
+    measure: Measure
+    message_bytes: int
+    process: int
+    seed: bytes
+
+    def record(self) -> Path | None:
+        """The record of the step where it was measured to its end."""
+        for path in sorted(self.folder.glob(f"*/{RECORD_NAME}")):
+            if not read_record(path).interrupted:
+                return path
+        return None
+
+    def __str__(self) -> str:
+        return f"process {self.process + 1}, messages of {self.message_bytes} bytes"
+
+
+def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
+    """All runs in the order to measure: every measure once before any twice, and each time
+    beginning with another, so that no drift falls on one of them alone."""
+    kinds = [(m, size) for m in study.measure for size in m.message_bytes]
+    found = []
+    for process in range(study.amount(profile).processes):
+        turned = range(process, process + len(kinds))
+        for number in (n % len(kinds) for n in turned):
+            measure, size = kinds[number]
+            own = hashlib.sha256(f"{seed} {number} {process}".encode()).digest()
+            folder = out / f"{number + 1:02}-{process + 1:02}"
+            found.append(Step(folder, measure, size, process, own))
+    return found
+
+
+def begin(path: Path, profile: str, out: Path) -> str:
+    """Take the folder for this study; its seed. LabError if another file was measured there."""
+    text = f"# profile {profile}\n{read_text(path)}"
+    copy, seed = out / COPY, out / "seed"
+    if copy.exists():
+        if read_text(copy) != text:
+            raise LabError(
+                f"{out}: holds measurements of another profile, or from before {path} was changed; "
+                "--out names another folder"
+            )
+        return read_text(seed).strip()
+    if out.exists() and any(out.iterdir()):
+        raise LabError(f"{out}: is neither empty nor a study's folder; --out names another")
+    out.mkdir(parents=True, exist_ok=True)
+    drawn = secrets.token_hex(32)
+    write_text(seed, f"{drawn}\n")
+    write_text(copy, text)
+    return drawn
+
+
+def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:
+    """Carry out what is not done yet; each step with its record. ``run`` measures one and tells
+    whether it came to its end; what was measured before an interrupt stays."""
+    for step in listed:
+        path = step.record()
+        if path is None:
+            if not run(step):
+                raise KeyboardInterrupt
+            path = step.record()
+        if path is None:
+            raise LabError(f"{step.folder}: the run left no whole record")
+        yield step, path

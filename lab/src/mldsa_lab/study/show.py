@@ -1,0 +1,163 @@
+"""What a study found: tables, page and files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mldsa_lab.show.format import MISSING, choose_unit, estimate, plain
+from mldsa_lab.show.grid import Column, Grid, markdown
+from mldsa_lab.study.cells import Gathered, StudyCell
+from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
+from mldsa_lab.study.file import Bars, Contrast, Effort, StudyFile
+
+_TOLD = (
+    "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
+    "backend", "key", "build", "worker", "version", "language",
+)  # fmt: skip
+
+FORMAT = "mldsa-lab study result"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class StudyFindings:
+    """A study with what was measured and found: each contrast with its groups."""
+
+    study: StudyFile
+    profile: str
+    amount: Effort
+    measured: Gathered
+    contrasts: tuple[tuple[Contrast, tuple[GroupTest, ...]], ...]
+
+    @classmethod
+    def of(cls, study: StudyFile, profile: str, measured: Gathered) -> StudyFindings:
+        """LabError if a contrast of the study finds nothing to compare."""
+        found = tuple((c, tuple(compare_groups(c, measured))) for c in study.contrasts)
+        return cls(study, profile, study.amount(profile), measured, found)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object of `study.json`; docs/studies.md describes it."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.study.title,
+            "profile": self.profile,
+            "cells": self.measured.as_json(),
+            "contrasts": [
+                {
+                    "name": contrast.name,
+                    "alpha": contrast.alpha,
+                    "groups": [_group_json(contrast, one) for one in tests],
+                }
+                for contrast, tests in self.contrasts
+            ],
+        }
+
+    def as_markdown(self) -> str:
+        """The tables as Markdown."""
+        parts = [f"## {grid.title}\n{grid.note}\n\n{markdown(grid)}" for grid in self.grids()]
+        return "\n".join(parts)
+
+    def grids(self) -> list[Grid]:
+        """The tables of the contrasts, then that of the cells."""
+        made = [_contrast(contrast, tests) for contrast, tests in self.contrasts]
+        return [*made, _cells(self.measured.cells, self.amount.processes)]
+
+
+def _group_json(contrast: Contrast, one: GroupTest) -> dict[str, Any]:
+    return {
+        "within": dict(zip(contrast.within, one.within, strict=True)),
+        "kruskal": one.kruskal,
+        "least": one.least,
+        "pairs": [
+            {
+                "groups": list(pair.groups),
+                "ratio": list(pair.ratio),
+                "delta": pair.delta,
+                "p": pair.p,
+                "dunn": pair.dunn,
+                "verdict": verdict(one, pair),
+            }
+            for pair in one.pairs
+        ],
+    }
+
+
+def verdict(one: GroupTest, pair: PairTest) -> str:
+    """Which of a pair is slower, as far as the tests asked for show it."""
+    known = [p for p in (pair.p, pair.dunn) if p is not None]
+    if pair.p is not None and one.least > one.alpha:
+        return "too few processes to tell"
+    if not known or max(known) > one.alpha:
+        return "no difference seen"
+    return f"{pair.groups[0 if pair.ratio.value > 1 else 1]} is slower"
+
+
+def _contrast(contrast: Contrast, tests: Sequence[GroupTest]) -> Grid:
+    rows = [(one, pair) for one in tests for pair in one.pairs]
+    columns = [
+        Column(name.replace("_", " "), [one.within[place] for one, _ in rows])
+        for place, name in enumerate(contrast.within)
+        if len({one.within[place] for one, _ in rows}) > 1
+    ]
+    columns.append(Column("groups", [f"{p.groups[0]} / {p.groups[1]}" for _, p in rows], head=True))
+    columns.append(Column("ratio", [estimate(p.ratio) for _, p in rows], number=True))
+    columns.append(Column("delta", [f"{p.delta:+.2f}" for _, p in rows], number=True, spare=2))
+    for name, title, values in (
+        ("mann-whitney", "Mann-Whitney", [p.p for _, p in rows]),
+        ("kruskal-wallis", "Kruskal-Wallis", [one.kruskal for one, _ in rows]),
+        ("dunn", "Dunn", [p.dunn for _, p in rows]),
+    ):
+        if name in contrast.tests:
+            columns.append(Column(title, [_chance(v) for v in values], number=True, spare=1))
+    columns.append(Column("finding", [verdict(one, pair) for one, pair in rows]))
+    return Grid(
+        contrast.name,
+        f"processes as replicates; p-values, of pairs after Bonferroni; α {contrast.alpha:g}",
+        tuple(columns), 1 - contrast.alpha,
+    )  # fmt: skip
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return MISSING
+    return "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+
+
+def _cells(cells: Sequence[StudyCell], processes: int) -> Grid:
+    """The median over the processes, and the least and the largest mean."""
+    told: list[str] = []
+    for name in _TOLD:
+        if len({c.told([*told, name]) for c in cells}) > len({c.told(told) for c in cells}):
+            told.append(name)
+    told = told or ["implementation"]
+    ordered = sorted(cells, key=lambda c: (*c.told(told[:-1]), c.middle))
+    units = [choose_unit([float(c.means.min())], c.unit) for c in ordered]
+    costs = {
+        "mean": [c.middle for c in ordered],
+        "least": [float(c.means.min()) for c in ordered],
+        "largest": [float(c.means.max()) for c in ordered],
+    }
+    columns = [
+        Column(name.replace("_", " "), [c.fields[name] for c in ordered], head=name == told[-1])
+        for name in told
+    ]
+    columns += [
+        Column(title, [plain(v, unit) for v, unit in zip(values, units, strict=True)], number=True)
+        for title, values in costs.items()
+    ]
+    columns.append(Column("unit", [unit.name for unit in units]))
+    note = f"median of the means of {processes} processes, the least and the largest"
+    return Grid("Cells", note if processes > 1 else "means of one process", tuple(columns))
+
+
+def panels(figure: Bars, measured: Gathered) -> Iterator[tuple[str, list[tuple[str, StudyCell]]]]:
+    """Each panel of a figure: its title, and its bars with their labels, the least first."""
+    found: dict[tuple[str, ...], list[StudyCell]] = {}
+    for cell in measured.those(figure.where):
+        found.setdefault(cell.told(figure.panel), []).append(cell)
+    for panel, cells in found.items():
+        cells.sort(key=lambda c: c.middle)
+        yield " ".join(panel), [(" ".join(c.told(figure.by)), c) for c in cells]

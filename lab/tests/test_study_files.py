@@ -1,0 +1,236 @@
+"""Studies as files: what they may say, how they run and go on, how groups are compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lab_runs import here, lab
+from report_records import SIGNERS, Shape, build
+from scipy.stats import mannwhitneyu
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
+from mldsa_lab.study.contrast import compare_groups, delta, shift
+from mldsa_lab.study.file import FIELDS, Contrast, find_study, read_study, shipped
+from mldsa_lab.study.page import render
+from mldsa_lab.study.run import Step, begin, measure, steps
+from mldsa_lab.study.show import StudyFindings, verdict
+
+SMALL = """
+format = "mldsa-lab study"
+version = 1
+title = "A small study"
+
+[[measure]]
+implementations = ["mldsa-lanes:portable:compact", "mldsa-native"]
+workers = ["rust"]
+sets = ["44"]
+operations = ["verify"]
+
+[profiles.default]
+seconds = 1
+rounds = [1, 1]
+processes = 2
+
+[[contrasts]]
+name = "Portable against C"
+between = ["implementation"]
+
+[[figures]]
+name = "Costs"
+by = ["implementation"]
+"""
+
+
+def write(folder: Path, text: str = SMALL, name: str = "small.toml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def cell(label: str, means: Sequence[float], **fields: str) -> StudyCell:
+    whole = dict.fromkeys(FIELDS, "") | {"implementation": label} | fields
+    return StudyCell(whole, "ns", np.array(means))
+
+
+def gathered(groups: Mapping[str, Sequence[float]]) -> Gathered:
+    return Gathered([cell(label, means) for label, means in groups.items()], [])
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_the_studies_of_the_tree_are_read() -> None:
+    found = shipped()
+    assert "bench" in found and "pyproject" not in found
+    for path in found.values():
+        assert "default" in read_study(path).profiles
+    quick = read_study(find_study("bench")).amount("quick").profile("quick")
+    assert (quick.name, quick.rounds_min) == ("quick", 5) and quick.seconds < 60
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("version = 1", "version = 2", "version: 2 must be one of 1"),
+        ("[[measure]]", "[[measures]]", "the key 'measures' is unknown"),
+        ('sets = ["44"]', "sets = 44", "measure[0].sets: must be a list"),
+        ('["verify"]', '["decide"]', "measure[0].operations[0]: 'decide'"),
+        ("rounds = [1, 1]", "rounds = [2, 1]", "rounds: the first number must not be above"),
+        ("[profiles.default]", "[profiles.short]", "profiles: the profile default is missing"),
+        ('between = ["implementation"]', 'between = ["speed"]', "contrasts[0].between[0]: 'speed'"),
+        ('between = ["implementation"]', 'between = ["set"]', "between and within both have set"),
+        ('name = "Costs"', 'name = "Costs', "not a readable TOML file"),
+        ("processes = 2", 'processes = 2\n[[contrasts]]\nname = "a"\nbetween = ["key"]\n'
+         'tests = ["dunn"]', "dunn comes after kruskal-wallis"),
+    ],
+)  # fmt: skip
+def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = write(tmp_path, SMALL.replace(old, new))
+    with pytest.raises(LabError) as caught:
+        read_study(path)
+    assert str(path) in str(caught.value) and said in str(caught.value)
+
+
+def test_unknown_names_are_refused(tmp_path: Path) -> None:
+    path = str(write(tmp_path))
+    for arguments, said in (
+        (("nosuch",), "unknown study 'nosuch': known are bench"),
+        ((str(tmp_path / "no.toml"),), "no.toml: cannot read it"),
+        ((path, "--profile", "long"), "unknown profile 'long': the study has default"),
+        ((path, "--out", str(tmp_path)), "is neither empty nor a study's folder"),
+    ):
+        done = here("study", *arguments)
+        assert done.status == 2 and said in done.err, done.err
+    assert "bench" in here("study", "list").out
+
+
+# --- running --------------------------------------------------------------------------------------
+
+
+def test_every_measure_comes_before_any_again(tmp_path: Path) -> None:
+    text = SMALL.replace('operations = ["verify"]', "message_bytes = [32, 64]")
+    listed = steps(read_study(write(tmp_path, text)), "default", tmp_path, "seed")
+    assert [(s.process, s.message_bytes) for s in listed] == [(0, 32), (0, 64), (1, 64), (1, 32)]
+    assert len({s.seed for s in listed}) == 4 and len({s.folder for s in listed}) == 4
+
+
+def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    seed = begin(path, "default", out)
+    listed = steps(read_study(path), "default", out, seed)
+    ran: list[Step] = []
+
+    def run(step: Step, end: str | None = "complete") -> bool:
+        ran.append(step)
+        shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:4], rounds=2, end=end, seed=len(ran))
+        build(step.folder / f"run-{len(ran)}" / "record.jsonl", shape)
+        return end is not None
+
+    with pytest.raises(KeyboardInterrupt):
+        list(measure(listed, lambda step: run(step, None if ran else "complete")))
+    assert ran == listed[:2]
+    assert begin(path, "default", out) == seed  # the same inputs
+    found = list(measure(listed, run))
+    assert ran == [*listed[:2], listed[1]] and [step for step, _ in found] == listed
+    assert found[1][1].parent.name == "run-3"  # beside what the interrupted run left
+    assert len(list(out.glob("*/*/record.jsonl"))) == 3
+    cells = gather_cells(found, "cpu", 0.95).cells
+    assert {len(c.means) for c in cells} == {2}
+    # A study that was changed is another one.
+    write(tmp_path, SMALL.replace("A small", "Another"))
+    with pytest.raises(LabError, match="another profile, or from before"):
+        begin(path, "default", out)
+
+
+def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    done = lab("study", str(path), "--out", str(out))
+    assert done.status == 0, done.err
+    records = sorted(out.glob("*/*/record.jsonl"))
+    assert len(records) == 2
+    found = json.loads((out / "study.json").read_text())
+    assert {len(c["means"]) for c in found["cells"]} == {2}
+    (pair,) = found["contrasts"][0]["groups"][0]["pairs"]
+    assert pair["verdict"] == "too few processes to tell" and abs(pair["delta"]) == 1
+    assert "Portable against C" in (out / "study.md").read_text()
+    page = (out / "study.html").read_text()
+    assert "<svg" in page and "A small study" in page
+    # Again: nothing is measured.
+    (out / "study.html").unlink()
+    again = here("study", str(path), "--out", str(out))
+    assert again.status == 0 and sorted(out.glob("*/*/record.jsonl")) == records
+    assert "gate" not in again.out and (out / "study.html").read_text() == page
+
+
+# --- comparing ------------------------------------------------------------------------------------
+
+
+def test_intervals_of_ratios_invert_the_test() -> None:
+    rng = np.random.default_rng(1)
+    for n, m in ((4, 4), (5, 9), (12, 7)):
+        x, y = 1.1 * np.exp(0.1 * rng.standard_normal(n)), np.exp(0.1 * rng.standard_normal(m))
+        found = shift(x, y, 0.05)
+        assert found.low is not None and found.high is not None
+        for factor in (found.low, found.high):
+            # Just inside the test accepts, just outside it refuses.
+            inside, outside = (1.0001, 0.9999) if factor == found.low else (0.9999, 1.0001)
+            p = [
+                mannwhitneyu(x, y * factor * by, alternative="two-sided", method="exact").pvalue
+                for by in (inside, outside)
+            ]
+            assert p[0] > 0.05 >= p[1]
+    assert shift(np.ones(3), np.ones(3), 0.05).low is None
+    assert delta(np.array([2.0, 3.0]), np.array([1.0, 2.5])) == 0.5
+
+
+def test_intervals_of_ratios_hold() -> None:
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(600):
+        x, y = np.exp(0.2 * rng.standard_normal((2, 6)))
+        found = shift(x, y, 0.05)
+        assert found.low is not None and found.high is not None
+        held += found.low <= 1 <= found.high
+    assert held > 0.93 * 600  # 95.9 % by the exact law, less three deviations
+
+
+def test_groups_are_told_apart_where_they_differ() -> None:
+    slow, fast = [110, 111, 112, 113, 114], [100, 101, 102, 103, 104]
+    tests = ("mann-whitney", "kruskal-wallis", "dunn")
+    contrast = Contrast("c", ("implementation",), tests=tests)
+    groups = {"a": slow, "b": fast, "c": [x + 0.5 for x in fast]}
+    (found,) = compare_groups(contrast, gathered(groups))
+    assert found.kruskal is not None and found.kruskal < 0.01
+    said = {pair.groups: verdict(found, pair) for pair in found.pairs}
+    assert said["a", "b"] == "a is slower"
+    assert said["b", "c"] == "no difference seen"
+    ab = found.pairs[0]
+    assert ab.delta == 1 and ab.ratio.value == pytest.approx(112 / 102, rel=0.002)
+    assert ab.p == pytest.approx(3 * 2 / 252) and ab.dunn is not None and ab.dunn < 0.05
+    (few,) = compare_groups(contrast, gathered({"a": slow[:2], "b": fast[:2]}))
+    assert verdict(few, few.pairs[0]) == "too few processes to tell"
+
+
+def test_what_cannot_be_compared_is_refused() -> None:
+    two = Gathered([cell("a", [1.0], key="compact"), cell("a", [2.0], key="expanded")], [])
+    for contrast, said in (
+        (Contrast("c", ("implementation",)), "a is several cells that differ in key"),
+        (Contrast("c", ("key",), where={"set": ("44",)}), "contrast 'c': set '44': measured are"),
+        (Contrast("c", ("key",), where={"key": ("compact",)}), "there is one group alone"),
+    ):
+        with pytest.raises(LabError) as caught:
+            compare_groups(contrast, two)
+        assert said in str(caught.value)
+    assert len(compare_groups(Contrast("c", ("key",)), two)) == 1
+
+
+def test_hostile_names_stay_text(tmp_path: Path) -> None:
+    study = read_study(write(tmp_path, SMALL.replace("A small study", "<script>x</script>")))
+    found = StudyFindings.of(study, "default", gathered({"a<b>": [1, 2], "c&d": [3, 4]}))
+    page = render(found, ["<img>"])
+    assert "<script>x" not in page and "<img>" not in page and "a&lt;b&gt;" in page
