@@ -44,7 +44,7 @@ UNTIL_LIMIT_S = 1800.0
 """How long a run that stops by precision measures at most, unless told otherwise."""
 _NO_LIMIT = 1 << 30
 DEFAULT_SETS = (*PARAMETER_SETS, *(s for s in CLASSICAL_SETS if s != "RSA-3072-PSS"))
-"""The sets of a run that names none. RSA-3072 makes a key in every process, which takes a second."""
+"""The sets of a run that names none: RSA-3072 makes a key in every process, which takes long."""
 
 
 @dataclass(frozen=True, slots=True)
