@@ -24,6 +24,10 @@ func circlVariants() []variant {
 		implementation: "circl",
 		version:        moduleVersion("github.com/cloudflare/circl"),
 		backend:        circlBackend(),
+		family:         "ml-dsa",
+		sets:           mlDsaSets,
+		rnd:            "zero",
+		context:        "yes",
 		privateKeys:    "seed sk",
 	}
 	compact, expanded := common, common

@@ -14,6 +14,10 @@ func filippoVariants() []variant {
 		implementation: "filippo",
 		version:        moduleVersion("filippo.io/mldsa"),
 		backend:        filippoBackend,
+		family:         "ml-dsa",
+		sets:           mlDsaSets,
+		rnd:            "zero",
+		context:        "yes",
 		privateKeys:    "seed",
 		prepare:        prepareFilippo,
 	}

@@ -7,15 +7,19 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 )
 
 func main() {
-	variants := append(filippoVariants(), circlVariants()...)
-	if err := newWorker(os.Stdin, os.Stdout, variants).serve(); err != nil {
+	if err := newWorker(os.Stdin, os.Stdout, allVariants()).serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "worker go:", err)
 		os.Exit(1)
 	}
+}
+
+func allVariants() []variant {
+	return slices.Concat(filippoVariants(), circlVariants(), circlKemVariants(), standardKemVariants(), circlSlhVariants())
 }
 
 // moduleVersion is the version of a module that this program was built with.

@@ -104,8 +104,8 @@ func (w *worker) hello(version string) error {
 		v := &w.variants[i]
 		w.printf("variant %s\nimplementation %s\nversion %s\nbackend %s\nkey %s\n",
 			v.id(), v.implementation, v.version, v.backend, v.key)
-		w.printf("family ml-dsa\nsets %s\noperations %s\nrnd zero\ncontext yes\nprivate_keys %s\nnote %s\n",
-			strings.Join(sets, " "), strings.Join(v.operations, " "), v.privateKeys, v.note)
+		w.printf("family %s\nsets %s\noperations %s\nrnd %s\ncontext %s\nprivate_keys %s\nnote %s\n", v.family,
+			strings.Join(v.sets, " "), strings.Join(v.operations, " "), v.rnd, v.context, v.privateKeys, v.note)
 	}
 	w.printf("end\n")
 	return nil
@@ -152,7 +152,7 @@ func (w *worker) parseJob(body []string) (job, error) {
 		return job{}, fmt.Errorf("unknown variant %.80q", head[0])
 	}
 	set, name := head[1], head[2]
-	if !slices.Contains(sets, set) {
+	if !slices.Contains(v.sets, set) {
 		return job{}, fmt.Errorf("variant %s has no set %.40q", v.id(), set)
 	}
 	if !slices.Contains(v.operations, name) {
@@ -164,7 +164,11 @@ func (w *worker) parseJob(body []string) (job, error) {
 	}
 	prepared := job{operation: name}
 	for _, in := range inputs {
-		for _, field := range requiredFields[name] {
+		required := requiredFields[name]
+		if (name == "sign" || name == "encaps") && v.rnd != "none" {
+			required = append(slices.Clone(required), "rnd")
+		}
+		for _, field := range required {
 			if *in.field(field) == nil {
 				return job{}, fmt.Errorf("input %d has no %s, which %s needs", in.number, field, name)
 			}

@@ -55,7 +55,8 @@ const (
 func fake(run func() ([]byte, error)) []variant {
 	return []variant{{
 		implementation: "fake", version: "1", backend: "go", key: "compact",
-		operations: []string{"keygen", "sign", "verify"}, privateKeys: "seed",
+		family: "ml-dsa", sets: mlDsaSets, operations: []string{"keygen", "sign", "verify"},
+		rnd: "zero", context: "yes", privateKeys: "seed",
 		prepare: func(string, string, input) operation { return operation{run: run} },
 	}}
 }
@@ -176,7 +177,7 @@ func TestUnfinishedLineIsTheEndOfInput(t *testing.T) {
 }
 
 func TestHelloNamesEveryVariant(t *testing.T) {
-	got := ask(t, realVariants(), "hello 1")
+	got := ask(t, allVariants(), "hello 1")
 	var ids []string
 	for _, line := range got {
 		if key, value, _ := strings.Cut(line, " "); value == "" && key != "end" {
@@ -185,7 +186,7 @@ func TestHelloNamesEveryVariant(t *testing.T) {
 			ids = append(ids, value)
 		}
 	}
-	if len(ids) != len(realVariants()) || got[len(got)-1] != "end" {
+	if len(ids) != len(allVariants()) || got[len(got)-1] != "end" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -193,7 +194,7 @@ func TestHelloNamesEveryVariant(t *testing.T) {
 // Both libraries make the same keys and, deterministically, the same signatures, in every key form,
 // and each accepts what the other signed; an altered message is refused.
 func TestLibrariesAgree(t *testing.T) {
-	for _, set := range sets {
+	for _, set := range mlDsaSets {
 		var public, private, signature string
 		for _, v := range realVariants() {
 			for _, name := range v.operations {
@@ -268,5 +269,71 @@ func TestInputsThatSigningCannotUse(t *testing.T) {
 			"input 4", "seed "+seedHex, "message -", "context -", "rnd "+zeroRnd), "answer 1")
 		expect(t, got, "ready 1", "failed 0 …", "failed 1 …", "failed 2 signs deterministically…", "failed 3 …",
 			"output 4 …", "done 1")
+	}
+}
+
+// Both libraries make the same keys of d and z, each finds the other's secrets, an altered ciphertext
+// gives another secret and a short one fails.
+func TestKemLibrariesAgree(t *testing.T) {
+	seed := "seed " + seedHex + strings.Repeat("5a", 32)
+	kems := append(circlKemVariants(), standardKemVariants()...)
+	for _, set := range standardKemVariants()[0].sets {
+		public := ""
+		for _, v := range kems {
+			if v.key != "compact" {
+				continue
+			}
+			got := ask(t, kems, prepareLines(1, v.id(), set, "keygen", "input 0", seed), "answer 1")
+			words := strings.Split(got[1], " ")
+			if public == "" {
+				public = words[2]
+			}
+			if words[2] != public {
+				t.Errorf("%s %s: another public key", v.id(), set)
+			}
+		}
+		for _, maker := range kems {
+			fields := []string{"input 0", "pk " + public}
+			if maker.rnd == "given" {
+				fields = append(fields, "rnd "+zeroRnd)
+			}
+			got := ask(t, kems, prepareLines(1, maker.id(), set, "encaps", fields...), "answer 1")
+			output := strings.Split(got[1], " ")[2]
+			ciphertext, secret := output[:len(output)-64], output[len(output)-64:]
+			altered := "00" + ciphertext[2:]
+			if altered == ciphertext {
+				altered = "01" + ciphertext[2:]
+			}
+			for _, v := range kems {
+				got := ask(t, kems, prepareLines(1, v.id(), set, "decaps",
+					"input 0", seed, "ciphertext "+ciphertext, "input 1", seed, "ciphertext "+altered,
+					"input 2", seed, "ciphertext "+ciphertext[2:]), "answer 1")
+				expect(t, got, "ready 1", "output 0 "+secret, "output 1 …", "failed 2 …", "done 1")
+				if got[1][9:] == got[2][9:] {
+					t.Errorf("%s %s: an altered ciphertext has the same secret", v.id(), set)
+				}
+			}
+		}
+	}
+}
+
+// opt_rand is taken as given, and none means the deterministic variant.
+func TestSlhDsaRandomness(t *testing.T) {
+	slh := circlSlhVariants()
+	id, set, seed := slh[0].id(), "SLH-DSA-SHA2-128f", "seed "+seedHex+strings.Repeat("5a", 16)
+	sign := func(rnd string) string {
+		got := ask(t, slh, prepareLines(1, id, set, "sign",
+			"input 0", seed, "message -", "context -", "rnd "+rnd), "answer 1")
+		return got[1]
+	}
+	// PK.seed, the last n bytes of the seed.
+	if deterministic := sign("-"); deterministic != sign(strings.Repeat("5a", 16)) || deterministic != sign("-") {
+		t.Error("deterministic signing does not take PK.seed for opt_rand")
+	}
+	if sign("-") == sign(strings.Repeat("00", 16)) {
+		t.Error("another opt_rand gives the same signature")
+	}
+	if got := sign("00"); got != "failed 0 rnd must be n bytes, or none for deterministic signing" {
+		t.Errorf("got %.100q", got)
 	}
 }

@@ -65,6 +65,6 @@ func take(op operation, calls uint64) (s sample) {
 	}
 	s.wall = int64(time.Since(began))
 	s.cpu = threadCPU() - cpuBegan
-	s.digest = sha256.Sum256(output)
+	s.digest = sha256.Sum256(op.whole(output))
 	return s
 }

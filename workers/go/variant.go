@@ -11,7 +11,11 @@ type variant struct {
 	version        string
 	backend        string
 	key            string // compact or expanded
+	family         string
+	sets           []string
 	operations     []string
+	rnd            string // given, zero or none
+	context        string // yes or no
 	privateKeys    string // forms that signing starts from
 	note           string
 
@@ -26,11 +30,29 @@ func (v *variant) id() string {
 
 // An operation performs one prepared input.
 type operation struct {
-	// run is the timed call. Its output is the public key, the signature or the verdict.
+	// run is the timed call. Its output is the public key, the signature or the verdict, the ciphertext
+	// and the shared secret behind it, or the shared secret.
 	run func() ([]byte, error)
-	// privateKey gives the FIPS 204 skEncode bytes of the key that the last run made. It is nil where
+	// joined gives the output of the last run where that leaves it in parts, since putting them together
+	// is not timed; nil elsewhere.
+	joined func() []byte
+	// privateKey gives the encoded private key that the last run made. It is nil where
 	// the implementation cannot give them.
 	privateKey func() []byte
+}
+
+// perform runs the operation once.
+func (op operation) perform() ([]byte, error) {
+	output, err := op.run()
+	return op.whole(output), err
+}
+
+// whole is the output of a run that returned this.
+func (op operation) whole(output []byte) []byte {
+	if op.joined != nil {
+		return op.joined()
+	}
+	return output
 }
 
 // refused is the operation of an input that the implementation cannot take.
@@ -48,8 +70,8 @@ func verdict(accepted bool) []byte {
 
 // An input holds the byte fields of one input; a field that was not sent is nil.
 type input struct {
-	number                                         uint64
-	seed, sk, pk, message, context, rnd, signature []byte
+	number                                                     uint64
+	seed, sk, pk, message, context, rnd, signature, ciphertext []byte
 }
 
 func (in *input) field(name string) *[]byte {
@@ -68,19 +90,23 @@ func (in *input) field(name string) *[]byte {
 		return &in.rnd
 	case "signature":
 		return &in.signature
+	case "ciphertext":
+		return &in.ciphertext
 	}
 	return nil
 }
 
-// requiredFields are those that every input of an operation has. Signing also takes a private key,
-// in whichever form the implementation reads.
+// requiredFields are those that every input of an operation has. Signing and decapsulation also take a
+// private key, in whichever form the implementation reads, and rnd where the variant can be given one.
 var requiredFields = map[string][]string{
 	"keygen": {"seed"},
-	"sign":   {"message", "context", "rnd"},
+	"sign":   {"message", "context"},
 	"verify": {"pk", "message", "context", "signature"},
+	"encaps": {"pk"},
+	"decaps": {"ciphertext"},
 }
 
-var sets = []string{"ML-DSA-44", "ML-DSA-65", "ML-DSA-87"}
+var mlDsaSets = []string{"ML-DSA-44", "ML-DSA-65", "ML-DSA-87"}
 
 // prepareInput turns a panic of the implementation, and a request that none of ours can fulfil, into
 // an operation that fails.
@@ -90,7 +116,7 @@ func prepareInput(v *variant, set, name string, in input) (op operation) {
 			op = refused(panicError(cause))
 		}
 	}()
-	if name == "sign" && string(in.rnd) != string(make([]byte, 32)) {
+	if name == "sign" && v.rnd == "zero" && string(in.rnd) != string(make([]byte, 32)) {
 		return refused(errors.New("signs deterministically: rnd must be 32 zero bytes"))
 	}
 	return v.prepare(set, name, in)
@@ -103,7 +129,7 @@ func perform(op operation) (output []byte, err error) {
 			err = panicError(cause)
 		}
 	}()
-	return op.run()
+	return op.perform()
 }
 
 func panicError(cause any) error {

@@ -188,7 +188,7 @@ def keygen_seed_length(bench: Trials, cell: Subject) -> None:
 # --- signing ------------------------------------------------------------------------------------
 
 
-@RULES.of_cells("sign", slow=True)
+@RULES.of_cells("sign")
 def sign(bench: Trials, cell: Subject) -> None:
     """Each announced private key form signs, in order, and the public key accepts."""
     keys, other = bench.keys(cell), bench.keys(cell, _OTHER_SEED)
