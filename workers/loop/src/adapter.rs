@@ -81,6 +81,13 @@ pub enum Rnd {
     None,
 }
 
+/// The private key form that signing starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrivateKey {
+    Seed,
+    Sk,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     MlDsa,
@@ -97,8 +104,12 @@ pub struct Variant {
     pub operations: &'static [Operation],
     pub rnd: Rnd,
     pub context: bool,
+    /// Of an ML-DSA variant alone.
+    pub private_key: PrivateKey,
     /// Whether its schemes have a batch interface.
     pub batch: bool,
+    /// The implementation's language, where it is not the worker's.
+    pub language: Option<&'static str>,
     pub note: String,
     pub schemes: Vec<(&'static str, Box<dyn Scheme>)>,
 }
@@ -122,6 +133,25 @@ pub fn ml_dsa_sets(
 }
 
 impl Variant {
+    /// What most ML-DSA variants have in common; without schemes.
+    pub fn ml_dsa(implementation: &'static str, version: &'static str) -> Self {
+        Self {
+            implementation,
+            version,
+            backend: "native",
+            key: Key::Compact,
+            family: Family::MlDsa,
+            operations: TIMED,
+            rnd: Rnd::Given,
+            context: true,
+            private_key: PrivateKey::Sk,
+            batch: false,
+            language: None,
+            note: String::new(),
+            schemes: Vec::new(),
+        }
+    }
+
     /// `implementation:backend:key`.
     pub fn id(&self) -> String {
         format!(
@@ -167,13 +197,18 @@ impl Variant {
             format!("context {}", if self.context { "yes" } else { "no" }),
         ];
         if self.family == Family::MlDsa {
-            lines.push("private_keys sk".into());
+            let form = match self.private_key {
+                PrivateKey::Seed => "seed",
+                PrivateKey::Sk => "sk",
+            };
+            lines.push(format!("private_keys {form}"));
         }
         if self.batch {
             lines.push("mode batch".into());
         }
         lines.push(format!("batch_size {MAX_SIZE}"));
         lines.push(format!("threads {MAX_THREADS}"));
+        lines.extend(self.language.map(|name| format!("language {name}")));
         if !self.note.is_empty() {
             lines.push(format!("note {}", self.note));
         }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 
 use sha2::{Digest, Sha256};
 
-use crate::adapter::{Family, Output, Prepared, Rnd, Scheme, Variant};
+use crate::adapter::{Family, Output, Prepared, PrivateKey, Rnd, Scheme, Variant};
 use crate::job::caught;
 use crate::protocol::{
     Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION, format_hex,
@@ -374,6 +374,7 @@ fn unknown_job(job: u64) -> String {
 /// The first field that every input of the operation has to have and this one has not.
 fn missing_field(variant: &Variant, operation: Operation, input: &Fields) -> Option<&'static str> {
     let classical = variant.family == Family::Classical;
+    let reads_seed = classical || variant.private_key == PrivateKey::Seed;
     let needed: [(&'static str, bool); 5] = match operation {
         Operation::Keygen => [("seed", input.seed.is_some()); 5],
         Operation::Verify => [
@@ -390,8 +391,8 @@ fn missing_field(variant: &Variant, operation: Operation, input: &Fields) -> Opt
                 "rnd",
                 classical || variant.rnd == Rnd::None || input.rnd.is_some(),
             ),
-            ("sk", classical || input.sk.is_some()),
-            ("seed", !classical || input.seed.is_some()),
+            ("sk", reads_seed || input.sk.is_some()),
+            ("seed", !reads_seed || input.seed.is_some()),
         ],
     };
     needed

@@ -7,7 +7,7 @@ use std::thread::{self, ThreadId};
 
 use crate::BUILD;
 use mldsa_worker_loop::adapter::{
-    Family, Inputs, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, shared, verdict,
+    Inputs, Output, Prepared, Rnd, Scheme, Variant, job, shared, verdict,
 };
 use mldsa_worker_loop::protocol::{Fields, Operation, Reader, parse_hex};
 use mldsa_worker_loop::runs::{Answer, Group};
@@ -91,17 +91,13 @@ impl Group for Batch {
 /// The replies to a whole conversation.
 fn talk(scheme: &Twice, requests: &str) -> Vec<String> {
     let variant = Variant {
-        implementation: "twice",
-        version: "1",
         backend: "test",
-        key: Key::Compact,
-        family: Family::MlDsa,
-        operations: TIMED,
         rnd: Rnd::Zero,
         context: false,
         batch: true,
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(scheme.clone()))],
+        ..Variant::ml_dsa("twice", "1")
     };
     let mut session = Session::new("test", BUILD, vec![variant]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::BUILD;
 use mldsa_worker_loop::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, verdict,
+    Output, Prepared, PrivateKey, Rnd, Scheme, Variant, job, verdict,
 };
 use mldsa_worker_loop::protocol::{Fields, Reader, parse_hex};
 use mldsa_worker_loop::session::{Session, serve};
@@ -56,23 +56,23 @@ impl Scheme for Echo {
 
 fn variant(echo: &Echo) -> Variant {
     Variant {
-        implementation: "echo",
-        version: "1",
         backend: "test",
-        key: Key::Compact,
-        family: Family::MlDsa,
-        operations: TIMED,
         rnd: Rnd::Zero,
         context: false,
         batch: true,
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(echo.clone()))],
+        ..Variant::ml_dsa("echo", "1")
     }
 }
 
 /// The replies to a whole conversation.
 fn talk(echo: &Echo, requests: &str) -> Vec<String> {
-    let mut session = Session::new("test", BUILD, vec![variant(echo)]);
+    talk_to(variant(echo), requests)
+}
+
+fn talk_to(variant: Variant, requests: &str) -> Vec<String> {
+    let mut session = Session::new("test", BUILD, vec![variant]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));
     let mut replies = Vec::new();
     serve(&mut session, &mut reader, &mut replies).expect("writing to memory");
@@ -171,6 +171,26 @@ fn what_is_not_announced_is_refused() {
         replies,
         ["error line 1: protocol version 2 is unknown, this is 1"]
     );
+}
+
+#[test]
+fn a_variant_that_reads_seeds_says_so_and_needs_one() {
+    let variant = || Variant {
+        private_key: PrivateKey::Seed,
+        language: Some("C"),
+        ..variant(&Echo::default())
+    };
+    let replies = talk_to(variant(), "hello 1\n");
+    for line in ["private_keys seed", "language C"] {
+        assert!(replies.iter().any(|reply| reply == line), "{replies:?}");
+    }
+    let with_sk = prepare(1, "sign", &[to_sign(0, "aa")]);
+    let [reply] = &talk_to(variant(), &with_sk)[..] else {
+        panic!("one reply")
+    };
+    assert!(reply.ends_with("input 0 of sign has no `seed`"), "{reply}");
+    let with_seed = with_sk.replace("sk 00", "seed 00");
+    assert_eq!(talk_to(variant(), &with_seed), ["ready 1"]);
 }
 
 #[test]

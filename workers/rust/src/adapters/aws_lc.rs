@@ -8,23 +8,16 @@ use aws_lc_rs::signature::{
 };
 
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, describe, job, ml_dsa_sets,
-    refused, verdict,
+    Output, Prepared, Rnd, Scheme, Variant, describe, job, ml_dsa_sets, refused, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {
     vec![Variant {
-        implementation: "aws-lc",
-        version: build_info::AWS_LC_RS,
-        backend: "native",
-        key: Key::Compact,
-        family: Family::MlDsa,
-        operations: TIMED,
         rnd: Rnd::None,
         context: false,
-        batch: false,
+        language: Some("C"),
         note: format!(
             "crate aws-lc-rs over aws-lc-sys {}; parsed keys hold the key bytes only; signing draws \
              its own rnd",
@@ -44,6 +37,7 @@ pub fn variants() -> Vec<Variant> {
                 verification: &ML_DSA_87,
             },
         ),
+        ..Variant::ml_dsa("aws-lc", build_info::AWS_LC_RS)
     }]
 }
 

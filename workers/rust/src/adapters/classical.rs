@@ -15,7 +15,7 @@ use secp256k1::{Message, PublicKey, SecretKey, ecdsa};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, describe, job, verdict,
+    Family, Output, Prepared, Rnd, Scheme, Variant, WITH_KEY, describe, job, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -30,14 +30,17 @@ pub fn variants() -> Vec<Variant> {
             "Ed25519",
             AwsEd25519,
         ),
-        variant(
-            "dalek-ed25519",
-            build_info::ED25519_DALEK,
-            Rnd::Zero,
-            "",
-            "Ed25519",
-            Dalek,
-        ),
+        Variant {
+            language: None,
+            ..variant(
+                "dalek-ed25519",
+                build_info::ED25519_DALEK,
+                Rnd::Zero,
+                "",
+                "Ed25519",
+                Dalek,
+            )
+        },
         variant(
             "aws-lc-ecdsa-p256",
             build_info::AWS_LC_RS,
@@ -78,17 +81,13 @@ fn variant(
     scheme: impl Scheme + 'static,
 ) -> Variant {
     Variant {
-        implementation,
-        version,
-        backend: "native",
-        key: Key::Compact,
         family: Family::Classical,
-        operations: TIMED,
         rnd,
         context: false,
-        batch: false,
+        language: Some("C"),
         note: note.into(),
         schemes: vec![(set, Box::new(scheme))],
+        ..Variant::ml_dsa(implementation, version)
     }
 }
 

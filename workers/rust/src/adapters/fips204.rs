@@ -5,8 +5,8 @@ use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use fips204::{ml_dsa_44, ml_dsa_65, ml_dsa_87};
 
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets,
-    refused, shared, verdict,
+    Key, Output, Prepared, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets, refused, shared,
+    verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -25,21 +25,16 @@ pub fn variants() -> Vec<Variant> {
 
 fn variant<const EXPANDED: bool>(note: &str) -> Variant {
     Variant {
-        implementation: "fips204",
-        version: build_info::FIPS204,
         backend: "portable",
         key: if EXPANDED {
             Key::Expanded
         } else {
             Key::Compact
         },
-        family: Family::MlDsa,
         operations: if EXPANDED { WITH_KEY } else { TIMED },
-        rnd: Rnd::Given,
-        context: true,
-        batch: false,
         note: note.into(),
         schemes: ml_dsa_sets(Set44::<EXPANDED>, Set65::<EXPANDED>, Set87::<EXPANDED>),
+        ..Variant::ml_dsa("fips204", build_info::FIPS204)
     }
 }
 

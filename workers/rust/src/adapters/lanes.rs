@@ -12,8 +12,8 @@ use super::lanes_batch::{
     Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier, pure,
 };
 use crate::adapter::{
-    Family, Inputs, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets,
-    refused, shared, verdict,
+    Inputs, Key, Output, Prepared, Scheme, Variant, attempt_word, job, ml_dsa_sets, refused,
+    shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::{Fields, Operation};
@@ -40,14 +40,9 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
         (Key::Compact, COMPACT, parsed)
     };
     Variant {
-        implementation: "mldsa-lanes",
-        version: build_info::MLDSA_LANES,
         backend: build_info::backend_name(backend.name(), build_info::rust_allowed),
         key,
-        family: Family::MlDsa,
         operations,
-        rnd: Rnd::Given,
-        context: true,
         batch: true,
         note: note.into(),
         schemes: ml_dsa_sets(
@@ -55,6 +50,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
             Lanes::<MlDsa65, EXPANDED>(backend, PhantomData),
             Lanes::<MlDsa87, EXPANDED>(backend, PhantomData),
         ),
+        ..Variant::ml_dsa("mldsa-lanes", build_info::MLDSA_LANES)
     }
 }
 

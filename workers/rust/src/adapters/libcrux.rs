@@ -2,9 +2,7 @@
 
 use libcrux_ml_dsa::{MLDSASignature, MLDSASigningKey, MLDSAVerificationKey};
 
-use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, job, ml_dsa_sets, refused, verdict,
-};
+use crate::adapter::{Output, Prepared, Scheme, Variant, job, ml_dsa_sets, refused, verdict};
 use crate::build_info;
 use crate::protocol::Fields;
 
@@ -87,17 +85,10 @@ pub fn variants() -> Vec<Variant> {
 
 fn common() -> Variant {
     Variant {
-        implementation: "libcrux",
-        version: build_info::LIBCRUX_ML_DSA,
         backend: "portable",
-        key: Key::Compact,
-        family: Family::MlDsa,
-        operations: TIMED,
-        rnd: Rnd::Given,
-        context: true,
-        batch: false,
         note: "crate libcrux-ml-dsa; keys stay byte strings".into(),
         schemes: ml_dsa_sets(Portable44, Portable65, Portable87),
+        ..Variant::ml_dsa("libcrux", build_info::LIBCRUX_ML_DSA)
     }
 }
 

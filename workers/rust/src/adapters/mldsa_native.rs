@@ -8,29 +8,22 @@ use mldsa_native_rs::{
 };
 
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, describe, job, ml_dsa_sets,
-    refused, verdict,
+    Output, Prepared, Scheme, Variant, describe, job, ml_dsa_sets, refused, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {
     vec![Variant {
-        implementation: "mldsa-native",
-        version: build_info::MLDSA_NATIVE_RS,
         backend: backend(),
-        key: Key::Compact,
-        family: Family::MlDsa,
-        operations: TIMED,
-        rnd: Rnd::Given,
-        context: true,
-        batch: false,
+        language: Some("C"),
         note: "crate mldsa-native-rs, feature native; keys stay byte strings".into(),
         schemes: ml_dsa_sets(
             MldsaNative::<ML_DSA_44>(PhantomData),
             MldsaNative::<ML_DSA_65>(PhantomData),
             MldsaNative::<ML_DSA_87>(PhantomData),
         ),
+        ..Variant::ml_dsa("mldsa-native", build_info::MLDSA_NATIVE_RS)
     }]
 }
 

@@ -2,9 +2,7 @@
 
 use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params};
 
-use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, Variant, attempt_word, job, ml_dsa_sets, verdict,
-};
+use crate::adapter::{Output, Prepared, Scheme, Variant, attempt_word, job, ml_dsa_sets, verdict};
 use crate::build_info;
 use crate::protocol::{Fields, Operation};
 
@@ -14,17 +12,11 @@ const TOO_LONG: &str = "the context is longer than 255 bytes";
 
 pub fn variants() -> Vec<Variant> {
     vec![Variant {
-        implementation: "mldsa-oracle",
-        version: build_info::MLDSA_ORACLE,
         backend: "literal",
-        key: Key::Compact,
-        family: Family::MlDsa,
         operations: &Operation::ALL,
-        rnd: Rnd::Given,
-        context: true,
-        batch: false,
         note: "a reference for correctness, never worth timing".into(),
         schemes: ml_dsa_sets(Oracle(&ML_DSA_44), Oracle(&ML_DSA_65), Oracle(&ML_DSA_87)),
+        ..Variant::ml_dsa("mldsa-oracle", build_info::MLDSA_ORACLE)
     }]
 }
 

@@ -9,8 +9,8 @@ use ml_dsa::{
 };
 
 use crate::adapter::{
-    Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets,
-    refused, shared, verdict,
+    Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, ml_dsa_sets, refused,
+    shared, verdict,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -29,25 +29,21 @@ pub fn variants() -> Vec<Variant> {
 
 fn variant<const EXPANDED: bool>(note: &str) -> Variant {
     Variant {
-        implementation: "rustcrypto",
-        version: build_info::ML_DSA,
         backend: "portable",
         key: if EXPANDED {
             Key::Expanded
         } else {
             Key::Compact
         },
-        family: Family::MlDsa,
         operations: if EXPANDED { WITH_KEY } else { TIMED },
         rnd: Rnd::Zero,
-        context: true,
-        batch: false,
         note: note.into(),
         schemes: ml_dsa_sets(
             RustCrypto::<MlDsa44, EXPANDED>(PhantomData),
             RustCrypto::<MlDsa65, EXPANDED>(PhantomData),
             RustCrypto::<MlDsa87, EXPANDED>(PhantomData),
         ),
+        ..Variant::ml_dsa("rustcrypto", build_info::ML_DSA)
     }
 }
 

@@ -1,0 +1,309 @@
+//! OpenSSL's EVP interface, as EVP_SIGNATURE-ML-DSA(7) shows it.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
+use std::ptr::{null, null_mut};
+use std::rc::Rc;
+
+use mldsa_worker_loop::adapter::{
+    Output, Prepared, Scheme, Variant, job, ml_dsa_sets, refused, shared, verdict,
+};
+use mldsa_worker_loop::protocol::Fields;
+
+/// The functions and constants of `openssl/evp.h`, `crypto.h` and `err.h` that are called here.
+mod ffi {
+    use super::*;
+
+    /// OSSL_PARAM(3).
+    #[repr(C)]
+    pub struct Param {
+        pub key: *const c_char,
+        pub data_type: c_uint,
+        pub data: *mut c_void,
+        pub data_size: usize,
+        pub return_size: usize,
+    }
+    pub const OCTET_STRING: c_uint = 5;
+    pub const UNMODIFIED: usize = usize::MAX;
+
+    pub const PUBLIC_KEY: c_int = 0x86;
+    pub const KEY_PAIR: c_int = 0x87;
+    pub const VERSION_STRING: c_int = 6;
+    pub const INIT_NO_LOAD_CONFIG: u64 = 0x80;
+
+    #[rustfmt::skip]
+    unsafe extern "C" {
+        pub fn OPENSSL_init_crypto(options: u64, settings: *const c_void) -> c_int;
+        pub fn OpenSSL_version(what: c_int) -> *const c_char;
+        pub fn ERR_get_error() -> c_ulong;
+        pub fn ERR_error_string_n(error: c_ulong, text: *mut c_char, size: usize);
+        pub fn EVP_SIGNATURE_fetch(library: *mut c_void, name: *const c_char, query: *const c_char) -> *mut c_void;
+        pub fn EVP_PKEY_CTX_new_from_name(library: *mut c_void, name: *const c_char, query: *const c_char) -> *mut c_void;
+        pub fn EVP_PKEY_CTX_new_from_pkey(library: *mut c_void, key: *mut c_void, query: *const c_char) -> *mut c_void;
+        pub fn EVP_PKEY_CTX_free(context: *mut c_void);
+        pub fn EVP_PKEY_CTX_set_params(context: *mut c_void, params: *const Param) -> c_int;
+        pub fn EVP_PKEY_keygen_init(context: *mut c_void) -> c_int;
+        pub fn EVP_PKEY_generate(context: *mut c_void, key: *mut *mut c_void) -> c_int;
+        pub fn EVP_PKEY_fromdata_init(context: *mut c_void) -> c_int;
+        pub fn EVP_PKEY_fromdata(context: *mut c_void, key: *mut *mut c_void, selection: c_int, params: *const Param) -> c_int;
+        pub fn EVP_PKEY_get_octet_string_param(key: *const c_void, name: *const c_char, to: *mut u8, size: usize, length: *mut usize) -> c_int;
+        pub fn EVP_PKEY_free(key: *mut c_void);
+        pub fn EVP_PKEY_sign_message_init(context: *mut c_void, algorithm: *mut c_void, params: *const Param) -> c_int;
+        pub fn EVP_PKEY_sign(context: *mut c_void, to: *mut u8, length: *mut usize, message: *const u8, size: usize) -> c_int;
+        pub fn EVP_PKEY_verify_message_init(context: *mut c_void, algorithm: *mut c_void, params: *const Param) -> c_int;
+        pub fn EVP_PKEY_verify(context: *mut c_void, signature: *const u8, length: usize, message: *const u8, size: usize) -> c_int;
+    }
+}
+
+pub fn variants() -> Vec<Variant> {
+    // SAFETY: called before anything else of the library, whose configuration files it leaves unread.
+    let started = unsafe { ffi::OPENSSL_init_crypto(ffi::INIT_NO_LOAD_CONFIG, null()) };
+    assert_eq!(started, 1, "OpenSSL does not start");
+    // SAFETY: the library returns a static string.
+    let version = unsafe { CStr::from_ptr(ffi::OpenSSL_version(ffi::VERSION_STRING)) };
+    vec![Variant {
+        language: Some("C"),
+        note: "EVP_PKEY_sign and EVP_PKEY_verify, each with its message_init, which takes context and \
+               rnd (parameter test-entropy, so RAND is not timed); a key object holds decoded \
+               vectors, neither A-hat nor NTT forms; key generation gives an EVP_PKEY and the public \
+               key's bytes"
+            .into(),
+        schemes: ml_dsa_sets(
+            OpenSsl::new(c"ML-DSA-44", 1312, 2560, 2420),
+            OpenSsl::new(c"ML-DSA-65", 1952, 4032, 3309),
+            OpenSsl::new(c"ML-DSA-87", 2592, 4896, 4627),
+        ),
+        ..Variant::ml_dsa("openssl", version.to_str().expect("a version in ASCII"))
+    }]
+}
+
+struct OpenSsl {
+    name: &'static CStr,
+    public_key: usize,
+    private_key: usize,
+    signature: usize,
+    algorithm: Algorithm,
+}
+
+/// A fetched EVP_SIGNATURE, which lives as long as the process.
+#[derive(Clone, Copy)]
+struct Algorithm(*mut c_void);
+
+// SAFETY: OpenSSL's threads(7): algorithm objects are immutable and counted atomically.
+unsafe impl Sync for Algorithm {}
+
+/// An EVP_PKEY.
+struct Key(*mut c_void);
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is the library's, and this its only owner.
+        unsafe { ffi::EVP_PKEY_free(self.0) }
+    }
+}
+
+/// An EVP_PKEY_CTX.
+struct Context(*mut c_void);
+
+impl Context {
+    /// By this alone: a closure that named the field would capture the pointer, and not keep it alive.
+    fn raw(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the pointer is the library's, and this its only owner.
+        unsafe { ffi::EVP_PKEY_CTX_free(self.0) }
+    }
+}
+
+/// Why the last call failed, by the thread's queue of errors.
+fn error() -> String {
+    let mut text = [0 as c_char; 256];
+    // SAFETY: `text` has the length given, and is zero-terminated in any case.
+    let text = unsafe {
+        ffi::ERR_error_string_n(ffi::ERR_get_error(), text.as_mut_ptr(), text.len());
+        while ffi::ERR_get_error() != 0 {}
+        CStr::from_ptr(text.as_ptr())
+    };
+    text.to_string_lossy().into_owned()
+}
+
+fn done(status: c_int) -> Result<(), String> {
+    if status == 1 { Ok(()) } else { Err(error()) }
+}
+
+fn context(pointer: *mut c_void) -> Result<Context, String> {
+    if pointer.is_null() {
+        return Err(error());
+    }
+    Ok(Context(pointer))
+}
+
+/// Parameters that borrow their bytes, with the end that OSSL_PARAM(3) asks for.
+fn octets<const N: usize>(named: [(&'static CStr, &[u8]); N]) -> Vec<ffi::Param> {
+    let param = |key: *const c_char, data_type, bytes: &[u8]| ffi::Param {
+        key,
+        data_type,
+        data: bytes.as_ptr().cast_mut().cast(),
+        data_size: bytes.len(),
+        return_size: ffi::UNMODIFIED,
+    };
+    let mut params: Vec<_> = named
+        .iter()
+        .map(|(key, bytes)| param(key.as_ptr(), ffi::OCTET_STRING, bytes))
+        .collect();
+    params.push(param(null(), 0, &[]));
+    params
+}
+
+impl OpenSsl {
+    fn new(name: &'static CStr, public_key: usize, private_key: usize, signature: usize) -> Self {
+        // SAFETY: the name is zero-terminated; null stands for the default library and provider.
+        let algorithm = unsafe { ffi::EVP_SIGNATURE_fetch(null_mut(), name.as_ptr(), null()) };
+        assert!(!algorithm.is_null(), "OpenSSL has no {name:?}");
+        Self {
+            name,
+            public_key,
+            private_key,
+            signature,
+            algorithm: Algorithm(algorithm),
+        }
+    }
+
+    /// A context for making or importing keys.
+    fn maker(&self) -> Result<Context, String> {
+        // SAFETY: as in `new`.
+        context(unsafe { ffi::EVP_PKEY_CTX_new_from_name(null_mut(), self.name.as_ptr(), null()) })
+    }
+
+    fn import(&self, kind: &'static CStr, bytes: &[u8]) -> Result<Key, String> {
+        let maker = self.maker()?;
+        let (selection, params) = match kind.to_bytes() {
+            b"pub" => (ffi::PUBLIC_KEY, octets([(kind, bytes)])),
+            _ => (ffi::KEY_PAIR, octets([(kind, bytes)])),
+        };
+        let mut key = Key(null_mut());
+        // SAFETY: `maker` is a context, `params` ends as it must and its bytes outlive the calls.
+        unsafe {
+            done(ffi::EVP_PKEY_fromdata_init(maker.raw()))?;
+            done(ffi::EVP_PKEY_fromdata(
+                maker.raw(),
+                &mut key.0,
+                selection,
+                params.as_ptr(),
+            ))?;
+        }
+        Ok(key)
+    }
+}
+
+/// The context of operations with a key, which it keeps alive.
+fn context_of(key: &Key) -> Result<Context, String> {
+    // SAFETY: `key` is a key; the context counts it.
+    context(unsafe { ffi::EVP_PKEY_CTX_new_from_pkey(null_mut(), key.0, null()) })
+}
+
+/// The bytes of a key, at most `size`.
+fn bytes(key: &Key, kind: &CStr, size: usize) -> Result<Vec<u8>, String> {
+    let (mut bytes, mut length) = (vec![0; size], 0);
+    // SAFETY: `bytes` has the size given.
+    done(unsafe {
+        ffi::EVP_PKEY_get_octet_string_param(
+            key.0,
+            kind.as_ptr(),
+            bytes.as_mut_ptr(),
+            size,
+            &mut length,
+        )
+    })?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+impl Scheme for OpenSsl {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let (seed, maker) = (input.seed()?, self.maker()?);
+        let (public_key, private_key) = (self.public_key, self.private_key);
+        let operation = move || {
+            let params = octets([(c"seed", &seed)]);
+            let mut key = Key(null_mut());
+            // SAFETY: `maker` is a context, `params` ends as it must and its bytes outlive the calls.
+            unsafe {
+                done(ffi::EVP_PKEY_keygen_init(maker.raw()))?;
+                done(ffi::EVP_PKEY_CTX_set_params(maker.raw(), params.as_ptr()))?;
+                done(ffi::EVP_PKEY_generate(maker.raw(), &mut key.0))?;
+            }
+            bytes(&key, c"pub", public_key).map(|public| (key, public))
+        };
+        job(operation, move |(key, public)| Output::KeyPair {
+            public,
+            private: bytes(&key, c"priv", private_key).ok(),
+        })
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let sk = input.sk()?;
+        let key: Rc<Key> = shared([self.name.to_bytes(), sk].concat(), || {
+            self.import(c"priv", sk)
+        })?;
+        let signer = context_of(&key)?;
+        let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
+        let (size, algorithm) = (self.signature, self.algorithm);
+        let operation = move || {
+            let params = octets([(c"context-string", &context), (c"test-entropy", &rnd)]);
+            let (mut signature, mut length) = (vec![0; size], size);
+            // SAFETY: `signer` is a context of a key and `algorithm` of its kind; `params` ends as it
+            // must; `signature` and `message` have the sizes given.
+            unsafe {
+                done(ffi::EVP_PKEY_sign_message_init(
+                    signer.raw(),
+                    algorithm.0,
+                    params.as_ptr(),
+                ))?;
+                done(ffi::EVP_PKEY_sign(
+                    signer.raw(),
+                    signature.as_mut_ptr(),
+                    &mut length,
+                    message.as_ptr(),
+                    message.len(),
+                ))?;
+            }
+            signature.truncate(length);
+            Ok::<_, String>(signature)
+        };
+        job(operation, Output::Bytes)
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let pk = input.pk()?;
+        let imported = shared([self.name.to_bytes(), pk].concat(), || {
+            self.import(c"pub", pk)
+        });
+        let Ok(verifier) = imported.and_then(|key: Rc<Key>| context_of(&key)) else {
+            return refused();
+        };
+        let (message, context) = (input.message()?, input.context()?);
+        let (signature, algorithm) = (input.signature()?, self.algorithm);
+        verdict(move || {
+            let params = octets([(c"context-string", &context)]);
+            // SAFETY: as in `sign`.
+            let status = unsafe {
+                if ffi::EVP_PKEY_verify_message_init(verifier.raw(), algorithm.0, params.as_ptr())
+                    != 1
+                {
+                    return false;
+                }
+                ffi::EVP_PKEY_verify(
+                    verifier.raw(),
+                    signature.as_ptr(),
+                    signature.len(),
+                    message.as_ptr(),
+                    message.len(),
+                )
+            };
+            status == 1
+        })
+    }
+}
