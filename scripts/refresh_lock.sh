@@ -1,6 +1,7 @@
 #!/bin/sh
-# Rewrites lab/requirements.lock from lab/pyproject.toml: every platform, hashes, the newest versions
-# allowed. With --keep, versions that are locked stay, and only what is new or gone changes.
+# Rewrites lab/requirements.lock from lab/pyproject.toml, and those of workers from their
+# requirements.in: every platform, hashes, the newest versions allowed. With --keep, versions that
+# are locked stay, and only what is new or gone changes.
 set -eu
 case "$*" in
   "") upgrade=--upgrade ;;
@@ -12,7 +13,11 @@ tools=$(mktemp -d)
 trap 'rm -rf "$tools"' EXIT
 "${PYTHON:-python3}" -m venv "$tools"
 "$tools/bin/python" -m pip --disable-pip-version-check install --quiet uv
-cd "$root/lab"
-"$tools/bin/uv" pip compile --quiet $upgrade --universal --python-version 3.11 --generate-hashes \
-  --extra dev --no-emit-index-url --no-emit-find-links \
-  --custom-compile-command scripts/refresh_lock.sh pyproject.toml --output-file requirements.lock
+lock() {
+  (cd "$root/$1" && shift && "$tools/bin/uv" pip compile --quiet $upgrade --universal --python-version 3.11 \
+    --generate-hashes --no-emit-index-url --no-emit-find-links \
+    --custom-compile-command scripts/refresh_lock.sh "$@" --output-file requirements.lock)
+}
+lock lab --extra dev pyproject.toml
+lock workers/python requirements.in
+lock workers/node requirements.in

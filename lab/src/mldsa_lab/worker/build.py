@@ -30,7 +30,8 @@ class Place:
     @classmethod
     def of(cls, root: Path) -> Place:
         """The ordinary place for build results of the tree at `root`."""
-        return cls(root, root / "target" / "workers")
+        # npm takes a folder behind a link for another package.
+        return cls(root, (root / "target" / "workers").resolve())
 
 
 def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
