@@ -184,7 +184,7 @@ def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> Non
     # Nothing to tell apart in the labels, and nothing is left out.
     assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
     assert re.match(r"mldsa-(lanes|native)\b.* signs? ML-DSA-65 fastest", find(view).headline)
-    assert "avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)
+    assert "Rust, avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)
     assert "tuned build" in printed(view, 140)
     with pytest.raises(LabError, match="unknown reference"):
         known_reference("mldsa-native:native:expanded", variants(record))

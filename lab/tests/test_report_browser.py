@@ -163,6 +163,21 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
     assert state == "descending"
 
 
+def test_languages_are_chosen_by_a_click(browser: str, view: View, folder: Path) -> None:
+    script = """
+  const buttons = [...doc.querySelectorAll(".filter button")];
+  const rows = [...doc.querySelectorAll("tr[data-tag]")];
+  const seen = () => [...new Set(rows.filter((r) => !r.hidden).map((r) => r.dataset.tag))].sort();
+  const found = [seen()];
+  for (const n of [0, 1, 1, 1]) { buttons[n].click(); found.push(seen()); }
+  return JSON.stringify([buttons.map((b) => b.textContent), ...found]);
+"""
+    names, *found = json.loads(probe(browser, folder, "filter", 1250, script))
+    # Only that one, both, the other one, and, with none left, all.
+    assert names == ["Go", "Rust"]
+    assert found == [names, ["Go"], names, ["Rust"], names]
+
+
 def _json(text: str) -> tuple[list[float], list[float], str]:
     up, down, state = json.loads(text)
     return up, down, state

@@ -65,6 +65,7 @@ class Grid:
 
     `bold`: the row that stands out in the terminal; `reference`: the one that ratios are to.
     `stacked`: on the page intervals stand below their values; `wide`: it takes the whole width.
+    `tags`: of each row, what the page's filter knows it by; none where all have the same.
     """
 
     title: str
@@ -79,6 +80,7 @@ class Grid:
     stacked: bool = False
     wide: bool = False
     sortable: bool = True
+    tags: Sequence[str] = ()
 
     @property
     def rows(self) -> int:

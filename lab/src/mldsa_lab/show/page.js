@@ -1,5 +1,5 @@
-// Sorting tables by a click on a heading, and a word where a table scrolls sideways; the page is
-// whole without it.
+// Sorting tables by a click on a heading, a filter by language, and a word where a table scrolls
+// sideways; the page is whole without it.
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
@@ -28,6 +28,37 @@ for (const table of document.querySelectorAll("table.sortable")) {
       head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     });
   }
+}
+// One filter for all tables: which languages to show.
+const tagged = [...document.querySelectorAll("tr[data-tag]")];
+const tags = [...new Set(tagged.map((row) => row.dataset.tag))].sort();
+if (tags.length > 1) {
+  const bar = document.createElement("div");
+  bar.className = "filter";
+  bar.setAttribute("role", "group");
+  bar.setAttribute("aria-label", "Languages to show");
+  const shown = new Set(tags);
+  const show = () => {
+    for (const row of tagged) row.hidden = !shown.has(row.dataset.tag);
+    for (const [tag, button] of buttons) button.setAttribute("aria-pressed", shown.has(tag));
+    hints();
+  };
+  const buttons = tags.map((tag) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = tag;
+    button.addEventListener("click", () => {
+      // The first click leaves that one alone; when none is left, all are back.
+      if (shown.size === tags.length) shown.clear();
+      if (!shown.delete(tag)) shown.add(tag);
+      if (shown.size === 0) for (const other of tags) shown.add(other);
+      show();
+    });
+    bar.append(button);
+    return [tag, button];
+  });
+  tagged[0].closest(".scroll").before(bar);
+  addEventListener("load", show);
 }
 const hints = () => {
   for (const box of document.querySelectorAll(".scroll")) {

@@ -66,13 +66,16 @@ def _overview(
     listed = sorted(ways, key=lambda way: _first_mean(way[1], operations))
     first = [best[operations[0]] for _, best in listed if operations[0] in best]
     placed = [_rank(rank) for rank in ranks(view.summary, first)]
-    about = [_about(best) for _, best in listed]
+    languages = view.languages
+    about = [_about(best, languages) for _, best in listed]
+    spoken = [next(iter(best.values())).language for _, best in listed]
     names = [name for (name, _), _ in listed]
     columns = [
         Column("#", placed + [Shown("")] * (len(listed) - len(first)), number=True),
         Column("implementation", names, head=True, below=[", ".join(a) for a in about]),
         *([Column("calls", [way for (_, way), _ in listed])] if more else []),
-        Column("backend", [a[0] for a in about], spare=3, where=TERMINAL),
+        *([Column("language", spoken, spare=3, where=TERMINAL)] if languages else []),
+        Column("backend", [_backends(best) for _, best in listed], spare=3, where=TERMINAL),
     ]
     for operation in operations:
         rows = [best.get(operation) for _, best in listed]
@@ -92,6 +95,7 @@ def _overview(
         f"{set_name}: {kind}",
         "the best variant of each implementation" + _built(view),
         tuple(columns), view.summary.confidence, dots, bold=0, stacked=True, sortable=False,
+        tags=spoken if languages else (),
     )  # fmt: skip
 
 
@@ -103,11 +107,19 @@ def _first_mean(best: dict[str, SummaryRow], operations: Sequence[str]) -> tuple
     return next((i, best[o].mean or 0.0) for i, o in enumerate(operations) if o in best)
 
 
-def _about(best: dict[str, SummaryRow]) -> tuple[str, ...]:
-    """The backends of an implementation's best variants, and its build."""
-    backends = join_words(dict.fromkeys(r.backend for r in best.values()))
-    build = next(iter(best.values())).build
-    return (backends, f"{build} build") if build else (backends,)
+def _about(best: dict[str, SummaryRow], languages: bool) -> tuple[str, ...]:
+    """An implementation's language where there are several, the backends of its best variants, and
+    its build."""
+    first = next(iter(best.values()))
+    return (
+        *([first.language] if languages else []),
+        _backends(best),
+        *([f"{first.build} build"] if first.build else []),
+    )
+
+
+def _backends(best: dict[str, SummaryRow]) -> str:
+    return join_words(dict.fromkeys(r.backend for r in best.values()))
 
 
 def results(table: Table, view: View, *, brief: bool = False) -> Grid:
@@ -142,6 +154,7 @@ def results(table: Table, view: View, *, brief: bool = False) -> Grid:
         f"{table.set}  {table.operation}", f"{table.unit.name}, best first{_built(view)}",
         tuple(columns), view.summary.confidence, [dot(n) for n in lines],
         [n.marks for n in lines], view.marks, 0, reference, wide=True,
+        tags=[n.row.language for n in lines] if view.languages else (),
     )  # fmt: skip
 
 

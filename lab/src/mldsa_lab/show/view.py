@@ -130,6 +130,11 @@ class View:
         return tuple(build for build in BUILDS if build in found)
 
     @property
+    def languages(self) -> bool:
+        """Whether implementations in several languages were measured."""
+        return len({r.language for r in self.summary.rows}) > 1
+
+    @property
     def marks(self) -> dict[str, str]:
         """The marks in use and what they say."""
         used = "".join(line.marks for table in self.tables for line in table.lines)
