@@ -47,7 +47,7 @@ def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: i
         for number in range(3):
             bench.round(number, lambda cell, part: None)
     found = [row.wall[0] for row in rows if isinstance(row, Samples)]
-    own, usual = 2 * asked, WARMUP_NS
+    own, usual = asked, WARMUP_NS
     # The process of the calibration, which measures each cell twice, is that of the first round.
     assert found[:2] == [own + 5 * usual, own + 6 * usual]
     assert found[2:] == [own + usual, own + 2 * usual] * 2

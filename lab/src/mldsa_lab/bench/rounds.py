@@ -8,6 +8,7 @@ changes from round to round, and every second round runs backwards. One worker m
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -213,13 +214,15 @@ class Bench:
     def _warm_up(
         self, number: int | None, cells: Sequence[Cell], on_cell: Callable[[Cell], None]
     ) -> None:
-        """Let each cell of new processes run for as long as its variant asks.
+        """Let the cells of new processes run for as long as their variants ask, in equal shares.
 
         All do so before any is measured: a compiler that works meanwhile compiles what cells have
         in common once, and compiles it again when another cell shows it more.
         """
+        of_variant = Counter(cell.variant.base for cell in cells)
         for cell in list(cells):
-            ticks = self.fleet.announced[cell.variant.base].warmup
+            base = cell.variant.base
+            ticks = self.fleet.announced[base].warmup // of_variant[base]
             if ticks and cell in self.schedule.cells:
                 on_cell(cell)
                 self._guarded(cell, number, partial(self._run_warm, cell, ticks))

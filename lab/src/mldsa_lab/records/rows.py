@@ -142,8 +142,8 @@ class WorkerRow(RecordLine, frozen=True, tag="worker"):
     `build` is "default" or "tuned"; None where the worker has but one, or the record is older
     than builds. ``locks``: of each file that pins what it is built from, its SHA-256.
     ``languages``: by name, of the implementations that are in another language than the worker.
-    ``warmups``: by id, of the variants that asked for it, the ticks for which each cell ran in a
-    new process before any was measured.
+    ``warmups``: by id, of the variants that asked for it, the ticks for which their cells
+    together ran in a new process before any was measured.
     """
 
     worker: str

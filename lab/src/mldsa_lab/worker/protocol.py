@@ -51,7 +51,7 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
     may have; a batch_size of 1 means no runs at all. ``language``: the implementation's, where
     it is not the worker's. ``private_keys``: the forms that signing can start from. ``warmup``:
-    ticks for which each cell runs in a new process before any is measured.
+    ticks for which its cells together run in a new process before any is measured.
     """
 
     id: str  # implementation:backend:key

@@ -1,0 +1,58 @@
+"""The Java worker beyond the protocol: what it announces, and what it does without its jars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mldsa_lab.worker.build import Place, build, unmet
+from mldsa_lab.worker.fetch import read_lock
+from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.worker import Worker, WorkerFault
+
+ROOT = Path(__file__).parents[2]
+PLACE = Place.of(ROOT)
+ENTRIES = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
+JAVA = [e for e in ENTRIES.values() if e.folder == "workers/java"]
+
+
+def argv(entry: WorkerEntry) -> list[str]:
+    """The command of a worker, built; the test is skipped where it is not set up."""
+    if lacking := unmet(entry, PLACE):
+        pytest.skip("; ".join(lacking))
+    build(entry, PLACE, lambda line: None)
+    return entry.run_command(PLACE.root, PLACE.target)
+
+
+@pytest.mark.parametrize("entry", JAVA, ids=lambda entry: entry.name)
+def test_versions_are_those_of_the_lock_file(entry: WorkerEntry) -> None:
+    with Worker.start(entry.name, argv(entry), cwd=ROOT) as worker:
+        announced = worker.hello()
+    jars = " ".join(read_lock(ROOT / "workers" / "java" / "jars.lock"))
+    artifacts = {
+        "bouncycastle": "bcprov-jdk18on",
+        "bouncycastle-1.83": "bcprov-jdk18on",
+        "accp": "AmazonCorrettoCryptoProvider",
+        "conscrypt": "conscrypt-openjdk-uber",
+    }
+    found = {v.implementation: v for v in announced.variants}
+    assert found.keys() - {"jdk"} == artifacts.keys()
+    for name, artifact in artifacts.items():
+        assert f"{artifact}-{found[name].version}" in jars
+    assert found["bouncycastle-1.83"].version == "1.83" != found["bouncycastle"].version
+    release = entry.name.removeprefix("java-")
+    assert f" {release}." in announced.compiler and "UseAVX=" in announced.flags
+    assert ("jdk" in found) == (release == "25")  # the pinned runtimes; a later 21 may have it
+
+
+def test_a_provider_without_its_jar_is_left_out(tmp_path: Path) -> None:
+    command = argv(ENTRIES["java-25"])
+    with Worker.start("java-25", [*command[:-1], str(tmp_path)], cwd=ROOT) as worker:
+        assert [v.implementation for v in worker.hello().variants] == ["jdk"]
+    command = argv(ENTRIES["java-17"])
+    with (
+        Worker.start("java-17", [*command[:-1], str(tmp_path)], cwd=ROOT) as worker,
+        pytest.raises(WorkerFault, match=r"no variant is announced"),
+    ):
+        worker.hello()
