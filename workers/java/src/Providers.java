@@ -95,7 +95,7 @@ final class Providers {
         for (String part : List.of("major", "minor", "patch")) {
             parts.add(version.getClass().getMethod(part).invoke(version).toString());
         }
-        add("conscrypt", String.join(".", parts), "C", new MlDsa(provider, List.of("seed"), false, null),
+        add("conscrypt", String.join(".", parts), "C++", new MlDsa(provider, List.of("seed"), false, null),
                 JIT_OF_CALLS, "BoringSSL; " + CALLS + HEDGED);
     }
 
