@@ -81,7 +81,7 @@ test-go: ## the Go worker, where Go is installed
 	else echo "test-go: skipped, go is not installed"; fi
 
 test-lab: setup ## the lab: types, style and tests
-	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples && ../$(PYTHON) -m mypy && \
+	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples ../workers && ../$(PYTHON) -m mypy && \
 	  ../$(PYTHON) -m pytest -n logical --dist loadscope --no-loadscope-reorder
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point

@@ -7,83 +7,152 @@ import { join } from "node:path";
 import { WASI } from "node:wasi";
 
 const SETS = ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"];
+const KEM_SETS = ["ML-KEM-512", "ML-KEM-768", "ML-KEM-1024"];
+const HASH_SETS = ["SHA2", "SHAKE"].flatMap((hash) =>
+  ["128s", "128f", "192s", "192f", "256s", "256f"].map((size) => `SLH-DSA-${hash}-${size}`),
+);
 // For each operation the fields that an input has, and those that it may have.
 const FIELDS = {
   keygen: [["seed"], []],
   sign: [["message", "context"], ["seed", "sk", "pk", "rnd"]],
   verify: [["pk", "message", "context", "signature"], []],
+  encaps: [["pk"], ["rnd"]],
+  decaps: [["ciphertext"], ["seed", "sk", "pk"]],
 };
 
 // What a package announces, and its operations: each takes a set and an input's fields, makes key
 // objects where the package has them, and gives a function without arguments, which is all that is
 // timed. It returns the signature, whether the signature is accepted, or for keygen the public key
-// and, where the package gives it as bytes, the private key. What a package throws is the input's
-// failure; of a verification it is a refusal.
+// and, where the package gives it as bytes, the private key; encapsulation gives ciphertext and shared
+// secret. What a package throws is the input's failure; of a verification it is a refusal.
 
 function nodeCrypto() {
-  const ofType = (name) => ({ asymmetricKeyType: name.toLowerCase() });
-  const privateKey = (name, seed) =>
-    crypto.createPrivateKey({ key: seed, format: "raw-seed", ...ofType(name) });
-  return {
-    implementation: "node-crypto",
+  const typed = (name, key, format) => ({ key, format, asymmetricKeyType: name.toLowerCase() });
+  const publicKey = (name, f) => crypto.createPublicKey(typed(name, f.pk, "raw-public"));
+  const fromSeed = (name, f) => crypto.createPrivateKey(typed(name, f.seed, "raw-seed"));
+  const fromBytes = (name, f) => crypto.createPrivateKey(typed(name, f.sk, "raw-private"));
+  const made = "key objects are made before the clock starts";
+  const about = `node:crypto by OpenSSL ${process.versions.openssl}; ${made}`;
+  const common = {
     version: process.versions.node,
     language: "C",
     backend: "native",
     rnd: "none",
-    context: "yes",
-    private_keys: "seed",
     warmup: 0,
-    note:
-      `node:crypto, whose ML-DSA is that of OpenSSL ${process.versions.openssl}; signs hedged only; ` +
-      "key objects are made before the clock starts, from the seed or the public key's bytes; keygen " +
-      "gives the private key object and the encoded public key",
-    keygen: (name, f) => () => {
-      const key = privateKey(name, f.seed);
-      return [crypto.createPublicKey(key).export({ format: "raw-public" })];
-    },
+  };
+  const keygen = (name, f) => () => {
+    const key = fromSeed(name, f);
+    return [crypto.createPublicKey(key).export({ format: "raw-public" })];
+  };
+  const signing = (privateKey) => ({
+    context: "yes",
     sign: (name, f) => {
-      const key = { key: privateKey(name, f.seed), context: f.context };
+      const key = { key: privateKey(name, f), context: f.context };
       return () => crypto.sign(null, f.message, key);
     },
     verify: (name, f) => {
-      const made = crypto.createPublicKey({ key: f.pk, format: "raw-public", ...ofType(name) });
-      const key = { key: made, context: f.context };
+      const key = { key: publicKey(name, f), context: f.context };
       return () => crypto.verify(null, f.message, key, f.signature);
     },
-  };
+  });
+  const both = "keygen gives the private key object and the encoded public key";
+  return [
+    {
+      ...common,
+      ...signing(fromSeed),
+      implementation: "node-crypto",
+      private_keys: "seed",
+      note: `${about}, from the seed or the public key's bytes; signs hedged only; ${both}`,
+      keygen,
+    },
+    {
+      ...common,
+      implementation: "node-crypto-ml-kem",
+      family: "ml-kem",
+      sets: KEM_SETS,
+      operations: "keygen encaps decaps",
+      context: "no",
+      private_keys: "seed",
+      note: `${about}, from the seed or the public key's bytes; draws m itself; ${both}`,
+      keygen,
+      encaps: (name, f) => {
+        const key = publicKey(name, f);
+        return () => {
+          const { ciphertext, sharedKey } = crypto.encapsulate(key);
+          return [ciphertext, sharedKey];
+        };
+      },
+      decaps: (name, f) => {
+        const key = fromSeed(name, f);
+        return () => crypto.decapsulate(key, f.ciphertext);
+      },
+    },
+    {
+      ...common,
+      ...signing(fromBytes),
+      implementation: "node-crypto-slh-dsa",
+      family: "slh-dsa",
+      sets: HASH_SETS,
+      operations: "sign verify",
+      private_keys: "sk",
+      note: `${about}, from their bytes; signs hedged only; makes keys from its own randomness only`,
+    },
+  ];
 }
 
 async function noble() {
-  const schemes = await import("@noble/post-quantum/ml-dsa.js");
+  const schemes = {
+    ...(await import("@noble/post-quantum/ml-dsa.js")),
+    ...(await import("@noble/post-quantum/ml-kem.js")),
+  };
   const scheme = (name) => schemes[name.toLowerCase().replace("-", "_").replace("-", "")];
-  return {
-    implementation: "noble-post-quantum",
+  const common = {
     version: versionOf("@noble/post-quantum"),
     language: "JavaScript",
     backend: "portable",
     rnd: "given",
-    context: "yes",
     private_keys: "sk",
     warmup: WARMUP,
-    note: "JavaScript alone; takes keys as bytes; rnd is given as extraEntropy",
     keygen: (name, f) => () => {
       const pair = scheme(name).keygen(f.seed);
       return [pair.publicKey, pair.secretKey];
     },
-    sign: (name, f) => {
-      const options = { context: f.context, extraEntropy: f.rnd };
-      return () => scheme(name).sign(f.message, f.sk, options);
-    },
-    verify: (name, f) => () =>
-      scheme(name).verify(f.signature, f.message, f.pk, { context: f.context }),
   };
+  return [
+    {
+      ...common,
+      implementation: "noble-post-quantum",
+      context: "yes",
+      note: "JavaScript alone; takes keys as bytes; rnd is given as extraEntropy",
+      sign: (name, f) => {
+        const options = { context: f.context, extraEntropy: f.rnd };
+        return () => scheme(name).sign(f.message, f.sk, options);
+      },
+      verify: (name, f) => () =>
+        scheme(name).verify(f.signature, f.message, f.pk, { context: f.context }),
+    },
+    {
+      ...common,
+      implementation: "noble-post-quantum-ml-kem",
+      family: "ml-kem",
+      sets: KEM_SETS,
+      operations: "keygen encaps decaps",
+      context: "no",
+      note: "JavaScript alone; takes keys as bytes; m is given",
+      encaps: (name, f) => () => {
+        const { cipherText, sharedSecret } = scheme(name).encapsulate(f.pk, f.rnd);
+        return [cipherText, sharedSecret];
+      },
+      decaps: (name, f) => () => scheme(name).decapsulate(f.ciphertext, f.sk),
+    },
+  ];
 }
 
 async function liboqs() {
   const schemes = await import("@oqs/liboqs-js/sig");
   const made = new Map();
   for (const name of SETS) made.set(name, await schemes[`create${name.replaceAll("-", "")}`]());
-  return {
+  const variant = {
     implementation: "liboqs-js",
     version: versionOf("@oqs/liboqs-js"),
     language: "C",
@@ -99,6 +168,7 @@ async function liboqs() {
     sign: (name, f) => () => made.get(name).sign(f.message, f.sk),
     verify: (name, f) => () => made.get(name).verify(f.message, f.signature, f.pk),
   };
+  return [variant];
 }
 
 // V8 compiles what runs often anew, while it runs; OpenSSL's code it does not.
@@ -130,8 +200,16 @@ async function variants() {
   const found = new Map();
   for (const load of [nodeCrypto, noble, liboqs]) {
     try {
-      const variant = { operations: "keygen sign verify", key: "compact", ...(await load()) };
-      found.set(`${variant.implementation}:${variant.backend}:${variant.key}`, variant);
+      for (const told of await load()) {
+        const variant = {
+          family: "ml-dsa",
+          sets: SETS,
+          operations: "keygen sign verify",
+          key: "compact",
+          ...told,
+        };
+        found.set(`${variant.implementation}:${variant.backend}:${variant.key}`, variant);
+      }
     } catch (error) {
       if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
       console.error(`left out: ${error.message}`);
@@ -157,6 +235,9 @@ const said = (error) => String(error?.message ?? error).replace(/\s+/g, " ") || 
 // The operation of an input, made ready; one that cannot be is a function that says why.
 function ready(variant, name, operation, fields) {
   try {
+    if ((operation === "sign" || operation === "decaps") && !(variant.private_keys in fields)) {
+      throw Error(`it reads private keys as ${variant.private_keys} alone`);
+    }
     if (variant.context === "no" && fields.context?.length) throw Error("the context must be empty");
     return variant[operation](name, fields);
   } catch (error) {
@@ -186,7 +267,8 @@ function timed(item, calls) {
     return [ticks, [Uint8Array.of(!failure && output === true ? 1 : 0)]];
   }
   if (failure) throw failure.error;
-  return [ticks, item.operation === "keygen" ? [output[0], output[1] ?? ""] : [output]];
+  if (item.operation === "keygen") return [ticks, [output[0], output[1] ?? ""]];
+  return [ticks, [item.operation === "encaps" ? Buffer.concat(output) : output]];
 }
 
 const hexadecimal = (bytes) => Buffer.from(bytes).toString("hex") || "-";
@@ -216,7 +298,7 @@ class Worker {
       text.push(`variant ${id}`);
       for (const key of ["implementation", "version", "backend", "key"]) text.push(`${key} ${v[key]}`);
       if (v.language !== "JavaScript") text.push(`language ${v.language}`);
-      text.push("family ml-dsa", `sets ${SETS.join(" ")}`);
+      text.push(`family ${v.family}`, `sets ${v.sets.join(" ")}`);
       const keys = ["operations", "rnd", "context", "private_keys", "warmup", "note"];
       for (const key of keys) text.push(`${key} ${v[key]}`);
     }
@@ -233,12 +315,11 @@ class Worker {
     const [id, name, operation] = head.map(([, value]) => value);
     const variant = this.variants.get(id);
     refuseUnless(
-      variant && SETS.includes(name) && variant.operations.split(" ").includes(operation),
+      variant && variant.sets.includes(name) && variant.operations.split(" ").includes(operation),
       "no such variant, set or operation",
     );
     const required = [...FIELDS[operation][0]];
-    if (operation === "sign") {
-      required.push(variant.private_keys);
+    if (operation === "sign" || operation === "encaps") {
       if (variant.rnd !== "none") required.push("rnd");
     }
     const known = new Set([...required, ...FIELDS[operation][1]]);

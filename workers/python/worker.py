@@ -251,6 +251,8 @@ class Item:
         self.operation = operation
         self.package = package
         try:
+            if operation == "sign" and package.private_keys not in fields:
+                raise ValueError(f"it reads private keys as {package.private_keys} alone")
             if operation == "sign" and package.rnd == "zero" and fields["rnd"] != ZERO:
                 raise ValueError("rnd must be zero")
             if package.context == "no" and fields.get("context"):
@@ -307,7 +309,6 @@ class Worker:
         required, optional = FIELDS[operation]
         if operation == "sign":
             required = required | ({"rnd"} if package.rnd != "none" else set())
-            required = required | {package.private_keys}
         inputs, fields = {}, None
         for line in rest:
             key, value = line.split(" ")
