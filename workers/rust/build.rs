@@ -7,17 +7,21 @@ use std::process::Command;
 mod build_info;
 
 /// The packages whose versions the worker announces.
-const PACKAGES: [&str; 10] = [
+const PACKAGES: [&str; 14] = [
     "aws-lc-rs",
     "aws-lc-sys",
     "ed25519-dalek",
     "fips204",
+    "fn-dsa",
     "libcrux-ml-dsa",
+    "libcrux-ml-kem",
     "ml-dsa",
+    "ml-kem",
     "mldsa-lanes",
     "mldsa-native-rs",
     "mldsa-oracle",
     "secp256k1",
+    "slh-dsa",
 ];
 
 fn main() {

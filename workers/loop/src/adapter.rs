@@ -50,6 +50,12 @@ pub trait Scheme: Sync {
     fn verify(&self, _input: &Fields) -> Prepared {
         Err("verification is not announced".into())
     }
+    fn encaps(&self, _input: &Fields) -> Prepared {
+        Err("encapsulation is not announced".into())
+    }
+    fn decaps(&self, _input: &Fields) -> Prepared {
+        Err("decapsulation is not announced".into())
+    }
     fn trace(&self, _input: &Fields) -> Prepared {
         Err("tracing is not announced".into())
     }
@@ -92,6 +98,9 @@ pub enum PrivateKey {
 pub enum Family {
     MlDsa,
     Classical,
+    SlhDsa,
+    FnDsa,
+    MlKem,
 }
 
 /// An implementation with one backend and one key form, as it is announced.
@@ -104,7 +113,7 @@ pub struct Variant {
     pub operations: &'static [Operation],
     pub rnd: Rnd,
     pub context: bool,
-    /// Of an ML-DSA variant alone.
+    /// Of all but classical variants.
     pub private_key: PrivateKey,
     /// Whether its schemes have a batch interface.
     pub batch: bool,
@@ -118,6 +127,11 @@ pub struct Variant {
 pub const TIMED: &[Operation] = &[Operation::Keygen, Operation::Sign, Operation::Verify];
 /// Those of an expanded key, where key generation is the compact variant's.
 pub const WITH_KEY: &[Operation] = &[Operation::Sign, Operation::Verify];
+
+/// Those of a key encapsulation mechanism.
+pub const KEM: &[Operation] = &[Operation::Keygen, Operation::Encaps, Operation::Decaps];
+/// Those of one with an expanded key.
+pub const KEM_WITH_KEY: &[Operation] = &[Operation::Encaps, Operation::Decaps];
 
 /// The three ML-DSA sets in order.
 pub fn ml_dsa_sets(
@@ -176,6 +190,9 @@ impl Variant {
                 match self.family {
                     Family::MlDsa => "ml-dsa",
                     Family::Classical => "classical",
+                    Family::SlhDsa => "slh-dsa",
+                    Family::FnDsa => "fn-dsa",
+                    Family::MlKem => "ml-kem",
                 }
             ),
             format!(
@@ -196,7 +213,7 @@ impl Variant {
             ),
             format!("context {}", if self.context { "yes" } else { "no" }),
         ];
-        if self.family == Family::MlDsa {
+        if self.family != Family::Classical {
             let form = match self.private_key {
                 PrivateKey::Seed => "seed",
                 PrivateKey::Sk => "sk",
@@ -225,7 +242,10 @@ impl Variant {
         {
             return Err("this interface has no contexts, so context must be empty".into());
         }
-        let signs = !matches!(operation, Operation::Keygen | Operation::Verify);
+        let signs = matches!(
+            operation,
+            Operation::Sign | Operation::Trace | Operation::ZViolation
+        );
         if signs && self.family == Family::MlDsa && self.rnd != Rnd::None {
             let rnd = input.rnd()?;
             if self.rnd == Rnd::Zero && rnd != [0; 32] {
@@ -242,6 +262,8 @@ impl Variant {
             Operation::Keygen => scheme.keygen(input),
             Operation::Sign => scheme.sign(input),
             Operation::Verify => scheme.verify(input),
+            Operation::Encaps => scheme.encaps(input),
+            Operation::Decaps => scheme.decaps(input),
             Operation::Trace => scheme.trace(input),
             Operation::ZViolation => scheme.z_violation(input),
         }

@@ -11,7 +11,7 @@ use crate::timing::{Start, Ticks};
 /// The result of an operation, in the forms the protocol knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
-    /// A signature.
+    /// A signature, a ciphertext with its secret behind it, or a secret.
     Bytes(Vec<u8>),
     /// A public key, and the private key as FIPS 204 `skEncode` bytes where the interface gives it.
     KeyPair {
@@ -26,6 +26,11 @@ pub enum Output {
 impl Output {
     pub fn bytes(bytes: impl AsRef<[u8]>) -> Self {
         Self::Bytes(bytes.as_ref().to_vec())
+    }
+
+    /// A ciphertext and the secret that it shares.
+    pub fn encapsulated(ciphertext: impl AsRef<[u8]>, secret: impl AsRef<[u8]>) -> Self {
+        Self::Bytes([ciphertext.as_ref(), secret.as_ref()].concat())
     }
 
     pub fn public_key(public: impl AsRef<[u8]>) -> Self {

@@ -15,15 +15,19 @@ pub enum Operation {
     Keygen,
     Sign,
     Verify,
+    Encaps,
+    Decaps,
     Trace,
     ZViolation,
 }
 
 impl Operation {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Keygen,
         Self::Sign,
         Self::Verify,
+        Self::Encaps,
+        Self::Decaps,
         Self::Trace,
         Self::ZViolation,
     ];
@@ -33,6 +37,8 @@ impl Operation {
             Self::Keygen => "keygen",
             Self::Sign => "sign",
             Self::Verify => "verify",
+            Self::Encaps => "encaps",
+            Self::Decaps => "decaps",
             Self::Trace => "trace",
             Self::ZViolation => "z_violation",
         }
@@ -49,11 +55,17 @@ pub struct Fields {
     pub context: Option<Vec<u8>>,
     pub rnd: Option<Vec<u8>>,
     pub signature: Option<Vec<u8>>,
+    pub ciphertext: Option<Vec<u8>>,
 }
 
 impl Fields {
     /// The 32-byte seed xi, or a classical key pair's seed.
     pub fn seed(&self) -> Result<[u8; 32], String> {
+        exact(&self.seed, "seed")
+    }
+
+    /// The seed of ML-KEM, d and z.
+    pub fn kem_seed(&self) -> Result<[u8; 64], String> {
         exact(&self.seed, "seed")
     }
 
@@ -82,6 +94,10 @@ impl Fields {
         present(&self.signature, "signature").map(<[u8]>::to_vec)
     }
 
+    pub fn ciphertext(&self) -> Result<Vec<u8>, String> {
+        present(&self.ciphertext, "ciphertext").map(<[u8]>::to_vec)
+    }
+
     fn slot(&mut self, key: &str) -> Option<&mut Option<Vec<u8>>> {
         Some(match key {
             "seed" => &mut self.seed,
@@ -91,6 +107,7 @@ impl Fields {
             "context" => &mut self.context,
             "rnd" => &mut self.rnd,
             "signature" => &mut self.signature,
+            "ciphertext" => &mut self.ciphertext,
             _ => return None,
         })
     }

@@ -384,6 +384,17 @@ fn missing_field(variant: &Variant, operation: Operation, input: &Fields) -> Opt
             ("pk", classical || input.pk.is_some()),
             ("seed", !classical || input.seed.is_some()),
         ],
+        Operation::Encaps => {
+            let rnd = ("rnd", variant.rnd == Rnd::None || input.rnd.is_some());
+            let pk = ("pk", input.pk.is_some());
+            [pk, rnd, pk, rnd, pk]
+        }
+        Operation::Decaps => {
+            let ciphertext = ("ciphertext", input.ciphertext.is_some());
+            let sk = ("sk", reads_seed || input.sk.is_some());
+            let seed = ("seed", !reads_seed || input.seed.is_some());
+            [ciphertext, sk, seed, sk, seed]
+        }
         Operation::Sign | Operation::Trace | Operation::ZViolation => [
             ("message", input.message.is_some()),
             ("context", input.context.is_some()),

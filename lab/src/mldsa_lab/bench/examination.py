@@ -46,7 +46,12 @@ class Examination:
     @property
     def passed(self) -> bool:
         """Whether no check failed so far, and at least one had cases."""
-        return all(c.failed == 0 for c in self.checks) and any(c.cases for c in self.checks)
+        return not self.failed and any(c.cases for c in self.checks)
+
+    @property
+    def failed(self) -> bool:
+        """Whether a check failed so far."""
+        return any(c.failed for c in self.checks)
 
     @property
     def reason(self) -> str | None:

@@ -96,8 +96,8 @@ def examine(
 
     for set_name in plain:
         if SCHEMES[set_name].kin.encoded:
-            able = [e for (_, name), e in exams.items() if name == set_name and e.passed]
-            sound = [e.variant for e in able if e.variant.id not in verdicts.faults]
+            able = [e for (_, name), e in exams.items() if name == set_name and not e.failed]
+            sound = [e.variant for e in able if e.passed and e.variant.id not in verdicts.faults]
             made = gate_plain.make(fleet, set_name, plain[set_name], sound)
             verdicts.made[set_name] = made
             for exam in able:

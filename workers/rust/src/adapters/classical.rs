@@ -1,6 +1,6 @@
 //! Classical signatures for comparison. Their key pair comes from the input's seed.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::agreement::{self, ECDH_P256};
 use aws_lc_rs::rand::SystemRandom;
@@ -60,13 +60,15 @@ pub fn variants() -> Vec<Variant> {
         ),
         Variant {
             operations: WITH_KEY,
-            ..variant(
+            schemes: vec![
+                ("RSA-2048-PSS", Box::new(AwsRsa::new(KeySize::Rsa2048))),
+                ("RSA-3072-PSS", Box::new(AwsRsa::new(KeySize::Rsa3072))),
+            ],
+            ..common(
                 "aws-lc-rsa",
                 build_info::AWS_LC_RS,
                 Rnd::None,
                 "SHA-256; one key per process for all seeds",
-                "RSA-2048-PSS",
-                AwsRsa,
             )
         },
     ]
@@ -81,12 +83,18 @@ fn variant(
     scheme: impl Scheme + 'static,
 ) -> Variant {
     Variant {
+        schemes: vec![(set, Box::new(scheme))],
+        ..common(implementation, version, rnd, note)
+    }
+}
+
+fn common(implementation: &'static str, version: &'static str, rnd: Rnd, note: &str) -> Variant {
+    Variant {
         family: Family::Classical,
         rnd,
         context: false,
         language: Some("C"),
         note: note.into(),
-        schemes: vec![(set, Box::new(scheme))],
         ..Variant::ml_dsa(implementation, version)
     }
 }
@@ -247,19 +255,30 @@ impl Scheme for Secp256k1 {
     }
 }
 
-struct AwsRsa;
-
 /// RSA keys cannot be derived from a seed here, and making one takes a good part of a second.
-fn rsa_pair() -> Result<&'static RsaKeyPair, String> {
-    static PAIR: OnceLock<Result<RsaKeyPair, String>> = OnceLock::new();
-    let pair = PAIR
-        .get_or_init(|| RsaKeyPair::generate(KeySize::Rsa2048).map_err(|error| describe(&error)));
-    pair.as_ref().map_err(Clone::clone)
+struct AwsRsa {
+    size: KeySize,
+    pair: OnceLock<Result<Arc<RsaKeyPair>, String>>,
+}
+
+impl AwsRsa {
+    fn new(size: KeySize) -> Self {
+        Self {
+            size,
+            pair: OnceLock::new(),
+        }
+    }
+
+    /// The process's key pair.
+    fn pair(&self) -> Result<Arc<RsaKeyPair>, String> {
+        let make = || RsaKeyPair::generate(self.size).map_err(|error| describe(&error));
+        self.pair.get_or_init(|| make().map(Arc::new)).clone()
+    }
 }
 
 impl Scheme for AwsRsa {
     fn sign(&self, input: &Fields) -> Prepared {
-        let (pair, message) = (rsa_pair()?, input.message()?);
+        let (pair, message) = (self.pair()?, input.message()?);
         let random = SystemRandom::new();
         job(
             move || {
@@ -272,6 +291,6 @@ impl Scheme for AwsRsa {
     }
 
     fn verify(&self, input: &Fields) -> Prepared {
-        aws_verdict(&RSA_PSS_2048_8192_SHA256, rsa_pair()?.public_key(), input)
+        aws_verdict(&RSA_PSS_2048_8192_SHA256, self.pair()?.public_key(), input)
     }
 }

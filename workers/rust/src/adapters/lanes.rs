@@ -191,7 +191,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
                 let prepare = |input: Result<_, _>| self.to_verify(input?);
                 Box::new(Verification::new(inputs.map(prepare).collect()))
             }
-            Operation::Trace | Operation::ZViolation => return None,
+            _ => return None,
         })
     }
 }

@@ -1,0 +1,52 @@
+//! AWS-LC's ML-KEM through `aws-lc-rs`. Its interface draws m itself and makes no keys of a seed.
+
+use aws_lc_rs::kem::{
+    Algorithm, AlgorithmId, Ciphertext, DecapsulationKey, EncapsulationKey, ML_KEM_512, ML_KEM_768,
+    ML_KEM_1024,
+};
+
+use crate::adapter::{Family, KEM_WITH_KEY, Output, Prepared, Rnd, Scheme, Variant, describe, job};
+use crate::build_info;
+use crate::protocol::Fields;
+
+pub fn variants() -> Vec<Variant> {
+    vec![Variant {
+        family: Family::MlKem,
+        operations: KEM_WITH_KEY,
+        rnd: Rnd::None,
+        context: false,
+        language: Some("C"),
+        note: format!(
+            "crate aws-lc-rs over aws-lc-sys {}; parsed keys hold the key bytes only; it makes keys, but \
+             not of a given seed",
+            build_info::AWS_LC_SYS
+        ),
+        schemes: vec![
+            ("ML-KEM-512", Box::new(AwsLc(&ML_KEM_512))),
+            ("ML-KEM-768", Box::new(AwsLc(&ML_KEM_768))),
+            ("ML-KEM-1024", Box::new(AwsLc(&ML_KEM_1024))),
+        ],
+        ..Variant::ml_dsa("aws-lc-ml-kem", build_info::AWS_LC_RS)
+    }]
+}
+
+struct AwsLc(&'static Algorithm<AlgorithmId>);
+
+impl Scheme for AwsLc {
+    fn encaps(&self, input: &Fields) -> Prepared {
+        let key = EncapsulationKey::new(self.0, input.pk()?).map_err(|error| describe(&error))?;
+        job(
+            move || key.encapsulate(),
+            |(ciphertext, secret)| Output::encapsulated(ciphertext, secret),
+        )
+    }
+
+    fn decaps(&self, input: &Fields) -> Prepared {
+        let key = DecapsulationKey::new(self.0, input.sk()?).map_err(|error| describe(&error))?;
+        let ciphertext = input.ciphertext()?;
+        job(
+            move || key.decapsulate(Ciphertext::from(&ciphertext[..])),
+            Output::bytes,
+        )
+    }
+}
