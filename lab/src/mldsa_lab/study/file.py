@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from mldsa_lab.bench.options import Profile
 from mldsa_lab.checkout import find_root
@@ -32,6 +32,9 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a study file."""
 
 
+Sizes = tuple[Annotated[int, Meta(ge=0, le=1 << 16)], ...]
+
+
 class Measure(_Table, frozen=True):
     """What a run of the bench measures, in the words of its options; empty: as it does by itself.
 
@@ -42,18 +45,26 @@ class Measure(_Table, frozen=True):
     implementations: tuple[Text, ...] = ()
     sets: tuple[Text, ...] = ()
     operations: tuple[Operation, ...] = ()
-    message_bytes: Annotated[tuple[Annotated[int, Meta(ge=0, le=1 << 16)], ...],
-                             Meta(min_length=1)] = (32,)  # fmt: skip
+    message_bytes: Annotated[Sizes, Meta(min_length=1)] = (32,)
     build: Literal["default", "tuned", "both"] = "default"
 
 
 class Effort(_Table, frozen=True):
     """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
-    so many ``seconds`` and ``rounds`` from the first number to the second."""
+    so many ``seconds`` and ``rounds`` from the first number to the second. ``sets``, ``operations``
+    and ``message_bytes`` stand in for those of every measure."""
 
     seconds: Annotated[float, Meta(ge=1)]
     rounds: tuple[Positive, Positive]
     processes: Positive = 1
+    sets: tuple[Text, ...] = ()
+    operations: tuple[Operation, ...] = ()
+    message_bytes: Sizes = ()
+
+    def of(self, measure: Measure) -> Measure:
+        """What this profile measures of it."""
+        given = {n: getattr(self, n) for n in ("sets", "operations", "message_bytes")}
+        return structs.replace(measure, **{n: found for n, found in given.items() if found})
 
     def __post_init__(self) -> None:
         if self.rounds[0] > self.rounds[1]:

@@ -42,9 +42,10 @@ class Step:
 def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     """All runs in the order to measure: every measure once before any twice, and each time
     beginning with another, so that no drift falls on one of them alone."""
-    kinds = [(m, size) for m in study.measure for size in m.message_bytes]
+    effort = study.amount(profile)
+    kinds = [(m, size) for m in map(effort.of, study.measure) for size in m.message_bytes]
     found = []
-    for process in range(study.amount(profile).processes):
+    for process in range(effort.processes):
         turned = range(process, process + len(kinds))
         for number in (n % len(kinds) for n in turned):
             measure, size = kinds[number]
