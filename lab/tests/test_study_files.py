@@ -119,6 +119,12 @@ def test_every_measure_comes_before_any_again(tmp_path: Path) -> None:
     assert len({s.seed for s in listed}) == 4 and len({s.folder for s in listed}) == 4
 
 
+def test_a_profile_may_measure_less(tmp_path: Path) -> None:
+    text = SMALL + "\n[profiles.less]\nseconds = 1\nrounds = [1, 1]\nmessage_bytes = [7]\n"
+    (step,) = steps(read_study(write(tmp_path, text)), "less", tmp_path, "seed")
+    assert step.message_bytes == 7 and step.measure.operations == ("verify",)
+
+
 def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     seed = begin(path, "default", out)
