@@ -3,7 +3,7 @@
 #[path = "../rust/tests/common/mod.rs"]
 mod common;
 
-use common::{Client, Input, bytes};
+use common::{Announced, Client, Input, bytes};
 use mldsa_oracle::Params;
 use mldsa_worker_loop::protocol::{format_hex, parse_hex};
 
@@ -19,13 +19,26 @@ struct Case {
 }
 
 impl Case {
-    fn new(params: &Params, number: u8, context: usize) -> Self {
+    /// As the variant can take it: its context of this length or empty, its rnd any or zero.
+    fn new(params: &Params, variant: &Announced, number: u8, context: usize) -> Self {
         let text = |salt, length: usize| match length {
             0 => "-".into(),
             _ => bytes(salt, number, length),
         };
-        let (seed, rnd) = (text(1, 32), text(2, 32));
-        let (message, context) = (text(3, usize::from(number) * 100), text(4, context));
+        let seed = text(1, 32);
+        let rnd = match variant["rnd"].as_str() {
+            "zero" => "00".repeat(32),
+            _ => text(2, 32),
+        };
+        let message = text(3, usize::from(number) * 100);
+        let context = text(
+            4,
+            if variant["context"] == "yes" {
+                context
+            } else {
+                0
+            },
+        );
         let raw = |hex: &str| parse_hex(hex).unwrap();
         let fixed = |hex: &str| <[u8; 32]>::try_from(raw(hex)).unwrap();
         let (pk, sk) = mldsa_oracle::keygen(params, &fixed(&seed));
@@ -42,7 +55,7 @@ impl Case {
         }
     }
 
-    fn signing(&self, variant: &common::Announced) -> Input {
+    fn signing(&self, variant: &Announced) -> Input {
         let (form, key) = match variant["private_keys"].as_str() {
             "seed" => ("seed", &self.seed),
             _ => ("sk", &self.sk),
@@ -52,7 +65,7 @@ impl Case {
             ("message", self.message.clone()),
             ("context", self.context.clone()),
         ];
-        if variant["rnd"] == "given" {
+        if variant["rnd"] != "none" {
             input.push(("rnd", self.rnd.clone()));
         }
         input
@@ -77,8 +90,8 @@ pub fn check(worker: &str) {
         let id = &variant["variant"];
         for set in ["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"] {
             let params = mldsa_oracle::by_name(set).unwrap();
-            let cases =
-                [(0, 0), (1, 17), (2, 255)].map(|(n, context)| Case::new(params, n, context));
+            let cases = [(0, 0), (1, 17), (2, 255)]
+                .map(|(n, context)| Case::new(params, variant, n, context));
             for operation in variant["operations"].split(' ') {
                 match operation {
                     "keygen" => makes_the_same_keys(&mut worker, id, set, &cases),
@@ -103,7 +116,7 @@ fn makes_the_same_keys(worker: &mut Client, id: &str, set: &str, cases: &[Case])
 
 fn signs_the_same(
     worker: &mut Client,
-    variant: &common::Announced,
+    variant: &Announced,
     set: &str,
     params: &Params,
     cases: &[Case],
@@ -114,10 +127,11 @@ fn signs_the_same(
     let first = worker.answer(job);
     let again = worker.answer(job);
     for ((made, again), case) in first.iter().zip(&again).zip(cases) {
-        if variant["rnd"] == "given" {
+        let hedged = variant["rnd"] == "none";
+        if !hedged {
             assert_eq!(*made, case.signature, "{id}, {set}");
         }
-        assert_eq!(made == again, variant["rnd"] == "given", "{id}, {set}");
+        assert_eq!(made == again, !hedged, "{id}, {set}");
         let raw = |hex: &str| parse_hex(hex).unwrap();
         let (pk, message, context) = (raw(&case.pk), raw(&case.message), raw(&case.context));
         let valid = mldsa_oracle::verify(params, &pk, &message, &raw(made), &context);
@@ -153,7 +167,9 @@ fn accepts_and_refuses(worker: &mut Client, id: &str, set: &str, cases: &[Case])
         wrong.push(input);
     };
     other(1, "00".into());
-    other(2, "-".into());
+    if cases[1].context != "-" {
+        other(2, "-".into());
+    }
     other(0, cases[1].pk[2..].into());
     other(0, format!("{}00", cases[1].pk));
     other(0, "-".into());

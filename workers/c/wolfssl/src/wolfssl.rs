@@ -148,9 +148,9 @@ pub fn variants() -> Vec<Variant> {
         )
     };
     let speed_up = if cfg!(target_arch = "x86_64") {
-        "built with USE_INTEL_SPEEDUP at -O2: AVX2 or AVX-512 where the CPU has them"
+        "built with USE_INTEL_SPEEDUP: AVX2 or AVX-512 where the CPU has them"
     } else {
-        "built at -O2"
+        "C alone"
     };
     let variant = |note: &str, library| Variant {
         language: Some("C"),
