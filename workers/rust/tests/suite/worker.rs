@@ -385,7 +385,7 @@ fn classical_variants_sign_and_verify_with_a_key_from_the_seed() {
             assert_eq!(worker.answer(job), ["00", "00", "00"], "{id}");
         }
     }
-    assert_eq!(sets.len(), 4);
+    assert_eq!(sets.len(), 5);
     assert!(worker.finish().success());
 }
 
