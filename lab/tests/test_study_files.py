@@ -85,6 +85,7 @@ def test_the_studies_of_the_tree_are_read() -> None:
         ('between = ["implementation"]', 'between = ["speed"]', "contrasts[0].between[0]: 'speed'"),
         ('between = ["implementation"]', 'between = ["set"]', "between and within both have set"),
         ('name = "Costs"', 'name = "Costs', "not a readable TOML file"),
+        ('sets = ["44"]', 'sets = ["45"]', "measure[0]: unknown parameter set '45'"),
         ("processes = 2", 'processes = 2\n[[contrasts]]\nname = "a"\nbetween = ["key"]\n'
          'tests = ["dunn"]', "dunn comes after kruskal-wallis"),
     ],
@@ -141,10 +142,13 @@ def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
         list(measure(listed, lambda step: run(step, None if ran else "complete")))
     assert ran == listed[:2]
     assert begin(path, "default", out) == seed  # the same inputs
+    cut_off = listed[1].folder / "run-0" / "record.jsonl"
+    cut_off.parent.mkdir()
+    cut_off.touch()
     found = list(measure(listed, run))
     assert ran == [*listed[:2], listed[1]] and [step for step, _ in found] == listed
     assert found[1][1].parent.name == "run-3"  # beside what the interrupted run left
-    assert len(list(out.glob("*/*/record.jsonl"))) == 3
+    assert len(list(out.glob("*/*/record.jsonl"))) == 4
     cells = gather_cells(found, "cpu", 0.95).cells
     assert {len(c.means) for c in cells} == {2}
     # A study that was changed is another one.
@@ -218,6 +222,15 @@ def test_groups_are_told_apart_where_they_differ() -> None:
     ab = found.pairs[0]
     assert ab.delta == 1 and ab.ratio.value == pytest.approx(112 / 102, rel=0.002)
     assert ab.p == pytest.approx(3 * 2 / 252) and ab.dunn is not None and ab.dunn < 0.05
+    two = {"a": slow, "b": fast}
+    after = Contrast("c", ("implementation",), tests=tests[1:])
+    overall = Contrast("c", ("implementation",), tests=tests[1:2])
+    for asked, those, says in (
+        (after, two, "a is slower"), (after, {"a": slow, "b": slow}, "no difference seen"),
+        (overall, two, "a is slower"), (overall, groups, "no test of pairs"),
+    ):  # fmt: skip
+        (found,) = compare_groups(asked, gathered(those))
+        assert verdict(found, found.pairs[0]) == says
     (few,) = compare_groups(contrast, gathered({"a": slow[:2], "b": fast[:2]}))
     assert verdict(few, few.pairs[0]) == "too few processes to tell"
 

@@ -79,10 +79,11 @@ def _compared(
 ) -> GroupTest:
     replicates = {label: cell.means for label, cell in groups.items()}
     pairs = list(combinations(replicates, 2))
+    several = len(replicates) > 1
     over_all = None
-    if "kruskal-wallis" in contrast.tests and len(replicates) > 1:
+    if "kruskal-wallis" in contrast.tests and several:
         over_all = _kruskal(list(replicates.values()))
-    dunn = _dunn(replicates) if "dunn" in contrast.tests and len(replicates) > 2 else {}
+    dunn = _dunn(replicates) if "dunn" in contrast.tests and several else {}
     tested = []
     for one, other in pairs:
         x, y = replicates[one], replicates[other]

@@ -13,7 +13,7 @@ from mldsa_lab.bench.options import Profile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, convert, read_text
-from mldsa_lab.sets import Operation
+from mldsa_lab.sets import Operation, parse_set_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
@@ -48,6 +48,9 @@ class Measure(_Table, frozen=True):
     message_bytes: Annotated[Sizes, Meta(min_length=1)] = (32,)
     build: Literal["default", "tuned", "both"] = "default"
 
+    def __post_init__(self) -> None:
+        parse_set_names(self.sets)
+
 
 class Effort(_Table, frozen=True):
     """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
@@ -67,6 +70,7 @@ class Effort(_Table, frozen=True):
         return structs.replace(measure, **{n: found for n, found in given.items() if found})
 
     def __post_init__(self) -> None:
+        parse_set_names(self.sets)
         if self.rounds[0] > self.rounds[1]:
             raise ValueError("rounds: the first number must not be above the second")
 
@@ -80,7 +84,7 @@ class Contrast(_Table, frozen=True):
 
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
     compared with each other. ``where``: the cells to take, by the texts of their fields.
-    ``alpha``: the probability of a false finding in one contrast.
+    ``alpha``: the probability of a false finding in one of these places.
     """
 
     name: Text

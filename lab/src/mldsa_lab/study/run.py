@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,8 +32,9 @@ class Step:
     def record(self) -> Path | None:
         """The record of the step where it was measured to its end."""
         for path in sorted(self.folder.glob(f"*/{RECORD_NAME}")):
-            if not read_record(path).interrupted:
-                return path
+            with suppress(LabError):  # cut off within its first line
+                if not read_record(path).interrupted:
+                    return path
         return None
 
     def __str__(self) -> str:

@@ -87,10 +87,11 @@ def _group_json(contrast: Contrast, one: GroupTest) -> dict[str, Any]:
 
 def verdict(one: GroupTest, pair: PairTest) -> str:
     """Which of a pair is slower, as far as the tests asked for show it."""
-    known = [p for p in (pair.p, pair.dunn) if p is not None]
+    if pair.p is None and pair.dunn is None and len(one.groups) > 2:
+        return "no test of pairs"
     if pair.p is not None and one.least > one.alpha:
         return "too few processes to tell"
-    if not known or max(known) > one.alpha:
+    if max(p for p in (pair.p, pair.dunn, one.kruskal) if p is not None) > one.alpha:
         return "no difference seen"
     return f"{pair.groups[0 if pair.ratio.value > 1 else 1]} is slower"
 
