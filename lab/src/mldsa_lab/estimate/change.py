@@ -145,7 +145,7 @@ def changes(
     # How runs differ is no matter where both stand in the same rounds.
     cells = found if same else [_beside(cell, found, confidence) for cell in found]
     cells.sort(key=lambda c: (ALL_SETS.index(c.after.set), OPERATIONS.index(c.after.operation)))
-    spread = None if same else _spread([c for c in found if not c.reasons])
+    spread = None if same else _spread([c for c in found if not c.reasons], anchor is not None)
     keys = [{_key(pair[side]) for pair in matched} for side in (0, 1)]
     left = tuple(
         tuple(key for key in side.rows if key not in used) if not pairs else ()
@@ -304,7 +304,7 @@ def _beside(cell: CellChange, every: Sequence[CellChange], confidence: float) ->
     """With the interval grown by what other implementations changed from run to run."""
     name = cell.after.implementation
     others = [c for c in every if not c.reasons and c.after.implementation != name]
-    spread = _spread(others)
+    spread = _spread(others, cell.anchored is not None)
     effect = cell.effect
     if spread is None or effect.low is None or effect.high is None:
         return cell
@@ -320,11 +320,14 @@ def _beside(cell: CellChange, every: Sequence[CellChange], confidence: float) ->
     )
 
 
-def _spread(others: Sequence[CellChange]) -> tuple[float, int] | None:
+def _spread(others: Sequence[CellChange], anchored: bool) -> tuple[float, int] | None:
     """The root mean square of the logarithms of changes, and its degrees of freedom: cells of one
-    implementation are not independent."""
-    names = {c.after.implementation for c in others}
-    if len(names) < _OTHERS:
-        return None
-    squares = [math.log(c.effect.value) ** 2 for c in others]
-    return math.sqrt(sum(squares) / len(squares)), len(names)
+    implementation are not independent. Of those that are ``anchored`` or not if they suffice, since
+    what a machine is slower by as a whole is in the latter alone."""
+    alike = [c for c in others if (c.anchored is not None) == anchored]
+    for cells in (alike, others):
+        names = {c.after.implementation for c in cells}
+        if len(names) >= _OTHERS:
+            squares = [math.log(c.effect.value) ** 2 for c in cells]
+            return math.sqrt(sum(squares) / len(squares)), len(names)
+    return None

@@ -111,7 +111,7 @@ def sentences(found: Changes, every: bool) -> Iterator[str]:
     if found.spread is not None:
         yield (
             f"from run to run costs differ by {100 * found.spread:.1f} % (root mean square over "
-            "all cells), and a cell's interval holds what other implementations differ by"
+            "cells), and a cell's interval holds what other implementations differ by"
         )
     elif found.shared:
         yield "both stand in the same rounds, so that what these felt alike cancels"
