@@ -67,7 +67,8 @@ def compare_groups(contrast: Contrast, found: Gathered) -> list[GroupTest]:
                 "to take in where, or add it to between or within"
             )
         groups[label] = cell
-    made = [_compared(within, groups, contrast) for within, groups in sorted_in.items()]
+    # The same pairs everywhere, whatever the order of the records.
+    made = [_compared(w, dict(sorted(groups.items())), contrast) for w, groups in sorted_in.items()]
     made = [one for one in made if len(one.groups) > 1]
     if not made:
         raise LabError(f"{where}: nothing to compare: there is one group alone")

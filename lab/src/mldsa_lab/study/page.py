@@ -16,7 +16,7 @@ from mldsa_lab.study.file import Bars
 from mldsa_lab.study.show import StudyFindings, panels
 
 _WIDTH = 380.0
-_OF = "median of the processes' means, from the least to the largest"
+_OF = "median of processes, least to largest"
 
 
 @dataclass(frozen=True)
