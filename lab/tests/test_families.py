@@ -144,6 +144,16 @@ def test_a_sound_implementation_passes(name: str, set_name: str) -> None:
     assert kinds - {"others"} == (kem - {"others"} if "KEM" in set_name else signs)
 
 
+def test_who_only_verifies_passes() -> None:
+    name, set_name = CASES[0]
+    drawn = plain_inputs(set_name, bytes(32), SIZES)
+    made = gate_plain.make(Toys(), set_name, drawn, [variant(name)])  # type: ignore[arg-type]
+    exam = Examination(Toys(), variant(name, operations=("verify",)), set_name)  # type: ignore[arg-type]
+    gate_plain.examine(exam, made)
+    assert exam.passed, exam.reason
+    assert {"refuses-context", "verifies-others"} <= {c.check for c in exam.checks if c.cases}
+
+
 @pytest.mark.parametrize(
     ("name", "set_name", "operation", "spoil", "check"),
     [

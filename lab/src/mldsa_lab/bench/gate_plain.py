@@ -275,7 +275,9 @@ def _altered(m: PlainInput, other_pk: bytes, v: Variant) -> dict[str, dict[str, 
         ),
     }
     if v.context:
-        contexts = {"another": context + b"\1", "none": b"", "of 256 bytes": bytes(256)}
+        contexts = {"another": context + b"\1", "of 256 bytes": bytes(256)}
+        if context:
+            contexts["none"] = b""
         made["refuses-context"] = ("context", contexts)
     return {
         check: {what: _with(good, field, value) for what, value in values.items()}
