@@ -56,6 +56,14 @@ function nodeCrypto() {
     },
   });
   const both = "keygen gives the private key object and the encoded public key";
+  const kem = {
+    ...common,
+    implementation: "node-crypto-ml-kem",
+    family: "ml-kem",
+    sets: KEM_SETS,
+    context: "no",
+    private_keys: "seed",
+  };
   return [
     {
       ...common,
@@ -65,16 +73,12 @@ function nodeCrypto() {
       note: `${about}, from the seed or the public key's bytes; signs hedged only; ${both}`,
       keygen,
     },
+    { ...kem, operations: "keygen", note: `${about}; ${both}`, keygen },
     {
-      ...common,
-      implementation: "node-crypto-ml-kem",
-      family: "ml-kem",
-      sets: KEM_SETS,
-      operations: "keygen encaps decaps",
-      context: "no",
-      private_keys: "seed",
-      note: `${about}, from the seed or the public key's bytes; draws m itself; ${both}`,
-      keygen,
+      ...kem,
+      key: "expanded",
+      operations: "encaps decaps",
+      note: `${about}, from the seed or the public key's bytes, and hold A-hat; draws m itself`,
       encaps: (name, f) => {
         const key = publicKey(name, f);
         return () => {
