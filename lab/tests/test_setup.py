@@ -97,6 +97,17 @@ def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Plac
     assert not is_set_up(entry_of(place), place)
 
 
+def test_a_worker_may_share_the_home_of_another(place: Place) -> None:
+    registry = place.root / "workers" / "registry.toml"
+    first = "[[worker]]" + ENTRY.split("[[worker]]")[1]
+    again = first.replace('name = "one"', 'name = "again"\nhome_of = "one"')
+    registry.write_text(first + again)
+    one, other = read_registry(registry)
+    assert other.home(place.target) == one.home(place.target)
+    set_up(other, place, quiet)
+    assert is_set_up(one, place) and is_set_up(other, place)
+
+
 def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
     entry = entry_of(place)
     set_up(entry, place, quiet)
@@ -166,6 +177,7 @@ def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
         ('run = ["plain"]', 'run = ["plain"]\nsetup = [[]]', r"setup\[0\]: must be a list of"),
         ('run = ["plain"]', 'run = ["plain"]\nsetup = ["x"]', r"setup\[0\]: must be a list, is"),
         ('name = "plain"', 'name = "all"', "name must not be 'all'"),
+        ('name = "plain"', 'name = "plain"\nhome_of = "two"', "home_of names no worker before it"),
     ],
 )
 def test_refusals_of_the_registry(tmp_path: Path, old: str, new: str, rule: str) -> None:

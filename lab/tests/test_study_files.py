@@ -151,7 +151,10 @@ def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
     assert len(list(out.glob("*/*/record.jsonl"))) == 4
     cells = gather_cells(found, "cpu", 0.95).cells
     assert {len(c.means) for c in cells} == {2}
-    # A study that was changed is another one.
+    # A study that was changed is another one, once anything of it is measured.
+    other = tmp_path / "other"
+    first = begin(path, "default", other)
+    assert begin(write(tmp_path, SMALL + "\n"), "default", other) == first
     write(tmp_path, SMALL.replace("A small", "Another"))
     with pytest.raises(LabError, match="another profile, or from before"):
         begin(path, "default", out)
@@ -246,6 +249,9 @@ def test_what_cannot_be_compared_is_refused() -> None:
             compare_groups(contrast, two)
         assert said in str(caught.value)
     assert len(compare_groups(Contrast("c", ("key",)), two)) == 1
+    other = StudyCell(cell("b", [1.0]).fields, "cycles", np.ones(1))
+    with pytest.raises(LabError, match="b costs cycles, the groups beside it ns"):
+        compare_groups(Contrast("c", ("implementation",)), Gathered([cell("a", [1.0]), other], []))
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ final class Providers {
             parts.add(version.getClass().getMethod(part).invoke(version).toString());
         }
         add("conscrypt", String.join(".", parts), "C++", new MlDsa(provider, List.of("seed"), false, null),
-                JIT_OF_CALLS, "BoringSSL; " + CALLS + HEDGED);
+                JIT_OF_CALLS, "BoringSSL, whose private key object keeps NTT forms; " + CALLS + HEDGED);
     }
 
     /** `language` is null where it is Java. */

@@ -18,13 +18,25 @@ _HELP = (
 )
 
 
+_OWN = "own"
+
+
+def _known(name: str) -> bool:
+    from mldsa_lab.study.file import shipped
+
+    return name in shipped()
+
+
 class _ByName(TyperGroup):
     """A group whose unknown commands are names of studies."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A name that is no command becomes the argument of `run`."""
+        """A name that is no command becomes the argument of `run`, or, if there is no such study
+        and our own are not installed, of the command that says so."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            args = ["run", *args]
+            file = args[0].endswith(".toml") or Path(args[0]).name != args[0]
+            other = not file and self.get_command(ctx, _OWN) is not None and not _known(args[0])
+            args = [_OWN if other else "run", *args]
         return super().resolve_command(ctx, args)
 
 
@@ -39,7 +51,20 @@ def add_to(app: typer.Typer) -> None:
         from mldsa_studies.command import app as own
 
         studies.registered_commands += own.registered_commands
+    else:
+        takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
+        studies.command(_OWN, hidden=True, context_settings=takes_all)(_missing)
     app.add_typer(studies, name="study", help=_HELP)
+
+
+def _missing(context: typer.Context) -> None:
+    from mldsa_lab.errors import LabError
+
+    raise LabError(
+        f"study {context.args[0]}: is neither a study of the tree nor, without the package "
+        "mldsa-studies, a command; in a checkout of the source, `pip install ./lab[bench] "
+        "./studies` installs it"
+    )
 
 
 def list_studies() -> None:

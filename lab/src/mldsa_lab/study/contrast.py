@@ -66,6 +66,9 @@ def compare_groups(contrast: Contrast, found: Gathered) -> list[GroupTest]:
                 f"{where}: {label} is several cells that differ in {', '.join(differ)}: name what "
                 "to take in where, or add it to between or within"
             )
+        unit = next(iter(groups.values()), cell).unit
+        if cell.unit != unit:
+            raise LabError(f"{where}: {label} costs {cell.unit}, the groups beside it {unit}")
         groups[label] = cell
     # The same pairs everywhere, whatever the order of the records.
     made = [_compared(w, dict(sorted(groups.items())), contrast) for w, groups in sorted_in.items()]

@@ -61,12 +61,14 @@ def begin(path: Path, profile: str, out: Path) -> str:
     """Take the folder for this study; its seed. LabError if another file was measured there."""
     text = f"# profile {profile}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
-    if copy.exists():
-        if read_text(copy) != text:
+    if copy.exists() and read_text(copy) != text:
+        if any(out.glob(f"*/*/{RECORD_NAME}")):
             raise LabError(
                 f"{out}: holds measurements of another profile, or from before {path} was changed; "
                 "--out names another folder"
             )
+        write_text(copy, text)
+    if copy.exists():
         return read_text(seed).strip()
     if out.exists() and any(out.iterdir()):
         raise LabError(f"{out}: is neither empty nor a study's folder; --out names another")

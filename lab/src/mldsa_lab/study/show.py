@@ -150,6 +150,8 @@ def _cells(cells: Sequence[StudyCell], processes: int) -> Grid:
         for title, values in costs.items()
     ]
     columns.append(Column("unit", [unit.name for unit in units]))
+    if len({len(c.means) for c in ordered}) > 1:
+        columns.append(Column("processes", [str(len(c.means)) for c in ordered], number=True))
     note = f"median of the means of {processes} processes, the least and the largest"
     return Grid("Cells", note if processes > 1 else "means of one process", tuple(columns))
 

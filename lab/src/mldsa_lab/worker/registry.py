@@ -78,6 +78,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     builds: dict[str, Build] = {}  # none where there is but one
     implementations: tuple[Text, ...] = ()
     locks: tuple[str, ...] = ()
+    home_of: str = ""  # the worker whose folder, and with it whose set-up, this one shares
     setup: tuple[Annotated[tuple[str, ...], Meta(min_length=1)], ...] = ()
 
     def __post_init__(self) -> None:
@@ -134,7 +135,7 @@ class WorkerEntry(RegistryWorker, frozen=True):
 
     def home(self, target: Path) -> Path:
         """The worker's own folder for what is fetched and made by `setup`."""
-        return target / self.name
+        return target / (self.home_of or self.name)
 
     def test_command(self, root: Path, target: Path) -> list[str]:
         """The command that runs the worker's own tests, as `build_command`; may be empty."""
@@ -243,6 +244,8 @@ def read_registry(path: Path) -> list[WorkerEntry]:
         found = convert(table, RegistryWorker, where)
         if any(found.name == other.name for other in entries):
             raise LabError(f"{where}: the name is given to two entries")
+        if found.home_of and found.home_of not in [other.name for other in entries]:
+            raise LabError(f"{where}: home_of names no worker before it: {found.home_of!r}")
         chosen = DEFAULT_BUILD if found.builds else None
         entries.append(WorkerEntry(**structs.asdict(found), chosen=chosen))
     return entries

@@ -21,7 +21,7 @@ pub fn variants() -> Vec<Variant> {
         Variant {
             operations: TIMED,
             note: "signing and verifying decode the key in the timed call; keygen from SHAKE256 of the \
-                   seed; FIPS 206 is a draft"
+                   seed; signing draws from AWS-LC's generator; FIPS 206 is a draft"
                 .into(),
             schemes: vec![
                 ("FN-DSA-512", Box::new(Degree512::<false>)),
@@ -33,7 +33,7 @@ pub fn variants() -> Vec<Variant> {
             key: Key::Expanded,
             operations: WITH_KEY,
             note: "the ordinary key objects, which hold the private basis in FFT form and the public key \
-                   in NTT form; FIPS 206 is a draft"
+                   in NTT form; signing draws from AWS-LC's generator; FIPS 206 is a draft"
                 .into(),
             schemes: vec![
                 ("FN-DSA-512", Box::new(Degree512::<true>)),
