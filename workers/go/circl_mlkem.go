@@ -9,8 +9,6 @@ import (
 	"github.com/cloudflare/circl/kem/mlkem/mlkem768"
 )
 
-var kemOperations = []string{"keygen", "encaps", "decaps"}
-
 var circlKemSchemes = map[string]kem.Scheme{
 	"ML-KEM-512":  mlkem512.Scheme(),
 	"ML-KEM-768":  mlkem768.Scheme(),
@@ -29,17 +27,10 @@ func circlKemVariants() []variant {
 		context:        "no",
 		privateKeys:    "seed sk",
 	}
-	compact, expanded := common, common
-	compact.key = "compact"
-	compact.operations = kemOperations
-	compact.prepare = prepareCirclKem(false)
-	compact.note = "encaps and decaps unpack the key's byte string in each call, which expands A-hat; keygen ends with the " +
-		"ordinary PrivateKey and the encoded public key; default garbage collector"
-	expanded.key = "expanded"
-	expanded.operations = []string{"encaps", "decaps"}
-	expanded.prepare = prepareCirclKem(true)
-	expanded.note = "the ordinary PublicKey and PrivateKey, which cache A-hat and the vectors in NTT form; default garbage collector"
-	return []variant{compact, expanded}
+	return kemVariants(common, prepareCirclKem,
+		"encaps and decaps unpack the key's byte string in each call, which expands A-hat; keygen ends with the "+
+			"ordinary PrivateKey and the encoded public key; default garbage collector",
+		"the ordinary PublicKey and PrivateKey, which cache A-hat and the vectors in NTT form; default garbage collector")
 }
 
 // circlKemPrivateKeyBytes is the encoded private key, from whichever form was given.
@@ -78,46 +69,16 @@ func prepareCirclKem(expanded bool) func(set, name string, in input) operation {
 				},
 			}
 		case "encaps":
-			key, err := prepared(expanded, func() (kem.PublicKey, error) { return scheme.UnmarshalBinaryPublicKey(in.pk) })
-			if err != nil {
-				return refused(err)
-			}
-			var ciphertext, secret []byte
-			return operation{
-				run: func() ([]byte, error) {
-					pk, err := key()
-					if err == nil {
-						ciphertext, secret, err = scheme.EncapsulateDeterministically(pk, in.rnd)
-					}
-					return nil, err
-				},
-				joined: func() []byte { return append(append([]byte{}, ciphertext...), secret...) },
-			}
+			return encapsulation(expanded,
+				func() (kem.PublicKey, error) { return scheme.UnmarshalBinaryPublicKey(in.pk) },
+				func(pk kem.PublicKey) ([]byte, []byte, error) { return scheme.EncapsulateDeterministically(pk, in.rnd) })
 		}
 		bytes, err := circlKemPrivateKeyBytes(scheme, in)
 		if err != nil {
 			return refused(err)
 		}
-		key, err := prepared(expanded, func() (kem.PrivateKey, error) { return scheme.UnmarshalBinaryPrivateKey(bytes) })
-		if err != nil {
-			return refused(err)
-		}
-		return operation{run: func() ([]byte, error) {
-			sk, err := key()
-			if err != nil {
-				return nil, err
-			}
-			return scheme.Decapsulate(sk, in.ciphertext)
-		}}
+		return decapsulation(expanded,
+			func() (kem.PrivateKey, error) { return scheme.UnmarshalBinaryPrivateKey(bytes) },
+			func(sk kem.PrivateKey) ([]byte, error) { return scheme.Decapsulate(sk, in.ciphertext) })
 	}
-}
-
-// prepared gives the key object: one that was made already where the key is expanded, else a new one in
-// each call.
-func prepared[K any](expanded bool, make func() (K, error)) (func() (K, error), error) {
-	if !expanded {
-		return make, nil
-	}
-	key, err := make()
-	return func() (K, error) { return key, nil }, err
 }

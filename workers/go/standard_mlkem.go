@@ -62,18 +62,11 @@ func standardKemVariants() []variant {
 		context:        "no",
 		privateKeys:    "seed",
 	}
-	compact, expanded := common, common
-	compact.key = "compact"
-	compact.operations = kemOperations
-	compact.prepare = prepareStandardKem(false)
-	compact.note = "crypto/mlkem; encaps parses the key's byte string and decaps makes the key pair of its seed in each call, " +
-		"the one form it reads; keygen ends with the DecapsulationKey and the encoded public key; default garbage collector"
-	expanded.key = "expanded"
-	expanded.operations = []string{"encaps", "decaps"}
-	expanded.prepare = prepareStandardKem(true)
-	expanded.note = "crypto/mlkem; the ordinary EncapsulationKey and DecapsulationKey, which cache A-hat and the vectors in " +
-		"NTT form; default garbage collector"
-	return []variant{compact, expanded}
+	return kemVariants(common, prepareStandardKem,
+		"crypto/mlkem; encaps parses the key's byte string and decaps makes the key pair of its seed in each call, "+
+			"the one form it reads; keygen ends with the DecapsulationKey and the encoded public key; default garbage collector",
+		"crypto/mlkem; the ordinary EncapsulationKey and DecapsulationKey, which cache A-hat and the vectors in "+
+			"NTT form; default garbage collector")
 }
 
 func prepareStandardKem(expanded bool) func(set, name string, in input) operation {
@@ -86,35 +79,18 @@ func prepareStandardKem(expanded bool) func(set, name string, in input) operatio
 				return pk, err
 			}}
 		case "encaps":
-			key, err := prepared(expanded, func() (standardPublic, error) { return scheme.public(in.pk) })
-			if err != nil {
-				return refused(err)
-			}
-			var secret, ciphertext []byte
-			return operation{
-				run: func() ([]byte, error) {
-					pk, err := key()
-					if err == nil {
-						secret, ciphertext = pk.Encapsulate()
-					}
-					return nil, err
-				},
-				joined: func() []byte { return append(append([]byte{}, ciphertext...), secret...) },
-			}
+			return encapsulation(expanded,
+				func() (standardPublic, error) { return scheme.public(in.pk) },
+				func(pk standardPublic) ([]byte, []byte, error) {
+					secret, ciphertext := pk.Encapsulate()
+					return ciphertext, secret, nil
+				})
 		}
 		if in.seed == nil {
 			return refused(errors.New("reads private keys as seeds alone, and no seed was given"))
 		}
-		key, err := prepared(expanded, func() (standardPrivate, error) { return scheme.private(in.seed) })
-		if err != nil {
-			return refused(err)
-		}
-		return operation{run: func() ([]byte, error) {
-			sk, err := key()
-			if err != nil {
-				return nil, err
-			}
-			return sk.Decapsulate(in.ciphertext)
-		}}
+		return decapsulation(expanded,
+			func() (standardPrivate, error) { return scheme.private(in.seed) },
+			func(sk standardPrivate) ([]byte, error) { return sk.Decapsulate(in.ciphertext) })
 	}
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -109,8 +109,8 @@ class CellChange:
 class Changes:
     """All cells that both runs have, what of them is in one alone, and what is behind the
     intervals: the ``spread`` of other implementations' changes (the root mean square of their
-    logarithms; None where too few stand beside), and the
-    ``reference`` over whose own changes they are. ``shared``: both stand in the same rounds.
+    logarithms; None where too few stand beside), and the ``reference`` over whose own changes they
+    are. ``shared``: both stand in the same rounds.
     """
 
     cells: tuple[CellChange, ...]
@@ -315,9 +315,7 @@ def _beside(cell: CellChange, every: Sequence[CellChange], confidence: float) ->
     )
     value = effect.value
     grown = Interval(value, value * math.exp(-low), value * math.exp(high))
-    return CellChange(
-        cell.before, cell.after, cell.mean, cell.anchored, cell.classes, cell.reasons, grown
-    )
+    return replace(cell, effect=grown)
 
 
 def _spread(others: Sequence[CellChange], anchored: bool) -> tuple[float, int] | None:

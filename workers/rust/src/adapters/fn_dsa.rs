@@ -52,11 +52,24 @@ fn common() -> Variant {
     }
 }
 
-/// The generator behind signing: AWS-LC's, which is faster than asking the system each time.
-struct Random;
+/// A generator of random bytes, as `fn-dsa` takes it.
+struct Random<F>(F);
 
-impl CryptoRng for Random {}
-impl RngCore for Random {
+/// That of signing: AWS-LC's, which is faster than asking the system each time.
+fn of_the_system() -> Random<impl FnMut(&mut [u8])> {
+    Random(|bytes: &mut [u8]| rand::fill(bytes).expect("the system has randomness"))
+}
+
+/// That of key generation, which follows from the seed.
+fn seeded(seed: &[u8]) -> Random<impl FnMut(&mut [u8])> {
+    let mut state = SHAKE256::new();
+    state.inject(seed);
+    state.flip();
+    Random(move |bytes: &mut [u8]| state.extract(bytes))
+}
+
+impl<F: FnMut(&mut [u8])> CryptoRng for Random<F> {}
+impl<F: FnMut(&mut [u8])> RngCore for Random<F> {
     fn next_u32(&mut self) -> u32 {
         let mut bytes = [0; 4];
         self.fill_bytes(&mut bytes);
@@ -68,40 +81,7 @@ impl RngCore for Random {
         u64::from_le_bytes(bytes)
     }
     fn fill_bytes(&mut self, bytes: &mut [u8]) {
-        rand::fill(bytes).expect("the system has randomness");
-    }
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), RngError> {
-        self.fill_bytes(bytes);
-        Ok(())
-    }
-}
-
-/// The generator behind key generation, which follows from the seed.
-struct Seeded(SHAKE256);
-
-impl Seeded {
-    fn new(seed: &[u8]) -> Self {
-        let mut state = SHAKE256::new();
-        state.inject(seed);
-        state.flip();
-        Self(state)
-    }
-}
-
-impl CryptoRng for Seeded {}
-impl RngCore for Seeded {
-    fn next_u32(&mut self) -> u32 {
-        let mut bytes = [0; 4];
-        self.fill_bytes(&mut bytes);
-        u32::from_le_bytes(bytes)
-    }
-    fn next_u64(&mut self) -> u64 {
-        let mut bytes = [0; 8];
-        self.fill_bytes(&mut bytes);
-        u64::from_le_bytes(bytes)
-    }
-    fn fill_bytes(&mut self, bytes: &mut [u8]) {
-        self.0.extract(bytes);
+        (self.0)(bytes);
     }
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), RngError> {
         self.fill_bytes(bytes);
@@ -121,7 +101,7 @@ macro_rules! scheme {
                     move || {
                         let mut private = [0; sign_key_size($logn)];
                         let mut public = [0; vrfy_key_size($logn)];
-                        let mut random = Seeded::new(&seed);
+                        let mut random = seeded(&seed);
                         generator.keygen($logn, &mut random, &mut private, &mut public);
                         Ok::<_, ()>((private, public))
                     },
@@ -141,7 +121,7 @@ macro_rules! scheme {
                     let mut signature = [0; signature_size($logn)];
                     let context = DomainContext(&context);
                     key.sign(
-                        &mut Random,
+                        &mut of_the_system(),
                         &context,
                         &HASH_ID_RAW,
                         &message,
