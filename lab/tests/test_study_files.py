@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,12 +15,14 @@ from report_records import SIGNERS, Shape, build
 from scipy.stats import mannwhitneyu
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.show.grid import markdown
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.contrast import compare_groups, delta, shift
-from mldsa_lab.study.file import FIELDS, Contrast, find_study, read_study, shipped
+from mldsa_lab.study.file import FIELDS, Contrast, Costs, find_study, read_study, shipped
 from mldsa_lab.study.page import render
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.study.show import StudyFindings, verdict
+from mldsa_lab.study.tables import CostTable
 
 SMALL = """
 format = "mldsa-lab study"
@@ -155,8 +159,11 @@ def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
     other = tmp_path / "other"
     first = begin(path, "default", other)
     assert begin(write(tmp_path, SMALL + "\n"), "default", other) == first
-    write(tmp_path, SMALL.replace("A small", "Another"))
-    with pytest.raises(LabError, match="another profile, or from before"):
+    # What is compared and shown may change.
+    write(tmp_path, SMALL.replace("A small", "Another").replace("Costs", "Bars"))
+    assert begin(path, "default", out) == seed
+    write(tmp_path, SMALL.replace("rounds = [1, 1]", "rounds = [1, 2]"))
+    with pytest.raises(LabError, match="another profile, or from before what"):
         begin(path, "default", out)
 
 
@@ -219,7 +226,7 @@ def test_groups_are_told_apart_where_they_differ() -> None:
     groups = {"a": slow, "b": fast, "c": [x + 0.5 for x in fast]}
     (found,) = compare_groups(contrast, gathered(groups))
     assert found.kruskal is not None and found.kruskal < 0.01
-    said = {pair.groups: verdict(found, pair) for pair in found.pairs}
+    said = {pair.groups: verdict(contrast, found, pair) for pair in found.pairs}
     assert said["a", "b"] == "a is slower"
     assert said["b", "c"] == "no difference seen"
     ab = found.pairs[0]
@@ -233,9 +240,73 @@ def test_groups_are_told_apart_where_they_differ() -> None:
         (overall, two, "a is slower"), (overall, groups, "no test of pairs"),
     ):  # fmt: skip
         (found,) = compare_groups(asked, gathered(those))
-        assert verdict(found, found.pairs[0]) == says
+        assert verdict(asked, found, found.pairs[0]) == says
     (few,) = compare_groups(contrast, gathered({"a": slow[:2], "b": fast[:2]}))
-    assert verdict(few, few.pairs[0]) == "too few processes to tell"
+    assert verdict(contrast, few, few.pairs[0]) == "too few processes to tell"
+
+
+def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
+    path = tmp_path / "record.jsonl"
+    build(path, Shape(sets=("ML-DSA-44",), signers=SIGNERS[:3], rounds=6, seed=1))
+    measured = read_study(write(tmp_path)).measure[0]
+    step = Step(tmp_path, measured, 32, 0, b"")
+    found = gather_cells([(step, path)], "cpu", 0.95)
+    for of in found.cells:
+        assert len(of.rounds) == 6 and len(of.means) == 1
+        assert 0.8 < np.median(of.rounds) / of.middle < 1.25
+        assert bool(of.fitted) == (of.fields["operation"] == "sign")
+    fields = ("set", "operation")
+    between = Contrast("c", ("implementation", "backend", "key"), fields, replicates="rounds")
+    groups = compare_groups(between, found)
+    assert groups and all(one.least < 0.1 for one in groups)
+    study = read_study(write(tmp_path, SMALL.replace("between", 'replicates = "rounds"\nbetween')))
+    two = Gathered([replace(cell(x, [1.0]), rounds=np.array([1.0, 2.0])) for x in "ab"], [])
+    (grid, _) = StudyFindings.of(study, "default", two).grids()
+    assert "rounds as replicates, which are not independent" in grid.note
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def table(measured: Gathered, **asked: Any) -> CostTable:
+    return CostTable.of(Costs("t", **asked), measured)
+
+
+def test_tables_have_a_figure_of_each_cell() -> None:
+    cells = [
+        replace(
+            cell(name, [1000.0 * by, 2000.0 * by, 4000.0 * by], operation=operation),
+            percentiles={"p99": np.array([7.0, 8.0, 9.0])},
+        )
+        for name, operation, by in (("a", "sign", 1), ("a", "verify", 2), ("b", "sign", 10))
+    ]
+    measured = Gathered(cells, [])
+    found = table(measured, rows=("implementation",))
+    assert markdown(found.grid()).splitlines() == [
+        "| implementation | sign, µs | verify, µs |",
+        "|---|---:|---:|",
+        "| a | 2.00 | 4.00 |",
+        "| b | 20.0 | – |",
+    ]
+    p99 = table(measured, rows=("implementation",), figure="p99").as_json()
+    assert [c["value"] for c in p99["cells"]] == [8, 8, 8]
+    assert p99["cells"][0] | {"value": 0} == {
+        "row": {"implementation": "a"}, "column": {"operation": "sign"}, "unit": "ns", "value": 0,
+    }  # fmt: skip
+    spread = table(measured, rows=("implementation", "operation"), columns=(), figure="spread")
+    (_, _, percent) = spread.grid().columns
+    assert percent.cells == ["300.0"] * 3 and percent.title == "%"
+    unknown = table(measured, rows=("implementation",), figure="p999").grid()
+    assert unknown.columns[1].cells == ["–", "–"]
+
+
+def test_tables_refuse_what_has_two_cells_or_units() -> None:
+    two = [cell("a", [1.0], key=key, operation="sign") for key in ("compact", "expanded")]
+    other = replace(cell("b", [1.0], operation="sign"), unit="cycles")
+    for cells, said in ((two, "table 't': a sign is several cells that differ in key"),
+                        ([two[0], other], "sign: costs in cycles and ns")):  # fmt: skip
+        with pytest.raises(LabError, match=said):
+            table(Gathered(cells, []), rows=("implementation",), columns=("operation",))
 
 
 def test_what_cannot_be_compared_is_refused() -> None:

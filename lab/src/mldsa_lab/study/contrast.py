@@ -1,4 +1,4 @@
-"""Groups of cells compared, the processes being the replicates.
+"""Groups of cells compared by their replicates: processes, or rounds if the study says so.
 
 Rounds of one process are not independent of each other; means of processes are.
 """
@@ -24,9 +24,9 @@ from mldsa_lab.theory.arrays import Array
 @dataclass(frozen=True)
 class PairTest:
     """Two groups: ``ratio`` of the first's costs to the second's (Hodges and Lehmann's, with the
-    interval that inverts the Mann-Whitney test), ``delta`` (Cliff's: how much more often a process
-    of the first is the slower one, from -1 to 1), and p-values: of the Mann-Whitney test after
-    Bonferroni over the pairs, and of Dunn's after Bonferroni, where each was asked for."""
+    interval that inverts the Mann-Whitney test), ``delta`` (Cliff's: how much more often a
+    replicate of the first is the slower one, from -1 to 1), and p-values: of the Mann-Whitney test
+    after Bonferroni over the pairs, and of Dunn's after Bonferroni, where each was asked for."""
 
     groups: tuple[str, str]
     ratio: Interval
@@ -51,25 +51,16 @@ class GroupTest:
 
 def compare_groups(contrast: Contrast, found: Gathered) -> list[GroupTest]:
     """LabError where two cells belong to one group, or there is nothing to compare."""
-    sorted_in: dict[tuple[str, ...], dict[str, StudyCell]] = {}
     where = f"contrast {contrast.name!r}"
     try:
-        cells = found.those(contrast.where)
+        sorted_in = found.sorted_in(contrast.where, contrast.within, contrast.between)
     except LabError as error:
         raise LabError(f"{where}: {error}") from None
-    for cell in cells:
-        groups = sorted_in.setdefault(cell.told(contrast.within), {})
-        label = " ".join(cell.told(contrast.between))
-        if label in groups:
-            differ = [n for n, text in cell.fields.items() if groups[label].fields[n] != text]
-            raise LabError(
-                f"{where}: {label} is several cells that differ in {', '.join(differ)}: name what "
-                "to take in where, or add it to between or within"
-            )
-        unit = next(iter(groups.values()), cell).unit
-        if cell.unit != unit:
-            raise LabError(f"{where}: {label} costs {cell.unit}, the groups beside it {unit}")
-        groups[label] = cell
+    for groups in sorted_in.values():
+        unit = next(iter(groups.values())).unit
+        for label, cell in groups.items():
+            if cell.unit != unit:
+                raise LabError(f"{where}: {label} costs {cell.unit}, the groups beside it {unit}")
     # The same pairs everywhere, whatever the order of the records.
     made = [_compared(w, dict(sorted(groups.items())), contrast) for w, groups in sorted_in.items()]
     made = [one for one in made if len(one.groups) > 1]
@@ -81,7 +72,8 @@ def compare_groups(contrast: Contrast, found: Gathered) -> list[GroupTest]:
 def _compared(
     within: tuple[str, ...], groups: dict[str, StudyCell], contrast: Contrast
 ) -> GroupTest:
-    replicates = {label: cell.means for label, cell in groups.items()}
+    kind = contrast.replicates
+    replicates = {label: cell.replicates(kind) for label, cell in groups.items()}
     pairs = list(combinations(replicates, 2))
     several = len(replicates) > 1
     over_all = None

@@ -26,6 +26,14 @@ Field = Literal[FIELDS]  # type: ignore[valid-type]
 TESTS = ("mann-whitney", "kruskal-wallis", "dunn")
 Test = Literal[TESTS]  # type: ignore[valid-type]
 Share = Annotated[float, Meta(gt=0, lt=1)]
+Fields = tuple[Field, ...]
+SomeFields = Annotated[Fields, Meta(min_length=1)]
+Where = dict[Field, tuple[str, ...]]
+PERCENTILES = ("p50", "p95", "p99", "p999")
+SPREAD = "spread"
+COST_FIGURES = ("mean", *PERCENTILES, SPREAD)
+"""What a table of costs can show."""
+CostFigure = Literal[COST_FIGURES]  # type: ignore[valid-type]
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,19 +88,21 @@ class Effort(_Table, frozen=True):
 
 
 class Contrast(_Table, frozen=True):
-    """Groups of cells to compare by their means, the processes being the replicates.
+    """Groups of cells to compare by the means of their ``replicates``.
 
     A group is told by the fields ``between``; within each of the fields ``within`` groups are
     compared with each other. ``where``: the cells to take, by the texts of their fields.
-    ``alpha``: the probability of a false finding in one of these places.
+    ``alpha``: the probability of a false finding in one of these places, which holds for
+    processes; rounds within one are not independent of each other.
     """
 
     name: Text
-    between: Annotated[tuple[Field, ...], Meta(min_length=1)]
-    within: tuple[Field, ...] = ("set", "operation", "message_bytes")
-    where: dict[Field, tuple[str, ...]] = {}
+    between: SomeFields
+    within: Fields = ("set", "operation", "message_bytes")
+    where: Where = {}
     tests: Annotated[tuple[Test, ...], Meta(min_length=1)] = ("mann-whitney",)
     alpha: Share = 0.05
+    replicates: Literal["processes", "rounds"] = "processes"
 
     def __post_init__(self) -> None:
         for name in self.between:
@@ -102,14 +112,29 @@ class Contrast(_Table, frozen=True):
             raise ValueError("tests: dunn comes after kruskal-wallis")
 
 
+class Costs(_Table, frozen=True):
+    """A table: a ``figure`` of each cell, told by the fields ``rows`` and ``columns``."""
+
+    name: Text
+    rows: SomeFields
+    columns: Fields = ("operation",)
+    figure: CostFigure = "mean"
+    where: Where = {}
+
+    def __post_init__(self) -> None:
+        for name in self.rows:
+            if name in self.columns:
+                raise ValueError(f"rows and columns both have {name}")
+
+
 class Bars(_Table, frozen=True):
     """A figure: the mean of each cell as a bar, replicates as points, a panel for each of the
     fields ``panel``."""
 
     name: Text
-    by: Annotated[tuple[Field, ...], Meta(min_length=1)]
-    panel: tuple[Field, ...] = ("set", "operation")
-    where: dict[Field, tuple[str, ...]] = {}
+    by: SomeFields
+    panel: Fields = ("set", "operation")
+    where: Where = {}
 
 
 class StudyFile(_Table, frozen=True):
@@ -122,12 +147,14 @@ class StudyFile(_Table, frozen=True):
     profiles: dict[Text, Effort]
     text: str = ""
     contrasts: tuple[Contrast, ...] = ()
+    tables: tuple[Costs, ...] = ()
     figures: tuple[Bars, ...] = ()
 
     def __post_init__(self) -> None:
         if "default" not in self.profiles:
             raise ValueError("profiles: the profile default is missing")
-        names = [c.name for c in self.contrasts] + [f.name for f in self.figures]
+        parts = (self.contrasts, self.tables, self.figures)
+        names = [part.name for listed in parts for part in listed]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"the name {name!r} is given twice")
@@ -162,7 +189,11 @@ def find_study(name: str) -> Path:
 
 def read_study(path: Path) -> StudyFile:
     """LabError names the file, the place in it and the rule it breaks."""
-    text = read_text(path)
+    return parse_study(read_text(path), path)
+
+
+def parse_study(text: str, path: Path) -> StudyFile:
+    """`read_study` of the text of the file ``path``."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -13,8 +13,9 @@ from mldsa_lab.bench.bench import RECORD_NAME
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import read_text, write_text
 from mldsa_lab.records import read_record
-from mldsa_lab.study.file import Measure, StudyFile
+from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
+_PROFILE = "# profile "
 COPY = "study.toml"
 """The study file beside its records, by which a resumed run knows that it is the same."""
 
@@ -58,14 +59,14 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
 
 
 def begin(path: Path, profile: str, out: Path) -> str:
-    """Take the folder for this study; its seed. LabError if another file was measured there."""
-    text = f"# profile {profile}\n{read_text(path)}"
+    """Take the folder for this study; its seed. LabError if something else was measured there."""
+    text = f"{_PROFILE}{profile}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
-    if copy.exists() and read_text(copy) != text:
-        if any(out.glob(f"*/*/{RECORD_NAME}")):
+    if copy.exists() and (old := read_text(copy)) != text:
+        if any(out.glob(f"*/*/{RECORD_NAME}")) and _measured(text, path) != _measured(old, copy):
             raise LabError(
-                f"{out}: holds measurements of another profile, or from before {path} was changed; "
-                "--out names another folder"
+                f"{out}: holds measurements of another profile, or from before what {path} "
+                "measures was changed; --out names another folder"
             )
         write_text(copy, text)
     if copy.exists():
@@ -77,6 +78,13 @@ def begin(path: Path, profile: str, out: Path) -> str:
     write_text(seed, f"{drawn}\n")
     write_text(copy, text)
     return drawn
+
+
+def _measured(text: str, path: Path) -> tuple[object, ...]:
+    """What a study's runs depend on: comparisons, tables and figures may change afterwards."""
+    profile = text.partition("\n")[0].removeprefix(_PROFILE)
+    study = parse_study(text, path)
+    return profile, study.measure, study.amount(profile)
 
 
 def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:

@@ -11,11 +11,17 @@ from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
 from mldsa_lab.study.file import Bars, Contrast, Effort, StudyFile
+from mldsa_lab.study.tables import CostTable
 
 _TOLD = (
     "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
     "backend", "key", "build", "worker", "version", "language",
 )  # fmt: skip
+
+_AS = {
+    "processes": "processes as replicates",
+    "rounds": "rounds as replicates, which are not independent of each other",
+}
 
 FORMAT = "mldsa-lab study result"
 VERSION = 1
@@ -23,19 +29,22 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class StudyFindings:
-    """A study with what was measured and found: each contrast with its groups."""
+    """A study with what was measured and found: each contrast with its groups, the tables asked
+    for."""
 
     study: StudyFile
     profile: str
     amount: Effort
     measured: Gathered
     contrasts: tuple[tuple[Contrast, tuple[GroupTest, ...]], ...]
+    tables: tuple[CostTable, ...]
 
     @classmethod
     def of(cls, study: StudyFile, profile: str, measured: Gathered) -> StudyFindings:
-        """LabError if a contrast of the study finds nothing to compare."""
+        """LabError if a contrast of the study finds nothing to compare, or a table no cells."""
         found = tuple((c, tuple(compare_groups(c, measured))) for c in study.contrasts)
-        return cls(study, profile, study.amount(profile), measured, found)
+        tables = tuple(CostTable.of(asked, measured) for asked in study.tables)
+        return cls(study, profile, study.amount(profile), measured, found, tables)
 
     def as_json(self) -> dict[str, Any]:
         """The object of `study.json`; docs/studies.md describes it."""
@@ -49,10 +58,12 @@ class StudyFindings:
                 {
                     "name": contrast.name,
                     "alpha": contrast.alpha,
+                    "replicates": contrast.replicates,
                     "groups": [_group_json(contrast, one) for one in tests],
                 }
                 for contrast, tests in self.contrasts
             ],
+            "tables": [table.as_json() for table in self.tables],
         }
 
     def as_markdown(self) -> str:
@@ -61,8 +72,9 @@ class StudyFindings:
         return "\n".join(parts)
 
     def grids(self) -> list[Grid]:
-        """The tables of the contrasts, then that of the cells."""
+        """The tables of the contrasts, those asked for, then that of the cells."""
         made = [_contrast(contrast, tests) for contrast, tests in self.contrasts]
+        made += [table.grid() for table in self.tables]
         return [*made, _cells(self.measured.cells, self.amount.processes)]
 
 
@@ -78,19 +90,19 @@ def _group_json(contrast: Contrast, one: GroupTest) -> dict[str, Any]:
                 "delta": pair.delta,
                 "p": pair.p,
                 "dunn": pair.dunn,
-                "verdict": verdict(one, pair),
+                "verdict": verdict(contrast, one, pair),
             }
             for pair in one.pairs
         ],
     }
 
 
-def verdict(one: GroupTest, pair: PairTest) -> str:
+def verdict(contrast: Contrast, one: GroupTest, pair: PairTest) -> str:
     """Which of a pair is slower, as far as the tests asked for show it."""
     if pair.p is None and pair.dunn is None and len(one.groups) > 2:
         return "no test of pairs"
     if pair.p is not None and one.least > one.alpha:
-        return "too few processes to tell"
+        return f"too few {contrast.replicates} to tell"
     if max(p for p in (pair.p, pair.dunn, one.kruskal) if p is not None) > one.alpha:
         return "no difference seen"
     return f"{pair.groups[0 if pair.ratio.value > 1 else 1]} is slower"
@@ -113,10 +125,10 @@ def _contrast(contrast: Contrast, tests: Sequence[GroupTest]) -> Grid:
     ):
         if name in contrast.tests:
             columns.append(Column(title, [_chance(v) for v in values], number=True, spare=1))
-    columns.append(Column("finding", [verdict(one, pair) for one, pair in rows]))
+    columns.append(Column("finding", [verdict(contrast, one, pair) for one, pair in rows]))
     return Grid(
         contrast.name,
-        f"processes as replicates; p-values, of pairs after Bonferroni; α {contrast.alpha:g}",
+        f"{_AS[contrast.replicates]}; p-values, of pairs after Bonferroni; α {contrast.alpha:g}",
         tuple(columns), 1 - contrast.alpha,
     )  # fmt: skip
 

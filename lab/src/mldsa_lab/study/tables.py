@@ -1,0 +1,81 @@
+"""Tables that a study asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.show.format import MISSING, choose_unit, plain
+from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.study.cells import Gathered, StudyCell
+from mldsa_lab.study.file import SPREAD, Costs
+
+_NOTES = {
+    "mean": "means, the median over the processes",
+    SPREAD: "how far the largest mean of a process lies above the least",
+}
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """A figure of cells: by row (its texts) and column (one text) that which is there."""
+
+    asked: Costs
+    rows: dict[tuple[str, ...], dict[str, StudyCell]]
+
+    @classmethod
+    def of(cls, asked: Costs, measured: Gathered) -> CostTable:
+        """LabError where two cells belong to one place, costs of a column are in different units,
+        or no cell fits."""
+        try:
+            found = cls(asked, measured.sorted_in(asked.where, asked.rows, asked.columns))
+            for label, cells in found.columns.items():
+                units = {cell.unit for cell in cells if cell is not None}
+                if len(units) > 1 and asked.figure != SPREAD:
+                    raise LabError(f"{label}: costs in {' and '.join(sorted(units))}")
+        except LabError as error:
+            raise LabError(f"table {asked.name!r}: {error}") from None
+        return found
+
+    @property
+    def columns(self) -> dict[str, list[StudyCell | None]]:
+        """The cells of each column."""
+        labels = dict.fromkeys(label for row in self.rows.values() for label in row)
+        return {label: [row.get(label) for row in self.rows.values()] for label in labels}
+
+    def grid(self) -> Grid:
+        """As a table to be shown."""
+        figure = self.asked.figure
+        columns = [
+            Column(name.replace("_", " "), [row[place] for row in self.rows], head=place == 0)
+            for place, name in enumerate(self.asked.rows)
+        ]
+        for label, cells in self.columns.items():
+            values = [None if cell is None else cell.figure(figure) for cell in cells]
+            if figure == SPREAD:
+                title = f"{label}, %"
+                texts = [MISSING if v is None else f"{100 * v:.1f}" for v in values]
+            else:
+                unit = choose_unit(values, next(cell.unit for cell in cells if cell))
+                title, texts = f"{label}, {unit.name}", [plain(v, unit) for v in values]
+            columns.append(Column(title.removeprefix(", "), texts, number=True))
+        note = _NOTES.get(figure, f"{figure} of one operation, the median over the processes")
+        return Grid(self.asked.name, note, tuple(columns))
+
+    def as_json(self) -> dict[str, Any]:
+        """What `study.json` holds of it; docs/studies.md describes it."""
+        return {
+            "name": self.asked.name,
+            "figure": self.asked.figure,
+            "cells": [
+                {
+                    "row": dict(zip(self.asked.rows, row, strict=True)),
+                    "column": {name: cell.fields[name] for name in self.asked.columns},
+                    "unit": "ratio" if self.asked.figure == SPREAD else cell.unit,
+                    "value": cell.figure(self.asked.figure),
+                }
+                for row, cells in self.rows.items()
+                for cell in cells.values()
+            ],
+        }
