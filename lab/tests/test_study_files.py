@@ -18,7 +18,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.contrast import compare_groups, delta, shift
-from mldsa_lab.study.file import FIELDS, Contrast, Costs, find_study, read_study, shipped
+from mldsa_lab.study.file import FIELDS, Contrast, CostsAsked, find_study, read_study, shipped
 from mldsa_lab.study.page import render
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.study.show import StudyFindings, verdict
@@ -269,7 +269,7 @@ def test_rounds_may_be_the_replicates(tmp_path: Path) -> None:
 
 
 def table(measured: Gathered, **asked: Any) -> CostTable:
-    return CostTable.of(Costs("t", **asked), measured)
+    return CostTable.of(CostsAsked("t", **asked), measured)
 
 
 def test_tables_have_a_figure_of_each_cell() -> None:

@@ -112,7 +112,7 @@ class Contrast(_Table, frozen=True):
             raise ValueError("tests: dunn comes after kruskal-wallis")
 
 
-class Costs(_Table, frozen=True):
+class CostsAsked(_Table, frozen=True):
     """A table: a ``figure`` of each cell, told by the fields ``rows`` and ``columns``."""
 
     name: Text
@@ -147,7 +147,7 @@ class StudyFile(_Table, frozen=True):
     profiles: dict[Text, Effort]
     text: str = ""
     contrasts: tuple[Contrast, ...] = ()
-    tables: tuple[Costs, ...] = ()
+    tables: tuple[CostsAsked, ...] = ()
     figures: tuple[Bars, ...] = ()
 
     def __post_init__(self) -> None:

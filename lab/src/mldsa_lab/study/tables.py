@@ -9,7 +9,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.show.format import MISSING, choose_unit, plain
 from mldsa_lab.show.grid import Column, Grid
 from mldsa_lab.study.cells import Gathered, StudyCell
-from mldsa_lab.study.file import SPREAD, Costs
+from mldsa_lab.study.file import SPREAD, CostsAsked
 
 _NOTES = {
     "mean": "means, the median over the processes",
@@ -21,11 +21,11 @@ _NOTES = {
 class CostTable:
     """A figure of cells: by row (its texts) and column (one text) that which is there."""
 
-    asked: Costs
+    asked: CostsAsked
     rows: dict[tuple[str, ...], dict[str, StudyCell]]
 
     @classmethod
-    def of(cls, asked: Costs, measured: Gathered) -> CostTable:
+    def of(cls, asked: CostsAsked, measured: Gathered) -> CostTable:
         """LabError where two cells belong to one place, costs of a column are in different units,
         or no cell fits."""
         try:
