@@ -10,7 +10,9 @@ from pathlib import Path
 import mldsa_lab
 import mldsa_studies
 
-BASE = ("errors", "wording", "sets", "extras", "files", "machine", "checkout", "screen")
+BASE = (
+    "errors", "wording", "sets", "extras", "files", "machine", "checkout", "screen", "workforce",
+)  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 
 MAY_USE: dict[str, tuple[str, ...]] = {

@@ -21,14 +21,14 @@ from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import Library, build_library, load
-from mldsa_lab.inputs.pool import Checks, read_pool
+from mldsa_lab.inputs.pool import read_pool
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.source import Block, FromFile, Generated
+from mldsa_lab.inputs.source import FromFile, Generated
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import make_pool, unfinished
-from mldsa_lab.inputs.workforce import dask, local, trace_block
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.workforce import WorkItem, dask, local
 
 SEED = bytes(range(32))
 
@@ -46,10 +46,10 @@ class Here:
     def __init__(self, fail_at: int | None = None) -> None:
         self.fail_at = fail_at
 
-    def trace(self, block: Block, checks: Checks) -> Callable[[], TraceTable]:
-        if block.start == self.fail_at:
+    def submit(self, item: WorkItem) -> Callable[[], TraceTable]:
+        if item.arguments[0].start == self.fail_at:
             raise KeyboardInterrupt
-        table = trace_block(block, checks)
+        table = item.function(*item.arguments)
         return lambda: table
 
 
@@ -352,7 +352,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
 
 
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mldsa_lab.inputs.workforce._CONNECT_S", 1)
+    monkeypatch.setattr("mldsa_lab.workforce._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
         with pytest.raises(LabError, match=r"Dask scheduler .* cannot be reached"), dask(address):
             pass

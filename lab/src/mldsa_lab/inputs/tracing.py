@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import tee
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab import workforce
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs import workforce
+from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.pool import ROWS, Checks, Pool, PoolWriter, join_pools, read_parts
 from mldsa_lab.inputs.source import Block, Generated, Source
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.inputs.workforce import Workforce
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED
+from mldsa_lab.workforce import Workforce, WorkItem
 
 BLOCK = 1 << 13
 """Inputs traced in one call: half a second's work."""
@@ -176,16 +177,18 @@ def _lists(source: Source, start: int, part: Pool) -> bool:
     return block is not None and block.given == part.given
 
 
+def trace_block(block: Block, checks: Checks) -> TraceTable:
+    """The traces of a block, by this process."""
+    return load().trace(block.set, block.inputs(), checks)
+
+
 def _traced(
-    blocks: Iterator[Block], force: Workforce, checks: Checks
+    blocks: Iterable[Block], force: Workforce, checks: Checks
 ) -> Iterator[tuple[Block, TraceTable]]:
-    """Each block with its traces, in order; a few blocks are under way at a time."""
-    under_way: deque[tuple[Block, Callable[[], TraceTable]]] = deque()
-    for block in blocks:
-        under_way.append((block, force.trace(block, checks)))
-        if len(under_way) >= force.ahead:
-            first, wait = under_way.popleft()
-            yield first, wait()
-    while under_way:
-        first, wait = under_way.popleft()
-        yield first, wait()
+    """Each block with its traces, in order."""
+    taken, given = tee(blocks)
+    items = (
+        WorkItem(f"tracing inputs {b.start} to {b.start + b.count - 1}", trace_block, (b, checks))
+        for b in taken
+    )
+    return zip(given, workforce.in_order(items, force), strict=True)

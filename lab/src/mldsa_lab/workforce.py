@@ -1,51 +1,62 @@
-"""Who traces: threads of this process, processes on this machine's cores, or a Dask cluster."""
+"""Who does a large piece of work: threads of this process, processes on this machine's cores, or
+a Dask cluster. What comes out is the same for any of them."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.extras import need
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.pool import Checks
-from mldsa_lab.inputs.source import Block
-from mldsa_lab.theory.table import TraceTable
 
-# Blocks under way for each process: one at work, one waiting, so that none idles.
+# Items under way for each process: one at work, one waiting, so that none idles.
 _AHEAD = 2
-# How often a block is tried anew when the Dask worker that had it is lost.
+# How often an item is tried anew when the Dask worker that had it is lost.
 _RETRIES = 5
 _CONNECT_S = 15
 
 
+class WorkItem(NamedTuple):
+    """A part of the work: a module's function with its arguments, and what errors call it."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
 class Workforce(Protocol):
-    """Traces blocks side by side."""
+    """Does items side by side."""
 
     @property
     def ahead(self) -> int:
-        """Blocks to hand out before waiting for the first."""
+        """Items to hand out before waiting for the first."""
         ...
 
-    def trace(self, block: Block, checks: Checks) -> Callable[[], TraceTable]:
-        """Hand out a block; the result waits for its traces."""
+    def submit(self, item: WorkItem) -> Callable[[], Any]:
+        """Hand out an item; the result waits for what its function returns."""
         ...
 
 
-def trace_block(block: Block, checks: Checks) -> TraceTable:
-    """The traces of a block, by this process."""
-    return load().trace(block.set, block.inputs(), checks)
+def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
+    """What each item's function returns, in their order; a few are under way at a time."""
+    under_way: deque[Callable[[], Any]] = deque()
+    for item in items:
+        under_way.append(force.submit(item))
+        if len(under_way) >= force.ahead:
+            yield under_way.popleft()()
+    while under_way:
+        yield under_way.popleft()()
 
 
 @contextmanager
 def local(processes: int) -> Iterator[Workforce]:
     """Processes of this machine."""
-    load()  # built once, before the processes look for it
     context = multiprocessing.get_context("spawn")
     with (
         ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupt) as pool,
@@ -56,7 +67,7 @@ def local(processes: int) -> Iterator[Workforce]:
 
 @contextmanager
 def threads(count: int) -> Iterator[Workforce]:
-    """Threads of this process: the library works without Python's lock."""
+    """Threads of this process, for functions that work without Python's lock."""
     with ThreadPoolExecutor(count) as pool, _ended_early(pool):
         yield _Local(pool, _AHEAD * count)
 
@@ -81,22 +92,22 @@ class _Local:
         self._pool = pool
         self.ahead = ahead
 
-    def trace(self, block: Block, checks: Checks) -> Callable[[], TraceTable]:
-        future = self._pool.submit(trace_block, block, checks)
+    def submit(self, item: WorkItem) -> Callable[[], Any]:
+        future = self._pool.submit(item.function, *item.arguments)
 
-        def wait() -> TraceTable:
+        def wait() -> Any:
             try:
                 return future.result()
             except BrokenProcessPool:
-                raise LabError("tracing: a process was ended from outside") from None
+                raise LabError(f"{item.name}: a process was ended from outside") from None
 
         return wait
 
 
 @contextmanager
 def dask(address: str) -> Iterator[Workforce]:
-    """The workers of the Dask scheduler at ``address``. Each needs this version of the lab and
-    builds its own library; one that is lost has its blocks done by others."""
+    """The workers of the Dask scheduler at ``address``. Each needs this version of the lab; one
+    that is lost has its items done by others."""
     need("dask", "a Dask cluster")
     from distributed import Client
 
@@ -119,21 +130,17 @@ class _Dask:
         self._client = client
         self.ahead = ahead
 
-    def trace(self, block: Block, checks: Checks) -> Callable[[], TraceTable]:
+    def submit(self, item: WorkItem) -> Callable[[], Any]:
         from distributed import KilledWorker
 
-        future = self._client.submit(trace_block, block, checks, pure=False, retries=_RETRIES)
+        future = self._client.submit(item.function, *item.arguments, pure=False, retries=_RETRIES)
 
-        def wait() -> TraceTable:
+        def wait() -> Any:
             try:
-                table: TraceTable = future.result()
+                return future.result()
             except KilledWorker:
-                raise LabError(
-                    f"tracing inputs {block.start} to {block.start + block.count - 1}: "
-                    "every Dask worker that took them was lost"
-                ) from None
+                raise LabError(f"{item.name}: every Dask worker that took it was lost") from None
             except (ImportError, AttributeError) as error:
-                raise LabError(f"tracing: a Dask worker lacks this lab: {error}") from None
-            return table
+                raise LabError(f"{item.name}: a Dask worker lacks this lab: {error}") from None
 
         return wait
