@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mldsa_lab.sets import sets_of
 from mldsa_lab.worker.build import Place, build, unmet
 from mldsa_lab.worker.fetch import read_lock
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
@@ -37,19 +38,37 @@ def test_versions_are_those_of_the_lock_file(entry: WorkerEntry) -> None:
         "conscrypt": "conscrypt-openjdk-uber",
     }
     found = {v.implementation: v for v in announced.variants}
-    assert found.keys() - {"jdk"} == artifacts.keys()
-    for name, artifact in artifacts.items():
-        assert f"{artifact}-{found[name].version}" in jars
+    beside = {
+        f"{name}-{family}" for name in list(artifacts)[:2] for family in ("ml-kem", "slh-dsa")
+    }
+    assert found.keys() - {"jdk", "jdk-ml-kem"} == artifacts.keys() | beside
+    for name, v in found.items():
+        artifact = artifacts.get(name.removesuffix("-ml-kem").removesuffix("-slh-dsa"))
+        assert artifact is None or f"{artifact}-{v.version}" in jars
     assert found["bouncycastle-1.83"].version == "1.83" != found["bouncycastle"].version
     release, _, avx = entry.name.removeprefix("java-").partition("-avx")
     assert f" {release}." in announced.compiler and f"UseAVX={avx}" in announced.flags
     assert ("jdk" in found) == (release == "25")  # the pinned runtimes; a later 21 may have it
+    assert ("jdk-ml-kem" in found) == (release == "25")
+    assert len(found["bouncycastle-slh-dsa"].sets) == len(sets_of("slh-dsa"))
+    # 17.0.9 has no javax.crypto.KEM: BouncyCastle is called by its own interface.
+    assert ("KeyGenerator with" in found["bouncycastle-ml-kem"].note) == (release == "17")
+    forms = {v.implementation: v.private_keys for v in announced.variants}
+    assert forms["bouncycastle-ml-kem"] == ("seed", "sk") and forms["bouncycastle-1.83-ml-kem"] == (
+        "seed",
+    )
+
+
+def test_conscrypt_signs_with_ntt_forms_in_its_keys_and_verifies_without() -> None:
+    with Worker.start("java-25", argv(ENTRIES["java-25"]), cwd=ROOT) as worker:
+        found = [v for v in worker.hello().variants if v.implementation == "conscrypt"]
+    assert {v.key: v.operations for v in found} == {"expanded": ("sign",), "compact": ("verify",)}
 
 
 def test_a_provider_without_its_jar_is_left_out(tmp_path: Path) -> None:
     command = argv(ENTRIES["java-25"])
     with Worker.start("java-25", [*command[:-1], str(tmp_path)], cwd=ROOT) as worker:
-        assert [v.implementation for v in worker.hello().variants] == ["jdk"]
+        assert [v.implementation for v in worker.hello().variants] == ["jdk", "jdk-ml-kem"]
     command = argv(ENTRIES["java-17"])
     with (
         Worker.start("java-17", [*command[:-1], str(tmp_path)], cwd=ROOT) as worker,

@@ -14,11 +14,24 @@ import java.util.List;
 
 /** The providers that can be had here, and what is known of each. */
 final class Providers {
-    private static final String CALLS = "JCA, by one Signature object for each input: initSign or initVerify, update, "
-            + "sign or verify in each call; default garbage collector";
+    private static final String GC = "default garbage collector";
+    private static final String SIGNATURE = "JCA, by one Signature object for each input: initSign or initVerify, "
+            + "update, sign or verify in each call; " + GC;
+    private static final String KEM_API = "javax.crypto.KEM, whose Encapsulator and Decapsulator are made, and keys "
+            + "checked, before the clock; " + GC;
+    private static final String KEY_GENERATOR = "JCA's KeyGenerator with KEMGenerateSpec and KEMExtractSpec, as this "
+            + "Java has no javax.crypto.KEM for it; a ciphertext's length is checked before the clock, since 1.83 does "
+            + "not do so; " + GC;
+    private static final String UNCHECKED = "; takes an encoded private key without the check of its hash (FIPS 203, "
+            + "section 7.3), so that only seeds are handed to it";
     private static final String SEEDED = "; keygen is KeyPairGenerator, whose SecureRandom gives the seed, and the "
             + "public key's X.509 encoding";
     private static final String HEDGED = "; signs hedged only, and makes no key pair from a seed";
+    private static final List<String> SIGNING = List.of("keygen", "sign", "verify");
+    private static final List<String> KEM = List.of("keygen", "encaps", "decaps");
+    private static final List<String> SEED = List.of("seed");
+    private static final List<String> SK = List.of("sk");
+    private static final List<String> SEED_OR_SK = List.of("seed", "sk");
     private static final long JIT = 4_000_000_000L; // ns; docs/decisions/0012 has why
     private static final long JIT_OF_CALLS = 300_000_000; // where Java does little more than call C
 
@@ -42,7 +55,8 @@ final class Providers {
     static List<Variant> find(String worker, Path jars) {
         Providers providers = new Providers(worker, jars);
         providers.attempt("bouncycastle", providers::bouncyCastle);
-        providers.attempt("jdk", providers::ownProvider);
+        providers.attempt("jdk", providers::ownSignatures);
+        providers.attempt("jdk-ml-kem", providers::ownKem);
         providers.attempt("accp", providers::corretto);
         providers.attempt("conscrypt", providers::conscrypt);
         return providers.found;
@@ -61,30 +75,61 @@ final class Providers {
             Provider provider = load(jar, "org.bouncycastle.jce.provider.BouncyCastleProvider");
             Constructor<?> context = provider.getClass().getClassLoader()
                     .loadClass("org.bouncycastle.jcajce.spec.ContextParameterSpec").getConstructor(byte[].class);
-            MlDsa scheme = new MlDsa(provider, List.of("seed", "sk"), true,
-                    bytes -> (AlgorithmParameterSpec) context.newInstance(bytes));
+            Signatures.Contexts contexts = bytes -> (AlgorithmParameterSpec) context.newInstance(bytes);
             // The older version is here for those who compare with what was published of it.
             String name = jar.getFileName().toString().contains("-1.83.") ? "bouncycastle-1.83" : "bouncycastle";
-            add(name, provider.getVersionStr(), null, scheme, JIT, CALLS + SEEDED);
+            Library library = new Library(name, provider.getVersionStr(), null, JIT);
+            add(library, "ml-dsa", "compact", SIGNING, SIGNATURE + SEEDED,
+                    new Signatures(provider, SEED_OR_SK, true, contexts));
+            add(library, "slh-dsa", "compact", SIGNING,
+                    SIGNATURE + SEEDED, new Signatures(provider, SK, true, contexts));
+            Kem.Calls api = KemCalls.api(provider);
+            addKem(library, provider, api == null ? KEY_GENERATOR : KEM_API,
+                    api == null ? KemCalls.keyGenerator(provider) : api);
         }
     }
 
-    private void ownProvider() {
-        Provider[] own = Security.getProviders("Signature.ML-DSA");
+    private void ownSignatures() {
+        Provider own = own("Signature.ML-DSA");
+        add(ofThisJava(), "ml-dsa", "compact", SIGNING, "its provider " + own.getName() + "; " + SIGNATURE + SEEDED,
+                new Signatures(own, forms(own, "ML-DSA-44"), true, null));
+    }
+
+    private void ownKem() throws Exception {
+        Provider own = own("KEM.ML-KEM");
+        addKem(ofThisJava(), own, "its provider " + own.getName() + "; " + KEM_API, KemCalls.api(own));
+    }
+
+    /** One that makes key pairs and secrets of given bytes. */
+    private void addKem(Library library, Provider provider, String note, Kem.Calls calls) {
+        boolean checks = Kem.checksHash(provider, calls);
+        List<String> forms = checks ? forms(provider, "ML-KEM-512") : SEED;
+        add(library, "ml-kem", "compact", KEM, note + SEEDED + (checks ? "" : UNCHECKED),
+                new Kem(provider, forms, true, calls));
+    }
+
+    private static Provider own(String service) {
+        Provider[] own = Security.getProviders(service);
         if (own == null) {
-            System.err.println("worker " + worker + ": this Java has no ML-DSA of its own");
-            return;
+            throw new IllegalStateException("this Java has no " + service + " of its own");
         }
-        List<String> forms = MlDsa.readsSeeds(own[0]) ? List.of("seed", "sk") : List.of("sk");
-        add("jdk", System.getProperty("java.runtime.version"), null, new MlDsa(own[0], forms, true, null), JIT,
-                "its provider " + own[0].getName() + "; " + CALLS + SEEDED);
+        return own[0];
+    }
+
+    private static Library ofThisJava() {
+        return new Library("jdk", System.getProperty("java.runtime.version"), null, JIT);
+    }
+
+    private static List<String> forms(Provider provider, String set) {
+        return Keys.readsSeeds(provider, ParameterSet.named(set)) ? SEED_OR_SK : SK;
     }
 
     private void corretto() throws Exception {
         Provider provider = load(one("AmazonCorrettoCryptoProvider-*-" + platform() + ".jar"),
                 "com.amazon.corretto.crypto.provider.AmazonCorrettoCryptoProvider");
-        add("accp", provider.getVersionStr(), "C", new MlDsa(provider, List.of("seed", "sk"), false, null),
-                JIT_OF_CALLS, provider.getInfo() + "; " + CALLS + HEDGED);
+        add(new Library("accp", provider.getVersionStr(), "C", JIT_OF_CALLS), "ml-dsa", "compact",
+                SIGNING.subList(1, 3), provider.getInfo() + "; " + SIGNATURE + HEDGED,
+                new Signatures(provider, SEED_OR_SK, false, null));
     }
 
     private void conscrypt() throws Exception {
@@ -95,18 +140,27 @@ final class Providers {
         for (String part : List.of("major", "minor", "patch")) {
             parts.add(version.getClass().getMethod(part).invoke(version).toString());
         }
-        add("conscrypt", String.join(".", parts), "C++", new MlDsa(provider, List.of("seed"), false, null),
-                JIT_OF_CALLS, "BoringSSL, whose private key object keeps NTT forms; " + CALLS + HEDGED);
+        Library library = new Library("conscrypt", String.join(".", parts), "C++", JIT_OF_CALLS);
+        Signatures signatures = new Signatures(provider, SEED, false, null);
+        add(library, "ml-dsa", "expanded", List.of("sign"), "BoringSSL, whose private key object holds s1, s2 and t0 "
+                + "in NTT form, not A-hat; " + SIGNATURE + HEDGED, signatures);
+        add(library, "ml-dsa", "compact", List.of("verify"),
+                "BoringSSL, whose public key object holds t1 and tr, no NTT forms; " + SIGNATURE, signatures);
     }
 
-    /** `language` is null where it is Java. */
-    private void add(String name, String version, String language, MlDsa scheme, long warmup, String note) {
-        if (scheme.sets().isEmpty()) {
-            throw new IllegalStateException("the provider has no ML-DSA here");
+    /** `language` is null where it is Java; `warmup` as a variant has it. */
+    private record Library(String name, String version, String language, long warmup) {}
+
+    private void add(Library library, String family, String key, List<String> operations, String note, Jca scheme) {
+        List<String> sets = ParameterSet.of(family).stream().filter(scheme::has).map(ParameterSet::name).toList();
+        if (sets.isEmpty()) {
+            throw new IllegalStateException("the provider has no " + family + " here");
         }
+        String name = family.equals("ml-dsa") ? library.name : library.name + "-" + family;
         String backend = (name.startsWith("bouncycastle") ? "portable+" : "native+") + worker;
-        found.add(new Variant(name, version, language, backend, "compact", "ml-dsa", scheme.sets(),
-                scheme.operations(), scheme.rnd(), scheme.takesContexts(), scheme.privateKeys(), warmup, note, scheme));
+        found.add(new Variant(name, library.version, library.language, backend, key, family, sets, operations,
+                scheme.givenRandom() ? "given" : "none", scheme.takesContexts(), scheme.privateKeys(),
+                library.warmup, note, scheme));
     }
 
     /** In a class loader of its own, so that two versions of a provider live side by side. */

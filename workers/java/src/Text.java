@@ -1,3 +1,4 @@
+import java.lang.reflect.InvocationTargetException;
 import java.util.HexFormat;
 
 /** The protocol's text: bytes, numbers, and errors on one line. */
@@ -52,7 +53,9 @@ final class Text {
     }
 
     static String oneLine(Throwable error) {
-        String text = error instanceof Malformed ? error.getMessage() : error.toString();
+        boolean wrapped = error instanceof InvocationTargetException && error.getCause() != null;
+        Throwable own = wrapped ? error.getCause() : error;
+        String text = own instanceof Malformed ? own.getMessage() : own.toString();
         return printable(text.substring(0, Math.min(text.length(), ERROR_CHARACTERS)));
     }
 

@@ -45,7 +45,7 @@ final class Timing {
             }
             wall = System.nanoTime() - wall;
             cpu = threadTime() - cpu;
-            return new Sample(index, wall, HAS_CPU ? Long.toString(cpu) : "-", sha256(output), null);
+            return new Sample(index, wall, HAS_CPU ? Long.toString(cpu) : "-", sha256(operation.whole(output)), null);
         } catch (Exception | LinkageError error) {
             return new Sample(index, 0, "-", null, Text.oneLine(error));
         }

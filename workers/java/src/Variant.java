@@ -30,10 +30,15 @@ record Variant(
 
     /** One prepared input. */
     interface Operation {
-        /** The timed call. Its output is the public key, the signature or the verdict. */
+        /** The timed call. It gives the public key, the signature, the verdict, the ciphertext or the secret. */
         byte[] run() throws Exception;
 
-        /** The skEncode bytes of the private key that the last run made; none where it cannot be had. */
+        /** The output of the protocol from what the last run gave; made after the clock. */
+        default byte[] whole(byte[] given) {
+            return given;
+        }
+
+        /** The encoding of the private key that the last run made; none where it cannot be had. */
         default byte[] privateKey() {
             return new byte[0];
         }

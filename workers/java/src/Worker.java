@@ -21,11 +21,14 @@ import java.util.Set;
  * workers/PROTOCOL.md defines. Arguments: its name in the registry, and the folder of the jars.
  */
 final class Worker {
-    private static final Set<String> FIELDS = Set.of("seed", "sk", "pk", "message", "context", "rnd", "signature");
+    private static final Set<String> FIELDS =
+            Set.of("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext");
     private static final Map<String, List<String>> NEEDED = Map.of(
             "keygen", List.of("seed"),
             "sign", List.of("message", "context"),
-            "verify", List.of("pk", "message", "context", "signature"));
+            "verify", List.of("pk", "message", "context", "signature"),
+            "encaps", List.of("pk"),
+            "decaps", List.of("ciphertext"));
 
     private final String name;
     private final Map<String, Variant> variants = new LinkedHashMap<>();
@@ -214,9 +217,10 @@ final class Worker {
         for (int i = 0; i < job.inputs.size(); i++) {
             String line;
             try {
-                line = "output " + job.numbers.get(i) + " " + Text.hex(job.inputs.get(i).run());
+                Variant.Operation operation = job.inputs.get(i);
+                line = "output " + job.numbers.get(i) + " " + Text.hex(operation.whole(operation.run()));
                 if (job.operation.equals("keygen")) {
-                    line += " " + Text.hex(job.inputs.get(i).privateKey());
+                    line += " " + Text.hex(operation.privateKey());
                 }
             } catch (Exception | LinkageError error) {
                 line = "failed " + job.numbers.get(i) + " " + Text.oneLine(error);
