@@ -22,8 +22,9 @@ from mldsa_lab.audit.law import (
     share_of_key,
 )
 from mldsa_lab.audit.power import detectable, significant_from, variations
-from mldsa_lab.audit.sizes import ENCODINGS, der, forms
+from mldsa_lab.audit.sizes import ENCODINGS, forms
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sizes import der
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import most_first
 from mldsa_studies.signers import Signer

@@ -18,11 +18,19 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.contrast import compare_groups, delta, shift
-from mldsa_lab.study.file import FIELDS, Contrast, CostsAsked, find_study, read_study, shipped
+from mldsa_lab.study.file import (
+    FIELDS,
+    Contrast,
+    CostsAsked,
+    SizesAsked,
+    find_study,
+    read_study,
+    shipped,
+)
 from mldsa_lab.study.page import render
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.study.show import StudyFindings, verdict
-from mldsa_lab.study.tables import CostTable
+from mldsa_lab.study.tables import CostTable, SizeTable
 
 SMALL = """
 format = "mldsa-lab study"
@@ -298,6 +306,16 @@ def test_tables_have_a_figure_of_each_cell() -> None:
     assert percent.cells == ["300.0"] * 3 and percent.title == "%"
     unknown = table(measured, rows=("implementation",), figure="p999").grid()
     assert unknown.columns[1].cells == ["–", "–"]
+
+
+def test_sizes_are_those_of_the_sets_measured() -> None:
+    measured = Gathered([cell("a", [1.0], set="ML-KEM-768")], [])
+    found = SizeTable.of(SizesAsked("s"), measured)
+    assert [(s["encoding"], s["bytes"]) for s in found.as_json()["sizes"]][:2] == [
+        ("raw", 1184), ("SPKI", 1206),
+    ]  # fmt: skip
+    named = SizeTable.of(SizesAsked("s", ("44", "Ed25519")), measured).grid()
+    assert set(named.columns[0].cells) == {"ML-DSA-44", "Ed25519"}
 
 
 def test_tables_refuse_what_has_two_cells_or_units() -> None:

@@ -2,8 +2,7 @@
 
 FIPS 204: Table 2 (`mldsa_lab.sets` computes it). Dilithium, round 3 (specification of 2021-02-08,
 Table 2): its private key has a tr of 32 bytes where FIPS 204 has 64, and its c_tilde has 32 bytes
-in every set where FIPS 204 has lambda / 4. DER: RFC 9881 (SubjectPublicKeyInfo, PKCS #8 with the
-seed, the expanded key or both), RFC 5208 / 5958 for what is around it.
+in every set where FIPS 204 has lambda / 4. `mldsa_lab.sizes` has the encodings (RFC 9881).
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from mldsa_lab.audit.claims import Size, Standard
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES, ParameterSet
+from mldsa_lab.sizes import der, pkcs8_bytes, spki_bytes
 
 ENCODINGS: dict[str, str] = {
     "raw": "the bare bytes",
@@ -29,10 +29,6 @@ ENCODINGS: dict[str, str] = {
 _ROUND3_TR = 32
 _ROUND3_C_TILDE = 32
 _FIPS204_TR = 64
-# Tag and length of the OBJECT IDENTIFIER 2.16.840.1.101.3.4.3.17 (or 18, 19), and its nine bytes.
-_OID = 2 + 9
-# INTEGER 0, the version of a PKCS #8 key.
-_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,27 +49,6 @@ class Form:
 
 
 _OBJECT = {"public-key": "public key", "private-key": "private key", "signature": "signature"}
-
-
-def der(content: int) -> int:
-    """Bytes of a DER value of one tag byte around ``content`` bytes (X.690, 8.1.3): the length
-    takes one byte below 128, else one and as many as its number has."""
-    length = 1 if content < 0x80 else 1 + (content.bit_length() + 7) // 8
-    return 1 + length + content
-
-
-_ALGORITHM = der(_OID)
-"""An AlgorithmIdentifier without parameters: a SEQUENCE of the OBJECT IDENTIFIER."""
-
-
-def spki_bytes(public_key: int) -> int:
-    """A SubjectPublicKeyInfo: the algorithm, and a BIT STRING with its byte of unused bits."""
-    return der(_ALGORITHM + der(1 + public_key))
-
-
-def pkcs8_bytes(private_key: int) -> int:
-    """A PKCS #8 key: version, algorithm, and an OCTET STRING around the ``private_key`` bytes."""
-    return der(_VERSION + _ALGORITHM + der(private_key))
 
 
 def forms(name: str) -> tuple[Form, ...]:

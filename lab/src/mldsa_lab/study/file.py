@@ -127,6 +127,16 @@ class CostsAsked(_Table, frozen=True):
                 raise ValueError(f"rows and columns both have {name}")
 
 
+class SizesAsked(_Table, frozen=True):
+    """A table of what the objects of ``sets`` weigh, of those measured where none is named."""
+
+    name: Text
+    sets: tuple[Text, ...] = ()
+
+    def __post_init__(self) -> None:
+        parse_set_names(self.sets)
+
+
 class Bars(_Table, frozen=True):
     """A figure: the mean of each cell as a bar, replicates as points, a panel for each of the
     fields ``panel``."""
@@ -148,12 +158,13 @@ class StudyFile(_Table, frozen=True):
     text: str = ""
     contrasts: tuple[Contrast, ...] = ()
     tables: tuple[CostsAsked, ...] = ()
+    sizes: tuple[SizesAsked, ...] = ()
     figures: tuple[Bars, ...] = ()
 
     def __post_init__(self) -> None:
         if "default" not in self.profiles:
             raise ValueError("profiles: the profile default is missing")
-        parts = (self.contrasts, self.tables, self.figures)
+        parts = (self.contrasts, self.tables, self.sizes, self.figures)
         names = [part.name for listed in parts for part in listed]
         for name in names:
             if names.count(name) > 1:

@@ -11,7 +11,7 @@ from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
 from mldsa_lab.study.file import Bars, Contrast, Effort, StudyFile
-from mldsa_lab.study.tables import CostTable
+from mldsa_lab.study.tables import CostTable, SizeTable
 
 _TOLD = (
     "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
@@ -37,14 +37,16 @@ class StudyFindings:
     amount: Effort
     measured: Gathered
     contrasts: tuple[tuple[Contrast, tuple[GroupTest, ...]], ...]
-    tables: tuple[CostTable, ...]
+    tables: tuple[CostTable | SizeTable, ...]
 
     @classmethod
     def of(cls, study: StudyFile, profile: str, measured: Gathered) -> StudyFindings:
         """LabError if a contrast of the study finds nothing to compare, or a table no cells."""
         found = tuple((c, tuple(compare_groups(c, measured))) for c in study.contrasts)
-        tables = tuple(CostTable.of(asked, measured) for asked in study.tables)
-        return cls(study, profile, study.amount(profile), measured, found, tables)
+        tables = [CostTable.of(asked, measured) for asked in study.tables]
+        weights = [SizeTable.of(asked, measured) for asked in study.sizes]
+        amount = study.amount(profile)
+        return cls(study, profile, amount, measured, found, (*tables, *weights))
 
     def as_json(self) -> dict[str, Any]:
         """The object of `study.json`; docs/studies.md describes it."""

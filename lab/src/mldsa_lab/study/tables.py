@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import ALL_SETS, parse_set_names
 from mldsa_lab.show.format import MISSING, choose_unit, plain
 from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.sizes import ObjectSize, sizes
 from mldsa_lab.study.cells import Gathered, StudyCell
-from mldsa_lab.study.file import SPREAD, CostsAsked
+from mldsa_lab.study.file import SPREAD, CostsAsked, SizesAsked
 
 _NOTES = {
     "mean": "means, the median over the processes",
@@ -77,5 +79,45 @@ class CostTable:
                 }
                 for row, cells in self.rows.items()
                 for cell in cells.values()
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class SizeTable:
+    """What the objects of some sets weigh."""
+
+    asked: SizesAsked
+    sizes: dict[str, tuple[ObjectSize, ...]]
+
+    @classmethod
+    def of(cls, asked: SizesAsked, measured: Gathered) -> SizeTable:
+        """Of the sets asked for, else of those measured."""
+        present = {cell.fields["set"] for cell in measured.cells}
+        names = parse_set_names(asked.sets) or [name for name in ALL_SETS if name in present]
+        return cls(asked, {name: sizes(name) for name in names})
+
+    def grid(self) -> Grid:
+        """As a table to be shown: a row for each object and encoding of a set."""
+        rows = [(name, size) for name, of in self.sizes.items() for size in of]
+        return Grid(
+            self.asked.name,
+            "bytes, the most where they vary",
+            (
+                Column("set", [name for name, _ in rows], head=True),
+                Column("object", [size.object for _, size in rows]),
+                Column("encoding", [size.encoding for _, size in rows]),
+                Column("bytes", [f"{size.bytes:,}" for _, size in rows], number=True),
+                Column("mean", [f"{s.mean:,.1f}" if s.mean else "" for _, s in rows], number=True),
+                Column("source", [size.source for _, size in rows], spare=1),
+            ),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """What `study.json` holds of it; docs/studies.md describes it."""
+        return {
+            "name": self.asked.name,
+            "sizes": [
+                {"set": name, **asdict(size)} for name, of in self.sizes.items() for size in of
             ],
         }
