@@ -55,7 +55,7 @@ final class Timing {
         return HAS_CPU ? THREADS.getCurrentThreadCpuTime() : 0;
     }
 
-    private static byte[] sha256(byte[] data) {
+    static byte[] sha256(byte[] data) {
         try {
             return MessageDigest.getInstance("SHA-256").digest(data);
         } catch (NoSuchAlgorithmException error) {

@@ -31,17 +31,24 @@ final class Worker {
             "decaps", List.of("ciphertext"));
 
     private final String name;
-    private final Map<String, Variant> variants = new LinkedHashMap<>();
+    private final Map<String, Variant> variants;
     private final Map<Long, Job> jobs = new HashMap<>();
     private final InputStream in = new BufferedInputStream(System.in, 1 << 16);
     private final PrintStream out;
 
-    private record Job(String operation, List<String> numbers, List<Variant.Operation> inputs) {}
+    /** What a request `prepare` asks for. */
+    record Job(String operation, List<String> numbers, List<Variant.Operation> inputs) {}
 
     private Worker(String name, List<Variant> variants, PrintStream out) {
         this.name = name;
         this.out = out;
-        variants.forEach(variant -> this.variants.put(variant.id(), variant));
+        this.variants = byId(variants);
+    }
+
+    static Map<String, Variant> byId(List<Variant> variants) {
+        Map<String, Variant> found = new LinkedHashMap<>();
+        variants.forEach(variant -> found.put(variant.id(), variant));
+        return found;
     }
 
     public static void main(String[] arguments) throws IOException {
@@ -145,11 +152,12 @@ final class Worker {
             body.add(line.split(" ", 2));
         }
         long number = Text.parseNumber(rest);
-        jobs.put(number, parse(body));
+        jobs.put(number, parse(variants, body));
         out.println("ready " + rest);
     }
 
-    private Job parse(List<String[]> body) throws Text.Malformed {
+    /** The job of a request's lines, the first and the last one left out, each as key and value. */
+    static Job parse(Map<String, Variant> variants, List<String[]> body) throws Text.Malformed {
         String[] head = new String[3];
         for (int i = 0; i < 3; i++) {
             String key = List.of("variant", "set", "operation").get(i);

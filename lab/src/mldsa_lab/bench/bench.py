@@ -14,6 +14,7 @@ from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
+from mldsa_lab.bench.jmh import JmhBench, row_of
 from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
     PlainInput,
@@ -22,7 +23,7 @@ from mldsa_lab.bench.material import (
     input_row,
     plain_inputs,
 )
-from mldsa_lab.bench.options import Options, select
+from mldsa_lab.bench.options import Jmh, Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.rounds import (
     Bench,
@@ -44,12 +45,14 @@ from mldsa_lab.records import (
     SCHEMA,
     End,
     Fault,
+    Load,
     Record,
     RecordWriter,
     Row,
     Run,
     Skipped,
     Variant,
+    WorkerRow,
 )
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
@@ -87,12 +90,13 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
             given.check(variants)
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
+        by_jmh = _rows_of_jmh(variants, fleet, place) if options.jmh is not None else {}
         reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         variants += _shaped(options, variants, fleet)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
-            session = _Session(options, screen, fleet, writer, judge)
-            session.begin(skipped)
+            session = _Session(options, place, screen, fleet, writer, judge)
+            session.begin(skipped, by_jmh)
             try:
                 session.work(variants, reference)
                 status = "complete"
@@ -102,6 +106,12 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
             session.write(End(now(), status, session.rounds))
             session.tell_precision()
     return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples)
+
+
+def _rows_of_jmh(variants: Sequence[Variant], fleet: Fleet, place: Place) -> dict[str, WorkerRow]:
+    """By name, the lines of the workers that JMH measures. LabError for one that has no JMH."""
+    stations = {station.name: station for v in variants for station in [fleet.station(v.id)]}
+    return {name: row_of(station, place) for name, station in stations.items()}
 
 
 def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list[Variant]:
@@ -141,6 +151,7 @@ class _Session:
     def __init__(
         self,
         options: Options,
+        place: Place,
         screen: Screen,
         fleet: Fleet,
         writer: RecordWriter,
@@ -151,6 +162,7 @@ class _Session:
         self.fleet = fleet
         self.rounds = 0
         self.spent = 0.0
+        self._place = place
         self._writer = writer
         self._record: Record | None = None
         self._judge = judge
@@ -176,8 +188,8 @@ class _Session:
         if text is not None:
             self.screen.line("precision", escape(text))
 
-    def begin(self, skipped: Sequence[Skipped]) -> None:
-        """The record's first lines."""
+    def begin(self, skipped: Sequence[Skipped], by_jmh: Mapping[str, WorkerRow]) -> None:
+        """The record's first lines; ``by_jmh``: those of workers that JMH measures."""
         o = self.options
         described = machine.describe()
         profile = o.profile.name if o.rounds is None else "custom"
@@ -194,7 +206,7 @@ class _Session:
             )
         )
         for station in self.fleet.stations:
-            self.write(station.row())
+            self.write(by_jmh.get(station.name) or station.row())
         for row in skipped:
             self.write(row)
         features = [f for f in ("avx2", "avx512f", "asimd", "sha3") if f in described["features"]]
@@ -237,7 +249,10 @@ class _Session:
         passed, made = self._gate(variants, reference, materials, plain)
         schedule = Schedule(self._cells(variants, passed, {**inputs, **made}))
         require_cells(schedule)
-        self._measure(schedule)
+        if o.jmh is not None:
+            self._measure_by_jmh(o.jmh, schedule)
+        else:
+            self._measure(schedule)
 
     @staticmethod
     def _of_inputs(o: Options, inputs: Mapping[str, Sequence[Input]]) -> str:
@@ -355,6 +370,24 @@ class _Session:
                 self.spent = time.monotonic() - began
             phase.summary = f"{self.rounds} rounds over {len(schedule.cells)} cells"
         require_cells(schedule)
+
+    def _measure_by_jmh(self, settings: Jmh, schedule: Schedule) -> None:
+        self.fleet.stop()
+        self._phase = "measure"
+        folder = self._writer.path.parent / "jmh"
+        o = self.options
+        bench = JmhBench(settings, o.timeout, self.fleet, self._place, folder, self._row)
+        # Which cell comes first follows from the seed, so that it is another in each process.
+        cells = schedule.order(o.seed[0])
+        self.write(Load(0, machine.load1()))
+        with self.screen.phase("measure", total=len(cells), still=True) as phase:
+            for turn, cell in enumerate(cells):
+                phase.reach(turn, f"JMH, {turn + 1} of {len(cells)}  {cell}")
+                bench.measure(cell, turn)
+            phase.summary = f"JMH, {settings.iterations} iterations over {len(cells)} cells"
+        if not self.samples:
+            raise LabError("nothing was measured: JMH failed for every cell")
+        self.rounds = settings.iterations
 
     def _row(self, row: Row) -> None:
         if isinstance(row, Fault):

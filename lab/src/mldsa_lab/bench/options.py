@@ -8,16 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+from msgspec import Meta, Struct
 
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import plain
+from mldsa_lab.files import Count, Positive, plain
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.material import GivenSelection, Sizes
+
+Seconds = Annotated[float, Meta(ge=0.001)]
 
 REFERENCE = "mldsa-oracle"
 """The implementation that decides what is correct: FIPS 204 transcribed literally."""
@@ -34,6 +38,20 @@ class Profile:
     seconds: float
     rounds_min: int
     rounds_max: int
+
+
+class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
+    """How JMH measures a benchmark: so many iterations to warm up, then so many that count."""
+
+    warmup_iterations: Count
+    warmup_seconds: Seconds
+    iterations: Positive
+    iteration_seconds: Seconds
+
+    @property
+    def seconds(self) -> float:
+        """How long it measures."""
+        return self.iterations * self.iteration_seconds
 
 
 BOTH_BUILDS = "both"
@@ -75,6 +93,8 @@ class Options:
     """The signing inputs to measure, by parameter set, where they are given."""
     until: float | None = None
     limit: float | None = None
+    jmh: Jmh | None = None
+    """Where JMH is to measure, in place of the workers."""
 
     @property
     def seconds(self) -> float:

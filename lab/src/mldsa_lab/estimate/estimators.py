@@ -261,7 +261,9 @@ class Estimator:
         random = operation in scheme.kin.random and not variant.deterministic
         random |= operation == "keygen" and not scheme.seeded  # RSA's search for primes
         found = (estimate_random if random else estimate_plain)(cell, self.confidence)
-        return replace(found, quantiles={}) if variant.runs else found
+        # Averages of random costs have not their median.
+        averaged = variant.runs or (random and not cell.single_calls)
+        return replace(found, quantiles={}) if averaged else found
 
     def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
         model = RejectionModel.of(set_name)

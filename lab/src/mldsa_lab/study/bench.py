@@ -45,6 +45,7 @@ class StudyBench:
             timeout=self.timeout,
             out=step.folder,
             build=m.build,
+            jmh=self.amount.jmh,
         )
 
     def run(self, step: Step) -> bool:

@@ -9,12 +9,11 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab.bench.options import Profile
+from mldsa_lab.bench.options import Jmh, Profile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, convert, read_text
-from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
-from mldsa_lab.sizes import OBJECTS
+from mldsa_lab.sets import Operation, parse_set_names
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
@@ -63,28 +62,38 @@ class Measure(_Table, frozen=True):
 
 class Effort(_Table, frozen=True):
     """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
-    so many ``seconds`` and ``rounds`` from the first number to the second. ``sets``, ``operations``
-    and ``message_bytes`` stand in for those of every measure."""
+    so many ``seconds`` and ``rounds`` from the first number to the second, or with ``jmh`` by JMH,
+    each process being a fork. ``implementations``, ``sets``, ``operations`` and ``message_bytes``
+    stand in for those of every measure."""
 
-    seconds: Annotated[float, Meta(ge=1)]
-    rounds: tuple[Positive, Positive]
+    seconds: Annotated[float, Meta(ge=1)] | None = None
+    rounds: tuple[Positive, Positive] | None = None
+    jmh: Jmh | None = None
     processes: Positive = 1
+    implementations: tuple[Text, ...] = ()
     sets: tuple[Text, ...] = ()
     operations: tuple[Operation, ...] = ()
     message_bytes: Sizes = ()
 
     def of(self, measure: Measure) -> Measure:
         """What this profile measures of it."""
-        given = {n: getattr(self, n) for n in ("sets", "operations", "message_bytes")}
+        names = ("implementations", "sets", "operations", "message_bytes")
+        given = {n: getattr(self, n) for n in names}
         return structs.replace(measure, **{n: found for n, found in given.items() if found})
 
     def __post_init__(self) -> None:
         parse_set_names(self.sets)
-        if self.rounds[0] > self.rounds[1]:
+        given = [value is not None for value in (self.seconds, self.rounds, self.jmh)]
+        if given not in ([True, True, False], [False, False, True]):
+            raise ValueError("a profile has either seconds and rounds, or jmh")
+        if self.rounds is not None and self.rounds[0] > self.rounds[1]:
             raise ValueError("rounds: the first number must not be above the second")
 
     def profile(self, name: str) -> Profile:
         """As the bench takes it."""
+        if self.jmh is not None:
+            return Profile(name, self.jmh.seconds, self.jmh.iterations, self.jmh.iterations)
+        assert self.seconds is not None and self.rounds is not None
         return Profile(name, self.seconds, *self.rounds)
 
 
@@ -138,39 +147,14 @@ class SizesAsked(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
-AXES = (*OPERATIONS, *OBJECTS)
-"""What an axis can show: the cost of an operation, or the bytes of an object."""
-Axis = Literal[AXES]  # type: ignore[valid-type]
-
-
-class FigureAsked(_Table, frozen=True):
-    """A figure, a panel for each of the fields ``panel``; ``by``: what a cell is called.
-
-    ``bars``: the mean of each cell, least to largest over the processes; ``distribution``: the
-    mean of every process and round; ``scatter``: a point for each set, its cost or bytes on ``x``
-    and ``y``.
-    """
+class Bars(_Table, frozen=True):
+    """A figure: the mean of each cell as a bar, replicates as points, a panel for each of the
+    fields ``panel``."""
 
     name: Text
     by: SomeFields
-    kind: Literal["bars", "distribution", "scatter"] = "bars"
-    panel: Fields | None = None
+    panel: Fields = ("set", "operation")
     where: Where = {}
-    x: Axis | None = None
-    y: Axis | None = None
-
-    @property
-    def panels(self) -> tuple[str, ...]:
-        """The fields that tell panels."""
-        if self.panel is None:
-            return () if self.kind == "scatter" else ("set", "operation")
-        return self.panel
-
-    def __post_init__(self) -> None:
-        if {self.x is None, self.y is None} != {self.kind != "scatter"}:
-            raise ValueError("x and y: a scatter has both, other figures have neither")
-        if self.kind == "scatter" and "operation" in (*self.by, *self.panels):
-            raise ValueError("operation: that of a scatter is told by x and y")
 
 
 class StudyFile(_Table, frozen=True):
@@ -185,7 +169,7 @@ class StudyFile(_Table, frozen=True):
     contrasts: tuple[Contrast, ...] = ()
     tables: tuple[CostsAsked, ...] = ()
     sizes: tuple[SizesAsked, ...] = ()
-    figures: tuple[FigureAsked, ...] = ()
+    figures: tuple[Bars, ...] = ()
 
     def __post_init__(self) -> None:
         if "default" not in self.profiles:

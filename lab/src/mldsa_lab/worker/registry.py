@@ -62,8 +62,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
 
     `folder` is relative to the repository's root, or absolute. `implementations`, where it is
     given, are all that the worker can announce: a run that asks for others need not build it.
-    `setup` are commands that fetch and make what the worker needs, on request alone. `locks` are
-    the files that pin what it is built from.
+    `setup` are commands that fetch and make what the worker needs, on request alone. `jmh` starts
+    JMH, where the worker has it. `locks` are the files that pin what it is built from.
     """
 
     name: str
@@ -79,6 +79,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     implementations: tuple[Text, ...] = ()
     locks: tuple[str, ...] = ()
     home_of: str = ""  # the worker whose folder, and with it whose set-up, this one shares
+    jmh: tuple[str, ...] = ()
     setup: tuple[Annotated[tuple[str, ...], Meta(min_length=1)], ...] = ()
 
     def __post_init__(self) -> None:
@@ -104,7 +105,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
 
     def _templates(self) -> list[tuple[str, str]]:
         """Every template under the key that it stands at."""
-        lists = {"build": self.build, "test": self.test, "run": self.run, "locks": self.locks}
+        names = ("build", "test", "run", "jmh", "locks")
+        lists = {name: getattr(self, name) for name in names}
         found = [(key, part) for key, parts in lists.items() for part in parts]
         found += [("setup", part) for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
@@ -144,6 +146,10 @@ class WorkerEntry(RegistryWorker, frozen=True):
     def run_command(self, root: Path, target: Path) -> list[str]:
         """The command that starts the worker, to be run in `root`."""
         return self._filled(self.run, root, target)
+
+    def jmh_command(self, root: Path, target: Path) -> list[str]:
+        """The command that starts JMH, to be run in `root`; may be empty."""
+        return self._filled(self.jmh, root, target)
 
     def lock_files(self, root: Path, target: Path) -> list[str]:
         """The files that pin what it is built from, relative to `root` where they are in it."""

@@ -1,0 +1,197 @@
+"""JMH: its JSON as rows of a record, documents refused, and real runs where Java is set up."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_runs import lab
+from msgspec import structs
+
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.jmh import JmhBench, row_of
+from mldsa_lab.bench.jmh_result import read_result, read_times, shared_out
+from mldsa_lab.bench.options import Jmh
+from mldsa_lab.bench.rounds import Cell, make_cell
+from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.records import Fault, Row, Samples, read_record
+from mldsa_lab.worker.build import Place, build, unmet
+from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.worker import Limits
+
+ROOT = Path(__file__).parents[2]
+PLACE = Place.of(ROOT)
+JAVA = next(e for e in read_registry(ROOT / "workers" / "registry.toml") if e.name == "java-25")
+SHORT = Jmh(warmup_iterations=1, warmup_seconds=0.1, iterations=2, iteration_seconds=0.1)
+
+DOCUMENT = {
+    "jmhVersion": "1.37",
+    "mode": "avgt",
+    "threads": 1,
+    "vmName": "OpenJDK 64-Bit Server VM",
+    "vmVersion": "25.0.2+10-LTS",
+    "measurementIterations": 2,
+    "primaryMetric": {"scoreUnit": "ns/op", "rawData": [[100.5, 80.25]]},
+    "secondaryMetrics": {"passes": {"rawData": [[1000.0, 2000.0]]}},
+}
+
+
+def written(folder: Path, document: Any) -> Path:
+    path = folder / "jmh.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
+    result = read_result(written(tmp_path, [DOCUMENT]))
+    assert result.passes == (1000, 2000) and result.machine.endswith("VM 25.0.2+10-LTS")
+    times = tmp_path / "times"
+    times.write_text("10 20 30\n5 5 10\n")
+    shared = shared_out(result, read_times(times, 3), 3)
+    assert shared == [[50250, 100500, 150750], [120375, 120375, 240750]]
+    for ns, passes, parts in zip((100.5, 80.25), result.passes, shared, strict=True):
+        assert sum(parts) == ns * passes * 3
+    # One input is not timed beside JMH.
+    times.write_text("0\n0\n")
+    assert shared_out(result, read_times(times, 1), 1) == [[100500], [160500]]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"mode": "thrpt"}, "results[0].mode: 'thrpt'"),
+        ({"threads": 2}, "results[0].threads: 2"),
+        ({"jmhVersion": ""}, "results[0].jmhVersion"),
+        ({"measurementIterations": 3}, "primaryMetric.rawData[0]: must have measurementIterations"),
+        ({"primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0, 1.0]]}}, "scoreUnit: 'us/op'"),
+        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 1.0]] * 2}}, "rawData: "),
+        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 0.0]]}}, "rawData[0][1]"),
+        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [["NaN", 1.0]]}}, "rawData[0][0]"),
+        ({"secondaryMetrics": {}}, "secondaryMetrics"),
+        ({"secondaryMetrics": {"passes": {"rawData": [[1.0]]}}}, "passes.rawData[0]: must have"),
+    ],
+)
+def test_bad_results_name_place_and_rule(tmp_path: Path, change: dict[str, Any], said: str) -> None:
+    path = written(tmp_path, [DOCUMENT | change])
+    with pytest.raises(LabError) as caught:
+        read_result(path)
+    assert str(path) in str(caught.value) and said in str(caught.value)
+
+
+@pytest.mark.parametrize("document", [[], [DOCUMENT] * 2, {}, "text"])
+def test_a_file_holds_one_result(tmp_path: Path, document: Any) -> None:
+    path = written(tmp_path, document)
+    with pytest.raises(LabError, match=r"jmh\.json, results: must be a list"):
+        read_result(path)
+    path.write_text("[{")
+    with pytest.raises(LabError, match="so it is not JSON"):
+        read_result(path)
+
+
+def test_bad_times_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "times"
+    for text in ("1 2\n1\n", "1 2\n1 -2\n", "1 2\n1  2\n"):
+        path.write_text(text)
+        with pytest.raises(LabError, match=r"times, line 2: must be 2 whole numbers of ns"):
+            read_times(path, 2)
+    result = read_result(written(tmp_path, [DOCUMENT]))
+    with pytest.raises(LabError, match="1 lines of times for 2 iterations"):
+        shared_out(result, [(1, 2)], 2)
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def java() -> None:
+    """Built; the test is skipped where it is not set up."""
+    if lacking := unmet(JAVA, PLACE):
+        pytest.skip("; ".join(lacking))
+    build(JAVA, PLACE, lambda line: None)
+
+
+def cell_of(fleet: Fleet) -> Cell:
+    """Signing by BouncyCastle, two inputs."""
+    spec = Spec("ML-DSA-44", bytes(32), message_bytes=32)
+    made = load(lambda text: None).make("ML-DSA-44", spec.inputs(0, 2))
+    return make_cell(
+        fleet.variants["bouncycastle:portable+java-25:compact"], "ML-DSA-44", "sign", made
+    )
+
+
+def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
+    java()
+    rows: list[Row] = []
+    with Fleet() as fleet:
+        station = Station(JAVA, PLACE, Limits(*[60.0] * 5))
+        fleet.add(station)
+        bench = JmhBench(SHORT, 60.0, fleet, PLACE, tmp_path / "jmh", rows.append)
+        right = cell_of(fleet)
+        number = max(right.expected)
+        bench.measure(right, 0)
+        bench.measure(replace(right, expected={**right.expected, number: bytes(32)}), 1)
+        dying = "print('<forked VM failed with exit code 137>'); raise SystemExit(1)"
+        station.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
+        bench.measure(right, 2)
+        station.entry = structs.replace(JAVA, jmh=("/no/such/java",))
+        bench.measure(right, 3)
+        station.entry = structs.replace(JAVA, jmh=())
+        with pytest.raises(LabError, match="worker java-25: its entry in the registry has no JMH"):
+            row_of(station, PLACE)
+    *samples, wrong, died, missing = rows
+    assert (
+        [s.round for s in samples if isinstance(s, Samples)] == [0, 1] == list(range(len(samples)))
+    )
+    reasons = [f.reason for f in (wrong, died, missing) if isinstance(f, Fault)]
+    assert f"sign of input {number} gave a wrong output" in reasons[0]
+    assert reasons[1] == "JMH: <forked VM failed with exit code 137>"
+    assert "/no/such/java cannot be run" in reasons[2] and not any("\n" in r for r in reasons)
+    assert [p.suffix for p in (tmp_path / "jmh").iterdir()] == [".json"]
+
+
+STUDY = """
+format = "mldsa-lab study"
+version = 1
+title = "JMH for a moment"
+
+[[measure]]
+workers = ["java-25"]
+implementations = ["jdk"]
+sets = ["44"]
+operations = ["sign", "verify"]
+
+[profiles.default]
+jmh = { warmup_iterations = 1, warmup_seconds = 0.1, iterations = 3, iteration_seconds = 0.1 }
+"""
+
+
+def test_a_study_measured_by_jmh(tmp_path: Path) -> None:
+    java()
+    path = tmp_path / "moment.toml"
+    path.write_text(STUDY)
+    out = tmp_path / "out"
+    done = lab("study", str(path), "--out", str(out), "--no-page")
+    assert done.status == 0, done.err
+    (file,) = out.glob("*/*/record.jsonl")
+    record = read_record(file)
+    assert record.end is not None and record.end.rounds == 3
+    clocks = {w.worker: w.clock for w in record.workers}
+    assert clocks["java-25"].startswith("JMH 1.") and "JMH" not in clocks["rust"]
+    assert record.run.options["jmh"]["iterations"] == 3
+    for operation, inputs in (("sign", 12), ("verify", 24)):
+        samples = [s for s in record.samples if s.operation == operation]
+        assert [s.round for s in samples] == [0, 1, 2]
+        (raw,) = file.parent.glob(f"jmh/*-{operation}.json")
+        for one, ns in zip(samples, read_result(raw).nanoseconds, strict=True):
+            assert one.cpu is None and len(one.inputs) == inputs
+            assert sum(one.wall) / (one.calls * inputs) == pytest.approx(ns, rel=1e-5)
+    found = json.loads((out / "study.json").read_text())
+    assert {c["operation"]: len(c["means"]) for c in found["cells"]} == {"sign": 1, "verify": 1}
