@@ -15,13 +15,17 @@ from report_records import SIGNERS, Shape, build
 from scipy.stats import mannwhitneyu
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import sets_of
 from mldsa_lab.show.grid import markdown
+from mldsa_lab.show.scales import LINE, beside_points, text_width
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.contrast import compare_groups, delta, shift
+from mldsa_lab.study.figures import draw
 from mldsa_lab.study.file import (
     FIELDS,
     Contrast,
     CostsAsked,
+    FigureAsked,
     SizesAsked,
     find_study,
     read_study,
@@ -100,6 +104,9 @@ def test_the_studies_of_the_tree_are_read() -> None:
         ('sets = ["44"]', 'sets = ["45"]', "measure[0]: unknown parameter set '45'"),
         ("processes = 2", 'processes = 2\n[[contrasts]]\nname = "a"\nbetween = ["key"]\n'
          'tests = ["dunn"]', "dunn comes after kruskal-wallis"),
+        ('name = "Costs"', 'name = "Costs"\nkind = "scatter"', "x and y: a scatter has both"),
+        ('name = "Costs"', 'name = "Costs"\nx = "sign"', "x and y: a scatter has both"),
+        ('name = "Costs"', 'name = "Costs"\nkind = "pie"', "figures[0].kind: 'pie' must be one of"),
     ],
 )  # fmt: skip
 def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said: str) -> None:
@@ -341,6 +348,55 @@ def test_what_cannot_be_compared_is_refused() -> None:
     other = StudyCell(cell("b", [1.0]).fields, "cycles", np.ones(1))
     with pytest.raises(LabError, match="b costs cycles, the groups beside it ns"):
         compare_groups(Contrast("c", ("implementation",)), Gathered([cell("a", [1.0]), other], []))
+
+
+def slh_dsa() -> Gathered:
+    return Gathered(
+        [
+            replace(
+                cell("a", [by * 1e6, by * 1.1e6], set=name, operation=operation),
+                rounds=np.array([by * 1e6, by * 1.2e6]),
+            )
+            for by, name in enumerate(sets_of("slh-dsa"), 1)
+            for operation in ("sign", "verify")
+        ],
+        [],
+    )
+
+
+def test_figures_of_each_kind_are_drawn() -> None:
+    scattered = FigureAsked("s", ("set",), "scatter", x="signature", y="sign")
+    (one,) = draw(scattered, slh_dsa(), 0)
+    assert "SLH-DSA: sign, ms" in one.picture and "signature, bytes" in one.picture
+    assert all(f">{name.removeprefix('SLH-DSA-')}<" in one.picture for name in sets_of("slh-dsa"))
+    spread = draw(FigureAsked("d", ("set",), "distribution", ("operation",)), slh_dsa(), 1)
+    assert [panel.title for panel in spread] == ["sign", "verify"]
+    assert "over its median, in ms" in spread[0].picture
+    near = FigureAsked("d", ("set",), "distribution", where={"set": ("SLH-DSA-SHA2-128s",)})
+    assert ">ms<" in draw(near, slh_dsa(), 1)[0].picture
+    # A ciphertext is what no signature scheme has, and two cells are no point.
+    for asked, said in (
+        (FigureAsked("s", ("set",), "scatter", x="ciphertext", y="sign"), "no set has both"),
+        (scattered, "figure 's': .*sign is several cells"),
+    ):
+        cells = slh_dsa().cells
+        with pytest.raises(LabError, match=said):
+            draw(asked, Gathered(cells if asked.x == "ciphertext" else cells * 2, []), 0)
+
+
+def test_labels_of_points_lie_on_nothing() -> None:
+    points = [(50.0, 50.0), (52.0, 52.0), (295.0, 50.0), (5.0, 195.0), (60.0, 50.0)]
+    labels = ["one", "another", "at the right", "at the left", "near"]
+    boxes = []
+    for label, (left, middle) in zip(
+        labels, beside_points(points, labels, (300, 200)), strict=True
+    ):
+        right = left + text_width(label)
+        assert left >= 0 and right <= 300 and 0 <= middle <= 200
+        assert not any(left < x < right and abs(y - middle) < LINE / 2 for x, y in points)
+        for a, b, other in boxes:
+            assert right <= a or b <= left or abs(other - middle) >= LINE
+        boxes.append((left, right, middle))
 
 
 def test_hostile_names_stay_text(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from functools import cache
 
 from mldsa_lab.sets import SCHEMES, Scheme
 
-PUBLIC, PRIVATE, SIGNATURE, CIPHERTEXT = "public key", "private key", "signature", "ciphertext"
+OBJECTS = ("public key", "private key", "signature", "ciphertext")
+PUBLIC, PRIVATE, SIGNATURE, CIPHERTEXT = OBJECTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,12 @@ def sizes(name: str) -> tuple[ObjectSize, ...]:
     """What the objects of a set weigh, each first as bare bytes."""
     scheme = SCHEMES[name]
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
+
+
+def raw_bytes(name: str, what: str) -> int | None:
+    """What an object of a set weighs as bare bytes; None where it has no such object."""
+    found = (size.bytes for size in sizes(name) if (size.object, size.encoding) == (what, "raw"))
+    return next(found, None)
 
 
 def _post_quantum(s: Scheme) -> Iterator[ObjectSize]:

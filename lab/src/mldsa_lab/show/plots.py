@@ -211,7 +211,7 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
 
 def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
     """Shares of the mean signing cost, one bar a signer, the parts' cost written where it fits."""
-    figure, axes, plot = _lines([(b.label, b.text) for b in bars], width)
+    figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
     parts: list[tuple[str, str, Callable[[Bar], float]]] = [
         (svg.SETUP, svg.ON_DARK, lambda b: b.setup),
         (svg.FINAL, svg.ON_LIGHT, lambda b: b.final),
@@ -242,7 +242,7 @@ def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
     return figure
 
 
-def _lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
+def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
     """The frame of a plot with a line per signer: label left, text right; and the width between."""
     labels = max(text_width(label) for label, _ in texts) + 12
     right = max(text_width(text) for _, text in texts) + 10
@@ -261,7 +261,7 @@ def _lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes
 
 def _rows(marks: Sequence[Mark], width: float) -> tuple[Figure, Axes]:
     """The common body of rankings: a dot with its interval on each line."""
-    figure, axes, _ = _lines([(m.label, m.text) for m in marks], width)
+    figure, axes, _ = lines([(m.label, m.text) for m in marks], width)
     for line, mark in enumerate(marks):
         colour = svg.series(mark.colour)
         axes.axhline(line, color=svg.GRID, linewidth=0.8, zorder=0)

@@ -91,6 +91,35 @@ def _first(pool: Sequence[float], gap: float, low: float, high: float) -> float:
     return min(max(start, low), high - extent)
 
 
+def beside_points(
+    points: Sequence[tuple[float, float]], labels: Sequence[str], size: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Left end and middle height of a label for each point, within an area of ``size`` and where
+    it lies on the fewest points and labels before it: right of its point, left, above or below."""
+    taken = [(x - 4, x + 4, y - 4, y + 4) for x, y in points]
+    found = []
+    for (x, y), label in zip(points, labels, strict=True):
+        width, aside = text_width(label), 7.0
+        tries = [
+            (left, y + step * LINE)
+            for step in (0, 1, -1, 2, -2, 3, -3)
+            for left in (x + aside, x - aside - width, x - width / 2)
+            if step or left != x - width / 2
+        ]
+
+        def lies_on(place: tuple[float, float], width: float = width) -> float:
+            left, middle = place
+            right, low, high = left + width, middle - LINE / 2, middle + LINE / 2
+            outside = left < 0 or right > size[0] or low < 0 or high > size[1]
+            met = sum(left < b and a < right and low < d and c < high for a, b, c, d in taken)
+            return met + 3 * outside
+
+        left, middle = min(tries, key=lies_on)
+        taken.append((left, left + width, middle - LINE / 2, middle + LINE / 2))
+        found.append((left, middle))
+    return found
+
+
 @cache
 def text_width(text: str) -> float:
     """Width in CSS pixels, in the font that the page most likely has or a wider one."""

@@ -13,7 +13,8 @@ from mldsa_lab.bench.options import Jmh, Profile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, convert, read_text
-from mldsa_lab.sets import Operation, parse_set_names
+from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
+from mldsa_lab.sizes import OBJECTS
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
@@ -147,14 +148,39 @@ class SizesAsked(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
-class Bars(_Table, frozen=True):
-    """A figure: the mean of each cell as a bar, replicates as points, a panel for each of the
-    fields ``panel``."""
+AXES = (*OPERATIONS, *OBJECTS)
+"""What an axis can show: the cost of an operation, or the bytes of an object."""
+Axis = Literal[AXES]  # type: ignore[valid-type]
+
+
+class FigureAsked(_Table, frozen=True):
+    """A figure, a panel for each of the fields ``panel``; ``by``: what a cell is called.
+
+    ``bars``: the mean of each cell, least to largest over the processes; ``distribution``: the
+    mean of every process and round; ``scatter``: a point for each set, its cost or bytes on ``x``
+    and ``y``.
+    """
 
     name: Text
     by: SomeFields
-    panel: Fields = ("set", "operation")
+    kind: Literal["bars", "distribution", "scatter"] = "bars"
+    panel: Fields | None = None
     where: Where = {}
+    x: Axis | None = None
+    y: Axis | None = None
+
+    @property
+    def panels(self) -> tuple[str, ...]:
+        """The fields that tell panels."""
+        if self.panel is None:
+            return () if self.kind == "scatter" else ("set", "operation")
+        return self.panel
+
+    def __post_init__(self) -> None:
+        if {self.x is None, self.y is None} != {self.kind != "scatter"}:
+            raise ValueError("x and y: a scatter has both, other figures have neither")
+        if self.kind == "scatter" and "operation" in (*self.by, *self.panels):
+            raise ValueError("operation: that of a scatter is told by x and y")
 
 
 class StudyFile(_Table, frozen=True):
@@ -169,7 +195,7 @@ class StudyFile(_Table, frozen=True):
     contrasts: tuple[Contrast, ...] = ()
     tables: tuple[CostsAsked, ...] = ()
     sizes: tuple[SizesAsked, ...] = ()
-    figures: tuple[Bars, ...] = ()
+    figures: tuple[FigureAsked, ...] = ()
 
     def __post_init__(self) -> None:
         if "default" not in self.profiles:

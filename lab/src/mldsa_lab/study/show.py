@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from mldsa_lab.show.format import MISSING, choose_unit, estimate, plain
 from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
-from mldsa_lab.study.file import Bars, Contrast, Effort, StudyFile
+from mldsa_lab.study.file import Contrast, Effort, StudyFile
 from mldsa_lab.study.tables import CostTable, SizeTable
 
 _TOLD = (
@@ -168,13 +168,3 @@ def _cells(cells: Sequence[StudyCell], processes: int) -> Grid:
         columns.append(Column("processes", [str(len(c.means)) for c in ordered], number=True))
     note = f"median of the means of {processes} processes, the least and the largest"
     return Grid("Cells", note if processes > 1 else "means of one process", tuple(columns))
-
-
-def panels(figure: Bars, measured: Gathered) -> Iterator[tuple[str, list[tuple[str, StudyCell]]]]:
-    """Each panel of a figure: its title, and its bars with their labels, the least first."""
-    found: dict[tuple[str, ...], list[StudyCell]] = {}
-    for cell in measured.those(figure.where):
-        found.setdefault(cell.told(figure.panel), []).append(cell)
-    for panel, cells in found.items():
-        cells.sort(key=lambda c: c.middle)
-        yield " ".join(panel), [(" ".join(c.told(figure.by)), c) for c in cells]
