@@ -11,8 +11,8 @@ import mldsa_lab
 import mldsa_studies
 
 BASE = (
-    "errors", "wording", "sets", "sizes", "extras", "files", "machine", "checkout", "screen",
-    "workforce",
+    "errors", "wording", "sets", "sizes", "extras", "files", "toml", "machine", "checkout",
+    "screen", "workforce",
 )  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 

@@ -165,7 +165,7 @@ def checked(kind: Any, where: str) -> Iterator[None]:
     try:
         yield
     except msgspec.ValidationError as error:
-        rule, _, path = str(error).partition(" - at `$")
+        rule, _, path = str(error).replace("`key` in ", "").partition(" - at `$")
         place = path.rstrip("`").removeprefix(".")
         rule = _plain_rule(rule, kind, path.rstrip("`"))
         raise LabError(f"{where}, {place}: {rule}" if place else f"{where}: {rule}") from None
@@ -235,7 +235,8 @@ def _choices(info: Any, path: list[str]) -> str:
         found = [_choices(part, path) for part in info.types]
         return ", ".join(text for text in found if text)
     if not path:
-        return ", ".join(map(str, getattr(info, "values", ())))
+        of = getattr(info, "key_type", info)  # what is wrong with an object itself is a key
+        return ", ".join(map(str, getattr(of, "values", ())))
     if path[0] == "[":
         item = getattr(info, "item_type", None) or getattr(info, "value_type", None)
         return "" if item is None else _choices(item, path[2:])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,9 +11,10 @@ from msgspec import Meta, Struct, structs
 from mldsa_lab.bench.options import Jmh, Profile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Positive, Text, convert, read_text
+from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
 from mldsa_lab.sizes import OBJECTS
+from mldsa_lab.toml import decode_toml
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 FIELDS = (
@@ -235,14 +235,10 @@ def find_study(name: str) -> Path:
 
 
 def read_study(path: Path) -> StudyFile:
-    """LabError names the file, the place in it and the rule it breaks."""
+    """LabError names the file, the line, the place and the rule it breaks."""
     return parse_study(read_text(path), path)
 
 
 def parse_study(text: str, path: Path) -> StudyFile:
     """`read_study` of the text of the file ``path``."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{path}: not a readable TOML file: {error}") from None
-    return convert(document, StudyFile, str(path))
+    return decode_toml(text, StudyFile, str(path))

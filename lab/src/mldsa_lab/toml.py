@@ -1,0 +1,88 @@
+"""TOML files that people write, read as a type: errors have the line."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any, TypeVar
+
+import msgspec
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import checked
+
+T = TypeVar("T")
+
+Keys = tuple[str | int, ...]
+
+
+def decode_toml(text: str, kind: type[T], name: str) -> T:
+    """The value of a TOML text as a ``kind``, a type that msgspec knows; ``name`` stands for its
+    file in errors. LabError with the line, the place in the text and the rule."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{name}: not a readable TOML file: {error}") from None
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        line = _line(text, _place(document, kind, str(error)))
+        with checked(kind, name if line is None else f"{name}, line {line}"):
+            raise
+
+
+def _place(document: dict[str, Any], kind: Any, said: str) -> Keys:
+    """The keys to where msgspec found what it says."""
+    path = said.rpartition(" `$")[2].rstrip("`") if " `$" in said else ""
+    found: list[str | int] = []
+    part: Any = document
+    for word in re.findall(r"[^.\[\]]+|\.\.\.", path):
+        # The key of a mapping stays unsaid: it is the one without which nothing is wrong with it.
+        key = int(word) if word.isdigit() else word
+        if word == "...":
+            key = next((k for k in part if not _wrong_without(document, kind, found, k, said)), "")
+        found.append(key)
+        part = part[key] if key in part or isinstance(part, list) else {}
+    unknown = r"Object contains unknown field `(.*?)`|Invalid enum value '(.*?)' - at `key`"
+    named = re.match(unknown, said)
+    if named is not None:
+        found.append(named[1] or named[2])
+    return tuple(found)
+
+
+def _wrong_without(
+    document: dict[str, Any], kind: Any, keys: list[str | int], key: str, said: str
+) -> bool:
+    """Whether msgspec says the same with the mapping at ``keys`` having no ``key``."""
+
+    def without(part: Any, rest: list[str | int]) -> Any:
+        if not rest:
+            return {k: v for k, v in part.items() if k != key}
+        copied: Any = list(part) if isinstance(part, list) else dict(part)
+        copied[rest[0]] = without(part[rest[0]], rest[1:])
+        return copied
+
+    try:
+        msgspec.convert(without(document, keys), kind)
+    except msgspec.ValidationError as error:
+        return str(error) == said
+    return False
+
+
+def _line(text: str, keys: Keys) -> int | None:
+    """The line that what stands at ``keys`` begins on: the first ones that hold it, read as a
+    text of their own, less those that are whole without it."""
+    lines, start = text.splitlines(), 1
+    for number in range(1, len(lines) + 1 if keys else 0):
+        try:
+            part: Any = tomllib.loads("\n".join(lines[:number]))
+        except tomllib.TOMLDecodeError:
+            continue  # within a value
+        try:
+            for key in keys:
+                part = part[key]
+        except (KeyError, IndexError, TypeError):
+            start = number + 1
+        else:
+            return start
+    return None
