@@ -11,7 +11,18 @@ import typer
 
 from mldsa_lab import __version__
 from mldsa_lab.checkout import BuildError
-from mldsa_lab.cli import audit, bench, compare, estimate, report, select, study, trace, workers
+from mldsa_lab.cli import (
+    audit,
+    bench,
+    compare,
+    estimate,
+    impact,
+    report,
+    select,
+    study,
+    trace,
+    workers,
+)
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED
 from mldsa_lab.errors import LabError
 
@@ -50,6 +61,7 @@ app.command()(select.select)
 app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
+app.command()(impact.impact)
 app.command()(workers.doctor)
 app.command()(workers.setup)
 app.command()(workers.conform)

@@ -1,0 +1,111 @@
+"""Sums of bytes as a scenario writes them, such as ``inputs * (41 + with_length(signature))``.
+
+Names are sizes in bytes and counts; the functions are the length prefixes of chains' encodings.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+}  # fmt: skip
+
+
+def compact_size(number: float) -> float:
+    """Bytes of a number in Bitcoin's variable-length form."""
+    return 1 if number < 0xFD else 3 if number <= 0xFFFF else 5
+
+
+def with_length(content: float) -> float:
+    """Content behind its length as a `compact_size`, as scripts and witness items are."""
+    return compact_size(content) + content
+
+
+def push(content: float) -> float:
+    """The script operation that pushes as many bytes (OP_PUSHBYTES, OP_PUSHDATA1, 2, 4)."""
+    prefix = 1 if content <= 75 else 2 if content <= 0xFF else 3 if content <= 0xFFFF else 5
+    return prefix + content
+
+
+def rlp(content: float) -> float:
+    """An RLP string of as many bytes; one byte stands for itself, as below 0x80 it does."""
+    return content if content == 1 else rlp_list(content)
+
+
+def rlp_list(content: float) -> float:
+    """An RLP list whose items take as many bytes."""
+    if content <= 55:
+        return 1 + content
+    return 1 + math.ceil(math.floor(math.log2(content) + 1) / 8) + content
+
+
+def short_vec(count: float) -> float:
+    """Bytes of a length in Solana's compact-u16: seven bits in each."""
+    return 1 if count < 0x80 else 2 if count < 0x4000 else 3
+
+
+def words(content: float) -> float:
+    """Content filled up to words of 32 bytes, as Solidity's ABI does."""
+    return 32 * math.ceil(content / 32)
+
+
+FUNCTIONS: dict[str, Callable[..., float]] = {
+    f.__name__: f for f in (compact_size, with_length, push, rlp, rlp_list, short_vec, words)
+} | {"min": min, "max": max, "ceil": math.ceil}
+"""What an expression may call."""
+
+
+def evaluate(text: str, names: Mapping[str, float]) -> float:
+    """The value of an expression. ValueError says what in it is unknown or no sum of bytes."""
+    value = _value(_parsed(text), names, text)
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{text!r} is {value:g}: must be zero or more")
+    return value
+
+
+def mentions(text: str, name: str) -> bool:
+    """Whether an expression has the name in it."""
+    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(_parsed(text)))
+
+
+@cache
+def _parsed(text: str) -> Any:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"{text!r} is no sum of sizes") from None
+
+
+def _value(node: Any, names: Mapping[str, float], text: str) -> float:
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int() | float() as number):
+            return number
+        case ast.Name(id=name):
+            if name not in names:
+                raise ValueError(f"{text!r}: {name!r} is unknown: known are {', '.join(names)}")
+            return names[name]
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+            pair = _value(left, names, text), _value(right, names, text)
+            if isinstance(op, ast.Div) and pair[1] == 0:
+                raise ValueError(f"{text!r} divides by zero")
+            return _OPERATORS[type(op)](*pair)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if args:
+            if name not in FUNCTIONS:
+                raise ValueError(
+                    f"{text!r}: the function {name!r} is unknown: known are {', '.join(FUNCTIONS)}"
+                )
+            try:
+                return FUNCTIONS[name](*(_value(arg, names, text) for arg in args))
+            except TypeError:
+                raise ValueError(f"{text!r}: {name} takes another number of values") from None
+        case _:
+            pass
+    raise ValueError(f"{text!r} is no sum of sizes")

@@ -1,0 +1,361 @@
+"""From a scenario and verification times to figures, each with its unit, kind and source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.impact.compress import Compressed
+from mldsa_lab.impact.expression import evaluate
+from mldsa_lab.impact.file import Chain, Limit, Template
+from mldsa_lab.impact.quantity import YEAR, quantity
+from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
+from mldsa_lab.impact.times import Rate, VerifyTimes, interval_of
+from mldsa_lab.theory.arrays import Array
+
+Kind = Literal["exact", "measured", "assumed"]
+FORBIDDEN = "forbidden today by: "
+"""How figures begin that say which rule of today a thing breaks; their value is what is too much,
+none where the rule has no number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImpactRow:
+    """A figure. ``value`` is None where there is none: ``source`` says why. ``low`` and ``high``
+    where it varies, is measured or rests on a range; its limits of 95 %."""
+
+    scenario: str
+    scheme: str
+    figure: str
+    template: str
+    value: float | None
+    low: float | None
+    high: float | None
+    unit: str
+    kind: Kind
+    source: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row under exactly the documented keys."""
+        return asdict(self)
+
+
+ROW_KEYS = tuple(f.name for f in fields(ImpactRow))
+"""The keys of a row, in order: the stable interface of `--json`."""
+
+
+@dataclass(frozen=True)
+class Impact:
+    """All figures of a scenario."""
+
+    name: str
+    scenario: Chain
+    rows: tuple[ImpactRow, ...]
+    records: tuple[str, ...]
+
+    def find(self, template: str, scheme: str, figure: str) -> ImpactRow | None:
+        """The one row of this name."""
+        wanted = (template, scheme, figure)
+        return next((r for r in self.rows if (r.template, r.scheme, r.figure) == wanted), None)
+
+    def of(self, template: str, scheme: str) -> list[ImpactRow]:
+        """The rows of a template in a scheme."""
+        return [r for r in self.rows if (r.template, r.scheme) == (template, scheme)]
+
+
+def impact(
+    name: str, scenario: Chain, times: VerifyTimes, compressed: Mapping[str, Compressed]
+) -> Impact:
+    """Every figure; LabError for cores that were not measured, or a block too small for any
+    transaction of today."""
+    maker = _Figures(name, scenario, times, compressed)
+    rows = [row for template, scheme in scenario.pairs() for row in maker.rows(template, scheme)]
+    return Impact(name, scenario, tuple(rows), tuple(str(path) for path in times.paths))
+
+
+def on_cores(cores: int) -> str:
+    """How figures say on how many cores."""
+    return f"on {cores} core{'s' if cores > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class _Room:
+    """How many transactions a block has: by which limit, and whether a load says it."""
+
+    count: float
+    limit: str
+
+
+class _Figures:
+    def __init__(
+        self, name: str, scenario: Chain, times: VerifyTimes, compressed: Mapping[str, Compressed]
+    ) -> None:
+        self.name, self.scenario, self.compressed = name, scenario, compressed
+        node = scenario.node
+        self.rates: dict[tuple[str, int], Rate | str] = {
+            (s, cores): times.rate(
+                scheme_of(s), cores, node.implementations, stretch=node.extrapolate
+            )
+            for s in scenario.schemes
+            for cores in node.cores
+        }
+        draw = times.simulation.assumed
+        self.interval, self.download = draw(scenario.seconds), draw(node.rate)
+        self.per_year = YEAR / self.interval
+
+    def rows(self, template: Template, scheme: ImpactScheme) -> Iterator[ImpactRow]:
+        at = _At(self, template, scheme)
+        yield from at.sizes()
+        yield from at.rules()
+        yield from at.throughput()
+        yield from at.storage()
+        yield from at.verification()
+
+
+class _At:
+    """The figures of one template in one scheme."""
+
+    def __init__(self, of: _Figures, template: Template, scheme: ImpactScheme) -> None:
+        self.of, self.scenario, self.template, self.scheme = of, of.scenario, template, scheme
+        self.names = of.scenario.names(scheme, template)
+        self.bytes = self.names["bytes"]
+        self.room = self._room(template, scheme)
+        # What it is compared with: the scheme of today in its own template.
+        beside = of.scenario.all_templates[template.beside or template.name]
+        compare = scheme_of(of.scenario.compare)
+        if beside.schemes and compare.name not in beside.schemes:
+            compare = scheme_of(beside.schemes[0])
+        self.today_names = of.scenario.names(compare, beside)
+        self.today = self._room(beside, compare)
+        if self.today.count < 1:
+            raise LabError(
+                f"limits, block: the {self.today.limit} of a block is smaller than that of one "
+                f"transaction ({beside.name}, {compare.name})"
+            )
+        self.compared = compare.name if beside is template else f"{compare.name}, {beside.name}"
+
+    def _row(
+        self, figure: str, value: float | Array | None, unit: str, kind: Kind, source: str,
+        ends: tuple[float, float] | None = None,
+    ) -> ImpactRow:  # fmt: skip
+        low: float | None = None
+        high: float | None = None
+        if isinstance(value, np.ndarray):
+            value, low, high = interval_of(value)
+        elif ends is not None and ends[0] != ends[1]:
+            low, high = ends
+        return ImpactRow(
+            self.of.name, self.scheme.name, figure, self.template.name, value, low, high, unit,
+            kind, source,
+        )  # fmt: skip
+
+    def _room(
+        self, template: Template, scheme: ImpactScheme, given: tuple[str, float] | None = None
+    ) -> _Room:
+        """Transactions of a block; with ``given`` one limit has another room."""
+        names = self.scenario.names(scheme, template)
+        if template.per_block:
+            return _Room(evaluate(template.per_block, names), "load")
+        rooms = [
+            _Room(
+                math.floor(room / names[n]),
+                n,
+            )
+            for n in template.use
+            if names[n] > 0
+            for room in (given[1] if given and given[0] == n else self._limit(n).room,)
+        ]
+        if not rooms:
+            raise LabError(f"templates, {template.name}: uses no limit and has no per_block")
+        return min(rooms, key=lambda room: room.count)
+
+    def _limit(self, name: str) -> Limit:
+        return next(limit for limit in self.scenario.limits if limit.name == name)
+
+    # --- figures ------------------------------------------------------------------------------
+
+    def sizes(self) -> Iterator[ImpactRow]:
+        """Bytes by part, and what the transaction uses of each limit."""
+        least, most = (self.scenario.names(self.scheme, self.template, e) for e in (-1, 1))
+        source = f"the template; {self.scheme.source}"
+
+        def exact(figure: str, name: str, unit: str, assumes: str = "") -> ImpactRow:
+            kind: Kind = "assumed" if assumes else "exact"
+            ends = (least[name], most[name])
+            return self._row(figure, self.names[name], unit, kind, assumes or source, ends)
+
+        yield exact("bytes", "bytes", "B")
+        for part in self.template.parts:
+            yield exact(f"bytes, {part.name}", part.identifier, "B")
+        today = self.today_names["bytes"]
+        yield self._row("bytes over today's", self.bytes / today, "×", "exact", self.compared)
+        for name in self.template.use:
+            limit = self._limit(name)
+            yield exact(f"{name} used", name, limit.unit, self.template.assumes)
+            if limit.price:
+                currency, price = limit.cost
+                fee = price.times(self.names[name])
+                ends = None if fee.low is None or fee.high is None else (fee.low, fee.high)
+                text = f"at {limit.price}"
+                yield self._row(f"fee for {name}", fee.value, currency, "assumed", text, ends)
+
+        for currency, text in self.template.fees.items():
+            value = evaluate(text, self.names)
+            yield self._row("fee", value, currency, "exact", f"the template: {text}")
+
+    def rules(self) -> Iterator[ImpactRow]:
+        """The rules of today that it breaks."""
+        for rule in self.scenario.rules:
+            if not rule.about(self.scheme.name, self.template.called):
+                continue
+            value = evaluate(rule.of, self.names) if rule.of else None
+            if value is None or (rule.most is not None and value > rule.most):
+                unit = rule.unit if rule.of else ""
+                yield self._row(f"{FORBIDDEN}{rule.name}", value, unit, "exact", rule.source)
+
+    def throughput(self) -> Iterator[ImpactRow]:
+        """Transactions of a block and in a second; the limit that keeps today's."""
+        what = "messages" if self.template.per_block else "transactions"
+        interval = self.scenario.seconds.value
+        by = f"limited by {self.room.limit}" if not self.template.per_block else "the load given"
+        source = f"{by}; an interval of {self.scenario.interval} ({self.scenario.interval_source})"
+        kind: Kind = "assumed" if self.template.per_block or self.template.assumes else "exact"
+        yield self._row(f"{what} per block", self.room.count, "", kind, by)
+        yield self._row(f"{what} per second", self.room.count / interval, "1/s", kind, source)
+        if self.template.per_block:
+            rate = self.room.count * self.bytes / interval
+            yield self._row("bytes per second", rate, "B/s", kind, source)
+            for name in self.template.use:
+                share = self.room.count * self.names[name] / self._limit(name).room
+                text = self._limit(name).source
+                yield self._row(f"share of the {name} of a block", share, "", kind, text)
+            return
+        over = self.room.count / self.today.count
+        yield self._row("transactions over today's", over, "×", kind, self.compared)
+        for name in self.template.use:
+            limit = self._limit(name)
+            needed = self.today.count * self.names[name] + limit.set_aside
+            text = f"{self.today.count:,.0f} a block, as {self.compared} today"
+            figure = f"{name} of a block for today's throughput"
+            yield self._row(figure, needed, limit.unit, kind, text)
+            for given, room in limit.others:
+                count = self._room(self.template, self.scheme, (name, room)).count
+                figure, text = f"transactions per second at {given}", "the limit is given"
+                yield self._row(figure, count / interval, "1/s", "assumed", text)
+
+    def storage(self) -> Iterator[ImpactRow]:
+        """Archive, state and mempool."""
+        template, node = self.template, self.scenario.node
+        over = self.scenario.block_overhead
+        frame = quantity(over, "B", "block_overhead").value if over != "0" else 0.0
+        block = self.room.count * self.bytes + frame
+        full = "full blocks" if not template.per_block else "the load given"
+        yield self._row("bytes of a block", block, "B", "exact", full)
+        kept = sum(self.names[part.identifier] for part in template.parts if not part.holds)
+        for years in (1, 10):
+            when = "a year" if years == 1 else "ten years"
+            size = block * self.of.per_year * years
+            yield self._row(f"archive of {when}", size, "B", "assumed", full)
+        keeping = self.today.count * self.of.per_year if not template.per_block else None
+        archive = block * self.of.per_year if keeping is None else keeping * self.bytes
+        text = f"as many transactions as {self.compared} has in full blocks"
+        if keeping is not None:
+            figure = "archive of a year at today's throughput"
+            yield self._row(figure, archive, "B", "assumed", text)
+        text = "without signatures and keys"
+        yield self._row(
+            "pruned archive of a year at today's throughput",
+            archive * (kept / self.bytes),
+            "B",
+            "assumed",
+            text,
+        )
+        yield self._compressed(archive)
+        for state in self.scenario.state:
+            for stored, expression in (("hash", state.hash), ("key", state.key)):
+                each = evaluate(expression, self.names)
+                held = state.count.times(each)
+                ends = None if held.low is None or held.high is None else (held.low, held.high)
+                figure = (
+                    f"{state.name}, the {stored} of a key stored"
+                    if stored == "hash"
+                    else (f"{state.name}, keys stored")
+                )
+                yield self._row(figure, held.value, "B", "assumed", state.source, ends)
+        if node.mempool and not template.per_block:
+            pool = quantity(node.mempool, "B", "mempool").value
+            text = f"{node.mempool} of serialised transactions ({node.source})"
+            holds = math.floor(pool / self.bytes)
+            yield self._row("transactions that the mempool holds", holds, "", "assumed", text)
+            yield self._row(
+                "blocks that the mempool holds",
+                holds / max(self.room.count, 1),
+                "",
+                "assumed",
+                text,
+            )
+
+    def _compressed(self, archive: Array) -> ImpactRow:
+        """The archive with signatures and keys compressed as they were measured to be."""
+        figure = "compressed archive of a year at today's throughput"
+        found = [self.of.compressed.get(part) for part in self.scheme.parts]
+        ratios = {"signatures": 0.0, "keys": 0.0}
+        total = {"signatures": 0.0, "keys": 0.0}
+        for part, one in zip(self.scheme.parts, found, strict=True):
+            if one is None or one.why:
+                why = one.why if one else f"the compressibility of {part} was not measured"
+                return self._row(figure, None, "B", "measured", why)
+            alone = scheme_of(part)
+            for holds, size, ratio in (
+                ("signatures", alone.signature_bytes[0], one.signatures),
+                ("keys", alone.public_key_bytes, one.keys),
+            ):
+                total[holds] += size
+                ratios[holds] += size * ratio
+        size = 0.0
+        for piece in self.template.parts:
+            ratio = ratios[piece.holds] / total[piece.holds] if piece.holds else 1.0
+            size += self.names[piece.identifier] * ratio
+        texts = dict.fromkeys(one.source for one in found if one)
+        return self._row(figure, archive * (size / self.bytes), "B", "measured", "; ".join(texts))
+
+    def verification(self) -> Iterator[ImpactRow]:
+        """Time to verify a block's signatures, and the first synchronisation."""
+        node = self.scenario.node
+        signatures = self.template.signatures
+        each = self.room.count * signatures
+        many = self.room.count if self.template.per_block else self.today.count
+        history = many * node.years * self.of.per_year
+        text = f"{node.years:g} years at {'the load given' if self.template.per_block else 'today'}"
+        text += f"{'' if self.template.per_block else '’s throughput'}; {node.source}"
+        download = history * self.bytes / self.of.download
+        yield self._row("first synchronisation, download", download, "s", "assumed", text)
+        for cores in node.cores:
+            rate, on = self.of.rates[self.scheme.name, cores], on_cores(cores)
+            block, sync = (
+                f"verification of a block {on}",
+                f"first synchronisation, verification {on}",
+            )
+            as_today = f"verification of a block at today's throughput {on}"
+            share = f"share of the interval at today's throughput {on}"
+            both = f"first synchronisation {on}"
+            if isinstance(rate, str):
+                for figure in (block, as_today, share, sync, both):
+                    unit = "" if figure == share else "s"
+                    yield self._row(figure, None, unit, "measured", rate)
+                continue
+            yield self._row(block, each / rate.draws, "s", "measured", rate.source)
+            spent = many * signatures / rate.draws
+            yield self._row(as_today, spent, "s", "measured", rate.source)
+            yield self._row(share, spent / self.of.interval, "", "measured", rate.source)
+            verify = history * signatures / rate.draws
+            yield self._row(sync, verify, "s", "measured", rate.source)
+            rules = np.maximum(verify, download)
+            slower = "verification" if verify[0] > download[0] else "the download"
+            said = f"{slower} is the longer of the two; {rate.source}"
+            yield self._row(both, rules, "s", "measured", said)

@@ -1,0 +1,428 @@
+"""The scenario file, as docs/scenarios.md describes it: everything that is assumed, and the forms
+of transactions, from which sizes follow exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.files import Positive, Text, decode_toml, read_text
+from mldsa_lab.impact.expression import evaluate, mentions
+from mldsa_lab.impact.quantity import positive, price, quantity
+from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
+
+FORMAT = "mldsa-lab scenario"
+VERSION = 1
+
+Holds = Literal["", "signatures", "keys"]
+Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+    """A table of a scenario."""
+
+
+def _named(rows: tuple[Any, ...], what: str) -> None:
+    names = [row.name for row in rows]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{what}: the name {name!r} is given twice")
+
+
+class Limit(_Table, frozen=True):
+    """What a block may have of something: ``block`` in ``unit``, ``reserved`` of it for what is no
+    transaction, other limits to try (``given``), and what one ``unit`` costs."""
+
+    name: Text
+    unit: Text
+    block: Text
+    source: Text
+    reserved: Text = "0"
+    given: tuple[Text, ...] = ()
+    price: str = ""
+
+    def __post_init__(self) -> None:
+        for room in (self.room, *(room for _, room in self.others)):
+            if room <= 0:
+                raise ValueError("block: must be above what is reserved")
+        if self.price:
+            _ = self.cost
+
+    @property
+    def set_aside(self) -> float:
+        """What is reserved, in the unit."""
+        if self.reserved == "0":
+            return 0.0
+        return quantity(self.reserved, self.unit, "reserved").value
+
+    @property
+    def room(self) -> float:
+        """What transactions of a block may use, in the unit."""
+        return positive(self.block, self.unit, "block").value - self.set_aside
+
+    @property
+    def others(self) -> list[tuple[str, float]]:
+        """The limits to try, as the file has them and as `room`."""
+        return [
+            (text, positive(text, self.unit, "given").value - self.set_aside) for text in self.given
+        ]
+
+    @property
+    def cost(self) -> tuple[str, Interval]:
+        """The currency, and the price of one unit in it."""
+        return price(self.price, self.unit, "price")
+
+
+class Rule(_Table, frozen=True):
+    """A rule of today: ``most`` of what the expression ``of`` gives; without it, one that forbids
+    the thing altogether. ``only``: the templates or forms that it is about; ``schemes`` those it
+    forbids, ``but`` those it allows."""
+
+    name: Text
+    source: Text
+    of: str = ""
+    most: float | None = None
+    unit: Text = "B"
+    only: tuple[Text, ...] = ()
+    schemes: tuple[Text, ...] = ()
+    but: tuple[Text, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.of) != (self.most is not None):
+            raise ValueError("most: of and most are given together")
+        for name in (*self.schemes, *self.but):
+            scheme_of(name)
+
+    def about(self, scheme: str, names: tuple[str, ...]) -> bool:
+        """Whether it is about this scheme in a template that goes by these names."""
+        if self.only and not set(self.only) & set(names):
+            return False
+        return scheme not in self.but and (not self.schemes or scheme in self.schemes)
+
+
+class Part(_Table, frozen=True):
+    """Bytes of a transaction, an expression; whether they are signatures or public keys."""
+
+    name: Text
+    bytes: Text
+    holds: Holds = ""
+
+    @property
+    def identifier(self) -> str:
+        """As expressions name it."""
+        return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
+
+
+class Template(_Table, frozen=True):
+    """A form of transaction: its parts; how much of each limit it uses; its signatures.
+
+    ``beside``: the template that the scheme of today is taken in when this one is compared;
+    ``per_block``: how many a block has, where that is a load and does not follow from limits.
+    ``fees``: what it costs beside the prices of limits, by currency; ``assumes``: what its use of
+    limits rests on beside the rules, if anything; ``item``: its largest element, for rules; ``output``: the script of an
+    output, for states; ``also``: other names that rules may use for it.
+    """
+
+    name: Text
+    parts: Annotated[tuple[Part, ...], Meta(min_length=1)]
+    use: dict[Text, Text] = {}
+    fees: dict[Text, Text] = {}
+    assumes: str = ""
+    signatures: Positive = 1
+    beside: str = ""
+    schemes: tuple[Text, ...] = ()
+    per_block: str = ""
+    note: str = ""
+    item: str = "0"
+    output: str = "0"
+    also: tuple[str, ...] = ()
+
+    @property
+    def called(self) -> tuple[str, ...]:
+        """The names that rules may use for it."""
+        return (self.name, *self.also)
+
+    def __post_init__(self) -> None:
+        _named(self.parts, "parts")
+        for name in self.schemes:
+            scheme_of(name)
+
+
+class Form(_Table, frozen=True):
+    """How an output is locked and unlocked: the bytes of its script; what unlocks it, as items
+    pushed by the input's ``script`` or as items of its ``witness``."""
+
+    name: Text
+    output: Text
+    source: Text
+    script: tuple[Text, ...] = ()
+    witness: tuple[Text, ...] = ()
+    schemes: tuple[Text, ...] = ()
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.script) == bool(self.witness):
+            raise ValueError("script: either script or witness says what unlocks it")
+        for name in self.schemes:
+            scheme_of(name)
+
+
+class Payment(_Table, frozen=True):
+    """Outputs of a ``form`` spent for others of it."""
+
+    name: Text
+    form: Text
+    inputs: Positive
+    outputs: Positive
+    beside: str = ""
+
+
+class State(_Table, frozen=True):
+    """What every node keeps: so many ``entries``; the bytes of one with a hash of the key, and with
+    the key itself."""
+
+    name: Text
+    entries: Text
+    source: Text
+    hash: Text
+    key: Text
+
+    @property
+    def count(self) -> Interval:
+        """How many entries."""
+        return positive(self.entries, "", "entries")
+
+    def __post_init__(self) -> None:
+        _ = self.count
+
+
+class Node(_Table, frozen=True):
+    """A node: the numbers of cores to show, its download rate, the implementation of each scheme
+    (without one, the fastest default build of the record), the years of archive it first reads.
+    More cores than the record measured need ``extrapolate``."""
+
+    download: Text
+    source: Text
+    cores: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (1,)
+    extrapolate: bool = False
+    implementations: dict[Text, Text] = {}
+    years: Annotated[float, Meta(gt=0)] = 10.0
+    mempool: str = ""
+
+    def __post_init__(self) -> None:
+        _ = self.rate
+        if self.mempool:
+            positive(self.mempool, "B", "mempool")
+        for name in self.implementations:
+            scheme_of(name)
+
+    @property
+    def rate(self) -> Interval:
+        """Download, bytes per second."""
+        return positive(self.download, "B/s", "download")
+
+
+class Chain(_Table, frozen=True, kw_only=True, tag_field="model"):
+    """What every scenario of a chain has. ``interval``: from block to block. ``numbers`` and, for
+    each scheme, ``by_scheme`` are names for expressions."""
+
+    format: Text
+    version: int
+    title: Text
+    schemes: Several
+    compare: Text
+    interval: Text
+    interval_source: Text
+    node: Node
+    limits: tuple[Limit, ...] = ()
+    text: str = ""
+    rules: tuple[Rule, ...] = ()
+    state: tuple[State, ...] = ()
+    numbers: dict[str, float] = {}
+    by_scheme: dict[str, dict[str, float]] = {}
+    block_overhead: Text = "0"
+
+    def __post_init__(self) -> None:
+        for rows, what in ((self.limits, "limits"), (self.rules, "rules"), (self.state, "state")):
+            _named(rows, what)
+        positive(self.interval, "s", "interval")
+        for name in (*self.schemes, *(s for t in self.by_scheme.values() for s in t)):
+            scheme_of(name)
+        if self.compare not in self.schemes:
+            raise ValueError(f"compare: {self.compare!r} must be one of schemes")
+        self._check_templates()
+
+    def templates_of(self) -> tuple[Template, ...]:
+        """Every form of transaction."""
+        raise NotImplementedError
+
+    @cached_property
+    def all_templates(self) -> dict[str, Template]:
+        """The forms of transactions by name."""
+        return {t.name: t for t in self.templates_of()}
+
+    @property
+    def seconds(self) -> Interval:
+        """From block to block."""
+        return positive(self.interval, "s", "interval")
+
+    def pairs(self) -> Iterator[tuple[Template, ImpactScheme]]:
+        """Every template with each scheme that it is shown for."""
+        for template in self.all_templates.values():
+            for name in template.schemes or self.schemes:
+                if name in self.schemes:
+                    yield template, scheme_of(name)
+
+    def names(self, scheme: ImpactScheme, template: Template, extreme: int = 0) -> dict[str, float]:
+        """What expressions of a template may name, in a scheme; of a signature whose size varies
+        the mean, or with ``extreme`` -1 and 1 the usual least and most."""
+        found = dict(self.numbers)
+        for name, table in self.by_scheme.items():
+            if scheme.name in table:
+                found[name] = table[scheme.name]
+        found |= {
+            "signature": scheme.signature_bytes[extreme], "public_key": scheme.public_key_bytes,
+            "signatures": float(template.signatures),
+        }  # fmt: skip
+        total = 0.0
+        for part in template.parts:
+            found[part.identifier] = evaluate(part.bytes, found)
+            total += found[part.identifier]
+        found |= {
+            n: evaluate(t, found) for n, t in (("item", template.item), ("output", template.output))
+        }
+        found["bytes"] = total
+        for name, text in template.use.items():
+            found[name] = evaluate(text, found)
+        return found
+
+    def _check_templates(self) -> None:
+        known = {limit.name for limit in self.limits}
+        names = {form for t in self.all_templates.values() for form in (t.name, *t.also)}
+        for template in self.all_templates.values():
+            if template.beside and template.beside not in self.all_templates:
+                raise ValueError(f"templates: beside: no template is called {template.beside!r}")
+            if lost := set(template.use) - known:
+                raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
+        for rule in self.rules:
+            if lost := set(rule.only) - names:
+                raise ValueError(f"rules: only: no template or form is called {min(lost)!r}")
+        for template, scheme in self.pairs():
+            found = self.names(scheme, template)
+            rules = [r.of for r in self.rules if r.of and r.about(scheme.name, template.called)]
+            for text in filter(None, [template.per_block, *template.fees.values(), *rules]):
+                evaluate(text, found)
+            for state in self.state:
+                for text in (state.hash, state.key):
+                    evaluate(text, found)
+
+
+class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
+    """A chain of outputs in Bitcoin's serialisation: a byte outside the witness uses
+    ``witness_scale`` of the limit called weight, one within it 1."""
+
+    forms: Annotated[tuple[Form, ...], Meta(min_length=1)]
+    payments: Annotated[tuple[Payment, ...], Meta(min_length=1)]
+    witness_scale: Positive = 4
+
+    def __post_init__(self) -> None:
+        _named(self.forms, "forms")
+        _named(self.payments, "payments")
+        for payment in self.payments:
+            if payment.form not in {form.name for form in self.forms}:
+                raise ValueError(f"payments: form: no form is called {payment.form!r}")
+        if [limit.name for limit in self.limits] != ["weight"]:
+            raise ValueError("limits: this model has one limit, called weight")
+        super().__post_init__()
+
+    def templates_of(self) -> tuple[Template, ...]:
+        forms = {form.name: form for form in self.forms}
+        return tuple(self._template(payment, forms[payment.form]) for payment in self.payments)
+
+    def _template(self, payment: Payment, form: Form) -> Template:
+        n, m = payment.inputs, payment.outputs
+        items = form.script or form.witness
+        pushed = [f"push({item})" if form.script else f"with_length({item})" for item in items]
+        carried = {
+            holds: " + ".join(item for item in items if _holds(item) == holds) or "0"
+            for holds in ("signatures", "keys")
+        }
+        lengths = f"{' + '.join(pushed)} - ({carried['signatures']}) - ({carried['keys']})"
+        if form.script:
+            lengths += f" + compact_size({' + '.join(pushed)})"
+        else:
+            # An empty script; the number of items.
+            lengths += f" + 1 + compact_size({len(items)})"
+        frame = f"8 + compact_size({n}) + compact_size({m}){' + 2' if form.witness else ''}"
+        parts = (
+            Part(name="version, counts, lock time", bytes=frame),
+            Part(name="inputs", bytes=f"{n} * 40"),
+            Part(name="outputs", bytes=f"{m} * (8 + with_length({form.output}))"),
+            Part(name="lengths and scripts", bytes=f"{n} * ({lengths})"),
+            Part(name="signatures", bytes=f"{n} * ({carried['signatures']})", holds="signatures"),
+            Part(name="keys", bytes=f"{n} * ({carried['keys']})", holds="keys"),
+        )
+        scale = self.witness_scale
+        # The marker and flag, and all of the witness, count once; an empty script's length is none
+        # of it.
+        carried_bytes = f"2 + lengths_and_scripts_bytes - {n} + signatures_bytes + keys_bytes"
+        witness = carried_bytes if form.witness else "0"
+        weight = f"{scale} * bytes - {scale - 1} * ({witness})"
+        return Template(
+            name=payment.name, parts=parts, use={"weight": weight}, signatures=n,
+            beside=payment.beside, schemes=form.schemes, note=form.note, also=(form.name,),
+            item=f"max({', '.join(items)}, 0)", output=form.output,
+        )  # fmt: skip
+
+
+def _holds(item: str) -> Holds:
+    if mentions(item, "signature"):
+        return "signatures"
+    return "keys" if mentions(item, "public_key") else ""
+
+
+class Account(Chain, frozen=True, kw_only=True, tag="account"):
+    """A chain whose forms of transactions, and what they use of its limits, the file gives."""
+
+    templates: Annotated[tuple[Template, ...], Meta(min_length=1)]
+
+    def __post_init__(self) -> None:
+        _named(self.templates, "templates")
+        super().__post_init__()
+
+    def templates_of(self) -> tuple[Template, ...]:
+        return self.templates
+
+
+Scenario = Utxo | Account
+
+
+def shipped() -> dict[str, Path]:
+    """The scenarios of the source tree by name."""
+    return {p.stem: p for p in sorted((find_root() / "scenarios").glob("*.toml"))}
+
+
+def find_scenario(name: str) -> Path:
+    """The file of a scenario: one of the tree by its name, or a path. LabError for an unknown."""
+    path = Path(name)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        return path
+    known = shipped()
+    if name not in known:
+        raise LabError(
+            f"unknown scenario {name!r}: known are {', '.join(known)}; a path ends in .toml"
+        )
+    return known[name]
+
+
+def read_scenario(path: Path) -> Scenario:
+    """LabError names the file, the line, the place in it and the rule it breaks."""
+    read: Scenario = decode_toml(read_text(path), Scenario, str(path), FORMAT, VERSION)
+    return read

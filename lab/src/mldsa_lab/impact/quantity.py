@@ -1,0 +1,84 @@
+"""Quantities as a scenario writes them: a number or a range, and a unit."""
+
+from __future__ import annotations
+
+import re
+
+from mldsa_lab.estimate.interval import Interval
+
+_NUMBER = r"-?[0-9][0-9,_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
+_TEXT = re.compile(rf"({_NUMBER})(?: +to +({_NUMBER}))? *(.*)")
+_PREFIXES = {
+    "": 1.0, "n": 1e-9, "µ": 1e-6, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
+    "Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40,
+}  # fmt: skip
+# Of each unit that figures are in, the others that may stand for it.
+_EQUAL: dict[str, dict[str, float]] = {
+    "s": {"min": 60.0, "h": 3600.0, "d": 86400.0, "year": 31557600.0, "years": 31557600.0},
+    "B": {"bit": 1 / 8},
+    "WU": {"vB": 4.0},  # BIP 141: a virtual byte is four weight units
+}
+_WORDS = {"": 1.0, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+YEAR = _EQUAL["s"]["year"]
+"""Seconds of a Julian year."""
+
+
+def quantity(text: str, unit: str, field: str) -> Interval:
+    """The quantity in ``unit`` ("" for a plain count), not negative; of a range "A to B UNIT" the
+    middle and both ends. ValueError begins with ``field`` and says the rule."""
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(f"{field}: {text!r} is no number with a unit")
+    factor = _factor(found[3], unit)
+    if factor is None:
+        wanted = f"a multiple of {unit}" if unit else "a number, or thousands, millions, billions"
+        missing = "has no unit" if not found[3] else f"is in {found[3]}"
+        raise ValueError(f"{field}: {text!r} {missing}, must be {wanted}")
+    ends = [float(re.sub("[,_]", "", end)) * factor for end in found.group(1, 2) if end]
+    if min(ends) < 0:
+        raise ValueError(f"{field}: {text!r} must not be negative")
+    if ends[0] > ends[-1]:
+        raise ValueError(f"{field}: {text!r} must go from the less to the more")
+    return Interval(ends[0]) if len(ends) == 1 else Interval(sum(ends) / 2, *ends)
+
+
+def positive(text: str, unit: str, field: str) -> Interval:
+    """A quantity above zero."""
+    found = quantity(text, unit, field)
+    if (found.value if found.low is None else found.low) <= 0:
+        raise ValueError(f"{field}: {text!r} must be above zero")
+    return found
+
+
+def price(text: str, unit: str, field: str) -> tuple[str, Interval]:
+    """A price for each ``unit``, such as "10 sat/vB": the currency, and how much of it."""
+    amount, _, each = text.rpartition("/")
+    found = _TEXT.fullmatch(amount.strip())
+    factor = _factor(each.strip(), unit)
+    if found is None or not found[3] or factor is None:
+        raise ValueError(f"{field}: {text!r} is no price such as '10 coins/{unit}'")
+    return found[3], quantity(amount, found[3], field).times(1 / factor)
+
+
+def _factor(text: str, unit: str) -> float | None:
+    """What one ``text`` is in ``unit``; None if it is no multiple of it."""
+    if not unit:
+        return _WORDS.get(text)
+    if "/" in unit:
+        above, below = (_factor(t, u) for t, u in zip(_halves(text), _halves(unit), strict=True))
+        return None if above is None or below is None else above / below
+    names = {unit: 1.0} | _EQUAL.get(unit, {})
+    word = text.split(" ", 1)
+    if len(word) == 2 and word[0] in _WORDS:
+        factor = _factor(word[1], unit)
+        return None if factor is None else _WORDS[word[0]] * factor
+    for prefix, size in _PREFIXES.items():
+        name = text.removeprefix(prefix)
+        if text.startswith(prefix) and name in names:
+            return size * names[name]
+    return None
+
+
+def _halves(text: str) -> tuple[str, str]:
+    above, _, below = text.partition("/")
+    return above, below

@@ -1,0 +1,238 @@
+"""Figures of a scenario as tables, Markdown and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.impact.figures import FORBIDDEN, Impact, ImpactRow, Kind, on_cores
+from mldsa_lab.impact.file import Template
+from mldsa_lab.impact.times import CONFIDENCE
+from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
+from mldsa_lab.show.grid import Column, Dot, Grid, markdown
+
+_MARKS = "abcdefghijklmnopqrstuvwxyz"
+_KINDS: dict[Kind, str] = {
+    "exact": "exact",
+    "measured": "measured",
+    "assumed": "resting on assumptions of the scenario",
+}
+_LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A column: the figure, its title, and when a narrow terminal gives it up, as of a
+    `Column`."""
+
+    figure: str
+    title: str
+    spare: int = 0
+
+
+def rules(found: Impact) -> dict[str, str]:
+    """The rules of today that something breaks, by mark."""
+    broken = dict.fromkeys(r.figure for r in found.rows if r.figure.startswith(FORBIDDEN))
+    return {
+        mark: figure.removeprefix(FORBIDDEN) for mark, figure in zip(_MARKS, broken, strict=False)
+    }
+
+
+def unit_of(rows: Iterable[ImpactRow | None]) -> Unit:
+    """The unit of display of figures in one unit."""
+    known = [row for row in rows if row is not None and row.value is not None]
+    stored = known[0].unit if known else ""
+    values = [row.value for row in known]
+    if stored == "s":
+        least = min((v for v in values if v), default=0.0)
+        for unit in _LONG:
+            if least >= 2 * unit.divisor:
+                return unit
+        unit = choose_unit([None if v is None else v * 1e9 for v in values], "ns")
+        return Unit(unit.divisor / 1e9, unit.name)
+    if known and known[0].figure.startswith("share"):
+        return Unit(0.01, "%")
+    if stored in ("", "×", "1/s"):
+        return Unit(1.0, "per second" if stored == "1/s" else stored)
+    return choose_unit(values, stored)
+
+
+def shown(row: ImpactRow | None, unit: Unit) -> Shown:
+    """A figure as text."""
+    if row is None or row.value is None:
+        return UNKNOWN
+    if row.low is None and row.value == int(row.value) and unit.divisor == 1:
+        return Shown(f"{row.value:,.0f}", number=row.value)
+    if row.low is None:
+        return estimate(Interval(row.value), unit)
+    return estimate(Interval(row.value, row.low, row.high), unit)
+
+
+def schemes_of(found: Impact, template: Template) -> list[str]:
+    """The schemes that a template is shown for."""
+    return [scheme.name for t, scheme in found.scenario.pairs() if t is template]
+
+
+def grid(found: Impact, template: Template, title: str, wanted: Sequence[Wanted]) -> Grid:
+    """A table of these figures, a line for each scheme."""
+    names = schemes_of(found, template)
+    legend = rules(found)
+    columns = [Column("scheme", names, head=True)]
+    kinds: dict[Kind, list[str]] = {}
+    for want in wanted:
+        rows = [found.find(template.name, name, want.figure) for name in names]
+        known = [row for row in rows if row is not None]
+        if not known:
+            continue
+        unit = unit_of(rows)
+        named = f"{want.title}, {unit.name}" if unit.name else want.title
+        cells = [shown(row, unit) for row in rows]
+        columns.append(
+            Column(named, cells, number=True, spare=want.spare, spare_interval=want.spare or 1)
+        )
+        kinds.setdefault(known[0].kind, []).append(want.title)
+    marks = [
+        "".join(
+            mark for mark, rule in legend.items()
+            if found.find(template.name, name, FORBIDDEN + rule) is not None
+        )
+        for name in names
+    ]  # fmt: skip
+    said = (f"{_KINDS[k]}: {', '.join(dict.fromkeys(kinds[k]))}" for k in _KINDS if k in kinds)
+    note = "; ".join(said)
+    colours = list(found.scenario.schemes)
+    return Grid(
+        title, f"{note[:1].upper()}{note[1:]}.", tuple(columns), CONFIDENCE,
+        dots=[Dot(colours.index(name)) for name in names], marks=marks, legend=legend, wide=True,
+        sortable=False, stacked=True,
+    )  # fmt: skip
+
+
+def use_grid(found: Impact, template: Template) -> Grid:
+    """What a transaction takes, and how many there are."""
+    wanted = [Wanted("bytes", "bytes"), Wanted("bytes over today's", "of today's", 3)]
+    for name in template.use:
+        wanted += [Wanted(f"{name} used", name, 2), Wanted(f"fee for {name}", "fee", 2)]
+    wanted.append(Wanted("fee", "fee", 2))
+    what = "messages" if template.per_block else "transactions"
+    wanted += [
+        Wanted(f"{what} per block", "in a block"),
+        Wanted(f"{what} per second", what),
+        Wanted("transactions over today's", "of today's"),
+        Wanted("bytes per second", "bandwidth"),
+    ]
+    for name in template.use:
+        wanted.append(Wanted(f"share of the {name} of a block", f"share of {name}"))
+        figure = f"{name} of a block for today's throughput"
+        wanted.append(Wanted(figure, "block for today's throughput", 4))
+        limit = next(one for one in found.scenario.limits if one.name == name)
+        wanted += [
+            Wanted(f"transactions per second at {text}", f"at {text}", 1) for text in limit.given
+        ]
+    return grid(found, template, template.name, wanted)
+
+
+def verify_grid(found: Impact, template: Template) -> Grid:
+    """What a node has to verify, and how long its first synchronisation takes."""
+    wanted = []
+    what = "given" if template.per_block else "today's number"
+    for place, cores in enumerate(found.scenario.node.cores):
+        on = on_cores(cores)
+        wanted += [
+            Wanted(f"verification of a block {on}", f"a block {on}", place and 2),
+            Wanted(
+                f"verification of a block at today's throughput {on}", f"{what} {on}", place and 2
+            ),
+            Wanted(f"share of the interval at today's throughput {on}", f"share {on}", 1),
+            Wanted(f"first synchronisation {on}", f"first sync {on}", 4 - place),
+        ]
+    return grid(found, template, f"{template.name}: verification", wanted)
+
+
+def store_grid(found: Impact, template: Template) -> Grid:
+    """What a node keeps."""
+    wanted = [
+        Wanted("archive of a year", "archive a year"),
+        Wanted("archive of ten years", "ten years", 1),
+        Wanted("archive of a year at today's throughput", "at today's throughput"),
+        Wanted("pruned archive of a year at today's throughput", "that pruned", 3),
+        Wanted("compressed archive of a year at today's throughput", "that compressed", 3),
+        Wanted("blocks that the mempool holds", "blocks in the mempool", 1),
+    ]
+    for state in found.scenario.state:
+        wanted += [
+            Wanted(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
+            Wanted(f"{state.name}, keys stored", f"{state.name}, keys", 2),
+        ]
+    return grid(found, template, f"{template.name}: storage", wanted)
+
+
+def parts_grid(found: Impact, template: Template) -> Grid:
+    """The bytes by part."""
+    wanted = [Wanted(f"bytes, {part.name}", part.name) for part in template.parts]
+    title = f"{template.name}: bytes by part"
+    return grid(found, template, title, [*wanted, Wanted("bytes", "together")])
+
+
+TABLES = {
+    "In a block": use_grid,
+    "Verification and first synchronisation": verify_grid,
+    "Storage": store_grid,
+    "Bytes by part": parts_grid,
+}
+"""The tables of a form of transaction, with their titles on the page."""
+
+
+def grids(found: Impact) -> list[Grid]:
+    """All tables, template after template."""
+    shown_ones = (t for t in found.scenario.all_templates.values() if schemes_of(found, t))
+    return [make(found, template) for template in shown_ones for make in TABLES.values()]
+
+
+def remarks(found: Impact) -> list[str]:
+    """What a reader must know beside the tables: rules broken, what is missing, sources."""
+    said = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
+    missing: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.value is None and not row.figure.startswith(FORBIDDEN):
+            missing.setdefault(f"{row.scheme}: {row.source}", []).append(row.figure)
+    said += [f"not known of {reason}" for reason in missing]
+    said += dict.fromkeys(
+        f"{t.name}: {t.note}" for t in found.scenario.all_templates.values() if t.note
+    )
+    return said
+
+
+def sources(found: Impact) -> list[str]:
+    """Where times and compressibility are from."""
+    texts = dict.fromkeys(
+        f"{row.scheme}: {row.source}"
+        for row in found.rows
+        if row.value is not None
+        and row.figure.startswith(("verification of a block", "compressed archive"))
+    )
+    return list(texts)
+
+
+def as_json(rows: Sequence[ImpactRow]) -> str:
+    """A list of objects with the keys of a row."""
+    return json.dumps([row.as_dict() for row in rows], indent=1, ensure_ascii=False) + "\n"
+
+
+def as_markdown(found: Impact) -> str:
+    """All tables, and what must be known beside them."""
+    head = [f"# {clean(found.scenario.title)}\n"]
+    head += [clean(found.scenario.text) + "\n"] if found.scenario.text else []
+    head.append(f"Times: {', '.join(found.records)}.\n")
+    parts = [f"## {clean(g.title)}\n\n{clean(g.note)}\n\n{markdown(g)}" for g in grids(found)]
+    lists = [
+        f"## {title}\n\n" + "".join(f"- {clean(line)}\n" for line in lines)
+        for title, lines in (
+            ("Notes", remarks(found)),
+            ("Sources of what is measured", sources(found)),
+        )
+        if lines
+    ]
+    return "\n".join(head + parts + lists)

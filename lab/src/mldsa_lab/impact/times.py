@@ -1,0 +1,148 @@
+"""Verification times out of records, as draws that carry their intervals through a sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.impact.schemes import ImpactScheme
+from mldsa_lab.records import base_id, read_record
+from mldsa_lab.sets import TUNED_BUILD
+from mldsa_lab.theory.arrays import Array
+
+DRAWS = 4000
+_SEED = 12
+CONFIDENCE = 0.95
+_DEVIATE = 1.959964
+REFERENCE = (
+    "records/2026-11-22-epyc-zen5/both-builds.jsonl.xz",
+    "records/2026-11-22-epyc-zen5/batches.jsonl.xz",
+)
+"""The shipped records that times are from where none is given."""
+
+
+class Simulation:
+    """Draws of uncertain figures: the first is the figure itself, the others what it may be."""
+
+    def __init__(self) -> None:
+        self._random = np.random.default_rng(_SEED)
+
+    def measured(self, found: Interval) -> Array:
+        """Draws of a positive figure whose interval is ``found``: lognormal, each side its own."""
+        normal = self._random.standard_normal(DRAWS)
+        sides = [np.log(x / found.value) if x else 0.0 for x in (found.low, found.high)]
+        spread = np.where(normal < 0, -sides[0], sides[1]) / _DEVIATE
+        return np.concatenate([[found.value], found.value * np.exp(normal * spread)])
+
+    def assumed(self, found: Interval) -> Array:
+        """Draws of a quantity of a scenario: anything between its ends alike, if it has them."""
+        if found.low is None or found.high is None:
+            return np.full(DRAWS + 1, found.value)
+        drawn = self._random.uniform(found.low, found.high, DRAWS)
+        return np.concatenate([[found.value], drawn])
+
+
+def interval_of(draws: Array) -> Interval:
+    """The figure, with its interval if there is any."""
+    value = float(draws[0])
+    low, high = np.quantile(draws[1:], [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Interval(value) if low == high else Interval(value, float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Verifications per second of a number of cores, as draws, and where they are from."""
+
+    draws: Array
+    source: str
+
+
+class VerifyTimes:
+    """What records say of verifications; ``paths``: in the order in which they are asked."""
+
+    def __init__(self, paths: Sequence[Path], schemes: Iterable[str]) -> None:
+        self.paths = tuple(paths)
+        self.simulation = Simulation()
+        self._summaries = [(path.name, _summary(path, set(schemes))) for path in paths]
+
+    def rate(
+        self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *, stretch: bool
+    ) -> Rate | str:
+        """Verifications of a scheme per second, one after the other in each of a hybrid's; or why
+        there is none. ``stretch``: more cores than were measured are taken to share the work
+        evenly, else LabError."""
+        found = []
+        for part in scheme.parts:
+            rate = self._single(part, cores, implementations.get(part), stretch)
+            if isinstance(rate, str):
+                return rate
+            found.append(rate)
+        draws = 1 / sum(1 / rate.draws for rate in found)
+        return Rate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
+
+    def _single(self, name: str, cores: int, wanted: str | None, stretch: bool) -> Rate | str:
+        rows = [
+            (record, row)
+            for record, summary in self._summaries
+            for row in summary.rows
+            if row.set == name and (wanted is None or wanted in (row.implementation, row.variant))
+        ]
+        if not rows:
+            who = f"{wanted} verifying {name}" if wanted else f"verification of {name}"
+            return f"no {who} in {', '.join(record for record, _ in self._summaries)}"
+        _, best = min(
+            (r for r in rows if r[1].threads == 1), key=lambda r: (_later(r[1]), r[1].mean or 0)
+        )
+        same = [(r, row) for r, row in rows if base_id(row.variant) == base_id(best.variant)]
+        most = max(row.threads for _, row in same)
+        if cores > most and not stretch:
+            raise LabError(
+                f"node, cores: {cores} cores, and {best.implementation} was measured on {most} in "
+                f"verifying {name}: `extrapolate = true` takes more to share the work evenly"
+            )
+        threads = cores if any(row.threads == cores for _, row in same) else most
+        record, row = next((r, row) for r, row in same if row.threads == threads)
+        what = f"{row.implementation} ({row.backend}), {record}"
+        if threads == 1:
+            mean = row.interval("mean")
+            assert mean is not None
+            draws = 1e9 / self.simulation.measured(mean)
+        else:
+            rate = row.interval("per_second")
+            assert rate is not None
+            draws = self.simulation.measured(rate)
+        if cores != threads:
+            what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
+        return Rate(draws * (cores / threads), what)
+
+
+def _later(row: SummaryRow) -> bool:
+    return row.build == TUNED_BUILD
+
+
+def _summary(path: Path, schemes: set[str]) -> Summary:
+    """The single verifications of a record by keys as bytes, in any number of threads."""
+    record = read_record(path)
+    record.samples[:] = [s for s in record.samples if s.operation == "verify" and s.set in schemes]
+    try:
+        found = summarise(record, confidence=CONFIDENCE)
+    except LabError as error:
+        raise LabError(f"{path}: {error}") from None
+    found.rows[:] = [
+        r for r in found.rows
+        if r.mean is not None and r.unit == "ns" and r.key == "compact" and r.mode == "single"
+        and (r.batch_size == 1 if r.threads == 1 else r.per_second is not None)
+    ]  # fmt: skip
+    return found
+
+
+def reference_records() -> list[Path]:
+    """The shipped records."""
+    return [find_root() / name for name in REFERENCE]
