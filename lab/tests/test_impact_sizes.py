@@ -25,12 +25,12 @@ from solders.system_program import TransferParams, transfer
 from solders.transaction import Transaction
 
 from mldsa_lab.impact.expression import FUNCTIONS
-from mldsa_lab.impact.file import Chain, find_scenario, read_scenario
+from mldsa_lab.impact.file import Payment, Scenario, Utxo, find_scenario, read_scenario
 from mldsa_lab.impact.schemes import scheme_of
 
 
 @cache
-def scenario(name: str) -> Chain:
+def scenario(name: str) -> Scenario:
     return read_scenario(find_scenario(name))
 
 
@@ -45,24 +45,24 @@ def some(size: float) -> bytes:
     return b"\xa5" * int(size)
 
 
-SCHEMES = ("ECDSA-secp256k1 DER", "Schnorr-secp256k1", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87",
-           "FN-DSA-512", "SLH-DSA-SHA2-128s", "ECDSA-secp256k1 DER+ML-DSA-44")  # fmt: skip
-SHAPES = (
-    ("{}, 1 in, 2 out", 1, 2),
-    ("{}, consolidation, 50 in, 1 out", 50, 1),
-    ("{}, payout, 1 in, 100 out", 1, 100),
+def bitcoin() -> Utxo:
+    found = scenario("bitcoin")
+    assert isinstance(found, Utxo)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("payment", "scheme"),
+    [
+        (payment, scheme.name)
+        for payment in bitcoin().payments
+        for template, scheme in bitcoin().pairs()
+        if template.name == payment.name
+    ],
+    ids=lambda value: getattr(value, "name", value),
 )
-
-
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize(("title", "inputs", "outputs"), SHAPES)
-@pytest.mark.parametrize("form", ["P2PKH", "P2WPKH", "P2TR", "P2MR"])
-def test_bitcoin(form: str, scheme: str, title: str, inputs: int, outputs: int) -> None:
-    found, name = scenario("bitcoin"), title.format(form)
-    if name not in found.all_templates or (
-        scheme not in (found.all_templates[name].schemes or found.schemes)
-    ):
-        pytest.skip("the scenario does not have it")
+def test_bitcoin(payment: Payment, scheme: str) -> None:
+    form = payment.form.split(",")[0]
     at = scheme_of(scheme)
     for extreme in (-1, 1):
         signature, key = some(at.signature_bytes[extreme]), some(at.public_key_bytes)
@@ -81,18 +81,20 @@ def test_bitcoin(form: str, scheme: str, title: str, inputs: int, outputs: int) 
         }[form]
         script = CScript([signature + b"\x01", key]) if form == "P2PKH" else CScript()
         made = CTransaction(
-            [CTxIn(COutPoint(some(32), i), script) for i in range(inputs)],
-            [CTxOut(5_000_000_000, output) for _ in range(outputs)],
-            witness=CTxWitness([CTxInWitness(CScriptWitness(witness)) for _ in range(inputs)]),
+            [CTxIn(COutPoint(some(32), i), script) for i in range(payment.inputs)],
+            [CTxOut(5_000_000_000, output) for _ in range(payment.outputs)],
+            witness=CTxWitness(
+                [CTxInWitness(CScriptWitness(witness)) for _ in range(payment.inputs)]
+            ),
         )
         whole = len(made.serialize())
         bare = len(CTransaction(made.vin, made.vout).serialize())
-        names = sizes("bitcoin", name, scheme, extreme)
+        names = sizes("bitcoin", payment.name, scheme, extreme)
         assert names["bytes"] == whole
         assert names["weight"] == 3 * bare + whole  # BIP 141
 
 
-FIELDS = [1, 200, 10**9, 30 * 10**9, 21000, some(20), 10**18]
+FIELDS = [1, 1000, 10**9, 30 * 10**9, 21000, some(20), 10**18]
 """Chain id, nonce, tip, most, gas limit, receiver, value: of as many bytes as is usual."""
 MARK = (0, some(32), some(32))
 

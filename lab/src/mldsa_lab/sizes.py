@@ -41,7 +41,7 @@ _NULL = 2
 # INTEGER 0, the version of a PKCS #8 key.
 _VERSION = 3
 
-_CURVES = {
+CURVES = {
     "ECDSA-P256": (2 + 8, 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551),
     "ECDSA-secp256k1": (2 + 5, 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141),
 }
@@ -134,8 +134,8 @@ def _classical(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(PRIVATE, "raw", 32, "RFC 8032")
         yield ObjectSize(PRIVATE, "PKCS #8", pkcs8_bytes(der(32), _ED25519_OID), "RFC 8410")
         yield ObjectSize(SIGNATURE, "raw", 64, "RFC 8032")
-    elif s.name in _CURVES:
-        curve, order = _CURVES[s.name]
+    elif s.name in CURVES:
+        curve, order = CURVES[s.name]
         point, identifiers = 65, _EC_OID + curve
         inside = der(3 + der(32) + der(der(1 + point)))  # RFC 5915, the curve left out
         law = ecdsa_der_law(order)

@@ -16,6 +16,7 @@ from mldsa_lab.audit.reading import claims_schema
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
+from mldsa_lab.impact.file import Scenario
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
 from mldsa_lab.study.file import StudyFile
@@ -28,6 +29,7 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "record.json": schema(Row, "One line of a record"),
         "study.json": schema(StudyFile, "A study"),
+        "scenario.json": schema(Scenario, "A scenario"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
         "selection.json": schema(selection.File, "A selection of signing inputs"),

@@ -12,10 +12,10 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.impact.compress import Compressed
 from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.file import Chain, Limit, Template
+from mldsa_lab.impact.file import Chain, BlockLimit, Template
 from mldsa_lab.impact.quantity import YEAR, quantity
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-from mldsa_lab.impact.times import Rate, VerifyTimes, interval_of
+from mldsa_lab.impact.times import VerifyRate, VerifyTimes, interval_of
 from mldsa_lab.theory.arrays import Array
 
 Kind = Literal["exact", "measured", "assumed"]
@@ -97,7 +97,7 @@ class _Figures:
     ) -> None:
         self.name, self.scenario, self.compressed = name, scenario, compressed
         node = scenario.node
-        self.rates: dict[tuple[str, int], Rate | str] = {
+        self.rates: dict[tuple[str, int], VerifyRate | str] = {
             (s, cores): times.rate(
                 scheme_of(s), cores, node.implementations, stretch=node.extrapolate
             )
@@ -174,7 +174,7 @@ class _At:
             raise LabError(f"templates, {template.name}: uses no limit and has no per_block")
         return min(rooms, key=lambda room: room.count)
 
-    def _limit(self, name: str) -> Limit:
+    def _limit(self, name: str) -> BlockLimit:
         return next(limit for limit in self.scenario.limits if limit.name == name)
 
     # --- figures ------------------------------------------------------------------------------

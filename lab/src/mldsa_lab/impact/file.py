@@ -25,7 +25,7 @@ Holds = Literal["", "signatures", "keys"]
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+class _ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
     """A table of a scenario."""
 
 
@@ -36,7 +36,7 @@ def _named(rows: tuple[Any, ...], what: str) -> None:
             raise ValueError(f"{what}: the name {name!r} is given twice")
 
 
-class Limit(_Table, frozen=True):
+class BlockLimit(_ScenarioTable, frozen=True):
     """What a block may have of something: ``block`` in ``unit``, ``reserved`` of it for what is no
     transaction, other limits to try (``given``), and what one ``unit`` costs."""
 
@@ -80,7 +80,7 @@ class Limit(_Table, frozen=True):
         return price(self.price, self.unit, "price")
 
 
-class Rule(_Table, frozen=True):
+class RuleOfToday(_ScenarioTable, frozen=True):
     """A rule of today: ``most`` of what the expression ``of`` gives; without it, one that forbids
     the thing altogether. ``only``: the templates or forms that it is about; ``schemes`` those it
     forbids, ``but`` those it allows."""
@@ -107,7 +107,7 @@ class Rule(_Table, frozen=True):
         return scheme not in self.but and (not self.schemes or scheme in self.schemes)
 
 
-class Part(_Table, frozen=True):
+class Part(_ScenarioTable, frozen=True):
     """Bytes of a transaction, an expression; whether they are signatures or public keys."""
 
     name: Text
@@ -120,14 +120,14 @@ class Part(_Table, frozen=True):
         return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
 
 
-class Template(_Table, frozen=True):
+class Template(_ScenarioTable, frozen=True):
     """A form of transaction: its parts; how much of each limit it uses; its signatures.
 
     ``beside``: the template that the scheme of today is taken in when this one is compared;
     ``per_block``: how many a block has, where that is a load and does not follow from limits.
     ``fees``: what it costs beside the prices of limits, by currency; ``assumes``: what its use of
-    limits rests on beside the rules, if anything; ``item``: its largest element, for rules; ``output``: the script of an
-    output, for states; ``also``: other names that rules may use for it.
+    limits rests on beside the rules, if anything; ``item``: its largest element, for rules;
+    ``output``: the script of an output, for states; ``also``: other names that rules may use.
     """
 
     name: Text
@@ -155,7 +155,7 @@ class Template(_Table, frozen=True):
             scheme_of(name)
 
 
-class Form(_Table, frozen=True):
+class OutputForm(_ScenarioTable, frozen=True):
     """How an output is locked and unlocked: the bytes of its script; what unlocks it, as items
     pushed by the input's ``script`` or as items of its ``witness``."""
 
@@ -174,7 +174,7 @@ class Form(_Table, frozen=True):
             scheme_of(name)
 
 
-class Payment(_Table, frozen=True):
+class Payment(_ScenarioTable, frozen=True):
     """Outputs of a ``form`` spent for others of it."""
 
     name: Text
@@ -184,7 +184,7 @@ class Payment(_Table, frozen=True):
     beside: str = ""
 
 
-class State(_Table, frozen=True):
+class State(_ScenarioTable, frozen=True):
     """What every node keeps: so many ``entries``; the bytes of one with a hash of the key, and with
     the key itself."""
 
@@ -203,7 +203,7 @@ class State(_Table, frozen=True):
         _ = self.count
 
 
-class Node(_Table, frozen=True):
+class Node(_ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
     (without one, the fastest default build of the record), the years of archive it first reads.
     More cores than the record measured need ``extrapolate``."""
@@ -229,7 +229,7 @@ class Node(_Table, frozen=True):
         return positive(self.download, "B/s", "download")
 
 
-class Chain(_Table, frozen=True, kw_only=True, tag_field="model"):
+class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     """What every scenario of a chain has. ``interval``: from block to block. ``numbers`` and, for
     each scheme, ``by_scheme`` are names for expressions."""
 
@@ -241,9 +241,9 @@ class Chain(_Table, frozen=True, kw_only=True, tag_field="model"):
     interval: Text
     interval_source: Text
     node: Node
-    limits: tuple[Limit, ...] = ()
+    limits: tuple[BlockLimit, ...] = ()
     text: str = ""
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[RuleOfToday, ...] = ()
     state: tuple[State, ...] = ()
     numbers: dict[str, float] = {}
     by_scheme: dict[str, dict[str, float]] = {}
@@ -328,7 +328,7 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
     """A chain of outputs in Bitcoin's serialisation: a byte outside the witness uses
     ``witness_scale`` of the limit called weight, one within it 1."""
 
-    forms: Annotated[tuple[Form, ...], Meta(min_length=1)]
+    forms: Annotated[tuple[OutputForm, ...], Meta(min_length=1)]
     payments: Annotated[tuple[Payment, ...], Meta(min_length=1)]
     witness_scale: Positive = 4
 
@@ -346,7 +346,7 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
         forms = {form.name: form for form in self.forms}
         return tuple(self._template(payment, forms[payment.form]) for payment in self.payments)
 
-    def _template(self, payment: Payment, form: Form) -> Template:
+    def _template(self, payment: Payment, form: OutputForm) -> Template:
         n, m = payment.inputs, payment.outputs
         items = form.script or form.witness
         pushed = [f"push({item})" if form.script else f"with_length({item})" for item in items]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from mldsa_lab.sets import KEM_OPERATIONS, SCHEMES
+from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sizes import CURVES, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
 
-SIGNERS = tuple(s for s in SCHEMES.values() if s.kin.operations != KEM_OPERATIONS)
+SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
 """The signature schemes of the lab."""
-DER_SCHEMES = ("ECDSA-P256", "ECDSA-secp256k1")
+SCHNORR = "Schnorr-secp256k1"
+DER = " DER"
+"""Behind the name of a scheme: signatures in that encoding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +47,27 @@ def scheme_of(name: str) -> ImpactScheme:
 
 
 def _single(name: str) -> ImpactScheme:
-    base = name.removesuffix(" DER")
-    if name != base and base not in DER_SCHEMES:
-        raise ValueError(f"scheme {name!r}: only {' and '.join(DER_SCHEMES)} have a DER encoding")
-    if base == "Schnorr-secp256k1":
+    base = name.removesuffix(DER)
+    if name != base and base not in CURVES:
+        raise ValueError(f"scheme {name!r}: only {' and '.join(CURVES)} have a DER encoding")
+    if base == SCHNORR:
         return ImpactScheme(name, 32, (64, 64, 64), (base,), "BIP 340")
-    found = next((s for s in SIGNERS if s.name == base), None)
-    if found is None:
-        known = ", ".join((*(s.name for s in SIGNERS), "Schnorr-secp256k1"))
+    if base not in SIGNERS:
+        known = ", ".join((*SIGNERS, SCHNORR))
         raise ValueError(
-            f"scheme {name!r} is unknown: known are {known}; ' DER' behind ECDSA's names for that "
+            f"scheme {name!r} is unknown: known are {known}; '{DER}' behind ECDSA's names for that "
             "encoding, a plus between the parts of a hybrid"
         )
-    sizes = _low_s_der() if name != base else (float(found.output_bytes),) * 3
-    return ImpactScheme(name, found.public_key_bytes, sizes, (base,), _source(found.family, name))
+    bare = {found.object: found for found in sizes(base) if found.encoding == "raw"}
+    public, signature = bare[PUBLIC], bare[SIGNATURE]
+    texts = dict.fromkeys((public.source, "BIP 146" if name != base else signature.source))
+    most = float(signature.bytes)
+    lengths = _low_der(CURVES[base][1]) if name != base else (most, most, most)
+    return ImpactScheme(name, public.bytes, lengths, (base,), ", ".join(texts))
 
 
-def _source(family: str, name: str) -> str:
-    texts = {
-        "ml-dsa": "FIPS 204, table 2", "slh-dsa": "FIPS 205, table 2",
-        "fn-dsa": "FIPS 206 is a draft: the crate fn-dsa 0.4",
-    }  # fmt: skip
-    if name.endswith("DER"):
-        return "SEC 1, a compressed point; DER of r and the lower s, BIP 146"
-    return texts.get(family, "a compressed point or its like, and r and s; an RSA modulus")
-
-
-def _low_s_der() -> tuple[float, float, float]:
-    """SEQUENCE of two INTEGERs: 6 bytes around r, uniform below 2^256, and s below 2^255: an
-    integer has one byte for each eight bits and one more bit for its sign."""
-    lengths = []
-    for bits in (256, 255):
-        chance, left = {}, 1.0
-        for size in range(bits // 8 + 1, 0, -1):
-            # Longer ones are those with a bit at 8 * (size - 1) - 1 or above.
-            below = 2.0 ** (8 * (size - 1) - 1 - bits) if size > 1 else 0.0
-            chance[size] = left - min(below, left)
-            left = min(below, left)
-        lengths.append(chance)
-    total: dict[int, float] = {}
-    for r, p in lengths[0].items():
-        for s, q in lengths[1].items():
-            total[6 + r + s] = total.get(6 + r + s, 0.0) + p * q
-    mean = sum(size * p for size, p in total.items())
-    usual = [size for size, p in total.items() if p > 0.025]
-    return mean, float(max(usual)), float(min(usual))
+def _low_der(order: int) -> tuple[float, float, float]:
+    """The mean of a signature with the lower s, and its usual most and least."""
+    law = ecdsa_der_law(order, low=True)
+    usual = [size for size, share in law.items() if share > 0.025]
+    return sum(n * share for n, share in law.items()), float(max(usual)), float(min(usual))

@@ -23,7 +23,7 @@ _LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class FigureColumn:
     """A column: the figure, its title, and when a narrow terminal gives it up, as of a
     `Column`."""
 
@@ -75,7 +75,7 @@ def schemes_of(found: Impact, template: Template) -> list[str]:
     return [scheme.name for t, scheme in found.scenario.pairs() if t is template]
 
 
-def grid(found: Impact, template: Template, title: str, wanted: Sequence[Wanted]) -> Grid:
+def grid(found: Impact, template: Template, title: str, wanted: Sequence[FigureColumn]) -> Grid:
     """A table of these figures, a line for each scheme."""
     names = schemes_of(found, template)
     legend = rules(found)
@@ -112,24 +112,25 @@ def grid(found: Impact, template: Template, title: str, wanted: Sequence[Wanted]
 
 def use_grid(found: Impact, template: Template) -> Grid:
     """What a transaction takes, and how many there are."""
-    wanted = [Wanted("bytes", "bytes"), Wanted("bytes over today's", "of today's", 3)]
+    wanted = [FigureColumn("bytes", "bytes"), FigureColumn("bytes over today's", "of today's", 3)]
     for name in template.use:
-        wanted += [Wanted(f"{name} used", name, 2), Wanted(f"fee for {name}", "fee", 2)]
-    wanted.append(Wanted("fee", "fee", 2))
+        wanted += [FigureColumn(f"{name} used", name, 2), FigureColumn(f"fee for {name}", "fee", 2)]
+    wanted.append(FigureColumn("fee", "fee", 2))
     what = "messages" if template.per_block else "transactions"
     wanted += [
-        Wanted(f"{what} per block", "in a block"),
-        Wanted(f"{what} per second", what),
-        Wanted("transactions over today's", "of today's"),
-        Wanted("bytes per second", "bandwidth"),
+        FigureColumn(f"{what} per block", "in a block"),
+        FigureColumn(f"{what} per second", what),
+        FigureColumn("transactions over today's", "of today's"),
+        FigureColumn("bytes per second", "bandwidth"),
     ]
     for name in template.use:
-        wanted.append(Wanted(f"share of the {name} of a block", f"share of {name}"))
+        wanted.append(FigureColumn(f"share of the {name} of a block", f"share of {name}"))
         figure = f"{name} of a block for today's throughput"
-        wanted.append(Wanted(figure, "block for today's throughput", 4))
+        wanted.append(FigureColumn(figure, "block for today's throughput", 4))
         limit = next(one for one in found.scenario.limits if one.name == name)
         wanted += [
-            Wanted(f"transactions per second at {text}", f"at {text}", 1) for text in limit.given
+            FigureColumn(f"transactions per second at {text}", f"at {text}", 1)
+            for text in limit.given
         ]
     return grid(found, template, template.name, wanted)
 
@@ -141,12 +142,12 @@ def verify_grid(found: Impact, template: Template) -> Grid:
     for place, cores in enumerate(found.scenario.node.cores):
         on = on_cores(cores)
         wanted += [
-            Wanted(f"verification of a block {on}", f"a block {on}", place and 2),
-            Wanted(
+            FigureColumn(f"verification of a block {on}", f"a block {on}", place and 2),
+            FigureColumn(
                 f"verification of a block at today's throughput {on}", f"{what} {on}", place and 2
             ),
-            Wanted(f"share of the interval at today's throughput {on}", f"share {on}", 1),
-            Wanted(f"first synchronisation {on}", f"first sync {on}", 4 - place),
+            FigureColumn(f"share of the interval at today's throughput {on}", f"share {on}", 1),
+            FigureColumn(f"first synchronisation {on}", f"first sync {on}", 4 - place),
         ]
     return grid(found, template, f"{template.name}: verification", wanted)
 
@@ -154,26 +155,26 @@ def verify_grid(found: Impact, template: Template) -> Grid:
 def store_grid(found: Impact, template: Template) -> Grid:
     """What a node keeps."""
     wanted = [
-        Wanted("archive of a year", "archive a year"),
-        Wanted("archive of ten years", "ten years", 1),
-        Wanted("archive of a year at today's throughput", "at today's throughput"),
-        Wanted("pruned archive of a year at today's throughput", "that pruned", 3),
-        Wanted("compressed archive of a year at today's throughput", "that compressed", 3),
-        Wanted("blocks that the mempool holds", "blocks in the mempool", 1),
+        FigureColumn("archive of a year", "archive a year"),
+        FigureColumn("archive of ten years", "ten years", 1),
+        FigureColumn("archive of a year at today's throughput", "at today's throughput"),
+        FigureColumn("pruned archive of a year at today's throughput", "that pruned", 3),
+        FigureColumn("compressed archive of a year at today's throughput", "that compressed", 3),
+        FigureColumn("blocks that the mempool holds", "blocks in the mempool", 1),
     ]
     for state in found.scenario.state:
         wanted += [
-            Wanted(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
-            Wanted(f"{state.name}, keys stored", f"{state.name}, keys", 2),
+            FigureColumn(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
+            FigureColumn(f"{state.name}, keys stored", f"{state.name}, keys", 2),
         ]
     return grid(found, template, f"{template.name}: storage", wanted)
 
 
 def parts_grid(found: Impact, template: Template) -> Grid:
     """The bytes by part."""
-    wanted = [Wanted(f"bytes, {part.name}", part.name) for part in template.parts]
+    wanted = [FigureColumn(f"bytes, {part.name}", part.name) for part in template.parts]
     title = f"{template.name}: bytes by part"
-    return grid(found, template, title, [*wanted, Wanted("bytes", "together")])
+    return grid(found, template, title, [*wanted, FigureColumn("bytes", "together")])
 
 
 TABLES = {

@@ -57,7 +57,7 @@ def interval_of(draws: Array) -> Interval:
 
 
 @dataclass(frozen=True)
-class Rate:
+class VerifyRate:
     """Verifications per second of a number of cores, as draws, and where they are from."""
 
     draws: Array
@@ -74,7 +74,7 @@ class VerifyTimes:
 
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *, stretch: bool
-    ) -> Rate | str:
+    ) -> VerifyRate | str:
         """Verifications of a scheme per second, one after the other in each of a hybrid's; or why
         there is none. ``stretch``: more cores than were measured are taken to share the work
         evenly, else LabError."""
@@ -85,9 +85,11 @@ class VerifyTimes:
                 return rate
             found.append(rate)
         draws = 1 / sum(1 / rate.draws for rate in found)
-        return Rate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
+        return VerifyRate(
+            np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found))
+        )
 
-    def _single(self, name: str, cores: int, wanted: str | None, stretch: bool) -> Rate | str:
+    def _single(self, name: str, cores: int, wanted: str | None, stretch: bool) -> VerifyRate | str:
         rows = [
             (record, row)
             for record, summary in self._summaries
@@ -120,7 +122,7 @@ class VerifyTimes:
             draws = self.simulation.measured(rate)
         if cores != threads:
             what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-        return Rate(draws * (cores / threads), what)
+        return VerifyRate(draws * (cores / threads), what)
 
 
 def _later(row: SummaryRow) -> bool:
