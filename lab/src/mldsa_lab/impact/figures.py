@@ -12,7 +12,7 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.impact.compress import Compressed
 from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.file import Chain, BlockLimit, Template
+from mldsa_lab.impact.file import BlockLimit, Chain, Template
 from mldsa_lab.impact.quantity import YEAR, quantity
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
 from mldsa_lab.impact.times import VerifyRate, VerifyTimes, interval_of

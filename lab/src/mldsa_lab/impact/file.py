@@ -3,7 +3,7 @@ of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -34,6 +34,14 @@ def _named(rows: tuple[Any, ...], what: str) -> None:
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"{what}: the name {name!r} is given twice")
+
+
+def _known(field: str, names: Iterable[str]) -> None:
+    for name in names:
+        try:
+            scheme_of(name)
+        except ValueError as error:
+            raise ValueError(f"{field}: {error}") from None
 
 
 class BlockLimit(_ScenarioTable, frozen=True):
@@ -97,8 +105,8 @@ class RuleOfToday(_ScenarioTable, frozen=True):
     def __post_init__(self) -> None:
         if bool(self.of) != (self.most is not None):
             raise ValueError("most: of and most are given together")
-        for name in (*self.schemes, *self.but):
-            scheme_of(name)
+        _known("schemes", self.schemes)
+        _known("but", self.but)
 
     def about(self, scheme: str, names: tuple[str, ...]) -> bool:
         """Whether it is about this scheme in a template that goes by these names."""
@@ -151,8 +159,7 @@ class Template(_ScenarioTable, frozen=True):
 
     def __post_init__(self) -> None:
         _named(self.parts, "parts")
-        for name in self.schemes:
-            scheme_of(name)
+        _known("schemes", self.schemes)
 
 
 class OutputForm(_ScenarioTable, frozen=True):
@@ -170,8 +177,7 @@ class OutputForm(_ScenarioTable, frozen=True):
     def __post_init__(self) -> None:
         if bool(self.script) == bool(self.witness):
             raise ValueError("script: either script or witness says what unlocks it")
-        for name in self.schemes:
-            scheme_of(name)
+        _known("schemes", self.schemes)
 
 
 class Payment(_ScenarioTable, frozen=True):
@@ -220,8 +226,7 @@ class Node(_ScenarioTable, frozen=True):
         _ = self.rate
         if self.mempool:
             positive(self.mempool, "B", "mempool")
-        for name in self.implementations:
-            scheme_of(name)
+        _known("implementations", self.implementations)
 
     @property
     def rate(self) -> Interval:
@@ -253,8 +258,9 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
         for rows, what in ((self.limits, "limits"), (self.rules, "rules"), (self.state, "state")):
             _named(rows, what)
         positive(self.interval, "s", "interval")
-        for name in (*self.schemes, *(s for t in self.by_scheme.values() for s in t)):
-            scheme_of(name)
+        _known("schemes", self.schemes)
+        for name, table in self.by_scheme.items():
+            _known(name, table)
         if self.compare not in self.schemes:
             raise ValueError(f"compare: {self.compare!r} must be one of schemes")
         self._check_templates()

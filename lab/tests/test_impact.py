@@ -1,0 +1,417 @@
+"""Scenarios: what is read and refused, what follows from it, what is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from lab_runs import here
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.impact.compress import Compressed, compressibility, measure
+from mldsa_lab.impact.expression import evaluate
+from mldsa_lab.impact.figures import FORBIDDEN, ROW_KEYS, Impact, ImpactRow, impact
+from mldsa_lab.impact.file import find_scenario, read_scenario, shipped
+from mldsa_lab.impact.page import render
+from mldsa_lab.impact.quantity import price, quantity
+from mldsa_lab.impact.schemes import scheme_of
+from mldsa_lab.impact.show import as_json, as_markdown, grids, remarks
+from mldsa_lab.impact.times import (
+    Simulation,
+    VerifyTimes,
+    interval_of,
+    reference_records,
+)
+from mldsa_lab.inputs.input import Outputs
+
+CHAIN = """
+format = "mldsa-lab scenario"
+version = 1
+model = "account"
+title = "A small chain"
+schemes = ["Ed25519", "ML-DSA-44", "Schnorr-secp256k1"]
+compare = "Ed25519"
+interval = "2 s"
+interval_source = "made up"
+
+[[limits]]
+name = "data"
+unit = "B"
+block = "1 MB"
+reserved = "1 kB"
+given = ["10 MB"]
+price = "3 coins/kB"
+source = "made up"
+
+[[templates]]
+name = "Transfer"
+parts = [
+  { name = "body", bytes = "100" },
+  { name = "signature", bytes = "signature", holds = "signatures" },
+  { name = "key", bytes = "public_key", holds = "keys" },
+]
+use = { data = "bytes" }
+
+[[rules]]
+name = "packets of 1,000 bytes"
+of = "bytes"
+most = 1000
+source = "made up"
+
+[[state]]
+name = "accounts"
+entries = "1 to 3 million"
+hash = "40"
+key = "8 + public_key"
+source = "made up"
+
+[node]
+cores = [1, 2]
+download = "8 Mbit/s"
+mempool = "10 MB"
+years = 2
+source = "made up"
+"""
+
+
+def write(folder: Path, *changes: tuple[str, str], text: str = CHAIN) -> Path:
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    path = folder / "chain.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@cache
+def times() -> VerifyTimes:
+    return VerifyTimes(reference_records(), ["Ed25519", "ML-DSA-44", "ECDSA-secp256k1"])
+
+
+HALF = {"ML-DSA-44": Compressed(0.5, 0.25, "made up"), "Ed25519": Compressed(why="not at hand")}
+
+
+def figures(path: Path) -> Impact:
+    return impact("small", read_scenario(path), times(), HALF)
+
+
+def row(found: Impact, scheme: str, figure: str) -> ImpactRow:
+    one = found.find("Transfer", scheme, figure)
+    assert one is not None, figure
+    return one
+
+
+def value(found: Impact, scheme: str, figure: str) -> float:
+    number = row(found, scheme, figure).value
+    assert number is not None, figure
+    return number
+
+
+def test_a_scenario_gives_its_figures(tmp_path: Path) -> None:
+    found = figures(write(tmp_path))
+    today, then = "Ed25519", "ML-DSA-44"
+    assert [value(found, s, "bytes") for s in (today, then)] == [196, 100 + 2420 + 1312]
+    assert value(found, then, "bytes, key") == 1312
+    count = [(10**6 - 1000) // 196, (10**6 - 1000) // 3832]
+    assert [value(found, s, "transactions per block") for s in (today, then)] == count
+    assert value(found, then, "transactions per second") == count[1] / 2
+    assert value(found, then, "transactions over today's") == count[1] / count[0]
+    assert value(found, then, "data of a block for today's throughput") == count[0] * 3832 + 1000
+    more = (10 * 10**6 - 1000) // 3832
+    assert value(found, then, "transactions per second at 10 MB") == more / 2
+    fee = row(found, then, "fee for data")
+    assert fee.value == pytest.approx(3 * 3.832) and (fee.unit, fee.kind) == ("coins", "assumed")
+    # A rule of today, beside its figure; who keeps it has no such row.
+    broken = f"{FORBIDDEN}packets of 1,000 bytes"
+    assert value(found, then, broken) == 3832
+    assert found.find("Transfer", today, broken) is None
+    hashes, keys = (
+        row(found, then, f"accounts, {s} stored") for s in ("the hash of a key", "keys")
+    )
+    assert (hashes.value, hashes.low, hashes.high) == (80e6, 40e6, 120e6)
+    assert keys.value == 2e6 * 1320
+    year = 365.25 * 86400 / 2 * count[1] * 3832
+    assert value(found, then, "archive of a year") == pytest.approx(year)
+    assert value(found, then, "archive of ten years") == pytest.approx(10 * year)
+    kept = "archive of a year at today's throughput"
+    steady = value(found, then, kept)
+    assert steady == pytest.approx(365.25 * 86400 / 2 * count[0] * 3832)
+    assert value(found, then, f"pruned {kept}") == pytest.approx(steady * 100 / 3832)
+    shrunk = (100 + 2420 * 0.5 + 1312 * 0.25) / 3832
+    assert value(found, then, f"compressed {kept}") == pytest.approx(steady * shrunk)
+    assert row(found, today, f"compressed {kept}").source == "not at hand"
+    assert value(found, then, "transactions that the mempool holds") == 10**7 // 3832
+
+
+def test_synchronisation_is_the_longer_of_the_two(tmp_path: Path) -> None:
+    for rate, longer in (("8 Mbit/s", "download"), ("800 Gbit/s", "verification")):
+        found = figures(write(tmp_path, ("8 Mbit/s", rate)))
+        for scheme in ("Ed25519", "ML-DSA-44"):
+            down = value(found, scheme, "first synchronisation, download")
+            verify = value(found, scheme, "first synchronisation, verification on 1 core")
+            both = row(found, scheme, "first synchronisation on 1 core")
+            assert both.value == max(down, verify) and both.source.find(longer) >= 0
+            assert (down > verify) == (longer == "download")
+
+
+def test_times_are_of_the_record_with_their_intervals(tmp_path: Path) -> None:
+    found = figures(write(tmp_path))
+    one = row(found, "ML-DSA-44", "verification of a block on 1 core")
+    rows = json.loads(records_table(tmp_path))
+    best = min(
+        (r for r in rows if (r["set"], r["operation"]) == ("ML-DSA-44", "verify")
+         and r["key"] == "compact" and r["build"] == "default"),
+        key=lambda r: r["mean"],
+    )  # fmt: skip
+    count = value(found, "ML-DSA-44", "transactions per block")
+    assert one.value == pytest.approx(count * best["mean"] / 1e9)
+    assert one.kind == "measured" and best["implementation"] in one.source
+    assert one.low == pytest.approx(count * best["mean_low"] / 1e9, rel=0.002)
+    assert one.high == pytest.approx(count * best["mean_high"] / 1e9, rel=0.002)
+    # What the record does not have is said, not guessed.
+    none = row(found, "Schnorr-secp256k1", "verification of a block on 1 core")
+    assert none.value is None and none.source.startswith("no verification of Schnorr-secp256k1 in")
+    assert any(line.startswith("not known of Schnorr-secp256k1: no") for line in remarks(found))
+
+
+def records_table(folder: Path) -> str:
+    target = folder / "table.json"
+    done = here("report", str(reference_records()[0]), "--json", str(target), "--no-page")
+    assert done.status == 0, done.err
+    return target.read_text(encoding="utf-8")
+
+
+def test_a_hybrid_is_both() -> None:
+    both, one, other = (scheme_of(n) for n in ("Ed25519+ML-DSA-44", "Ed25519", "ML-DSA-44"))
+    assert both.public_key_bytes == 32 + 1312 and both.signature_bytes == (2484, 2484, 2484)
+    rates = [times().rate(s, 1, {}, stretch=False) for s in (both, one, other)]
+    spent = [1 / rate.draws[0] for rate in rates if not isinstance(rate, str)]
+    assert spent[0] == pytest.approx(spent[1] + spent[2])
+    low = scheme_of("ECDSA-secp256k1 DER")
+    assert low.signature_bytes[1:] == (71, 70) and 70.4 < low.signature_bytes[0] < 70.6
+
+
+def test_intervals_are_carried_by_draws() -> None:
+    simulation = Simulation()
+    given = Interval(10.0, 8.0, 15.0)
+    drawn = simulation.measured(given)
+    found = interval_of(drawn)
+    assert found.value == 10
+    assert found.low == pytest.approx(8, rel=0.03) and found.high == pytest.approx(15, rel=0.03)
+    # A sum of independent ones is less uncertain than its parts are together.
+    two = interval_of(drawn + simulation.measured(given))
+    assert two.value == 20 and two.low is not None and two.high is not None
+    assert two.low > 16 and two.high < 30
+    assert interval_of(simulation.assumed(Interval(3.0))) == Interval(3.0)
+    even = interval_of(simulation.assumed(Interval(2.0, 1.0, 3.0)))
+    assert even.low == pytest.approx(1.05, abs=0.02)
+    assert np.array_equal(Simulation().measured(given), Simulation().measured(given))
+
+
+def test_quantities() -> None:
+    assert quantity("10 min", "s", "") == Interval(600)
+    assert quantity("4 MWU", "WU", "") == Interval(4e6)
+    assert quantity("1,232 B", "B", "") == Interval(1232)
+    assert quantity("100 Mbit/s", "B/s", "") == Interval(12.5e6)
+    assert quantity("2 KiB", "B", "") == Interval(2048)
+    assert quantity("50 to 150 ms", "s", "") == Interval(0.1, 0.05, 0.15)
+    assert quantity("170 million", "", "") == Interval(170e6)
+    assert quantity("7 apples", "apples", "") == Interval(7)
+    assert price("10 sat/vB", "WU", "") == ("sat", Interval(2.5))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        (
+            'interval = "2 s"',
+            'interval = "2"',
+            "line 8: interval: '2' has no unit, must be a multiple of s",
+        ),
+        (
+            'interval = "2 s"',
+            'interval = "2 kB"',
+            "line 8: interval: '2 kB' is in kB, must be a multiple of s",
+        ),
+        ('interval = "2 s"', 'interval = "0 s"', "line 8: interval: '0 s' must be above zero"),
+        (
+            'interval = "2 s"',
+            'interval = "soon"',
+            "line 8: interval: 'soon' is no number with a unit",
+        ),
+        (
+            'block = "1 MB"',
+            'block = "-1 MB"',
+            "line 14, limits[0]: block: '-1 MB' must not be negative",
+        ),
+        (
+            'block = "1 MB"',
+            'block = "900 B"',
+            "line 14, limits[0]: block: must be above what is reserved",
+        ),
+        ('block = "1 MB"', 'blocks = "1 MB"', "line 14, limits[0]: the key 'blocks' is unknown"),
+        ('block = "1 MB"\n', "", "line 11, limits[0]: block is missing"),
+        (
+            'block = "1 MB"',
+            "block = 1",
+            "line 14, limits[0].block: must be text, is a whole number",
+        ),
+        (
+            'price = "3 coins/kB"',
+            'price = "3 coins"',
+            "line 17, limits[0]: price: '3 coins' is no price",
+        ),
+        (
+            '"1 to 3 million"',
+            '"3 to 1 million"',
+            "state[0]: entries: '3 to 1 million' must go from the less",
+        ),
+        ("cores = [1, 2]", "cores = [0]", "line 43, node.cores[0]: must be a whole number >= 1"),
+        ("cores = [1, 2]", "cores = [1, 4]", "node, cores: 4 cores, and"),
+        ('"ML-DSA-44"', '"ML-DSA-45"', "line 6: schemes: scheme 'ML-DSA-45' is unknown: known are"),
+        ('"Schnorr-secp256k1"', '"ML-KEM-512"', "scheme 'ML-KEM-512' is unknown"),
+        (
+            'compare = "Ed25519"',
+            'compare = "ML-DSA-87"',
+            "line 7: compare: 'ML-DSA-87' must be one of schemes",
+        ),
+        ('bytes = "signature"', 'bytes = "signatur"', "'signatur' is unknown: known are"),
+        ('bytes = "100"', 'bytes = "100 - 200"', "must be zero or more"),
+        ('bytes = "100"', 'bytes = "__import__(1)"', "the function '__import__' is unknown"),
+        ('bytes = "100"', 'bytes = "().x"', "is no sum of sizes"),
+        ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
+        ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
+        ("most = 1000", "", "of and most are given together"),
+        ('model = "account"', 'model = "bank"', "line 4, model: 'bank' must be one of"),
+        ("version = 1", "version = 2", "has format version 2, this reader knows 1"),
+        ("lab scenario", "lab study", "is no scenario: it must be an object with format"),
+        ('title = "A', "title = A", "not a readable TOML file"),
+        (
+            'block = "1 MB"',
+            'block = "1100 B"',
+            "limits, block: the data of a block is smaller than that of one transaction",
+        ),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    path = write(tmp_path, (old, new))
+    with pytest.raises(LabError, match=re.escape(rule)) as caught:
+        figures(path)
+    if "A small" not in old and "cores, and" not in rule and "smaller" not in rule:
+        assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_more_cores_must_be_asked_for_and_are_marked(tmp_path: Path) -> None:
+    asked = ("cores = [1, 2]", "cores = [1, 2, 8]\nextrapolate = true")
+    found = figures(write(tmp_path, asked))
+    two, eight = (row(found, "ML-DSA-44", f"verification of a block on {n} cores") for n in (2, 8))
+    assert two.value is not None and eight.value == pytest.approx(two.value / 4)
+    assert "extrapolated from 2 to 8 cores" in eight.source and "extrapolated" not in two.source
+
+
+def test_a_load_takes_the_place_of_a_limit(tmp_path: Path) -> None:
+    load = ('use = { data = "bytes" }', 'use = { data = "bytes" }\nper_block = "50 * 2"')
+    found = figures(write(tmp_path, load))
+    assert value(found, "ML-DSA-44", "messages per block") == 100
+    assert value(found, "ML-DSA-44", "bytes per second") == 50 * 3832
+    share = value(found, "ML-DSA-44", "share of the data of a block")
+    assert share == pytest.approx(100 * 3832 / (10**6 - 1000))
+
+
+def test_expressions() -> None:
+    names = {"n": 3.0}
+    assert evaluate("2 * (n + push(80)) - max(1, n) / 3", names) == 2 * (3 + 82) - 1
+    for text in ("n +", "n if n else 1", "'a'", "True", "n.real", "push(1, 2)", "1 / (n - 3)"):
+        with pytest.raises(ValueError, match=r"is no sum|another number|divides"):
+            evaluate(text, names)
+
+
+def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
+    random = np.random.default_rng(1)
+    made = [Outputs(bytes(1000), b"", random.bytes(1000)) for _ in range(20)]
+    found = measure(made)
+    assert found.signatures == 1 and found.keys < 0.01 and "signatures do not" in found.source
+
+
+def test_signatures_of_ml_dsa_hardly_shrink() -> None:
+    found = compressibility(["Ed25519", "ML-DSA-44"])
+    assert set(found) == {"ML-DSA-44"}
+    one = found["ML-DSA-44"]
+    # A public key is 32 random bytes and 10 bits of each coefficient of t1, all values alike.
+    assert one.keys == 1 and 0.98 < one.signatures < 1 and "200 real ones" in one.source
+
+
+def test_what_is_shown(tmp_path: Path) -> None:
+    found = figures(write(tmp_path))
+    assert [list(r) for r in json.loads(as_json(found.rows))] == [list(ROW_KEYS)] * len(found.rows)
+    assert {r.kind for r in found.rows} == {"exact", "measured", "assumed"}
+    text = as_markdown(found)
+    for grid in grids(found):
+        assert f"## {grid.title}\n" in text
+    assert "| ML-DSA-44 (a) |" in text and "a: forbidden today, packets of 1,000 bytes" in text
+    page = render(found)
+    assert page.count("<svg") == 4 and "ML-DSA-44" in page and "both-builds.jsonl.xz" in page
+
+
+def test_every_shipped_scenario_has_figures() -> None:
+    assert set(shipped()) >= {"bitcoin", "ethereum", "fast-slots", "votes"}
+    for name, path in shipped().items():
+        scenario = read_scenario(path)
+        found = impact(name, scenario, times(), {})
+        for template, scheme in scenario.pairs():
+            rows = found.of(template.name, scheme.name)
+            assert len({r.figure for r in rows}) == len(rows)
+            for r in rows:
+                assert r.value is None or (math.isfinite(r.value) and r.value >= 0), r
+                assert r.source and (r.low is None or r.low <= (r.high or 0)), r
+    with pytest.raises(LabError, match="unknown scenario 'dogecoin': known are bitcoin"):
+        find_scenario("dogecoin")
+
+
+def test_ten_lines_make_another_chain(tmp_path: Path) -> None:
+    text = find_scenario("bitcoin").read_text(encoding="utf-8")
+    path = write(
+        tmp_path,
+        ('title = "Bitcoin"', 'title = "Another"'),
+        ('interval = "10 min"', 'interval = "2.5 min"'),
+        ("witness_scale = 4", "witness_scale = 1"),
+        ('block = "4 MWU"', 'block = "32 MB"'),
+        ('reserved = "8 kWU"', 'reserved = "2 kB"'),
+        ('given = ["8 MWU", "16 MWU"]', 'given = ["64 MB"]'),
+        ('unit = "WU"', 'unit = "B"'),
+        ('price = "10 sat/vB"', 'price = "1 mite/B"'),
+        ('entries = "170 million"', 'entries = "1 million"'),
+        ('download = "100 Mbit/s"', 'download = "1 Gbit/s"'),
+        text=text,
+    )
+    found = impact("another", read_scenario(path), times(), {})
+    name = "P2WPKH, 1 in, 2 out"
+    one = found.find(name, "ML-DSA-44", "transactions per block")
+    size = found.find(name, "ML-DSA-44", "bytes")
+    assert one is not None and size is not None and size.value is not None
+    assert one.value == (32_000_000 - 2000) // size.value
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    done = here("impact", "chain.toml", "--json", "-")
+    assert done.status == 0 and not (tmp_path / "out").exists(), done.err
+    assert list(json.loads(done.out)[0]) == list(ROW_KEYS)
+    done = here("impact", "chain.toml")
+    assert done.status == 0 and "ML-DSA-44" in done.out, done.err
+    folder = tmp_path / "out" / "impact-chain"
+    assert {f.name for f in folder.iterdir()} == {"impact.html", "impact.json", "impact.md"}
+    done = here("impact", "list")
+    assert "bitcoin" in done.out and "Slots of 400 ms" in done.out
+    path.write_text(CHAIN.replace("Ed25519", "Ed448"), encoding="utf-8")
+    done = here("impact", "chain.toml")
+    assert done.status == 2
+    assert done.err.startswith("mldsa-lab: error: chain.toml: line 6: schemes: scheme 'Ed448' is")
