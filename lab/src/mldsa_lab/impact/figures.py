@@ -161,7 +161,7 @@ class _At:
         names = self.scenario.names(scheme, template)
         if template.per_block:
             return _Room(evaluate(template.per_block, names), "load")
-        rooms = [
+        counts = [
             _Room(
                 math.floor(room / names[n]),
                 n,
@@ -170,9 +170,9 @@ class _At:
             if names[n] > 0
             for room in (given[1] if given and given[0] == n else self._limit(n).room,)
         ]
-        if not rooms:
+        if not counts:
             raise LabError(f"templates, {template.name}: uses no limit and has no per_block")
-        return min(rooms, key=lambda room: room.count)
+        return min(counts, key=lambda room: room.count)
 
     def _limit(self, name: str) -> BlockLimit:
         return next(limit for limit in self.scenario.limits if limit.name == name)
