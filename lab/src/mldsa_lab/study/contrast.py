@@ -131,15 +131,15 @@ def shift(x: Array, y: Array, alpha: float) -> Interval:
     """
     ratios = np.sort((x[:, None] / y[None, :]).ravel())
     value = float(np.exp(np.median(np.log(ratios))))
-    k = sum(1 for _ in _refused(len(x), len(y), alpha))
+    k = sum(1 for _ in refused(len(x), len(y), alpha))
     if k == 0:
         return Interval(value)
     return Interval(value, float(ratios[k - 1]), float(ratios[-k]))
 
 
-def _refused(n: int, m: int, alpha: float) -> Iterator[int]:
+def refused(n: int, m: int, alpha: float) -> Iterator[int]:
     """The values of the Mann-Whitney statistic, from 0 on, that are refused at level ``alpha``."""
-    law = _law(n, m)
+    law = u_law(n, m)
     below = 0.0
     for value, chance in enumerate(law):
         below += chance
@@ -148,7 +148,7 @@ def _refused(n: int, m: int, alpha: float) -> Iterator[int]:
         yield value
 
 
-def _law(n: int, m: int) -> Array:
+def u_law(n: int, m: int) -> Array:
     """The law of the Mann-Whitney statistic of n and m values without ties: the coefficients of
     the Gaussian binomial, over their sum."""
     counts = np.ones(1)

@@ -11,6 +11,7 @@ from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
 from mldsa_lab.study.file import Contrast, Effort, StudyFile
+from mldsa_lab.study.luck import LuckOfPair, luck_grid, luck_of
 from mldsa_lab.study.tables import CostTable, SizeTable
 
 _TOLD = (
@@ -37,16 +38,18 @@ class StudyFindings:
     amount: Effort
     measured: Gathered
     contrasts: tuple[tuple[Contrast, tuple[GroupTest, ...]], ...]
+    luck: tuple[tuple[Contrast, list[tuple[GroupTest, LuckOfPair]]], ...]
     tables: tuple[CostTable | SizeTable, ...]
 
     @classmethod
     def of(cls, study: StudyFile, profile: str, measured: Gathered) -> StudyFindings:
         """LabError if a contrast of the study finds nothing to compare, or a table no cells."""
         found = tuple((c, tuple(compare_groups(c, measured))) for c in study.contrasts)
+        luck = tuple((c, [(o, k) for o in of for k in luck_of(c, o)]) for c, of in found)
         tables = [CostTable.of(asked, measured) for asked in study.tables]
         weights = [SizeTable.of(asked, measured) for asked in study.sizes]
         amount = study.amount(profile)
-        return cls(study, profile, amount, measured, found, (*tables, *weights))
+        return cls(study, profile, amount, measured, found, luck, (*tables, *weights))
 
     def as_json(self) -> dict[str, Any]:
         """The object of `study.json`; docs/studies.md describes it."""
@@ -65,6 +68,20 @@ class StudyFindings:
                 }
                 for contrast, tests in self.contrasts
             ],
+            "random_messages": [
+                {
+                    "contrast": contrast.name,
+                    "within": dict(zip(contrast.within, one.within, strict=True)),
+                    "groups": list(luck.pair.groups),
+                    "messages": luck.messages,
+                    "slower": luck.slower,
+                    "faster": luck.faster,
+                    "width": luck.width,
+                    "designed": luck.designed,
+                }
+                for contrast, rows in self.luck
+                for one, luck in rows
+            ],
             "tables": [table.as_json() for table in self.tables],
         }
 
@@ -76,6 +93,7 @@ class StudyFindings:
     def grids(self) -> list[Grid]:
         """The tables of the contrasts, those asked for, then that of the cells."""
         made = [_contrast(contrast, tests) for contrast, tests in self.contrasts]
+        made += [luck_grid(contrast, rows) for contrast, rows in self.luck if rows]
         made += [table.grid() for table in self.tables]
         return [*made, _cells(self.measured.cells, self.amount.processes)]
 
