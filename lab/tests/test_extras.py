@@ -62,6 +62,7 @@ def test_a_missing_extra_is_named(selection: tuple[Path, Path], tmp_path: Path) 
         (("estimate", *selection, "--plot", tmp_path / "plot.svg"), "page"),
         (("trace", "44", "-n", 1, "--dask", "tcp://localhost:1", "--out", tmp_path), "dask"),
         (("study", "estimators", "--quick"), "bench"),
+        (("propagate", "bitcoin-2019", "--bytes", 1000), "impact"),
     ):
         done = base(*words)
         (line,) = done.stderr.splitlines()

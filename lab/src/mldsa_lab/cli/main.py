@@ -17,6 +17,7 @@ from mldsa_lab.cli import (
     compare,
     estimate,
     impact,
+    propagate,
     report,
     select,
     study,
@@ -62,6 +63,7 @@ app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
 app.command()(impact.impact)
+app.command()(propagate.propagate)
 app.command()(workers.doctor)
 app.command()(workers.setup)
 app.command()(workers.conform)

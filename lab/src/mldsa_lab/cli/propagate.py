@@ -1,0 +1,102 @@
+"""`mldsa-lab propagate`, and the options of who simulates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mldsa_lab.impact.network import Network
+    from mldsa_lab.impact.propagation import BlockLoad
+    from mldsa_lab.impact.sweep import Propagation
+
+Processes = Annotated[
+    int | None, typer.Option(help="Processes to simulate with; by default all cores.", min=1)
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a Dask scheduler whose workers simulate, tcp://host:8786.",
+        metavar="ADDRESS",
+    ),
+]
+
+
+def propagate(
+    network: Annotated[
+        str,
+        typer.Argument(help="A network of the tree, as bitcoin-2019, or a path to a .toml file."),
+    ],
+    block_bytes: Annotated[
+        list[int], typer.Option("--bytes", help="Bytes of a block; several may be given.", min=1)
+    ],
+    transaction_bytes: Annotated[
+        float, typer.Option(help="Bytes of a transaction, for compact blocks.", min=1)
+    ] = 400,
+    validation: Annotated[
+        float, typer.Option(help="Seconds that a node takes to validate a block.", min=0)
+    ] = 0,
+    interval: Annotated[
+        float, typer.Option(help="Seconds from block to block, for the stale rate.", min=0.001)
+    ] = 600,
+    nodes: Annotated[
+        int | None, typer.Option(help="So many nodes instead of the file's.", min=2)
+    ] = None,
+    blocks: Annotated[
+        int | None, typer.Option(help="So many blocks of each kind instead of the file's.", min=2)
+    ] = None,
+    processes: Processes = None,
+    dask: Dask = None,
+) -> None:
+    """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
+    have validated one, and how many blocks go stale."""
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.extras import need
+    from mldsa_lab.impact.network import find_network, read_network
+    from mldsa_lab.show.grid import terminal
+
+    need("impact", "the simulation of networks")
+    from mldsa_lab.impact.propagation import BlockLoad
+    from mldsa_lab.impact.sweep import grid
+
+    assumed = read_network(find_network(network), nodes=nodes, blocks=blocks)
+    screen = make_console()
+    loads = [
+        BlockLoad(size, size / transaction_bytes, validation, relay)
+        for relay in assumed.relays
+        for size in block_bytes
+    ]
+    found = simulate(assumed, [[load] for load in loads], screen, processes, dask)
+    screen.print(terminal(grid(assumed, loads, found, interval), screen.width))
+
+
+def simulate(
+    network: Network,
+    loads: Sequence[Sequence[BlockLoad]],
+    screen: Console,
+    processes: int | None,
+    dask: str | None,
+) -> list[Propagation]:
+    """What comes of each load, by the workers that the options say, shown while it goes on."""
+    from mldsa_lab import workforce
+    from mldsa_lab.impact.sweep import propagate
+    from mldsa_lab.machine import cores_to_use
+    from mldsa_lab.screen import Screen
+
+    with (
+        workforce.local(processes or cores_to_use())
+        if dask is None
+        else workforce.dask(dask) as force,
+        Screen(screen).phase("network", total=network.blocks) as phase,
+    ):
+        found = propagate(
+            network, loads, force, progress=lambda done: phase.reach(done, f"{done} blocks")
+        )
+        phase.summary = (
+            f"{network.blocks} blocks in each of {len(loads)} ways, {network.nodes} nodes"
+        )
+    return found

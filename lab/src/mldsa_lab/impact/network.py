@@ -1,0 +1,200 @@
+"""A peer-to-peer network: who is connected to whom, how far apart and how fast they are.
+
+`Network` is what a network file assumes, as docs/propagation.md describes it; `Graph` is one
+network drawn from it.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from msgspec import Meta, Struct
+from numpy.typing import NDArray
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import Count, Text, convert, read_text
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+Above = Annotated[float, Meta(gt=0)]
+NotNegative = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Links = Annotated[int, Meta(ge=1, le=1000)]
+
+RELAYS = ("request", "compact", "push")
+Relay = Literal[RELAYS]  # type: ignore[valid-type]
+"""How a node that has validated a block lets its peers have it: it announces it and sends it to
+who asks (request), so with compact blocks (compact), or sends it to all of them unasked (push)."""
+_SUM = 1e-6
+_TRIES = 20
+
+
+class Region(Struct, frozen=True, forbid_unknown_fields=True):
+    """Nodes of one part of the world: their share of all nodes, and the bandwidth of their access
+    in Mbit/s (the median, where there is a spread)."""
+
+    name: Text
+    share: Share
+    upload_mbps: Above
+    download_mbps: Above
+
+
+class Compact(Struct, frozen=True, forbid_unknown_fields=True):
+    """Compact block relay (BIP 152): bytes of a compact block besides its transactions' short
+    identifiers of 6 bytes, the share of nodes that lack transactions of a block, how much of the
+    block these lack (values at equal distances of probability), and from how many peers a node has
+    compact blocks sent unasked and before they are validated (high-bandwidth mode)."""
+
+    base_bytes: Count
+    lacking: Share
+    lacking_bytes_share: Annotated[tuple[Share, ...], Meta(min_length=1)]
+    unasked_peers: Count
+
+
+class Network(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is assumed of a network.
+
+    ``outbound_shares``: the shares of nodes that open 1, 2, 3 … connections. ``latency_ms``: from
+    region to region, one way. ``bandwidth_spread`` and ``latency_spread``: standard deviations of
+    the logarithms within a region, 0 for all alike. ``relays``: the ways of relay to simulate, of
+    `Relay`. ``cores``: of a node, for verification. ``verified_before``: the share of a block's
+    signatures that a node has verified when their transactions arrived. ``other_validation_s``:
+    the rest of a block's validation. ``blocks``: how many to simulate, each on another network.
+    """
+
+    format: Literal["mldsa-lab network"]
+    version: Literal[1]
+    title: Text
+    source: Text
+    nodes: Annotated[int, Meta(ge=2, le=1_000_000)]
+    outbound_shares: Annotated[tuple[Share, ...], Meta(min_length=1)]
+    regions: Annotated[tuple[Region, ...], Meta(min_length=1)]
+    latency_ms: tuple[tuple[NotNegative, ...], ...]
+    relays: Annotated[tuple[Relay, ...], Meta(min_length=1)]
+    cores: Links
+    bandwidth_spread: NotNegative = 0.0
+    latency_spread: NotNegative = 0.0
+    verified_before: Share = 0.0
+    other_validation_s: NotNegative = 0.0
+    compact: Compact | None = None
+    blocks: Annotated[int, Meta(ge=2, le=100_000)] = 20
+    seed: Count = 1
+
+    def __post_init__(self) -> None:
+        count = len(self.regions)
+        if len(self.latency_ms) != count or any(len(row) != count for row in self.latency_ms):
+            raise ValueError(f"latency_ms must have {count} rows of {count}, as there are regions")
+        for name, shares in (
+            ("regions", [region.share for region in self.regions]),
+            ("outbound_shares", self.outbound_shares),
+        ):
+            if abs(sum(shares) - 1) > _SUM:
+                raise ValueError(f"{name}: the shares add up to {sum(shares):g}, not to 1")
+        if self.most_outbound >= self.nodes:
+            raise ValueError(f"outbound_shares: a node of {self.nodes} has too many connections")
+        if "compact" in self.relays and self.compact is None:
+            raise ValueError("relays has compact, so the table compact is needed")
+
+    @property
+    def most_outbound(self) -> int:
+        """The largest number of connections that a node opens."""
+        return max(n for n, share in enumerate(self.outbound_shares, 1) if share > 0)
+
+
+@dataclass(frozen=True)
+class Graph:
+    """One network: node ``v`` has the peers ``peer[start[v]:start[v + 1]]``, each ``delay`` seconds
+    away, one way; bandwidths in bytes a second. ``opened``: whether v opened that connection."""
+
+    start: Ints
+    peer: Ints
+    delay: Floats
+    opened: NDArray[np.bool_]
+    upload: Floats
+    download: Floats
+
+    @classmethod
+    def of(cls, edges: Ints, delay: Floats, upload: Floats, download: Floats) -> Graph:
+        """From connections, ``edges`` having a row (opener, other) for each; a node's peers are
+        in the order of the rows."""
+        ends = edges.ravel()
+        order = np.argsort(ends, kind="stable")
+        start = np.zeros(len(upload) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(ends, minlength=len(upload)), out=start[1:])
+        opened = np.tile([True, False], len(edges))
+        return cls(
+            start, edges[:, ::-1].ravel()[order], np.repeat(delay, 2)[order], opened[order],
+            upload, download,
+        )  # fmt: skip
+
+
+def find_network(name: str) -> Path:
+    """The file of a network: one of the tree by its name, or a path; LabError if it is unknown."""
+    path = Path(name)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        return path
+    known = {p.stem: p for p in sorted((find_root() / "scenarios" / "networks").glob("*.toml"))}
+    if name not in known:
+        raise LabError(
+            f"unknown network {name!r}: known are {', '.join(known)}; a path ends in .toml"
+        )
+    return known[name]
+
+
+def read_network(path: Path, **instead: object) -> Network:
+    """A network file, with values given ``instead`` of its own, unless they are None; LabError
+    names the file, the place in it and the rule it breaks."""
+    text = read_text(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{path}: not a readable TOML file: {error}") from None
+    document |= {name: value for name, value in instead.items() if value is not None}
+    return convert(document, Network, str(path))
+
+
+def draw_graph(network: Network, rng: np.random.Generator) -> Graph:
+    """A network of these assumptions; every connection's other end is any node alike."""
+    nodes = network.nodes
+    shares = np.array([r.share for r in network.regions])
+    region = rng.choice(len(shares), size=nodes, p=shares / shares.sum())
+    counts = np.array(network.outbound_shares)
+    outbound = 1 + rng.choice(len(counts), size=nodes, p=counts / counts.sum())
+    edges = _connections(outbound, rng)
+    one, other = region[edges[:, 0]], region[edges[:, 1]]
+    delay = np.array(network.latency_ms)[one, other] / 1e3
+    delay *= _factors(network.latency_spread, len(edges), rng)
+    speed = _factors(network.bandwidth_spread, nodes, rng) * 1e6 / 8
+    upload, download = (
+        np.array([getattr(r, name) for r in network.regions])[region] * speed
+        for name in ("upload_mbps", "download_mbps")
+    )
+    return Graph.of(edges, delay, upload, download)
+
+
+def _factors(spread: float, count: int, rng: np.random.Generator) -> Floats:
+    """Lognormal, with median 1."""
+    return np.exp(spread * rng.standard_normal(count))
+
+
+def _connections(outbound: Ints, rng: np.random.Generator) -> Ints:
+    """Each node's ``outbound`` connections to others, in random order. Of two between the same
+    nodes one stays, and a new end is drawn for the other, a few times."""
+    nodes = len(outbound)
+    wanted = np.repeat(np.arange(nodes), outbound)
+    pairs = np.empty((0, 2), dtype=np.int64)
+    for _ in range(_TRIES):
+        ends = rng.integers(0, nodes - 1, size=len(wanted))
+        pairs = np.concatenate([pairs, np.stack([wanted, ends + (ends >= wanted)], axis=1)])
+        low, high = pairs.min(axis=1), pairs.max(axis=1)
+        _, first = np.unique(low * nodes + high, return_index=True)
+        again = np.ones(len(pairs), dtype=np.bool_)
+        again[first] = False
+        wanted, pairs = pairs[again, 0], pairs[np.sort(first)]
+    return rng.permutation(pairs)

@@ -1,0 +1,160 @@
+"""How a block spreads over a network: a discrete-event simulation of one block, in SimPy.
+
+What a node sends leaves message after message at the speed of its upload, or of the receiver's
+download where that is lower, and arrives after the delay of the connection. Announcements and
+requests take the delay alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import NamedTuple
+
+import numpy as np
+from simpy import Environment, Event
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.impact.network import Compact, Floats, Graph, Network, Relay
+
+SHORT_ID_BYTES = 6
+"""Of a transaction in a compact block (BIP 152)."""
+_NEVER = float("inf")
+_Steps = Generator[Event, None, None]
+
+
+class BlockLoad(NamedTuple):
+    """A block: its bytes, its transactions, the seconds that a node takes to validate it, and how
+    it is relayed."""
+
+    block_bytes: float
+    transactions: float
+    validation_s: float
+    relay: Relay = "request"
+
+
+def spread_block(
+    network: Network, graph: Graph, load: BlockLoad, source: int, rng: np.random.Generator
+) -> Floats:
+    """When each node has validated a block that ``source`` made, in seconds since that let its
+    first peer know; LabError if some cannot be reached.
+
+    ``rng`` draws who sends compact blocks unasked, and who lacks which part of one.
+    """
+    spreading = _Spreading(graph, load)
+    if network.compact is not None and load.relay == "compact":
+        spreading.use_compact(network.compact, graph, rng)
+    validated = spreading.run(source)
+    lost = int(np.isinf(validated).sum())
+    if lost:
+        raise LabError(
+            f"network: {lost} of {len(validated)} nodes have no way to the others; "
+            "outbound_shares needs more connections"
+        )
+    return validated
+
+
+class _Spreading:
+    """The state of one block's way, and what nodes do."""
+
+    def __init__(self, graph: Graph, load: BlockLoad) -> None:
+        self.clock = Environment()
+        self.load, self.pushes = load, load.relay == "push"
+        ends = list(zip(graph.peer.tolist(), graph.delay.tolist(), strict=True))
+        start = graph.start.tolist()
+        nodes = len(graph.upload)
+        self.peers = [ends[start[v] : start[v + 1]] for v in range(nodes)]
+        self.upload, self.download = graph.upload.tolist(), graph.download.tolist()
+        self.free = [0.0] * nodes  # when a node's upload is
+        self.told = [_NEVER] * nodes  # by the earliest announcement on its way
+        self.asked = [False] * nodes
+        self.complete = [False] * nodes
+        self.validated = [_NEVER] * nodes
+        self.has = set[tuple[int, int]]()  # (v, w): w has the block, as v knows
+        self.short_bytes: float | None = None
+        self.rebuilds = [False] * nodes  # from a compact block
+        self.lacking = [0.0] * nodes  # bytes
+        self.unasked: list[list[tuple[int, float]]] = [[] for _ in range(nodes)]
+
+    def use_compact(self, kind: Compact, graph: Graph, rng: np.random.Generator) -> None:
+        """Relay compact blocks."""
+        nodes = len(self.peers)
+        self.short_bytes = kind.base_bytes + SHORT_ID_BYTES * self.load.transactions
+        lacks = rng.random(nodes) < kind.lacking
+        shares = np.quantile(kind.lacking_bytes_share, rng.random(nodes))
+        self.lacking = (lacks * shares * self.load.block_bytes).tolist()
+        node = np.repeat(np.arange(nodes), np.diff(graph.start))
+        shuffled = np.lexsort((rng.random(len(node)), node))
+        rank = np.arange(len(node)) - graph.start[node]
+        for place in shuffled[rank < kind.unasked_peers].tolist():
+            self.unasked[graph.peer[place]].append((int(node[place]), float(graph.delay[place])))
+
+    def run(self, source: int) -> Floats:
+        self.told[source] = 0.0
+        self.asked[source] = self.rebuilds[source] = True
+        self.whole(source, 0.0)
+        self.clock.run()
+        return np.array(self.validated)
+
+    def whole(self, node: int, validation_s: float) -> None:
+        """It has the whole block: sends it on compact, and validates it."""
+        if not self.complete[node]:
+            self.complete[node] = True
+            for to, delay in self.unasked[node]:
+                self.clock.process(self.send_compact(node, to, delay))
+            self.clock.process(self.validate(node, validation_s))
+
+    def validate(self, node: int, validation_s: float) -> _Steps:
+        yield self.clock.timeout(validation_s)
+        self.validated[node] = self.clock.now
+        if self.pushes:
+            self.clock.process(self.push(node))
+        else:
+            for to, delay in self.peers[node]:
+                known = self.rebuilds[to] or (to, delay) in self.unasked[node]
+                if self.clock.now + delay < self.told[to] and not known:
+                    self.told[to] = self.clock.now + delay
+                    self.clock.process(self.announce(node, to, delay))
+
+    def announce(self, node: int, to: int, delay: float) -> _Steps:
+        """Tell a peer, which asks the first that tells it."""
+        yield self.clock.timeout(delay)
+        if self.asked[to] or self.rebuilds[to]:
+            return
+        self.asked[to] = True
+        yield self.clock.timeout(delay)
+        if self.short_bytes is None:
+            yield from self.send(node, to, delay, self.load.block_bytes)
+            self.whole(to, self.load.validation_s)
+        else:
+            yield from self.send_compact(node, to, delay)
+
+    def send(self, node: int, to: int, delay: float, size: float) -> _Steps:
+        """``size`` bytes, after all that waits for the node's upload."""
+        begin = max(self.clock.now, self.free[node])
+        self.free[node] = begin + size / min(self.upload[node], self.download[to])
+        yield self.clock.timeout(self.free[node] + delay - self.clock.now)
+
+    def send_compact(self, node: int, to: int, delay: float) -> _Steps:
+        """A compact block, and what the peer lacks of it if this is its first."""
+        assert self.short_bytes is not None
+        yield from self.send(node, to, delay, self.short_bytes)
+        if self.rebuilds[to]:
+            return
+        self.rebuilds[to] = True
+        if self.lacking[to]:
+            yield self.clock.timeout(delay)
+            yield from self.send(node, to, delay, self.lacking[to])
+        self.whole(to, self.load.validation_s)
+
+    def push(self, node: int) -> _Steps:
+        """The block to one peer after the other that has not sent it here."""
+        for to, delay in self.peers[node]:
+            if (node, to) not in self.has:
+                speed = min(self.upload[node], self.download[to])
+                yield self.clock.timeout(self.load.block_bytes / speed)
+                self.clock.process(self.arrive(node, to, delay))
+
+    def arrive(self, node: int, to: int, delay: float) -> _Steps:
+        yield self.clock.timeout(delay)
+        self.has.add((to, node))
+        self.whole(to, self.load.validation_s)

@@ -1,0 +1,127 @@
+"""Many blocks over many networks: how long blocks of different sizes take, and how many go stale.
+
+Block number b of every load is simulated on the same network, from the same node: what differs
+between loads is the load. Each block has its own seed, so a result does not depend on who computed
+it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.impact.network import Floats, Network, draw_graph
+from mldsa_lab.impact.propagation import BlockLoad, spread_block
+from mldsa_lab.show.format import Unit, estimate
+from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.workforce import Workforce, WorkItem, in_order
+
+SHARES = (0.5, 0.9, 0.99)
+"""Of the nodes: how long until so many have validated a block is told."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """Of one load, a figure for each block, in seconds: ``until``, a row for each of `SHARES`, and
+    ``mean``, over all nodes."""
+
+    until: Floats
+    mean: Floats
+
+    def time(self, share: float) -> Interval:
+        """Until this share of the nodes has a block, and between what 95 % of the blocks lie."""
+        return _over_blocks(self.until[SHARES.index(share)])
+
+    def stale(self, interval_s: float) -> Interval:
+        """The share of blocks beside which another is found before all nodes know them."""
+        return _over_blocks(stale_rate(self.mean, interval_s))
+
+
+def stale_rate(mean_s: Floats, interval_s: float) -> Floats:
+    """The probability that a node finds a competing block while it does not know of one, where
+    each finds blocks alike and all together one every ``interval_s``: 1 - exp(-∫(1 - f(t)) dt /
+    interval), f being the share of nodes that know of it, whose integral is the mean delay
+    (Decker and Wattenhofer, Information propagation in the Bitcoin network, 2013, section V)."""
+    return -np.expm1(-mean_s / interval_s)
+
+
+def validation_time(network: Network, signatures: float, per_second: float) -> float:
+    """Seconds that a node takes for a block with so many signatures, if one core verifies
+    ``per_second`` of them and the network's cores share the work evenly."""
+    left = signatures * (1 - network.verified_before)
+    return network.other_validation_s + left / (per_second * network.cores)
+
+
+def spread_loads(network: Network, loads: Sequence[BlockLoad], number: int) -> Floats:
+    """Of block ``number`` with each of the loads: the times of `SHARES`, then the mean."""
+    seed = np.random.SeedSequence(network.seed, spawn_key=(number,))
+    of_graph, of_block = seed.spawn(2)
+    rng = np.random.default_rng(of_graph)
+    graph = draw_graph(network, rng)
+    source = int(rng.integers(network.nodes))
+    found = []
+    for load in loads:
+        times = spread_block(network, graph, load, source, np.random.default_rng(of_block))
+        times.sort()
+        places = [math.ceil(share * len(times)) - 1 for share in SHARES]
+        found.append([*times[places], times.mean()])
+    return np.array(found)
+
+
+def propagate(
+    network: Network,
+    loads: Sequence[Sequence[BlockLoad]],
+    force: Workforce,
+    *,
+    progress: Callable[[int], None] = lambda done: None,
+) -> list[Propagation]:
+    """What comes of each load. Each has one `BlockLoad` for all blocks or one for every block of
+    ``network.blocks``; ``progress`` is told how many blocks are done."""
+    items = (
+        WorkItem(
+            f"simulating block {number}",
+            spread_loads,
+            (network, [of[min(number, len(of) - 1)] for of in loads], number),
+        )
+        for number in range(network.blocks)
+    )
+    done = []
+    for found in in_order(items, force):
+        done.append(found)
+        progress(len(done))
+    every = np.stack(done, axis=2)
+    return [Propagation(one[:-1], one[-1]) for one in every]
+
+
+def grid(
+    network: Network, loads: Sequence[BlockLoad], found: Sequence[Propagation], interval_s: float
+) -> Grid:
+    """A line for each load."""
+    second, percent = Unit(1.0, "s"), Unit(0.01, "%")
+    columns = [
+        Column("relay", [load.relay for load in loads], head=True),
+        Column("bytes", [f"{load.block_bytes:,.0f}" for load in loads], number=True),
+        Column("validation, s", [f"{load.validation_s:.3g}" for load in loads], number=True),
+    ]
+    columns += [
+        Column(
+            f"{share:.0%} of nodes, s", [estimate(one.time(share), second) for one in found],
+            number=True, spare_interval=1,
+        )
+        for share in SHARES
+    ]  # fmt: skip
+    stale = [estimate(one.stale(interval_s), percent) for one in found]
+    columns.append(Column("stale, %", stale, number=True, spare_interval=1))
+    note = f"{network.nodes:,} nodes; the median of {network.blocks} blocks, and the middle 95 %"
+    return Grid(network.title, note, tuple(columns), CONFIDENCE)
+
+
+def _over_blocks(figures: Floats) -> Interval:
+    """The median, and the ends of the middle 95 %."""
+    low, middle, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2])
+    return Interval(float(middle), float(low), float(high))

@@ -1,0 +1,322 @@
+"""How blocks spread, against closed forms, against published measurements, and on any workers."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from msgspec import structs
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.impact.network import (
+    Compact,
+    Floats,
+    Graph,
+    Network,
+    draw_graph,
+    find_network,
+    read_network,
+)
+from mldsa_lab.impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
+from mldsa_lab.impact.sweep import SHARES, propagate, spread_loads, stale_rate, validation_time
+from mldsa_lab.workforce import WorkItem, dask, local
+
+UPLOAD = 1e6
+DELAY = 0.05
+SIZE = 2e5
+VALIDATION = 0.3
+
+
+class AtOnce:
+    """Does everything in this process."""
+
+    ahead = 1
+
+    def submit(self, item: WorkItem) -> Callable[[], Any]:
+        return lambda: item.function(*item.arguments)
+
+
+@pytest.fixture(scope="module")
+def network() -> Network:
+    return read_network(find_network("bitcoin-2019"))
+
+
+def _small(network: Network, **changes: Any) -> Network:
+    return structs.replace(network, nodes=300, blocks=6, **changes)
+
+
+def _graph(edges: list[tuple[int, int]], delay: float | Floats = DELAY, **speeds: float) -> Graph:
+    nodes = 1 + max(max(edge) for edge in edges)
+    upload, download = (
+        np.full(nodes, speeds.get(name, default))
+        for name, default in (("upload", UPLOAD), ("download", math.inf))
+    )
+    return Graph.of(
+        np.array(edges),
+        np.full(len(edges), delay) if isinstance(delay, float) else delay,
+        upload,
+        download,
+    )
+
+
+def _validated(
+    network: Network, graph: Graph, relay: Relay, validation_s: float = VALIDATION
+) -> Floats:
+    load = BlockLoad(SIZE, 100, validation_s, relay)
+    return spread_block(network, graph, load, 0, np.random.default_rng(1))
+
+
+# --- closed forms ---------------------------------------------------------------------------------
+
+STAR = [(0, leaf) for leaf in range(1, 9)]
+LINE = [(node, node + 1) for node in range(6)]
+
+
+def test_a_star_waits_for_the_upload_of_its_middle(network: Network) -> None:
+    turns = np.arange(1, 9) * SIZE / UPLOAD
+    asked = _validated(network, _graph(STAR), "request")[1:]
+    np.testing.assert_allclose(asked, 3 * DELAY + turns + VALIDATION)
+    pushed = _validated(network, _graph(STAR), "push")[1:]
+    np.testing.assert_allclose(pushed, DELAY + turns + VALIDATION)
+
+
+def test_a_star_of_compact_blocks(network: Network) -> None:
+    def compact(lacking: float, share: float) -> Floats:
+        kind = Compact(
+            base_bytes=400, lacking=lacking, lacking_bytes_share=(share,), unasked_peers=1
+        )
+        assumed = structs.replace(network, compact=kind)
+        return np.sort(_validated(assumed, _graph(STAR), "compact")[1:])
+
+    turn = (400 + SHORT_ID_BYTES * 100) / UPLOAD
+    turns = np.arange(1, 9)
+    np.testing.assert_allclose(compact(0, 0.5), DELAY + turns * turn + VALIDATION)
+    # The first asks for the rest when all compact blocks have left.
+    assert turn + 2 * DELAY > 8 * turn
+    rest = turns * 0.5 * SIZE / UPLOAD
+    np.testing.assert_allclose(compact(1, 0.5), turn + 3 * DELAY + rest + VALIDATION)
+
+
+def test_a_line_adds_its_hops(network: Network) -> None:
+    hops = np.arange(7)
+    asked = _validated(network, _graph(LINE), "request")
+    np.testing.assert_allclose(asked, hops * (3 * DELAY + SIZE / UPLOAD + VALIDATION))
+    slow = _validated(network, _graph(LINE, download=UPLOAD / 4), "push")
+    np.testing.assert_allclose(slow, hops * (DELAY + 4 * SIZE / UPLOAD + VALIDATION))
+
+
+def test_without_limits_of_bandwidth_the_shortest_way_counts(network: Network) -> None:
+    drawn = draw_graph(_small(network), np.random.default_rng(5))
+    free = Graph(
+        drawn.start, drawn.peer, drawn.delay, drawn.opened,
+        np.full(300, math.inf), np.full(300, math.inf),
+    )  # fmt: skip
+
+    def shortest(hop: Floats) -> Floats:
+        found: Floats = dijkstra(csr_array((hop, free.peer, free.start)), indices=0)
+        return found
+
+    np.testing.assert_allclose(_validated(network, free, "push"), shortest(free.delay + VALIDATION))
+    # Where all connections take as long, who tells a node first also sends first.
+    even = Graph(
+        free.start, free.peer, np.full(len(free.peer), DELAY), free.opened, free.upload,
+        free.download,
+    )  # fmt: skip
+    hops = shortest(np.ones(len(free.peer)))
+    expected = hops * (3 * DELAY + VALIDATION)
+    np.testing.assert_allclose(_validated(network, even, "request"), expected)
+
+
+def test_compact_blocks_go_on_before_they_are_validated(network: Network) -> None:
+    kind = Compact(base_bytes=400, lacking=0, lacking_bytes_share=(0,), unasked_peers=2)
+    assumed = structs.replace(network, compact=kind)
+    times = _validated(assumed, _graph(LINE, upload=math.inf), "compact")
+    np.testing.assert_allclose(times[1:], np.arange(1, 7) * DELAY + VALIDATION)
+
+
+# --- stale blocks ---------------------------------------------------------------------------------
+
+
+def test_stale_rate_of_the_published_integral() -> None:
+    """Decker and Wattenhofer 2013, section V: the integral of 1 - f is 11.37 s, the interval
+    633.68 s, the probability of a fork 1.78 %."""
+    assert float(stale_rate(np.array(11.37), 633.68)) == pytest.approx(0.0178, abs=5e-5)
+
+
+def test_stale_rate_by_simulated_mining() -> None:
+    """Competing blocks found as a Poisson process, each by a node alike, that does not know yet."""
+    rng = np.random.default_rng(3)
+    times, interval = rng.exponential(40, 50), 100.0
+    runs, forks = 20_000, 0
+    for _ in range(runs):
+        finds = rng.uniform(0, times.max(), rng.poisson(times.max() / interval))
+        forks += bool((finds < times[rng.integers(50, size=len(finds))]).any())
+    expected = float(stale_rate(times.mean(), interval))
+    error = math.sqrt(expected * (1 - expected) / runs)
+    assert abs(forks / runs - expected) < 4 * error
+
+
+# --- published figures ----------------------------------------------------------------------------
+
+
+def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
+    """Gervais and others 2016, table 3: blocks of 534.8 kB reached half of the nodes in 8.7 s.
+
+    Nothing here was fitted to it: bandwidths, delays and degrees are SimBlock's of that year."""
+    network = read_network(find_network("bitcoin-2015"), blocks=8)
+    (found,) = propagate(network, [[BlockLoad(534_800, 1000, 0.0)]], AtOnce())
+    assert found.time(0.5).value == pytest.approx(8.7, rel=0.3)
+    assert 0.005 < found.stale(600).value < 0.02
+
+
+# --- networks -------------------------------------------------------------------------------------
+
+
+def test_a_drawn_network_is_as_assumed(network: Network) -> None:
+    network = structs.replace(network, nodes=3000, bandwidth_spread=0.5)
+    graph = draw_graph(network, np.random.default_rng(1))
+    again = draw_graph(network, np.random.default_rng(1))
+    assert all(
+        np.array_equal(a, b)
+        for a, b in zip(vars(graph).values(), vars(again).values(), strict=True)
+    )
+    node = np.repeat(np.arange(3000), np.diff(graph.start))
+    assert (node != graph.peer).all()
+    assert len(np.unique(node * 3000 + graph.peer)) == len(node)
+    opened = np.bincount(node[graph.opened], minlength=3000)
+    for count, share in enumerate(network.outbound_shares, 1):
+        error = math.sqrt(3000 * share) + 1
+        assert abs((opened == count).sum() - 3000 * share) < 5 * error
+    both = csr_array((graph.delay, graph.peer, graph.start))
+    assert abs(both - both.T).max() == 0
+    rates = {r.upload_mbps * 1e6 / 8 for r in network.regions}
+    assert min(rates) / 10 < graph.upload.min() and graph.upload.max() < max(rates) * 10
+
+
+def test_verification_takes_part_of_validation(network: Network) -> None:
+    network = structs.replace(network, cores=4, verified_before=0.75, other_validation_s=0.1)
+    assert validation_time(network, 8000, 1000) == pytest.approx(0.1 + 2000 / 4000)
+
+
+def test_larger_and_slower_blocks_take_longer(network: Network) -> None:
+    loads = [
+        [BlockLoad(size, 100, validation)]
+        for size, validation in ((1e5, 0.0), (1e6, 0.0), (1e6, 1.0))
+    ]
+    found = propagate(_small(network), loads, AtOnce())
+    for share in SHARES:
+        times = [one.time(share).value for one in found]
+        assert times == sorted(times) and times[0] < times[-1]
+    medians = [one.time(0.5).value for one in found]
+    assert medians[2] - medians[1] > 1  # at least the last node's own validation
+
+
+def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
+    apart = _graph([(0, 1), (2, 3)])
+    with pytest.raises(LabError, match="2 of 4 nodes have no way to the others; outbound_shares"):
+        _validated(network, apart, "request")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("nodes = 6000", "nodes = 1"), r"nodes: .*2"),
+        (("cores = 4", "cores = 0"), r"cores"),
+        (("seed = 1", "seeds = 1"), r"the key 'seeds' is unknown"),
+        (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
+        (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),
+        (("upload_mbps = 19.2", "upload_mbps = -1"), r"regions\[0\]\.upload_mbps"),
+        (("upload_mbps = 19.2", ""), r"upload_mbps is missing"),
+        (('["compact", "request"]', '["gossip"]'), r"relays\[0\]"),
+        (("nodes = 6000", "nodes = 20"), r"a node of 20 has too many connections"),
+        (("nodes = 6000", "nodes = "), r"not a readable TOML file"),
+    ],
+)
+def test_a_bad_network_file_is_named_with_its_rule(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
+    text = find_network("bitcoin-2019").read_text()
+    assert change[0] in text
+    path = tmp_path / "mine.toml"
+    path.write_text(text.replace(*change, 1))
+    with pytest.raises(LabError, match=rf"mine\.toml.*{message}"):
+        read_network(path)
+
+
+def test_unknown_networks_are_named() -> None:
+    with pytest.raises(LabError, match=r"unknown network 'bitcoin-3000': known are bitcoin-2015"):
+        find_network("bitcoin-3000")
+
+
+# --- who computes ---------------------------------------------------------------------------------
+
+
+def test_the_answer_is_the_same_for_any_workers(network: Network) -> None:
+    from distributed import LocalCluster
+
+    small = _small(network)
+    loads = [[BlockLoad(1e6, 2000, 0.1, relay)] for relay in ("request", "compact", "push")]
+    here = propagate(small, loads, AtOnce())
+    with local(2) as force:
+        two = propagate(small, loads, force)
+    with (
+        LocalCluster(  # type: ignore[no-untyped-call]
+            n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True
+        ) as made,
+        dask(made.scheduler_address) as force,
+    ):
+        cluster = propagate(small, loads, force)
+    for one, *others in zip(here, two, cluster, strict=True):
+        for other in others:
+            assert np.array_equal(one.until, other.until)
+            assert np.array_equal(one.mean, other.mean)
+    alone = spread_loads(small, [of[0] for of in loads], 3)
+    assert np.array_equal(alone[:, -1], [one.mean[3] for one in here])
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _run(*words: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mldsa_lab.cli.main", "propagate", *map(str, words)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "140"},
+    )
+
+
+def test_the_command_shows_each_relay_and_size() -> None:
+    small = ("bitcoin-2019", "--nodes", 200, "--blocks", 3, "--processes", 1)
+    done = _run(*small, "--bytes", 500_000, "--bytes", 2_000_000, "--interval", 12)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    rows = [line for line in lines if line and line[0] in ("compact", "request")]
+    assert [row[:2] for row in rows] == [
+        [relay, size] for relay in ("compact", "request") for size in ("500,000", "2,000,000")
+    ]
+    assert "200 nodes" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("bitcoin-1999", "--bytes", 1000), "unknown network 'bitcoin-1999'"),
+        (("bitcoin-2019", "--bytes", 1000, "--nodes", 20), "a node of 20 has too many connections"),
+        (("none.toml", "--bytes", 1000), "none.toml: cannot read it"),
+    ],
+)
+def test_the_command_names_what_is_wrong(words: tuple[object, ...], message: str) -> None:
+    done = _run(*words)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert message in line
