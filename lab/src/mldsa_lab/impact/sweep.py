@@ -34,7 +34,7 @@ class Propagation:
     mean: Floats
 
     def time(self, share: float) -> Interval:
-        """Until this share of the nodes has a block, and between what 95 % of the blocks lie."""
+        """Until this share of the nodes has a block, on average, and the middle 95 % of blocks."""
         return _over_blocks(self.until[SHARES.index(share)])
 
     def stale(self, interval_s: float) -> Interval:
@@ -117,11 +117,11 @@ def grid(
     ]  # fmt: skip
     stale = [estimate(one.stale(interval_s), percent) for one in found]
     columns.append(Column("stale, %", stale, number=True, spare_interval=1))
-    note = f"{network.nodes:,} nodes; the median of {network.blocks} blocks, and the middle 95 %"
+    note = f"{network.nodes:,} nodes; the mean of {network.blocks} blocks, and their middle 95 %"
     return Grid(network.title, note, tuple(columns), CONFIDENCE)
 
 
 def _over_blocks(figures: Floats) -> Interval:
-    """The median, and the ends of the middle 95 %."""
-    low, middle, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2])
-    return Interval(float(middle), float(low), float(high))
+    """The mean, and the ends of the middle 95 %."""
+    low, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Interval(float(figures.mean()), float(low), float(high))
