@@ -203,8 +203,8 @@ def test_a_drawn_network_is_as_assumed(network: Network) -> None:
 
 
 def test_verification_takes_part_of_validation(network: Network) -> None:
-    network = structs.replace(network, cores=4, verified_before=0.75, other_validation_s=0.1)
-    assert validation_time(network, 8000, 1000) == pytest.approx(0.1 + 2000 / 4000)
+    network = structs.replace(network, verified_before=0.75, other_validation_s=0.1)
+    assert validation_time(network, 8000, 4000) == pytest.approx(0.1 + 2000 / 4000)
 
 
 def test_larger_and_slower_blocks_take_longer(network: Network) -> None:
@@ -230,7 +230,8 @@ def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
     ("change", "message"),
     [
         (("nodes = 6000", "nodes = 1"), r"nodes: .*2"),
-        (("cores = 4", "cores = 0"), r"cores"),
+        (("blocks = 20", "blocks = 0"), r"blocks"),
+        (("version = 1", "version = 2"), r"has format version 2, this reader knows 1"),
         (("seed = 1", "seeds = 1"), r"the key 'seeds' is unknown"),
         (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
         (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),

@@ -6,18 +6,20 @@ network drawn from it.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 from numpy.typing import NDArray
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Text, convert, read_text
+from mldsa_lab.files import Count, Text, decode_toml, read_text
+
+FORMAT = "mldsa-lab network"
+VERSION = 1
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,7 +27,6 @@ Ints = NDArray[np.int64]
 Above = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Links = Annotated[int, Meta(ge=1, le=1000)]
 
 RELAYS = ("request", "compact", "push")
 Relay = Literal[RELAYS]  # type: ignore[valid-type]
@@ -68,8 +69,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     the rest of a block's validation. ``blocks``: how many to simulate, each on another network.
     """
 
-    format: Literal["mldsa-lab network"]
-    version: Literal[1]
+    format: Text
+    version: int
     title: Text
     source: Text
     nodes: Annotated[int, Meta(ge=2, le=1_000_000)]
@@ -77,7 +78,6 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     regions: Annotated[tuple[Region, ...], Meta(min_length=1)]
     latency_ms: tuple[tuple[NotNegative, ...], ...]
     relays: Annotated[tuple[Relay, ...], Meta(min_length=1)]
-    cores: Links
     bandwidth_spread: NotNegative = 0.0
     latency_spread: NotNegative = 0.0
     verified_before: Share = 0.0
@@ -147,16 +147,15 @@ def find_network(name: str) -> Path:
     return known[name]
 
 
-def read_network(path: Path, **instead: object) -> Network:
-    """A network file, with values given ``instead`` of its own, unless they are None; LabError
-    names the file, the place in it and the rule it breaks."""
-    text = read_text(path)
+def read_network(path: Path, **instead: int | None) -> Network:
+    """A network file, with the numbers given ``instead`` of its own; LabError names the file, the
+    line, the place in it and the rule it breaks."""
+    network: Network = decode_toml(read_text(path), Network, str(path), FORMAT, VERSION)
     try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{path}: not a readable TOML file: {error}") from None
-    document |= {name: value for name, value in instead.items() if value is not None}
-    return convert(document, Network, str(path))
+        given = {name: number for name, number in instead.items() if number is not None}
+        return structs.replace(network, **given)
+    except ValueError as error:
+        raise LabError(f"{path}: {error}") from None
 
 
 def draw_graph(network: Network, rng: np.random.Generator) -> Graph:

@@ -51,10 +51,10 @@ def stale_rate(mean_s: Floats, interval_s: float) -> Floats:
 
 
 def validation_time(network: Network, signatures: float, per_second: float) -> float:
-    """Seconds that a node takes for a block with so many signatures, if one core verifies
-    ``per_second`` of them and the network's cores share the work evenly."""
+    """Seconds that a node takes for a block with so many signatures, if it verifies
+    ``per_second`` of them."""
     left = signatures * (1 - network.verified_before)
-    return network.other_validation_s + left / (per_second * network.cores)
+    return network.other_validation_s + left / per_second
 
 
 def spread_loads(network: Network, loads: Sequence[BlockLoad], number: int) -> Floats:
