@@ -147,8 +147,9 @@ pub fn ml_dsa_sets(
 }
 
 impl Variant {
-    /// What most ML-DSA variants have in common; without schemes.
-    pub fn ml_dsa(implementation: &'static str, version: &'static str) -> Self {
+    /// What most variants have in common: those of ML-DSA by seed, encoded keys and any rnd; without
+    /// schemes.
+    pub fn new(implementation: &'static str, version: &'static str) -> Self {
         Self {
             implementation,
             version,

@@ -22,7 +22,7 @@ pub fn variants() -> Vec<Variant> {
             ffi::BORINGSSL_API_VERSION
         ),
         schemes: ml_dsa_sets(Set44, Set65, Set87),
-        ..Variant::ml_dsa("boringssl", build_info::BORING_SYS)
+        ..Variant::new("boringssl", build_info::BORING_SYS)
     };
     vec![
         Variant {

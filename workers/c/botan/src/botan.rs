@@ -29,7 +29,7 @@ pub fn variants() -> Vec<Variant> {
             Botan::new(c"ML-DSA-6x5", 3309, kept),
             Botan::new(c"ML-DSA-8x7", 4627, kept),
         ),
-        ..Variant::ml_dsa("botan", version)
+        ..Variant::new("botan", version)
     };
     vec![
         variant(

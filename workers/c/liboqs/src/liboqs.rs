@@ -52,7 +52,7 @@ pub fn variants() -> Vec<Variant> {
             Liboqs::new(c"ML-DSA-65"),
             Liboqs::new(c"ML-DSA-87"),
         ),
-        ..Variant::ml_dsa("liboqs", version.to_str().expect("a version in ASCII"))
+        ..Variant::new("liboqs", version.to_str().expect("a version in ASCII"))
     }]
 }
 

@@ -28,7 +28,7 @@ pub fn variants() -> Vec<Variant> {
             OpenSsl::new(c"ML-DSA-65", 1952, 4032, 3309),
             OpenSsl::new(c"ML-DSA-87", 2592, 4896, 4627),
         ),
-        ..Variant::ml_dsa("openssl", version.to_str().expect("a version in ASCII"))
+        ..Variant::new("openssl", version.to_str().expect("a version in ASCII"))
     }]
 }
 

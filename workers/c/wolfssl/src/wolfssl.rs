@@ -156,7 +156,7 @@ pub fn variants() -> Vec<Variant> {
         language: Some("C"),
         note: format!("{speed_up}; {note}"),
         schemes: schemes(library),
-        ..Variant::ml_dsa("wolfssl", build_info::VERSION)
+        ..Variant::new("wolfssl", build_info::VERSION)
     };
     vec![
         variant(

@@ -97,7 +97,7 @@ fn talk(scheme: &Twice, requests: &str) -> Vec<String> {
         batch: true,
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(scheme.clone()))],
-        ..Variant::ml_dsa("twice", "1")
+        ..Variant::new("twice", "1")
     };
     let mut session = Session::new("test", BUILD, vec![variant]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));

@@ -62,7 +62,7 @@ fn variant(echo: &Echo) -> Variant {
         batch: true,
         note: String::new(),
         schemes: vec![("ML-DSA-65", Box::new(echo.clone()))],
-        ..Variant::ml_dsa("echo", "1")
+        ..Variant::new("echo", "1")
     }
 }
 

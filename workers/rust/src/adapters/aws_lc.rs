@@ -37,7 +37,7 @@ pub fn variants() -> Vec<Variant> {
                 verification: &ML_DSA_87,
             },
         ),
-        ..Variant::ml_dsa("aws-lc", build_info::AWS_LC_RS)
+        ..Variant::new("aws-lc", build_info::AWS_LC_RS)
     }]
 }
 

@@ -26,7 +26,7 @@ pub fn variants() -> Vec<Variant> {
             ("ML-KEM-768", Box::new(AwsLc(&ML_KEM_768))),
             ("ML-KEM-1024", Box::new(AwsLc(&ML_KEM_1024))),
         ],
-        ..Variant::ml_dsa("aws-lc-ml-kem", build_info::AWS_LC_RS)
+        ..Variant::new("aws-lc-ml-kem", build_info::AWS_LC_RS)
     }]
 }
 

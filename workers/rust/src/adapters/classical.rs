@@ -95,7 +95,7 @@ fn common(implementation: &'static str, version: &'static str, rnd: Rnd, note: &
         context: false,
         language: Some("C"),
         note: note.into(),
-        ..Variant::ml_dsa(implementation, version)
+        ..Variant::new(implementation, version)
     }
 }
 

@@ -34,7 +34,7 @@ fn variant<const EXPANDED: bool>(note: &str) -> Variant {
         operations: if EXPANDED { WITH_KEY } else { TIMED },
         note: note.into(),
         schemes: ml_dsa_sets(Set44::<EXPANDED>, Set65::<EXPANDED>, Set87::<EXPANDED>),
-        ..Variant::ml_dsa("fips204", build_info::FIPS204)
+        ..Variant::new("fips204", build_info::FIPS204)
     }
 }
 

@@ -48,7 +48,7 @@ fn common() -> Variant {
     Variant {
         family: Family::FnDsa,
         rnd: Rnd::None,
-        ..Variant::ml_dsa("fn-dsa", build_info::FN_DSA)
+        ..Variant::new("fn-dsa", build_info::FN_DSA)
     }
 }
 

@@ -50,7 +50,7 @@ fn variant<const EXPANDED: bool>(backend: Backend) -> Variant {
             Lanes::<MlDsa65, EXPANDED>(backend, PhantomData),
             Lanes::<MlDsa87, EXPANDED>(backend, PhantomData),
         ),
-        ..Variant::ml_dsa("mldsa-lanes", build_info::MLDSA_LANES)
+        ..Variant::new("mldsa-lanes", build_info::MLDSA_LANES)
     }
 }
 

@@ -88,7 +88,7 @@ fn common() -> Variant {
         backend: "portable",
         note: "crate libcrux-ml-dsa; keys stay byte strings".into(),
         schemes: ml_dsa_sets(Portable44, Portable65, Portable87),
-        ..Variant::ml_dsa("libcrux", build_info::LIBCRUX_ML_DSA)
+        ..Variant::new("libcrux", build_info::LIBCRUX_ML_DSA)
     }
 }
 

@@ -125,7 +125,7 @@ macro_rules! backend {
                         ("ML-KEM-768", Box::new(Set768)),
                         ("ML-KEM-1024", Box::new(Set1024)),
                     ],
-                    ..Variant::ml_dsa("libcrux-ml-kem", build_info::LIBCRUX_ML_KEM)
+                    ..Variant::new("libcrux-ml-kem", build_info::LIBCRUX_ML_KEM)
                 };
                 let expanded = Variant {
                     key: Key::Expanded,
@@ -141,7 +141,7 @@ macro_rules! backend {
                     backend: name,
                     family: Family::MlKem,
                     context: false,
-                    ..Variant::ml_dsa("libcrux-ml-kem", build_info::LIBCRUX_ML_KEM)
+                    ..Variant::new("libcrux-ml-kem", build_info::LIBCRUX_ML_KEM)
                 };
                 [compact, expanded]
             }

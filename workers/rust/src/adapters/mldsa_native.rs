@@ -23,7 +23,7 @@ pub fn variants() -> Vec<Variant> {
             MldsaNative::<ML_DSA_65>(PhantomData),
             MldsaNative::<ML_DSA_87>(PhantomData),
         ),
-        ..Variant::ml_dsa("mldsa-native", build_info::MLDSA_NATIVE_RS)
+        ..Variant::new("mldsa-native", build_info::MLDSA_NATIVE_RS)
     }]
 }
 

@@ -23,7 +23,7 @@ pub fn variants() -> Vec<Variant> {
         operations: OPERATIONS,
         note: "a reference for correctness, never worth timing".into(),
         schemes: ml_dsa_sets(Oracle(&ML_DSA_44), Oracle(&ML_DSA_65), Oracle(&ML_DSA_87)),
-        ..Variant::ml_dsa("mldsa-oracle", build_info::MLDSA_ORACLE)
+        ..Variant::new("mldsa-oracle", build_info::MLDSA_ORACLE)
     }]
 }
 

@@ -43,7 +43,7 @@ fn variant<const EXPANDED: bool>(note: &str) -> Variant {
             RustCrypto::<MlDsa65, EXPANDED>(PhantomData),
             RustCrypto::<MlDsa87, EXPANDED>(PhantomData),
         ),
-        ..Variant::ml_dsa("rustcrypto", build_info::ML_DSA)
+        ..Variant::new("rustcrypto", build_info::ML_DSA)
     }
 }
 

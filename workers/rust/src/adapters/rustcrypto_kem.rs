@@ -24,7 +24,7 @@ pub fn variants() -> Vec<Variant> {
             ("ML-KEM-768", Box::new(RustCrypto768)),
             ("ML-KEM-1024", Box::new(RustCrypto1024)),
         ],
-        ..Variant::ml_dsa("rustcrypto-ml-kem", build_info::ML_KEM)
+        ..Variant::new("rustcrypto-ml-kem", build_info::ML_KEM)
     }]
 }
 

@@ -31,7 +31,7 @@ pub fn variants() -> Vec<Variant> {
             scheme::<Shake256s>(),
             scheme::<Shake256f>(),
         ],
-        ..Variant::ml_dsa("rustcrypto-slh-dsa", build_info::SLH_DSA)
+        ..Variant::new("rustcrypto-slh-dsa", build_info::SLH_DSA)
     }]
 }
 
