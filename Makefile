@@ -99,7 +99,7 @@ lint: setup ## formatting and lints of the Rust and Python code
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples
 
-lint-peers: setup ## lints of the crates that need the peers' builds
+lint-peers: setup ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy
 
 layers: setup ## modules of mldsa-lanes use only those below them

@@ -21,3 +21,4 @@ lock() {
 lock lab --extra dev pyproject.toml
 lock workers/python requirements.in
 lock workers/node requirements.in
+lock workers/c/zig requirements.in

@@ -85,11 +85,21 @@ def variant(name: str, **changed: Any) -> Variant:
 class Toys:
     """A fleet whose only station performs operations by the toy worker's functions."""
 
-    def __init__(self, spoil: Callable[[str, bytes], bytes] = lambda operation, value: value):
-        self.spoil = spoil
+    def __init__(
+        self,
+        spoil: Callable[[str, bytes], bytes] = lambda operation, value: value,
+        others: Sequence[Variant] = (),
+    ):
+        self.spoil, self.others = spoil, others
 
     def station(self, _: str) -> Toys:
         return self
+
+    def private_keys(self, name: str) -> Sequence[str]:
+        return ("sk",) if "fn" in name else ("seed", "sk")
+
+    def variants(self) -> list[tuple[Variant, None]]:
+        return [(v, None) for v in self.others]
 
     def answer(
         self, name: str, set_name: str, operation: str, inputs: Sequence[JobInput]
@@ -187,12 +197,27 @@ def test_no_implicit_rejection_is_named() -> None:
     assert [c.check for c in exam.checks if c.failed] == ["rejects-ciphertext"]
 
 
-def test_nobody_made_keys() -> None:
+def test_keys_that_nobody_makes_are_published_ones() -> None:
     drawn = plain_inputs("ML-KEM-512", bytes(32), SIZES)
     v = variant(CASES[2][0], operations=("encaps", "decaps"))
     made = gate_plain.make(Toys(), "ML-KEM-512", drawn, [v])  # type: ignore[arg-type]
-    exam = Examination(Toys(), v, "ML-KEM-512")  # type: ignore[arg-type]
-    gate_plain.examine(exam, made)
+    known = vectors.keygen_cases("ML-KEM-512")[: len(drawn)]
+    assert [(m.row.seed, m.pk, m.sk) for m in made] == [(c.seed, c.pk, c.sk) for c in known]
+    assert all(m.output and m.secret for m in made)
+
+
+def test_keys_of_a_variant_that_makes_none_are_its_siblings() -> None:
+    name, set_name = CASES[1]
+    v = variant(name, operations=("sign", "verify"))
+    for others, passes in (((variant(name),), True), ((), False)):
+        toys = Toys(others=others)
+        exam = Examination(toys, v, set_name)  # type: ignore[arg-type]
+        gate_plain.known_answers(exam)
+        assert exam.passed is passes
+        drawn = plain_inputs(set_name, bytes(32), SIZES)
+        made = gate_plain.make(toys, set_name, drawn, [v])  # type: ignore[arg-type]
+        gate_plain.examine(exam, made)
+        assert exam.passed is passes
     assert exam.reason == "inputs: all: no implementation that has passed makes keys (1 of 1)"
 
 

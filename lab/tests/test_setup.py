@@ -97,6 +97,26 @@ def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Plac
     assert not is_set_up(entry_of(place), place)
 
 
+def test_each_build_is_set_up_by_itself(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builds = 'builds = { default = { profile = "release" }, tuned = { profile = "tuned" } }'
+    text = ENTRY.replace('"two"]', '"{profile}"]')
+    registry = place.root / "workers" / "registry.toml"
+    registry.write_text(text.replace('name = "one"', f'name = "one"\n{builds}'))
+    monkeypatch.setattr(Place, "of", lambda root: place)
+    default = entry_of(place)
+    tuned = default.with_build("tuned")
+    setup(["one"])
+    assert is_set_up(default, place) and not is_set_up(tuned, place)
+    assert unmet(tuned, place) == ["not set up: run `mldsa-lab setup one:tuned`"]
+    setup(["one:tuned"])
+    assert is_set_up(tuned, place) and log(place) == ["one", "release", "one", "tuned"]
+    capsys.readouterr()
+    setup()
+    assert capsys.readouterr().out == "one (C): set up\none:tuned (C): set up\n"
+
+
 def test_a_worker_may_share_the_home_of_another(place: Place) -> None:
     registry = place.root / "workers" / "registry.toml"
     first = "[[worker]]" + ENTRY.split("[[worker]]")[1]

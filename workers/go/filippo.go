@@ -7,13 +7,14 @@ import (
 	"filippo.io/mldsa"
 )
 
-// filippoVariants are those of filippo.io/mldsa. Its PrivateKey caches Â and the NTT forms, its
+// filippoVariants are those of filippo.io/mldsa, or of the standard library's crypto/mldsa where the
+// toolchain has it. Its PrivateKey caches Â and the NTT forms, its
 // PublicKey only the hash of the key, so signing and verification are of different key forms.
 func filippoVariants() []variant {
 	common := variant{
-		implementation: "filippo",
-		version:        moduleVersion("filippo.io/mldsa"),
-		backend:        filippoBackend,
+		implementation: mldsaName,
+		version:        mldsaVersion(),
+		backend:        "go",
 		family:         "ml-dsa",
 		sets:           mlDsaSets,
 		rnd:            "zero",
@@ -21,15 +22,15 @@ func filippoVariants() []variant {
 		privateKeys:    "seed",
 		prepare:        prepareFilippo,
 	}
-	const defaults = "default garbage collector" + filippoNote
+	const defaults = "default garbage collector"
 	compact, expanded := common, common
 	compact.key = "compact"
 	compact.operations = []string{"keygen", "verify"}
-	compact.note = "verifies with the ordinary PublicKey, which holds the encoded key and its hash tr; keygen ends with " +
+	compact.note = mldsaNote + "verifies with the ordinary PublicKey, which holds the encoded key and its hash tr; keygen ends with " +
 		"the ordinary PrivateKey and the encoded public key; " + defaults
 	expanded.key = "expanded"
 	expanded.operations = []string{"sign"}
-	expanded.note = "the ordinary PrivateKey, which caches A-hat, t1, s1, s2 and t0 in NTT form; " + defaults
+	expanded.note = mldsaNote + "the ordinary PrivateKey, which caches A-hat, t1, s1, s2 and t0 in NTT form; " + defaults
 	return []variant{compact, expanded}
 }
 
@@ -39,7 +40,7 @@ func filippoParameters(set string) (mldsa.Parameters, error) {
 			return p, nil
 		}
 	}
-	return mldsa.Parameters{}, fmt.Errorf("filippo.io/mldsa has no %s", set)
+	return mldsa.Parameters{}, fmt.Errorf("%s has no %s", mldsaName, set)
 }
 
 func prepareFilippo(set, name string, in input) operation {

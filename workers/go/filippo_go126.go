@@ -4,6 +4,8 @@ package main
 
 // Its field arithmetic is portable Go; SHAKE is the standard library's, with assembly where it has it.
 const (
-	filippoBackend = "go"
-	filippoNote    = ""
+	mldsaName = "filippo"
+	mldsaNote = ""
 )
+
+func mldsaVersion() string { return moduleVersion("filippo.io/mldsa") }

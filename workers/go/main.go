@@ -12,14 +12,32 @@ import (
 )
 
 func main() {
-	if err := newWorker(os.Stdin, os.Stdout, allVariants()).serve(); err != nil {
+	name := "go"
+	if len(os.Args) > 1 {
+		name = os.Args[1]
+	}
+	if err := newWorker(name, os.Stdin, os.Stdout, variantsOf(name)).serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "worker go:", err)
 		os.Exit(1)
 	}
 }
 
-func allVariants() []variant {
-	return slices.Concat(filippoVariants(), circlVariants(), circlKemVariants(), standardKemVariants(), circlSlhVariants())
+// variantsOf are all of the worker `go`. One of another name is built by another toolchain than the
+// installed one, for the sake of its standard library: it has that alone, marked by its name.
+func variantsOf(name string) []variant {
+	standard := slices.Concat(filippoVariants(), standardKemVariants())
+	if name == "go" {
+		return slices.Concat(standard, circlVariants(), circlKemVariants(), circlSlhVariants())
+	}
+	for i := range standard {
+		standard[i].backend += "+" + name
+	}
+	return standard
+}
+
+// goVersion is that of the toolchain and its standard library.
+func goVersion() string {
+	return strings.TrimPrefix(runtime.Version(), "go")
 }
 
 // moduleVersion is the version of a module that this program was built with.

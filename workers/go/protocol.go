@@ -20,14 +20,16 @@ type job struct {
 
 // A worker answers the requests of the lab. See workers/PROTOCOL.md.
 type worker struct {
+	name     string
 	in       *bufio.Reader
 	out      *bufio.Writer
 	variants []variant
 	jobs     map[uint64]job
 }
 
-func newWorker(in io.Reader, out io.Writer, variants []variant) *worker {
+func newWorker(name string, in io.Reader, out io.Writer, variants []variant) *worker {
 	return &worker{
+		name:     name,
 		in:       bufio.NewReaderSize(in, 1<<16),
 		out:      bufio.NewWriterSize(out, 1<<16),
 		variants: variants,
@@ -97,7 +99,7 @@ func (w *worker) hello(version string) error {
 	if version != protocolVersion {
 		return fmt.Errorf("this worker speaks protocol %s, not %.40q", protocolVersion, version)
 	}
-	w.printf("worker go\nprotocol %s\nlanguage Go\n", protocolVersion)
+	w.printf("worker %s\nprotocol %s\nlanguage Go\n", w.name, protocolVersion)
 	w.printf("compiler %s\nflags %s\n", compiler(), buildFlags())
 	w.printf("unit ns\nclock %s\ncpu_clock %s\n", wallClockName, cpuClockName)
 	for i := range w.variants {

@@ -18,7 +18,7 @@ func realVariants() []variant {
 func ask(t *testing.T, variants []variant, requests ...string) []string {
 	t.Helper()
 	var out bytes.Buffer
-	w := newWorker(strings.NewReader(strings.Join(requests, "\n")+"\n"), &out, variants)
+	w := newWorker("go", strings.NewReader(strings.Join(requests, "\n")+"\n"), &out, variants)
 	if err := w.serve(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestMeasureCountsAndDigests(t *testing.T) {
 func TestUnfinishedLineIsTheEndOfInput(t *testing.T) {
 	var out bytes.Buffer
 	for _, text := range []string{"", "hel", "prepare 1\nvariant"} {
-		if err := newWorker(strings.NewReader(text), &out, fake(nil)).serve(); err != nil {
+		if err := newWorker("go", strings.NewReader(text), &out, fake(nil)).serve(); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -177,7 +177,7 @@ func TestUnfinishedLineIsTheEndOfInput(t *testing.T) {
 }
 
 func TestHelloNamesEveryVariant(t *testing.T) {
-	got := ask(t, allVariants(), "hello 1")
+	got := ask(t, variantsOf("go"), "hello 1")
 	var ids []string
 	for _, line := range got {
 		if key, value, _ := strings.Cut(line, " "); value == "" && key != "end" {
@@ -186,7 +186,7 @@ func TestHelloNamesEveryVariant(t *testing.T) {
 			ids = append(ids, value)
 		}
 	}
-	if len(ids) != len(allVariants()) || got[len(got)-1] != "end" {
+	if len(ids) != len(variantsOf("go")) || got[len(got)-1] != "end" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -335,5 +335,17 @@ func TestSlhDsaRandomness(t *testing.T) {
 	}
 	if got := sign("00"); got != "failed 0 rnd must be n bytes, or none for deterministic signing" {
 		t.Errorf("got %.100q", got)
+	}
+}
+
+func TestAnotherToolchainHasItsStandardLibraryAlone(t *testing.T) {
+	marked := variantsOf("go-1-27")
+	for _, v := range marked {
+		if v.backend != "go+go-1-27" {
+			t.Errorf("%s: the backend does not name the worker", v.id())
+		}
+	}
+	if len(marked) != len(filippoVariants())+len(standardKemVariants()) {
+		t.Errorf("%d variants", len(marked))
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"crypto/mlkem"
 	"errors"
-	"runtime"
-	"strings"
 )
 
 // The interfaces that the standard library's key types have in common.
@@ -54,7 +52,7 @@ var standardKems = map[string]standardKem{
 func standardKemVariants() []variant {
 	common := variant{
 		implementation: "go-ml-kem",
-		version:        strings.TrimPrefix(runtime.Version(), "go"),
+		version:        goVersion(),
 		backend:        "go",
 		family:         "ml-kem",
 		sets:           []string{"ML-KEM-768", "ML-KEM-1024"},

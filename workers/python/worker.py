@@ -11,11 +11,20 @@ from hashlib import sha256
 from importlib.metadata import version
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+KEM_SETS = ("ML-KEM-512", "ML-KEM-768", "ML-KEM-1024")
+SLH_SETS = tuple(
+    f"SLH-DSA-{hashing}-{level}{kind}"
+    for level in (128, 192, 256)
+    for hashing in ("SHA2", "SHAKE")
+    for kind in "sf"
+)
 # For each operation the fields that an input has, and those that it may have.
 FIELDS = {
     "keygen": ({"seed"}, set()),
     "sign": ({"message", "context"}, {"seed", "sk", "pk", "rnd"}),
     "verify": ({"pk", "message", "context", "signature"}, set()),
+    "encaps": ({"pk"}, {"rnd"}),
+    "decaps": ({"ciphertext"}, {"seed", "sk", "pk"}),
 }
 ZERO = bytes(32)
 
@@ -23,12 +32,16 @@ ZERO = bytes(32)
 class Package:
     """A package behind the protocol: what it announces, and its operations as calls.
 
-    `keygen`, `sign` and `verify` take an input's fields and give a call without arguments, which is
-    all that is timed: the signature, whether the signature is accepted, or for keygen what
-    `encoded` turns into the public key and, where the package gives it so, the private key. What a
-    package raises is the input's failure; of a verification it is a refusal.
+    Its operations take an input's fields and give a call without arguments, which is all that is
+    timed: the signature, whether the signature is accepted, the secret, for keygen what `encoded`
+    turns into the public key and, where the package gives it so, the private key, and for encaps
+    what `joined` turns into the ciphertext with the secret behind it. What a package raises is the
+    input's failure; of a verification it is a refusal.
     """
 
+    family = "ml-dsa"
+    sets = SETS
+    suffix = ""  # of its name where the package has several families
     modules = ()  # what it imports
     language = "Python"
     backend = "portable"
@@ -46,18 +59,27 @@ class Package:
     def encoded(self, output):
         return output
 
+    def joined(self, output):
+        return b"".join(output)
+
+    @property
+    def implementation(self):
+        return self.name + self.suffix
+
     def announce(self):
-        about = f"implementation {self.name}\nversion {self.version}\nbackend {self.backend}"
+        about = (
+            f"implementation {self.implementation}\nversion {self.version}\nbackend {self.backend}"
+        )
         language = "" if self.language == "Python" else f"\nlanguage {self.language}"
         return (
-            f"variant {self.id}\n{about}\nkey {self.key}{language}\nfamily ml-dsa\n"
-            f"sets {' '.join(SETS)}\noperations {self.operations}\nrnd {self.rnd}\n"
+            f"variant {self.id}\n{about}\nkey {self.key}{language}\nfamily {self.family}\n"
+            f"sets {' '.join(self.sets)}\noperations {self.operations}\nrnd {self.rnd}\n"
             f"context {self.context}\nprivate_keys {self.private_keys}\nnote {self.note}"
         )
 
     @property
     def id(self):
-        return f"{self.name}:{self.backend}:{self.key}"
+        return f"{self.implementation}:{self.backend}:{self.key}"
 
 
 class Cryptography(Package):
@@ -68,16 +90,17 @@ class Cryptography(Package):
     language = "C"
     backend = "native"
     private_keys = "seed"
+    about = (
+        "signs hedged only; private keys are seeds, from which the key object is made before the "
+        "clock starts; keygen gives the key object and the encoded public key"
+    )
 
     def __init__(self):
         super().__init__()
         from cryptography.hazmat.backends.openssl import backend
 
-        self.note = (
-            f"the ML-DSA of {backend.openssl_version_text()}, as the package's wheel has it; signs "
-            "hedged only; private keys are seeds, from which the key object is made before the "
-            "clock starts; keygen gives the key object and the encoded public key"
-        )
+        library = f"{backend.openssl_version_text()}, as the package's wheel has it"
+        self.note = f"of {library}; {self.about}"
 
     def class_of(self, name, which):
         return getattr(self.mldsa, f"MLDSA{name[-2:]}{which}Key")
@@ -97,6 +120,42 @@ class Cryptography(Package):
         key = self.class_of(name, "Public").from_public_bytes(f["pk"])
         # It raises what it refuses, and else gives None.
         return partial(key.verify, f["signature"], f["message"], f["context"])
+
+
+class CryptographyKem(Cryptography):
+    """Key objects of ML-KEM hold the matrix."""
+
+    modules = ("cryptography.hazmat.primitives.asymmetric.mlkem",)
+    family = "ml-kem"
+    sets = KEM_SETS[1:]
+    suffix = "-ml-kem"
+    key = "expanded"
+    operations = "encaps decaps"
+    context = "no"
+    about = (
+        "draws m itself; private keys are seeds; key objects, which hold the matrix, are made "
+        "before the clock starts"
+    )
+
+    def class_of(self, name, which):
+        return getattr(self.mlkem, f"{name.replace('-', '')[:5]}{name[7:]}{which}Key")
+
+    def encaps(self, name, f):
+        return self.class_of(name, "Public").from_public_bytes(f["pk"]).encapsulate
+
+    def joined(self, output):
+        secret, ciphertext = output
+        return ciphertext + secret
+
+    def decaps(self, name, f):
+        key = self.class_of(name, "Private").from_seed_bytes(f["seed"])
+        return partial(key.decapsulate, f["ciphertext"])
+
+
+class CryptographyKemKeys(CryptographyKem):
+    key = "compact"
+    operations = "keygen"
+    about = "keygen gives the key object and the encoded public key"
 
 
 class DilithiumPy(Package):
@@ -200,6 +259,33 @@ class Pqcrypto(Package):
         return partial(self.module(name).verify, f["pk"], f["message"], f["signature"])
 
 
+class PqcryptoSlh(Pqcrypto):
+    family = "slh-dsa"
+    sets = SLH_SETS
+    suffix = "-slh-dsa"
+    note = (
+        "takes keys as bytes; signs hedged only; makes keys from its own randomness only; is used "
+        "without contexts"
+    )
+
+
+class PqcryptoKem(Pqcrypto):
+    family = "ml-kem"
+    sets = KEM_SETS
+    suffix = "-ml-kem"
+    operations = "encaps decaps"
+    note = "takes keys as bytes; draws m itself; makes keys from its own randomness only"
+
+    def module(self, name):
+        return importlib.import_module(f"pqcrypto.kem.{name.lower().replace('-', '_')}")
+
+    def encaps(self, name, f):
+        return partial(self.module(name).encaps, f["pk"])
+
+    def decaps(self, name, f):
+        return partial(self.module(name).decaps, f["sk"], f["ciphertext"])
+
+
 class Qybersafe(Package):
     name = "qybersafe"
     modules = ("qybersafe",)
@@ -234,11 +320,22 @@ class Qybersafe(Package):
 def installed():
     """The packages that are here, by the ids of their variants."""
     found = {}
-    for kind in (Cryptography, DilithiumPy, FastMldsa, Mldsa, Pqcrypto, Qybersafe):
+    for kind in (
+        Cryptography,
+        CryptographyKem,
+        CryptographyKemKeys,
+        DilithiumPy,
+        FastMldsa,
+        Mldsa,
+        Pqcrypto,
+        PqcryptoSlh,
+        PqcryptoKem,
+        Qybersafe,
+    ):
         try:
             package = kind()
         except ImportError as error:
-            print(f"{kind.name} is left out: {error}", file=sys.stderr)
+            print(f"{kind.__name__} is left out: {error}", file=sys.stderr)
             continue
         found[package.id] = package
     return found
@@ -251,7 +348,7 @@ class Item:
         self.operation = operation
         self.package = package
         try:
-            if operation == "sign" and package.private_keys not in fields:
+            if operation in ("sign", "decaps") and package.private_keys not in fields:
                 raise ValueError(f"it reads private keys as {package.private_keys} alone")
             if operation == "sign" and package.rnd == "zero" and fields["rnd"] != ZERO:
                 raise ValueError("rnd must be zero")
@@ -280,7 +377,14 @@ class Item:
             return wall, cpu, (b"\0" if refused or output is False else b"\1",)
         if refused:
             raise output
-        return wall, cpu, self.package.encoded(output) if self.operation == "keygen" else (output,)
+        match self.operation:
+            case "keygen":
+                outputs = self.package.encoded(output)
+            case "encaps":
+                outputs = (self.package.joined(output),)
+            case _:
+                outputs = (output,)
+        return wall, cpu, outputs
 
 
 class Worker:
@@ -303,11 +407,11 @@ class Worker:
         keys, values = zip(*(line.split(" ") for line in head), strict=True)
         variant, name, operation = values
         package = self.packages[variant]
-        known = name in SETS and operation in package.operations.split()
+        known = name in package.sets and operation in package.operations.split()
         if keys != ("variant", "set", "operation") or not known:
             raise ValueError("no such variant, set or operation")
         required, optional = FIELDS[operation]
-        if operation == "sign":
+        if operation in ("sign", "encaps"):
             required = required | ({"rnd"} if package.rnd != "none" else set())
         inputs, fields = {}, None
         for line in rest:

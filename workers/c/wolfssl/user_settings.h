@@ -1,7 +1,8 @@
-/* What `configure --enable-mldsa --enable-intelasm` settles for ML-DSA, less what the adapter does not
+/* What `configure --enable-mldsa --enable-mlkem --enable-intelasm` settles, less what the adapters do not
  * call: protocols, DER, random numbers and other algorithms. */
 #define WOLFCRYPT_ONLY
 #define WOLFSSL_HAVE_MLDSA
+#define WOLFSSL_HAVE_MLKEM
 #define WOLFSSL_SHA3
 #define WOLFSSL_SHAKE128
 #define WOLFSSL_SHAKE256

@@ -3,9 +3,11 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::CStr;
 use std::rc::Rc;
 
 pub use crate::job::{Job, Output, Prepared, attempt_word, describe, job, refused, verdict};
+pub use crate::protocol::of_length;
 use crate::protocol::{Fields, Form, Operation};
 use crate::runs::{Group, Loop, MAX_SIZE, MAX_THREADS};
 
@@ -146,9 +148,46 @@ pub fn ml_dsa_sets(
     ]
 }
 
+/// The three ML-KEM sets in order.
+pub fn ml_kem_sets(
+    set_512: impl Scheme + 'static,
+    set_768: impl Scheme + 'static,
+    set_1024: impl Scheme + 'static,
+) -> Vec<(&'static str, Box<dyn Scheme>)> {
+    vec![
+        ("ML-KEM-512", Box::new(set_512)),
+        ("ML-KEM-768", Box::new(set_768)),
+        ("ML-KEM-1024", Box::new(set_1024)),
+    ]
+}
+
+/// The twelve SLH-DSA sets, each made of its name, n and the length of its signatures.
+pub fn slh_dsa_sets<S: Scheme + 'static>(
+    make: impl Fn(&'static CStr, usize, usize) -> S,
+) -> Vec<(&'static str, Box<dyn Scheme>)> {
+    let sets = [
+        (c"SLH-DSA-SHA2-128s", 16, 7856),
+        (c"SLH-DSA-SHA2-128f", 16, 17088),
+        (c"SLH-DSA-SHAKE-128s", 16, 7856),
+        (c"SLH-DSA-SHAKE-128f", 16, 17088),
+        (c"SLH-DSA-SHA2-192s", 24, 16224),
+        (c"SLH-DSA-SHA2-192f", 24, 35664),
+        (c"SLH-DSA-SHAKE-192s", 24, 16224),
+        (c"SLH-DSA-SHAKE-192f", 24, 35664),
+        (c"SLH-DSA-SHA2-256s", 32, 29792),
+        (c"SLH-DSA-SHA2-256f", 32, 49856),
+        (c"SLH-DSA-SHAKE-256s", 32, 29792),
+        (c"SLH-DSA-SHAKE-256f", 32, 49856),
+    ];
+    let boxed = |(name, n, size): (&'static CStr, _, _)| -> (_, Box<dyn Scheme>) {
+        let scheme = make(name, n, size);
+        (name.to_str().expect("ASCII"), Box::new(scheme))
+    };
+    sets.map(boxed).into()
+}
+
 impl Variant {
-    /// What most variants have in common: those of ML-DSA by seed, encoded keys and any rnd; without
-    /// schemes.
+    /// What most variants have in common, of ML-DSA with encoded private keys; without schemes.
     pub fn new(implementation: &'static str, version: &'static str) -> Self {
         Self {
             implementation,

@@ -3,9 +3,10 @@
 //! that calls [`run`].
 //!
 //! Modules use those above them in this list alone: [`timing`], [`protocol`], [`job`], [`runs`],
-//! [`adapter`], [`session`].
+//! [`adapter`], [`session`]; [`drawn`] is for adapters alone.
 
 pub mod adapter;
+pub mod drawn;
 pub mod job;
 pub mod protocol;
 pub mod runs;

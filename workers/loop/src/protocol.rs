@@ -69,6 +69,19 @@ impl Fields {
         exact(&self.seed, "seed")
     }
 
+    /// The seed of SLH-DSA with the security parameter `n`: SK.seed, SK.prf and PK.seed.
+    pub fn slh_seed(&self, n: usize) -> Result<Vec<u8>, String> {
+        of_length(present(&self.seed, "seed")?, "seed", 3 * n)
+    }
+
+    /// The opt_rand of SLH-DSA with the security parameter `n`; none asks for deterministic signing.
+    pub fn opt_rand(&self, n: usize) -> Result<Option<Vec<u8>>, String> {
+        match present(&self.rnd, "rnd")? {
+            [] => Ok(None),
+            rnd => of_length(rnd, "rnd", n).map(Some),
+        }
+    }
+
     /// The 32 bytes of `rnd`.
     pub fn rnd(&self) -> Result<[u8; 32], String> {
         exact(&self.rnd, "rnd")
@@ -111,6 +124,20 @@ impl Fields {
             _ => return None,
         })
     }
+}
+
+/// A copy of what an interface reads without asking for its length.
+///
+/// # Errors
+/// Where it is another than the set's.
+pub fn of_length(bytes: &[u8], name: &str, length: usize) -> Result<Vec<u8>, String> {
+    if bytes.len() != length {
+        return Err(format!(
+            "{name} must be {length} bytes, got {}",
+            bytes.len()
+        ));
+    }
+    Ok(bytes.to_vec())
 }
 
 fn present<'a>(field: &'a Option<Vec<u8>>, name: &str) -> Result<&'a [u8], String> {

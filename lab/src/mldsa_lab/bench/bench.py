@@ -242,11 +242,13 @@ class _Session:
                 phase.summary = self._of_inputs(o, inputs)
         if o.sizes.many_keys or o.sizes.one_key:
             phase.summary += f"; {GROUP} more for runs, of many keys and of one"
-        for name in used:
-            lines = [m.row for m in plain.get(name, ())]
-            for line in lines or [input_row(s, name) for s in inputs[name]]:
-                self.write(line)
+        for name in inputs:
+            for item in inputs[name]:
+                self.write(input_row(item, name))
         passed, made = self._gate(variants, reference, materials, plain)
+        for name in made:  # whose keys the gate may have replaced
+            for made_of in made[name]:
+                self.write(made_of.row)
         schedule = Schedule(self._cells(variants, passed, {**inputs, **made}))
         require_cells(schedule)
         if o.jmh is not None:

@@ -136,6 +136,11 @@ class Station:
         self.worker().forget(job)
         return traces
 
+    def private_keys(self, variant: str) -> Sequence[str]:
+        """The forms of private keys that a variant reads."""
+        name = self._announced_id.get(variant, variant)
+        return next(v.private_keys for v in self.announcement.variants if v.id == name)
+
     def row(self) -> WorkerRow:
         """Its line in a record."""
         a = self.announcement

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import cycle
 from typing import Any
 
 from msgspec import structs
@@ -24,7 +25,7 @@ from mldsa_lab.bench.examination import (
     must_give,
     must_refuse,
 )
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.gate_checks import CROSS_CASES, acvp, asked
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.errors import LabError
@@ -107,13 +108,24 @@ def _fn_dsa(exam: Examination) -> None:
             return f"the private key has {size} bytes, must have {scheme.private_key_bytes}"
         return wrong
 
-    made = exam.run(
-        "own-keys-keygen",
-        "keygen",
-        [Case(f"seed {i}", JobInput(0, seed=s), judge) for i, s in enumerate(seeds)],
-    )
+    check, jobs = "own-keys-keygen", [JobInput(i, seed=s) for i, s in enumerate(seeds)]
+    maker = _sibling(exam.station, exam.variant, exam.set_name)
+    if maker is None:
+        made = exam.run(check, "keygen", [Case(f"seed {j.id}", j, judge) for j in jobs])
+    else:
+        side = Examination(exam.station, maker, exam.set_name)
+        made = asked(exam, side, check, "keygen", jobs) or {}
     keys = [(o.value, o.private_key) for o in made.values()]
     _signs_with(exam, "own-keys", [(pk, sk) for pk, sk in keys if pk and sk])
+
+
+def _sibling(station: Station, v: Variant, set_name: str) -> Variant | None:
+    """The variant of the same implementation that makes keys for one that does not."""
+    if "keygen" in v.operations:
+        return None
+    alike = (row for row, _ in station.variants() if row.implementation == v.implementation)
+    able = (row for row in alike if "keygen" in row.operations and set_name in row.sets)
+    return next(able, None)
 
 
 def _signs_with(exam: Examination, check: str, pairs: Sequence[tuple[bytes, bytes]]) -> None:
@@ -149,11 +161,15 @@ def make(
     fleet: Fleet, set_name: str, drawn: Sequence[PlainInput], sound: Sequence[Variant]
 ) -> list[PlainInput]:
     """The inputs with keys, and signatures or ciphertexts, by the first implementations that have
-    passed known answers and can make them; of what nobody makes, without."""
+    passed known answers and can make them; of what nobody makes, without.
+
+    Where nobody gives both keys of a pair, they and their seeds are NIST's."""
     _, produce, _ = SCHEMES[set_name].kin.operations
     made = list(drawn)
     # Who is given its randomness first: its output is everybody's.
-    for v in sorted(sound, key=lambda v: v.rnd == "none"):
+    able = sorted(sound, key=lambda v: v.rnd == "none")
+    siblings = (_sibling(fleet.station(v.id), v, set_name) for v in able)
+    for v in [*able, *(v for v in siblings if v is not None)]:
         if all(m.pk and m.sk for m in made):
             break
         keys = _outputs(fleet, v, set_name, "keygen", made)
@@ -162,12 +178,23 @@ def make(
             made = [replace(m, pk=keys[m.id].value, sk=keys[m.id].private_key) for m in made]
         elif keys and all(keys[m.id].value == m.pk for m in made):
             made = [replace(m, sk=m.sk or keys[m.id].private_key) for m in made]
+    if SCHEMES[set_name].family in _WITH_VECTORS and not all(m.pk and m.sk for m in made):
+        made = [_with_keys(m, c) for m, c in zip(made, cycle(vectors.keygen_cases(set_name)))]
     ready = all(m.pk for m in made)
-    for v in sorted(sound, key=lambda v: v.rnd == "none") if ready else ():
+    for v in able if ready else ():
         outputs = _outputs(fleet, v, set_name, produce, made)
         if outputs:
             return [_with_output(m, outputs[m.id].value or b"") for m in made]
     return made
+
+
+_WITH_VECTORS = ("slh-dsa", "ml-kem")
+"""Families for which NIST publishes key pairs."""
+
+
+def _with_keys(m: PlainInput, case: vectors.KeyGenCase) -> PlainInput:
+    """The input under a key pair of NIST's."""
+    return replace(m, row=structs.replace(m.row, seed=case.seed), pk=case.pk, sk=case.sk)
 
 
 def _outputs(
@@ -244,7 +271,7 @@ def _signatures(exam: Examination, few: Sequence[PlainInput]) -> None:
             "a context of 256 bytes", replace(good, context=bytes(CONTEXT_BYTES_MAX + 1)), must_fail
         )
     ]
-    exam.run("refuses-long-context", "sign", [*cases, *_short_keys(good)])
+    exam.run("refuses-long-context", "sign", [*cases, *_short_keys(exam, good)])
 
 
 def _altered(m: PlainInput, other_pk: bytes, v: Variant) -> dict[str, dict[str, JobInput]]:
@@ -290,10 +317,10 @@ def _with(job: JobInput, field: str, value: bytes) -> JobInput:
     return replace(job, **changed)
 
 
-def _short_keys(good: JobInput) -> list[Case]:
-    """Private keys of a wrong length, with nothing else to start from."""
+def _short_keys(exam: Examination, good: JobInput) -> list[Case]:
+    """Encoded private keys of a wrong length, with nothing else to start from."""
     sk = good.sk
-    if sk is None:
+    if sk is None or "sk" not in exam.station.private_keys(exam.variant.id):
         return []
     wrong = {"cut short": sk[:-1], "with a byte appended": sk + b"\0"}
     return [
@@ -338,7 +365,7 @@ def _kem(exam: Examination, few: Sequence[PlainInput]) -> None:
     job, c = few[0].job("decaps", v), few[0].output or b""
     wrong = {"the last byte cut off": c[:-1], "a zero byte appended": c + b"\0", "empty": b""}
     lengths = [Case(what, replace(job, ciphertext=x), must_fail) for what, x in wrong.items()]
-    exam.run("refuses-length", "decaps", [*lengths, *_short_keys(job)])
+    exam.run("refuses-length", "decaps", [*lengths, *_short_keys(exam, job)])
     job, pk = few[0].job("encaps", v), few[0].pk or b""
     keys = {"the last byte cut off": pk[:-1], "a zero byte appended": pk + b"\0",
             "a coefficient above q": b"\xff\xff" + pk[2:]}  # fmt: skip

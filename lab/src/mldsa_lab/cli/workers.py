@@ -19,7 +19,7 @@ from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.conformance import conform_entry
-from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import WorkerEntry, every_build, named, read_registry
 
 
 def doctor(
@@ -34,7 +34,10 @@ def doctor(
 
 def setup(
     workers: Annotated[
-        list[str] | None, typer.Argument(help="Workers of the registry.", metavar="[NAMES]")
+        list[str] | None,
+        typer.Argument(
+            help="Workers of the registry; `NAME:tuned` for their tuned build.", metavar="[NAMES]"
+        ),
     ] = None,
     registry: Annotated[
         Path | None, typer.Option(help="Take them from this registry file.")
@@ -43,20 +46,20 @@ def setup(
     """Fetch and make what workers need; without names, list those that can be set up."""
     console = make_console()
     place = Place.of(find_root())
-    entries = read_registry(registry or place.root / "workers" / "registry.toml")
+    entries = every_build(read_registry(registry or place.root / "workers" / "registry.toml"))
     screen = Screen(console)
     for entry in named(entries, words(workers)):
         if not entry.setup or is_set_up(entry, place):
             state = "is set up" if entry.setup else "nothing to set up"
-            screen.line("setup", f"worker [cyan]{entry.name}[/] ({entry.language}): {state}")
+            screen.line("setup", f"worker [cyan]{entry.label}[/] ({entry.language}): {state}")
             continue
         with screen.phase("setup") as phase:
             set_up(entry, place, phase.show)
-            phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
+            phase.summary = f"worker [cyan]{entry.label}[/] ({entry.language})"
     if not workers:
         for entry in (entry for entry in entries if entry.setup):
             state = "set up" if is_set_up(entry, place) else "not set up"
-            console.print(f"{entry.name} ({entry.language}): {state}", highlight=False)
+            console.print(f"{entry.label} ({entry.language}): {state}", highlight=False)
 
 
 def conform(

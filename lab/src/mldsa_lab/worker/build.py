@@ -17,7 +17,13 @@ from pathlib import Path
 from mldsa_lab.checkout import BuildError, find_root, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text, writing
-from mldsa_lab.worker.registry import WorkerEntry, read_registry
+from mldsa_lab.worker.registry import (
+    WorkerEntry,
+    build_mark,
+    every_build,
+    named,
+    read_registry,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,8 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
-    lacking = [] if is_set_up(entry, place) else [f"not set up: run `mldsa-lab setup {entry.name}`"]
+    command = f"mldsa-lab setup {entry.label}"
+    lacking = [] if is_set_up(entry, place) else [f"not set up: run `{command}`"]
     return entry.unmet() + lacking
 
 
@@ -85,7 +92,8 @@ def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:
 
 
 def _stamp(entry: WorkerEntry, place: Place) -> Path:
-    return entry.home(place.target) / "setup.json"
+    # Each build has a set-up of its own.
+    return entry.home(place.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
 
 
 def _stamp_text(entry: WorkerEntry, place: Place) -> str:
@@ -133,15 +141,12 @@ def main(arguments: list[str]) -> int:
     action = test if "--test" in arguments else build
     try:
         place = Place.of(find_root())
-        read = read_registry(place.root / "workers" / "registry.toml")
-        every = [e.with_build(name) for e in read for name in e.builds] + read
-        entries = {e.label: e for e in every}
-        unknown = [name for name in names if name not in entries]
-        if unknown or not names:
-            rule = f"unknown worker {unknown[0]!r}" if unknown else "no worker is named"
-            raise LabError(f"{rule}: the registry has {', '.join(entries)}")
-        for name in names:
-            action(entries[name], place, print)
+        entries = every_build(read_registry(place.root / "workers" / "registry.toml"))
+        if not names:
+            known = ", ".join(e.label for e in entries)
+            raise LabError(f"no worker is named: the registry has {known}")
+        for entry in named(entries, names):
+            action(entry, place, print)
     except LabError as error:
         print(f"mldsa-lab: error: {error}", file=sys.stderr)
         return 2

@@ -77,6 +77,11 @@ class Subject:
             private = replace(private, rnd=self.kin.plain_rnd if rnd is None else rnd)
         return replace(private, message=message, context=context)
 
+    def reads(self, keys: Keys) -> bool:
+        """Whether the private key is there in a form that the variant reads."""
+        forms = self.variant.private_keys
+        return "seed" in forms or ("sk" in forms and keys.sk is not None)
+
     def _private(self, number: int, keys: Keys, forms: tuple[str, ...]) -> JobInput:
         """The keys of an input that starts from the private one."""
         seed = keys.seed if "seed" in forms and "seed" in self.kin.private_keys else None
@@ -267,6 +272,8 @@ class Trials:
         if operation == "encaps":
             return cell.encaps_input(number, keys, message)
         if operation == "decaps":
+            if not cell.reads(keys):
+                raise NotApplicable(f"no variant of this worker gives private keys of {cell.set}")
             return cell.decaps_input(number, keys, self.encapsulated(cell, keys, message))
         if operation == "sign":
             return cell.sign_input(number, keys, message)

@@ -257,13 +257,18 @@ def read_registry(path: Path) -> list[WorkerEntry]:
     return entries
 
 
+def every_build(entries: Sequence[WorkerEntry]) -> list[WorkerEntry]:
+    """The entries, each in all of its builds."""
+    return [made for e in entries for made in ([e.with_build(n) for n in e.builds] or [e])]
+
+
 def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:
-    """The entries with these names, in the registry's order; LabError for an unknown one."""
-    known = [e.name for e in entries]
+    """The entries with these labels, in their order here; LabError for an unknown one."""
+    known = [e.label for e in entries]
     for name in names:
         if name not in known:
             raise LabError(f"unknown worker {name!r}: the registry has {', '.join(known)}")
-    return [e for e in entries if e.name in names]
+    return [e for e in entries if e.label in names]
 
 
 def unmet_need(need: Need) -> str | None:

@@ -1,4 +1,4 @@
-//! Builds what ML-DSA needs of Botan, by Botan's own minimized build.
+//! Builds what ML-DSA, ML-KEM and SLH-DSA need of Botan, by Botan's own minimized build.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,10 @@ use std::process::Command;
 #[path = "../../../../crates/mldsa-acvp/package.rs"]
 mod package;
 
-/// Botan's modules; it adds what these need.
-const MODULES: &str = "ffi,ml_dsa,system_rng,keccak_perm_bmi2,keccak_perm_avx512";
+/// Botan's modules; it adds what these need, and takes those for the CPU's family.
+const MODULES: &str = "ffi,ml_dsa,ml_kem,slh_dsa_sha2,slh_dsa_shake,system_rng,keccak_perm_bmi2,\
+                       keccak_perm_avx512,sha2_32_x86,sha2_32_simd,sha2_32_avx2,sha2_32_armv8,sha2_64_x86,\
+                       sha2_64_avx2,sha2_64_avx512,sha2_64_armv8";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

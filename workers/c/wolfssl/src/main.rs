@@ -3,6 +3,7 @@
 mod build_info {
     include!(concat!(env!("OUT_DIR"), "/build_info.rs"));
 }
+mod mlkem;
 mod wolfssl;
 
 use std::process::ExitCode;

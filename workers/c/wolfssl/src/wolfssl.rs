@@ -1,4 +1,4 @@
-//! wolfSSL's ML-DSA by the functions of `wolfssl/wolfcrypt/wc_mldsa.h`, of two libraries: as it is by
+//! wolfSSL: its ML-DSA by the functions of `wolfssl/wolfcrypt/wc_mldsa.h`, of two libraries: as it is by
 //! default, and with the caches of keys that it can be built with.
 
 use std::cell::RefCell;
@@ -7,18 +7,19 @@ use std::ptr::null_mut;
 use std::rc::Rc;
 
 use mldsa_worker_loop::adapter::{
-    Key, Output, Prepared, Scheme, Variant, WITH_KEY, job, ml_dsa_sets, refused, shared, verdict,
+    Family, KEM, Key, Output, Prepared, Scheme, Variant, WITH_KEY, job, ml_dsa_sets, ml_kem_sets,
+    refused, shared, verdict,
 };
 use mldsa_worker_loop::protocol::Fields;
 
 use crate::build_info;
+use crate::mlkem::MlKem;
 
-/// `wc_MlDsaKey`, which the library allocates.
-type Raw = *mut c_void;
+/// A key object, which the library allocates.
+pub type Raw = *mut c_void;
 
 /// The interface of one of the two libraries.
 struct Library {
-    error_text: unsafe extern "C" fn(c_int) -> *const c_char,
     new: unsafe extern "C" fn(*mut c_void, c_int) -> Raw,
     delete: unsafe extern "C" fn(Raw, *mut Raw) -> c_int,
     set_params: unsafe extern "C" fn(Raw, c_uchar) -> c_int,
@@ -63,8 +64,6 @@ macro_rules! library {
             unsafe extern "C" {
                 #[link_name = concat!($prefix, "wolfCrypt_Init")]
                 fn init() -> c_int;
-                #[link_name = concat!($prefix, "wc_GetErrorString")]
-                fn error_text(error: c_int) -> *const c_char;
                 #[link_name = concat!($prefix, "wc_MlDsaKey_New")]
                 fn new(heap: *mut c_void, device: c_int) -> Raw;
                 #[link_name = concat!($prefix, "wc_MlDsaKey_Delete")]
@@ -109,7 +108,6 @@ macro_rules! library {
                 // SAFETY: called before anything else of the library, in its only thread.
                 assert_eq!(unsafe { init() }, 0, "wolfSSL does not start");
                 &Library {
-                    error_text,
                     new,
                     delete,
                     set_params,
@@ -130,7 +128,7 @@ library!(plain, "");
 library!(cached, "cached_");
 
 /// `INVALID_DEVID`: no hardware.
-const NO_DEVICE: c_int = -2;
+pub const NO_DEVICE: c_int = -2;
 
 pub fn variants() -> Vec<Variant> {
     let schemes = |library| {
@@ -147,16 +145,30 @@ pub fn variants() -> Vec<Variant> {
             set(5, 2592, 4896, 4627),
         )
     };
+    let kem = |kind, public_key, private_key, ciphertext| MlKem {
+        kind,
+        public_key,
+        private_key,
+        ciphertext,
+    };
     let speed_up = if cfg!(target_arch = "x86_64") {
         "built with USE_INTEL_SPEEDUP: AVX2 or AVX-512 where the CPU has them"
     } else {
         "C alone"
     };
-    let variant = |note: &str, library| Variant {
+    let optimised = if build_info::BUILD.name == Some("tuned") {
+        ""
+    } else {
+        " with -O2, as its own build makes it"
+    };
+    let of = |implementation, note: &str| Variant {
         language: Some("C"),
-        note: format!("{speed_up}; {note}"),
+        note: format!("{speed_up}{optimised}; {note}"),
+        ..Variant::new(implementation, build_info::VERSION)
+    };
+    let variant = |note, library| Variant {
         schemes: schemes(library),
-        ..Variant::new("wolfssl", build_info::VERSION)
+        ..of("wolfssl", note)
     };
     vec![
         variant(
@@ -171,6 +183,21 @@ pub fn variants() -> Vec<Variant> {
                 "built with WC_MLDSA_CACHE_PRIV_VECTORS and _PUB_VECTORS: A-hat and NTT forms are \
                  cached when a key is imported",
                 cached::start(),
+            )
+        },
+        Variant {
+            family: Family::MlKem,
+            operations: KEM,
+            context: false,
+            schemes: ml_kem_sets(
+                kem(0, 800, 1632, 768),
+                kem(1, 1184, 2400, 1088),
+                kem(2, 1568, 3168, 1568),
+            ),
+            ..of(
+                "wolfssl-ml-kem",
+                "key objects hold the decoded vectors; key generation gives an MlKemKey and the public \
+                 key's bytes",
             )
         },
     ]
@@ -199,7 +226,7 @@ impl Drop for MlDsaKey {
 }
 
 /// The length of input as the interface takes it; the lab's lines are far shorter.
-fn count(bytes: &[u8]) -> Result<c_uint, String> {
+pub fn count(bytes: &[u8]) -> Result<c_uint, String> {
     c_uint::try_from(bytes.len()).map_err(|_| "more than 4 GiB".into())
 }
 
@@ -209,16 +236,21 @@ fn context_count(context: &[u8]) -> Result<c_uchar, String> {
         .map_err(|_| format!("a context has at most 255 bytes, got {}", context.len()))
 }
 
-impl WolfSsl {
-    fn done(&self, status: c_int) -> Result<(), String> {
-        if status == 0 {
-            return Ok(());
-        }
-        // SAFETY: the library returns a static string for any number.
-        let text = unsafe { CStr::from_ptr((self.library.error_text)(status)) };
-        Err(text.to_string_lossy().into_owned())
+/// The error of a status, whose texts are the same in both libraries.
+pub fn done(status: c_int) -> Result<(), String> {
+    if status == 0 {
+        return Ok(());
     }
+    // SAFETY: the library returns a static string for any number.
+    let text = unsafe { CStr::from_ptr(wc_GetErrorString(status)) };
+    Err(text.to_string_lossy().into_owned())
+}
 
+unsafe extern "C" {
+    fn wc_GetErrorString(error: c_int) -> *const c_char;
+}
+
+impl WolfSsl {
     fn key(&self) -> Result<MlDsaKey, String> {
         // SAFETY: a null heap is the ordinary one.
         let raw = unsafe { (self.library.new)(null_mut(), NO_DEVICE) };
@@ -227,7 +259,7 @@ impl WolfSsl {
         }
         let key = MlDsaKey { of: *self, raw };
         // SAFETY: `raw` is a key.
-        self.done(unsafe { (self.library.set_params)(raw, self.level) })?;
+        done(unsafe { (self.library.set_params)(raw, self.level) })?;
         Ok(key)
     }
 
@@ -238,7 +270,7 @@ impl WolfSsl {
     ) -> Result<RefCell<MlDsaKey>, String> {
         let key = self.key()?;
         // SAFETY: `raw` is a key, `bytes` has the length given.
-        self.done(unsafe { import(key.raw, bytes.as_ptr(), count(bytes)?) })?;
+        done(unsafe { import(key.raw, bytes.as_ptr(), count(bytes)?) })?;
         Ok(RefCell::new(key))
     }
 
@@ -257,8 +289,7 @@ fn export(
 ) -> Result<Vec<u8>, String> {
     let (mut bytes, mut length) = (vec![0; size], size as c_uint);
     // SAFETY: `raw` is a key, `bytes` has the length given.
-    key.of
-        .done(unsafe { export(key.raw, bytes.as_mut_ptr(), &mut length) })?;
+    done(unsafe { export(key.raw, bytes.as_mut_ptr(), &mut length) })?;
     Ok(bytes)
 }
 
@@ -268,7 +299,7 @@ impl Scheme for WolfSsl {
         let operation = move || {
             let key = set.key()?;
             // SAFETY: `raw` is a key, the seed has its 32 bytes.
-            set.done(unsafe { (set.library.make)(key.raw, seed.as_ptr()) })?;
+            done(unsafe { (set.library.make)(key.raw, seed.as_ptr()) })?;
             let public = export(&key, set.library.export_pk, set.public_key)?;
             Ok::<_, String>((key, public))
         };
@@ -301,7 +332,7 @@ impl Scheme for WolfSsl {
                     rnd.as_ptr(),
                 )
             };
-            set.done(status).map(|()| signature)
+            done(status).map(|()| signature)
         };
         job(operation, Output::Bytes)
     }

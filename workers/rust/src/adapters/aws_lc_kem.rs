@@ -5,7 +5,9 @@ use aws_lc_rs::kem::{
     ML_KEM_1024,
 };
 
-use crate::adapter::{Family, KEM_WITH_KEY, Output, Prepared, Rnd, Scheme, Variant, describe, job};
+use crate::adapter::{
+    Family, KEM_WITH_KEY, Output, Prepared, Rnd, Scheme, Variant, describe, job, ml_kem_sets,
+};
 use crate::build_info;
 use crate::protocol::Fields;
 
@@ -21,11 +23,7 @@ pub fn variants() -> Vec<Variant> {
              not of a given seed",
             build_info::AWS_LC_SYS
         ),
-        schemes: vec![
-            ("ML-KEM-512", Box::new(AwsLc(&ML_KEM_512))),
-            ("ML-KEM-768", Box::new(AwsLc(&ML_KEM_768))),
-            ("ML-KEM-1024", Box::new(AwsLc(&ML_KEM_1024))),
-        ],
+        schemes: ml_kem_sets(AwsLc(&ML_KEM_512), AwsLc(&ML_KEM_768), AwsLc(&ML_KEM_1024)),
         ..Variant::new("aws-lc-ml-kem", build_info::AWS_LC_RS)
     }]
 }

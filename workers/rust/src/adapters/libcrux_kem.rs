@@ -2,7 +2,7 @@
 //! strings, and unpacked.
 
 use crate::adapter::{
-    Family, KEM, KEM_WITH_KEY, Key, Output, Prepared, Scheme, Variant, job, shared,
+    Family, KEM, KEM_WITH_KEY, Key, Output, Prepared, Scheme, Variant, job, ml_kem_sets, shared,
 };
 use crate::build_info;
 use crate::protocol::Fields;
@@ -120,11 +120,7 @@ macro_rules! backend {
                     note: "keys stay byte strings; the checks of keys, which the caller makes, are \
                            before the clock"
                         .into(),
-                    schemes: vec![
-                        ("ML-KEM-512", Box::new(Set512)),
-                        ("ML-KEM-768", Box::new(Set768)),
-                        ("ML-KEM-1024", Box::new(Set1024)),
-                    ],
+                    schemes: ml_kem_sets(Set512, Set768, Set1024),
                     ..Variant::new("libcrux-ml-kem", build_info::LIBCRUX_ML_KEM)
                 };
                 let expanded = Variant {
@@ -133,11 +129,7 @@ macro_rules! backend {
                     note: "the interface `unpacked`, whose keys hold A-hat and the vectors in NTT form; \
                            the checks of keys, which the caller makes, are before the clock"
                         .into(),
-                    schemes: vec![
-                        ("ML-KEM-512", Box::new(Unpacked512)),
-                        ("ML-KEM-768", Box::new(Unpacked768)),
-                        ("ML-KEM-1024", Box::new(Unpacked1024)),
-                    ],
+                    schemes: ml_kem_sets(Unpacked512, Unpacked768, Unpacked1024),
                     backend: name,
                     family: Family::MlKem,
                     context: false,

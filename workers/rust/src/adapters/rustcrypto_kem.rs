@@ -5,7 +5,7 @@ use ml_kem::ExpandedKeyEncoding;
 use ml_kem::{B32, Decapsulate, DecapsulationKey, EncapsulationKey, KeyExport, Seed};
 use ml_kem::{MlKem512, MlKem768, MlKem1024};
 
-use crate::adapter::{Family, KEM, Output, Prepared, Scheme, Variant, describe, job};
+use crate::adapter::{Family, KEM, Output, Prepared, Scheme, Variant, describe, job, ml_kem_sets};
 use crate::build_info;
 use crate::protocol::Fields;
 
@@ -19,11 +19,7 @@ pub fn variants() -> Vec<Variant> {
         context: false,
         note: "crate ml-kem; the ordinary key objects; m is handed over by the feature hazmat"
             .into(),
-        schemes: vec![
-            ("ML-KEM-512", Box::new(RustCrypto512)),
-            ("ML-KEM-768", Box::new(RustCrypto768)),
-            ("ML-KEM-1024", Box::new(RustCrypto1024)),
-        ],
+        schemes: ml_kem_sets(RustCrypto512, RustCrypto768, RustCrypto1024),
         ..Variant::new("rustcrypto-ml-kem", build_info::ML_KEM)
     }]
 }

@@ -43,15 +43,8 @@ struct RustCrypto<P>(PhantomData<fn() -> P>);
 
 impl<P: ParameterSet + 'static> Scheme for RustCrypto<P> {
     fn keygen(&self, input: &Fields) -> Prepared {
-        let seed = input.seed.clone().unwrap_or_default();
         let n = size_of_n::<P>();
-        if seed.len() != 3 * n {
-            return Err(format!(
-                "the seed must be {} bytes, got {}",
-                3 * n,
-                seed.len()
-            ));
-        }
+        let seed = input.slh_seed(n)?;
         job(
             move || {
                 let (sk_seed, rest) = seed.split_at(n);
@@ -67,13 +60,7 @@ impl<P: ParameterSet + 'static> Scheme for RustCrypto<P> {
     fn sign(&self, input: &Fields) -> Prepared {
         let key = SigningKey::<P>::try_from(input.sk()?).map_err(|error| describe(&error))?;
         let (message, context) = (input.message()?, input.context()?);
-        let rnd = input.rnd.clone().filter(|rnd| !rnd.is_empty());
-        let n = size_of_n::<P>();
-        if rnd.as_ref().is_some_and(|rnd| rnd.len() != n) {
-            return Err(format!(
-                "rnd must be {n} bytes, or none for deterministic signing"
-            ));
-        }
+        let rnd = input.opt_rand(size_of_n::<P>())?;
         job(
             move || {
                 key.try_sign_with_context(&message, &context, rnd.as_deref())

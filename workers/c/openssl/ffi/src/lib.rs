@@ -2,9 +2,10 @@
 //! the manual pages apply; null for a library or a query is the default.
 #![allow(clippy::missing_safety_doc)]
 
-use std::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_ulong, c_void};
 
 /// OSSL_PARAM(3).
+#[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Param {
     pub key: *const c_char,
@@ -13,6 +14,19 @@ pub struct Param {
     pub data_size: usize,
     pub return_size: usize,
 }
+impl Param {
+    /// That of a number, which must outlive it.
+    pub fn of_int(key: &'static CStr, value: &c_int) -> Self {
+        Self {
+            key: key.as_ptr(),
+            data_type: INTEGER,
+            data: std::ptr::from_ref(value).cast_mut().cast(),
+            data_size: size_of::<c_int>(),
+            return_size: UNMODIFIED,
+        }
+    }
+}
+pub const INTEGER: c_uint = 1;
 pub const OCTET_STRING: c_uint = 5;
 pub const UNMODIFIED: usize = usize::MAX;
 
@@ -42,4 +56,8 @@ unsafe extern "C" {
     pub fn EVP_PKEY_sign(context: *mut c_void, to: *mut u8, length: *mut usize, message: *const u8, size: usize) -> c_int;
     pub fn EVP_PKEY_verify_message_init(context: *mut c_void, algorithm: *mut c_void, params: *const Param) -> c_int;
     pub fn EVP_PKEY_verify(context: *mut c_void, signature: *const u8, length: usize, message: *const u8, size: usize) -> c_int;
+    pub fn EVP_PKEY_encapsulate_init(context: *mut c_void, params: *const Param) -> c_int;
+    pub fn EVP_PKEY_encapsulate(context: *mut c_void, to: *mut u8, length: *mut usize, secret: *mut u8, size: *mut usize) -> c_int;
+    pub fn EVP_PKEY_decapsulate_init(context: *mut c_void, params: *const Param) -> c_int;
+    pub fn EVP_PKEY_decapsulate(context: *mut c_void, secret: *mut u8, size: *mut usize, ciphertext: *const u8, length: usize) -> c_int;
 }

@@ -1,0 +1,14 @@
+//! Speaks the worker protocol on standard input and output.
+
+mod build_info {
+    include!(concat!(env!("OUT_DIR"), "/build_info.rs"));
+}
+mod zig;
+
+use std::process::ExitCode;
+
+use mldsa_worker_loop::{run, session::Session};
+
+fn main() -> ExitCode {
+    run(Session::new("zig", build_info::BUILD, zig::variants()))
+}
