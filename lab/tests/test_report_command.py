@@ -345,7 +345,7 @@ def test_a_short_run_ranks_nobody_and_says_how_long_to_run(tmp_path: Path, round
     text = " ".join(shown(run(tmp_path / "r.jsonl")).split())
     assert "Too uncertain to rank" in text
     page = (tmp_path / "report.html").read_text()
-    assert "Too uncertain to rank" in page and "--until 5" in page
+    assert "Too uncertain to rank" in page and "<code>mldsa-lab bench --until 5</code>" in page
 
 
 def test_a_long_run_ranks_and_warns_of_nothing(tmp_path: Path) -> None:

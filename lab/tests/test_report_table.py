@@ -11,6 +11,8 @@ from rich.console import Console
 
 from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
+from mldsa_lab.show.format import Shown
+from mldsa_lab.show.grid import Column, Grid, terminal
 from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import build as build_view
 
@@ -31,6 +33,22 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 @pytest.fixture(scope="module")
 def summary(record: Record) -> Summary:
     return summarise(record)
+
+
+def test_long_names_fold_before_numbers_are_cut_off() -> None:
+    name = "mldsa-lanes:avx512:compact:tuned:batch-1000"
+    columns = (
+        Column("variant", [f"{name} → {name}"], head=True),
+        Column("change", [Shown("1.234", "1.211", "1.245")], number=True),
+        Column("verdict", ["slower, but hedging changed"]),
+    )
+    for width in (90, 120):
+        out = io.StringIO()
+        Console(file=out, width=width).print(terminal(Grid("Changes", "", columns), width))
+        text = out.getvalue()
+        assert "…" not in text and max(map(len, text.splitlines())) <= width
+        assert "1.234 −0.023/+0.011 slower, but hedging changed" in text
+        assert text.count("mldsa-lanes:avx512") == 2
 
 
 @pytest.mark.parametrize("width", [100, 140, 200])

@@ -143,6 +143,20 @@ def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
     assert not is_set_up(entry, place)
 
 
+def test_what_was_deleted_is_not_set_up(place: Place) -> None:
+    entry = entry_of(place)
+    worker = entry.home(place.target) / "worker"
+    worker.parent.mkdir(parents=True)
+    worker.mkdir()
+    set_up(entry, place, quiet)
+    assert is_set_up(entry, place)
+    worker.rmdir()
+    assert not is_set_up(entry, place)
+    # Nothing it runs by is below the target folder: the stamp alone says so.
+    set_up(entry, place, quiet)
+    assert is_set_up(entry, place)
+
+
 def test_a_missing_lock_file_is_named(place: Place) -> None:
     (place.root / "workers" / "lock").unlink()
     with pytest.raises(LabError, match=r"worker one, lock file .*/workers/lock: No such file"):

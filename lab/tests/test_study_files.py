@@ -190,6 +190,29 @@ def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
         begin(path, "default", out)
 
 
+def test_who_breaks_down_loses_only_what_was_not_measured(tmp_path: Path) -> None:
+    path, listed = write(tmp_path), []
+    names = [s.id for s in SIGNERS[:3]]
+    for process in range(3):
+        where = tmp_path / f"{process}.jsonl"
+        crashed, refused = (names[1], (names[2],)) if process == 1 else (None, ())
+        build(where, Shape(sets=("ML-DSA-44",), signers=SIGNERS[:3], rounds=6, crashed=crashed,
+                           refused=refused))  # fmt: skip
+        listed.append((Step(tmp_path, read_study(path).measure[0], 32, process, b""), where))
+    measured = gather_cells(listed, "cpu", 0.95)
+    assert sorted({len(c.means) for c in measured.cells}) == [2, 3]
+    study = read_study(write(tmp_path, SMALL.partition("[[contrasts]]")[0]))
+    found = StudyFindings.of(study, "default", measured)
+    (cells,) = found.grids()
+    assert cells.columns[-1].title == "processes" and {"2", "3"} == set(cells.columns[-1].cells)
+    once = [text for text in found.left_out if text.startswith("left out in 1 of 3 runs: ")]
+    assert any(f"{names[2]} ML-DSA-44: refused by the correctness gate" in text for text in once)
+    assert any(names[1] in text for text in once) and len(once) == 2
+    assert any("left out in 3 of 3 runs: worker " in text for text in found.left_out)
+    for text in (found.as_markdown(), render(found, [])):
+        assert "left out in 1 of 3 runs" in text
+
+
 def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     done = lab("study", str(path), "--out", str(out))

@@ -95,10 +95,13 @@ def run(
     """Measure what a study file says, go on where it was interrupted, and compare."""
     import json
 
+    from rich.text import Text
+
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.extras import need
     from mldsa_lab.files import write_text
+    from mldsa_lab.show.format import clean
     from mldsa_lab.show.grid import terminal
     from mldsa_lab.study.bench import StudyBench
     from mldsa_lab.study.cells import gather_cells
@@ -127,6 +130,8 @@ def run(
     for grid in found.grids():
         screen.print(terminal(grid, screen.width))
         screen.print()
+    for text in found.left_out:
+        screen.print(Text(clean(text), style="yellow"))
     files = {
         "table": ("study.json", json.dumps(found.as_json(), indent=1) + "\n"),
         "markdown": ("study.md", found.as_markdown()),

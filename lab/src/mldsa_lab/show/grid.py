@@ -112,6 +112,7 @@ class _Texts:
     cells: list[str]
     right: bool
     spare: int
+    folds: bool = False
 
     @property
     def width(self) -> int:
@@ -126,6 +127,7 @@ def terminal(grid: Grid, width: int) -> RichTable:
     for spare in range(1, 5):
         if _total(columns) > width:
             columns = [c for c in columns if c.spare != spare]
+    tight = _total(columns) > width  # names fold before anything is cut off
     title = Text.assemble((clean(grid.title), "bold"), (f"   {clean(grid.note)}", "dim"))
     made = RichTable(
         title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 0),
@@ -139,7 +141,7 @@ def terminal(grid: Grid, width: int) -> RichTable:
         after = " " if loose and not column.right and index + 1 < len(columns) else ""
         made.add_column(
             Text(before + column.title + after), justify="right" if column.right else "left",
-            no_wrap=True, overflow="ellipsis",
+            no_wrap=not (tight and column.folds), overflow="fold" if column.folds else "ellipsis",
         )  # fmt: skip
         column.cells = [before + clean(cell) + after for cell in column.cells]
     for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
@@ -152,7 +154,7 @@ def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
     titled = False
     for column in grid.at(TERMINAL):
         texts = column.texts(" ", " ")
-        made.append(_Texts(column.title, texts, column.number, column.spare))
+        made.append(_Texts(column.title, texts, column.number, column.spare, column.head))
         if column.intervals:
             limits = f"{grid.confidence:.0%}"
             title = "" if titled else f"[{limits} interval]" if wide else f"±{limits}"

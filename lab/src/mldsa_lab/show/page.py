@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from mldsa_lab.errors import LabError
@@ -222,13 +223,20 @@ def _draw(name: str, title: str, plot: Callable[..., Figure], *data: object) -> 
 
 def templates(package: str) -> Environment:
     """The templates of a package, for pages of this style."""
-    return Environment(
+    found = Environment(
         loader=ChoiceLoader([PackageLoader(name, ".") for name in (package, "mldsa_lab.show")]),
         autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
         # A value without control characters, then escaped like every other.
         finalize=lambda value: value if isinstance(value, Markup) else clean(value),
     )  # fmt: skip
+    found.filters["code"] = as_code
+    return found
+
+
+def as_code(text: str) -> Markup:
+    """A sentence whose parts between backticks are set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(clean(text)))))
 
 
 def asset(name: str) -> str:

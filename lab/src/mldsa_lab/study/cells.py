@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from mldsa_lab.estimate.cells import CellSamples, gather
 from mldsa_lab.estimate.estimators import CellEstimate
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
-from mldsa_lab.records import read_record
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.study.file import FIELDS, PERCENTILES, SPREAD
 from mldsa_lab.study.run import Step
 from mldsa_lab.theory.arrays import Array
@@ -68,11 +69,12 @@ class StudyCell:
 def gather_cells(measured: Iterable[tuple[Step, Path]], clock: str, confidence: float) -> Gathered:
     """The cells of a study's records, and the summary of each record."""
     found: dict[tuple[str, ...], tuple[dict[str, str], str, list[_OfProcess]]] = {}
-    summaries = []
+    summaries, left_out = [], Counter[str]()
     for step, path in measured:
         record = read_record(path)
         summary = summarise(record, clock=clock, confidence=confidence)
         summaries.append((step, path, summary))
+        left_out.update(set(_left_out(record)))
         samples = gather(record, clock)
         worker_of = {v.id: w.worker for w in record.workers for v in w.variants}
         for row in summary.rows:
@@ -83,7 +85,17 @@ def gather_cells(measured: Iterable[tuple[Step, Path]], clock: str, confidence: 
             place = (row.variant, row.set, row.operation)
             one = _OfProcess(row, summary.estimates[place], samples[place])
             found.setdefault(key, (fields, row.unit, []))[2].append(one)
-    return Gathered([_joined(*parts) for parts in found.values()], summaries)
+    return Gathered([_joined(*parts) for parts in found.values()], summaries, left_out)
+
+
+def _left_out(record: Record) -> Iterator[str]:
+    for row in record.skipped:
+        yield f"worker {row.worker}: {row.reason}"
+    for gate in record.gates:
+        if not gate.passed:
+            yield f"{gate.variant} {gate.set}: refused by the correctness gate"
+    for fault in record.faults:
+        yield " ".join(filter(None, (fault.variant, fault.set))) + f": {fault.reason}"
 
 
 @dataclass(frozen=True)
@@ -122,6 +134,8 @@ class Gathered:
 
     cells: list[StudyCell]
     summaries: list[tuple[Step, Path, Summary]]
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Who was left out and why, with the number of runs."""
 
     def those(self, where: Where) -> list[StudyCell]:
         """The cells that fit; LabError for a text that no cell has, and where none fits."""

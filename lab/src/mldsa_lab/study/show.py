@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mldsa_lab.show.format import MISSING, choose_unit, estimate, plain
+from mldsa_lab.show.format import MISSING, choose_unit, clean, estimate, plain
 from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
@@ -59,6 +59,7 @@ class StudyFindings:
             "title": self.study.title,
             "profile": self.profile,
             "cells": self.measured.as_json(),
+            "left_out": self.left_out,
             "contrasts": [
                 {
                     "name": contrast.name,
@@ -88,7 +89,15 @@ class StudyFindings:
     def as_markdown(self) -> str:
         """The tables as Markdown."""
         parts = [f"## {grid.title}\n{grid.note}\n\n{markdown(grid)}" for grid in self.grids()]
+        parts += [f"- {clean(text)}" for text in self.left_out]
         return "\n".join(parts)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Who was left out, why and how often, in sentences."""
+        runs = len(self.measured.summaries)
+        found = self.measured.left_out.items()
+        return [f"left out in {times} of {runs} runs: {text}" for text, times in found]
 
     def grids(self) -> list[Grid]:
         """The tables of the contrasts, those asked for, then that of the cells."""

@@ -52,23 +52,26 @@ def set_up(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> 
     with writing(stamp):
         stamp.parent.mkdir(parents=True, exist_ok=True)
         stamp.unlink(missing_ok=True)
-    text = _stamp_text(entry, place)
+    digest = _digest(entry, place)
     for command in entry.setup_commands(place.root, place.target):
         on_line(" ".join(command))
         environment = entry.environment(place.root, place.target)
         run_tool(command, place.root, environment, on_line, "set-up")
-    write_text(stamp, text)
+    made = [path for path in _named(entry, place) if (place.target / path).exists()]
+    write_text(stamp, json.dumps({"digest": digest, "made": made}) + "\n")
 
 
 def is_set_up(entry: WorkerEntry, place: Place) -> bool:
-    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any."""
+    """Whether its `setup` has succeeded with the commands and lock files of now, if it has any,
+    and what it made of the files that the worker's commands name is still there."""
     if not entry.setup:
         return True
     try:
-        found = _stamp(entry, place).read_bytes()
-    except OSError:
+        found = json.loads(_stamp(entry, place).read_bytes())
+    except (OSError, ValueError):
         return False
-    return found == _stamp_text(entry, place).encode()
+    there = all((place.target / path).exists() for path in found.get("made", ()))
+    return there and bool(found.get("digest") == _digest(entry, place))
 
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
@@ -96,10 +99,17 @@ def _stamp(entry: WorkerEntry, place: Place) -> Path:
     return entry.home(place.target) / f"setup{build_mark(entry.chosen).replace(':', '-')}.json"
 
 
-def _stamp_text(entry: WorkerEntry, place: Place) -> str:
+def _digest(entry: WorkerEntry, place: Place) -> str:
     # The templates and not what they are filled with: the tree may be moved.
     of = json.dumps([entry.setup, lock_digests(entry, place)])
-    return json.dumps({"digest": hashlib.sha256(of.encode()).hexdigest()}) + "\n"
+    return hashlib.sha256(of.encode()).hexdigest()
+
+
+def _named(entry: WorkerEntry, place: Place) -> list[str]:
+    """What running and building it names below the target folder, relative to that."""
+    commands = (entry.run_command, entry.build_command)
+    paths = [Path(part) for command in commands for part in command(place.root, place.target)]
+    return [str(p.relative_to(place.target)) for p in paths if p.is_relative_to(place.target)]
 
 
 def build(entry: WorkerEntry, place: Place, on_line: Callable[[str], None]) -> None:
