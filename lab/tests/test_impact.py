@@ -289,8 +289,12 @@ def test_quantities() -> None:
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ("most = 1000", "", "of and most are given together"),
         ('model = "account"', 'model = "bank"', "line 4, model: 'bank' must be one of"),
-        ("version = 1", "version = 2", "has format version 2, this reader knows 1"),
-        ("lab scenario", "lab study", "is no scenario: it must be an object with format"),
+        ("version = 1", "version = 2", "line 3, version: 2 must be one of 1"),
+        (
+            "lab scenario",
+            "lab study",
+            "line 2, format: 'mldsa-lab study' must be one of mldsa-lab scenario",
+        ),
         ('title = "A', "title = A", "not a readable TOML file"),
         (
             'block = "1 MB"',
@@ -414,4 +418,4 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text(CHAIN.replace("Ed25519", "Ed448"), encoding="utf-8")
     done = here("impact", "chain.toml")
     assert done.status == 2
-    assert done.err.startswith("mldsa-lab: error: chain.toml: line 6: schemes: scheme 'Ed448' is")
+    assert done.err.startswith("mldsa-lab: error: chain.toml, line 6: schemes: scheme 'Ed448' is")

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import tempfile
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -144,22 +143,6 @@ def decode_json(text: str, kind: type[T], where: str) -> T:
 def decode_format(text: str, kind: type[T], where: str, name: str, version: int) -> T:
     """`decode_json` of a file format: an object whose ``format`` is ``name``, in this version."""
     value = parse_json(text, where)
-    _check_format(value, where, name, version)
-    return convert(value, kind, where)
-
-
-def decode_toml(text: str, kind: Any, where: str, name: str, version: int) -> Any:
-    """`decode_format` of a TOML text; its LabError names the line too."""
-    try:
-        value = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{where}: not a readable TOML file: {error}") from None
-    _check_format(value, where, name, version)
-    with checked(kind, where, lambda place, rule: _toml_line(text, place, rule)):
-        return msgspec.convert(value, kind, dec_hook=decode_hook)
-
-
-def _check_format(value: Any, where: str, name: str, version: int) -> None:
     if not isinstance(value, dict) or value.get("format") != name:
         what = name.removeprefix("mldsa-lab ")
         raise LabError(f"{where}: is no {what}: it must be an object with format {name!r}")
@@ -167,6 +150,7 @@ def _check_format(value: Any, where: str, name: str, version: int) -> None:
         raise LabError(
             f"{where}: has format version {value.get('version')!r}, this reader knows {version}"
         )
+    return convert(value, kind, where)
 
 
 def convert(value: object, kind: type[T], where: str) -> T:
@@ -176,55 +160,15 @@ def convert(value: object, kind: type[T], where: str) -> T:
 
 
 @contextmanager
-def checked(
-    kind: Any, where: str, line_of: Callable[[str, str], int | None] | None = None
-) -> Iterator[None]:
-    """Turns what msgspec says of a value that is no ``kind`` into a LabError; ``line_of`` finds the
-    line of a place in the file, given the rule too."""
+def checked(kind: Any, where: str) -> Iterator[None]:
+    """Turns what msgspec says of a value that is no ``kind`` into a LabError."""
     try:
         yield
     except msgspec.ValidationError as error:
         rule, _, path = str(error).replace("`key` in ", "").partition(" - at `$")
         place = path.rstrip("`").removeprefix(".")
         rule = _plain_rule(rule, kind, path.rstrip("`"))
-        line = line_of and line_of(place, rule)
-        where = f"{where}: line {line}" if line else where
         raise LabError(f"{where}, {place}: {rule}" if place else f"{where}: {rule}") from None
-
-
-_TABLE = re.compile(r"\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?")
-_KEY = re.compile(r"([\w-]+)\s*=")
-
-
-def _toml_line(text: str, place: str, rule: str) -> int | None:
-    """The line that comes nearest to a place such as ``limits[1].block``; the key that the rule
-    begins with, or calls unknown, belongs to the place."""
-    named = re.match(r"([\w-]+): |the key '([\w-]+)' is unknown", rule)
-    wanted = re.findall(r"[\w-]+|\[\d+\]", place)
-    wanted += [word for word in (named.groups() if named else ()) if word]
-    best, found = 0, None
-    table: list[str] = []
-    counts: dict[str, int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.strip()
-        if header := _TABLE.fullmatch(words):
-            name = header[1].strip()
-            counts[name] = counts.get(name, -1) + 1
-            table = []
-            for depth, word in enumerate(path := name.split(".")):
-                table.append(word)
-                above = ".".join(path[: depth + 1])
-                if words.startswith("[[") if above == name else above in counts:
-                    table.append(f"[{counts[above]}]")
-            here = table
-        elif key := _KEY.match(words):
-            here = [*table, key[1]]
-        else:
-            continue
-        same = len(here) if wanted[: len(here)] == here else 0
-        if same > best:
-            best, found = same, number
-    return found
 
 
 def decode_hook(kind: type[Any], value: Any) -> Any:

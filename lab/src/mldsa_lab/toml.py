@@ -47,6 +47,10 @@ def _place(document: dict[str, Any], kind: Any, said: str) -> Keys:
     named = re.match(unknown, said)
     if named is not None:
         found.append(named[1] or named[2])
+    # A rule over several fields begins with the one that it is about.
+    own = re.match(r"([\w-]+): ", said)
+    if own is not None and isinstance(part, dict) and own[1] in part:
+        found.append(own[1])
     return tuple(found)
 
 

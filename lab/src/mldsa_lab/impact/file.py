@@ -13,13 +13,11 @@ from msgspec import Meta, Struct
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.files import Positive, Text, decode_toml, read_text
+from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.impact.expression import evaluate, mentions
 from mldsa_lab.impact.quantity import positive, price, quantity
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-
-FORMAT = "mldsa-lab scenario"
-VERSION = 1
+from mldsa_lab.toml import decode_toml
 
 Holds = Literal["", "signatures", "keys"]
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -238,8 +236,8 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     """What every scenario of a chain has. ``interval``: from block to block. ``numbers`` and, for
     each scheme, ``by_scheme`` are names for expressions."""
 
-    format: Text
-    version: int
+    format: Literal["mldsa-lab scenario"]
+    version: Literal[1]
     title: Text
     schemes: Several
     compare: Text
@@ -430,5 +428,4 @@ def find_scenario(name: str) -> Path:
 
 def read_scenario(path: Path) -> Scenario:
     """LabError names the file, the line, the place in it and the rule it breaks."""
-    read: Scenario = decode_toml(read_text(path), Scenario, str(path), FORMAT, VERSION)
-    return read
+    return decode_toml(read_text(path), Scenario, str(path))  # type: ignore[arg-type]
