@@ -231,7 +231,7 @@ def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
     [
         (("nodes = 6000", "nodes = 1"), r"nodes: .*2"),
         (("blocks = 20", "blocks = 0"), r"blocks"),
-        (("version = 1", "version = 2"), r"has format version 2, this reader knows 1"),
+        (("version = 1", "version = 2"), r"line \d+, version: 2 must be one of 1"),
         (("seed = 1", "seeds = 1"), r"the key 'seeds' is unknown"),
         (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
         (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Text, decode_toml, read_text
-
-FORMAT = "mldsa-lab network"
-VERSION = 1
+from mldsa_lab.files import Count, Text, read_text
+from mldsa_lab.toml import decode_toml
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,8 +67,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     the rest of a block's validation. ``blocks``: how many to simulate, each on another network.
     """
 
-    format: Text
-    version: int
+    format: Literal["mldsa-lab network"]
+    version: Literal[1]
     title: Text
     source: Text
     nodes: Annotated[int, Meta(ge=2, le=1_000_000)]
@@ -150,7 +148,7 @@ def find_network(name: str) -> Path:
 def read_network(path: Path, **instead: int | None) -> Network:
     """A network file, with the numbers given ``instead`` of its own; LabError names the file, the
     line, the place in it and the rule it breaks."""
-    network: Network = decode_toml(read_text(path), Network, str(path), FORMAT, VERSION)
+    network = decode_toml(read_text(path), Network, str(path))
     try:
         given = {name: number for name, number in instead.items() if number is not None}
         return structs.replace(network, **given)
