@@ -356,6 +356,13 @@ def test_sizes_are_those_of_the_sets_measured() -> None:
     assert set(named.columns[0].cells) == {"ML-DSA-44", "Ed25519"}
 
 
+def test_rows_of_a_table_that_begin_alike_stand_together() -> None:
+    told = [("b", "w1"), ("a", "w1"), ("b", "w2"), ("a", "w2")]
+    cells = [cell(name, [1.0], worker=worker, operation="sign") for name, worker in told]
+    found = table(Gathered(cells, []), rows=("implementation", "worker"))
+    assert list(found.rows) == [("b", "w1"), ("b", "w2"), ("a", "w1"), ("a", "w2")]
+
+
 def test_tables_refuse_what_has_two_cells_or_units() -> None:
     two = [cell("a", [1.0], key=key, operation="sign") for key in ("compact", "expanded")]
     other = replace(cell("b", [1.0], operation="sign"), unit="cycles")

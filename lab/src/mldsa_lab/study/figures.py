@@ -20,7 +20,7 @@ from mldsa_lab.study.file import FigureAsked
 from mldsa_lab.study.plots import Dots, Point, dots, scatter
 
 _WIDTH = 380.0
-_OF = "median of processes, least to largest"
+_OF = "median, least to largest"
 _BYTES = Unit(1.0, "bytes")
 
 Labelled = tuple[str, StudyCell]

@@ -29,9 +29,12 @@ class CostTable:
     @classmethod
     def of(cls, asked: CostsAsked, measured: Gathered) -> CostTable:
         """LabError where two cells belong to one place, costs of a column are in different units,
-        or no cell fits."""
+        or no cell fits. Rows that begin alike stand together, as they first come."""
         try:
-            found = cls(asked, measured.sorted_in(asked.where, asked.rows, asked.columns))
+            rows = measured.sorted_in(asked.where, asked.rows, asked.columns)
+            texts = [list(dict.fromkeys(of)) for of in zip(*rows, strict=True)]
+            order = sorted(rows, key=lambda row: tuple(map(list.index, texts, row)))
+            found = cls(asked, {row: rows[row] for row in order})
             for label, cells in found.columns.items():
                 units = {cell.unit for cell in cells if cell is not None}
                 if len(units) > 1 and asked.figure != SPREAD:
