@@ -81,23 +81,23 @@ pub fn variants() -> Vec<Variant> {
 
 /// What a function says of its success; one that cannot fail says nothing.
 trait Status {
-    fn is_good(self) -> bool;
+    fn succeeded(self) -> bool;
 }
 
 impl Status for i32 {
-    fn is_good(self) -> bool {
+    fn succeeded(self) -> bool {
         self == 1
     }
 }
 
 impl Status for () {
-    fn is_good(self) -> bool {
+    fn succeeded(self) -> bool {
         true
     }
 }
 
 fn done(status: impl Status) -> Result<(), &'static str> {
-    if status.is_good() {
+    if status.succeeded() {
         Ok(())
     } else {
         Err("the implementation returned an error")
