@@ -213,6 +213,41 @@ def test_who_breaks_down_loses_only_what_was_not_measured(tmp_path: Path) -> Non
         assert "left out in 1 of 3 runs" in text
 
 
+def test_the_command_shows_what_stands_already(tmp_path: Path) -> None:
+    more = """
+[[tables]]
+name = "Slow ones"
+rows = ["implementation", "backend", "key"]
+figure = "p50"
+
+[[sizes]]
+name = "Sizes"
+
+[[figures]]
+name = "Spread"
+kind = "distribution"
+by = ["implementation", "backend", "key"]
+"""
+    contrast = 'between = ["implementation", "backend", "key"]\nrandom_messages = [1, 5]'
+    text = SMALL.replace('between = ["implementation"]', contrast) + more
+    path, out = write(tmp_path, text), tmp_path / "out"
+    seed = begin(path, "default", out)
+    for number, step in enumerate(steps(read_study(path), "default", out, seed), 1):
+        shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:3], rounds=4, seed=number)
+        build(step.folder / "run" / "record.jsonl", shape)
+    done = here("study", str(path), "--out", str(out))
+    assert done.status == 0, done.err
+    found = json.loads((out / "study.json").read_text())
+    assert [t["name"] for t in found["tables"]] == ["Slow ones", "Sizes"]
+    assert {one["messages"] for one in found["random_messages"]} == {1, 5}
+    assert len(found["random_messages"]) == 6  # three pairs of signers
+    told = {"left out in 2 of 2 runs: " in text for text in found["left_out"]}
+    assert told == {True} and "left out in 2 of 2 runs: worker" in done.out
+    for text in (done.out, (out / "study.md").read_text(), (out / "study.html").read_text()):
+        assert "Slow ones" in text and "SPKI" in text and "had messages been random" in text
+    assert ">Spread<" in (out / "study.html").read_text()
+
+
 def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     done = lab("study", str(path), "--out", str(out))

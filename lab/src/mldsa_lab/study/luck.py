@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.show.format import MISSING, estimate
+from mldsa_lab.show.format import estimate
 from mldsa_lab.show.grid import Column, Grid
-from mldsa_lab.study.cells import StudyCell
-from mldsa_lab.study.contrast import GroupTest, PairTest, refused, shift, u_law
+from mldsa_lab.study.contrast import GroupTest, PairTest, refused, u_law
 from mldsa_lab.study.file import Contrast
+from mldsa_lab.study.tables import percent, place_columns
 from mldsa_lab.theory.arrays import Array
 
 _STUDIES = 1000
@@ -47,21 +47,28 @@ class LuckOfPair:
 
 def luck_of(contrast: Contrast, one: GroupTest) -> Iterator[LuckOfPair]:
     """For each pair of signers that were both measured on designed inputs in every process."""
+    if not contrast.random_messages:
+        return
     rng = np.random.default_rng(0)
+    laws = {
+        label: [_costs(fit) for fit in cell.fitted]
+        for label, cell in one.groups.items()
+        if len(cell.fitted) == len(cell.means)
+    }
     for pair in one.pairs:
-        cells = [one.groups[label] for label in pair.groups]
-        if any(len(cell.fitted) != len(cell.means) for cell in cells):
+        if not all(label in laws for label in pair.groups):
             continue
         for messages in contrast.random_messages:
-            x, y = (_drawn(cell, messages, rng) for cell in cells)
+            x, y = (
+                _drawn(one.groups[label].means, laws[label], messages, rng) for label in pair.groups
+            )
             yield _judged(contrast, one, pair, messages, x, y)
 
 
-def _drawn(cell: StudyCell, messages: int, rng: np.random.Generator) -> Array:
-    """(studies, processes) means of a cell's processes, had they signed random messages."""
-    found = np.empty((_STUDIES, len(cell.means)))
-    for place, (mean, fit) in enumerate(zip(cell.means, cell.fitted, strict=True)):
-        costs = _costs(fit)
+def _drawn(means: Array, laws: list[Array], messages: int, rng: np.random.Generator) -> Array:
+    """(studies, processes) the means of these processes, had they signed random messages."""
+    found = np.empty((_STUDIES, len(means)))
+    for place, (mean, costs) in enumerate(zip(means, laws, strict=True)):
         rows = max(1, _AT_ONCE // messages)
         for start in range(0, _STUDIES, rows):
             size = (min(rows, _STUDIES - start), messages)
@@ -87,8 +94,7 @@ def _judged(
     found = p <= contrast.alpha
     k = sum(1 for _ in refused(n, m, contrast.alpha))
     width = float(np.median(ratios[:, -k] / ratios[:, k - 1])) - 1 if k else None
-    own = [one.groups[label].means for label in pair.groups]
-    _, low, high = shift(own[0], own[1], contrast.alpha)
+    _, low, high = pair.ratio
     return LuckOfPair(
         pair, messages, float((found & (2 * above > n * m)).mean()),
         float((found & (2 * above < n * m)).mean()), width,
@@ -104,20 +110,16 @@ def _reached(n: int, m: int) -> Array:
 
 def luck_grid(contrast: Contrast, rows: list[tuple[GroupTest, LuckOfPair]]) -> Grid:
     """As a table to be shown."""
-    columns = [
-        Column(name.replace("_", " "), [one.within[place] for one, _ in rows])
-        for place, name in enumerate(contrast.within)
-        if len({one.within[place] for one, _ in rows}) > 1
-    ]
     lucks = [luck for _, luck in rows]
-    columns += [
+    columns = [
+        *place_columns(contrast, [one for one, _ in rows]),
         Column("groups", [" / ".join(k.pair.groups) for k in lucks], head=True),
         Column("ratio", [estimate(k.pair.ratio).value for k in lucks], number=True),
         Column("messages", [f"{k.messages:,}" for k in lucks], number=True),
-        Column("interval, %", [_percent(k.width) for k in lucks], number=True),
-        Column("designed, %", [_percent(k.designed) for k in lucks], number=True, spare=1),
-        Column("first slower, %", [_percent(k.slower) for k in lucks], number=True),
-        Column("second slower, %", [_percent(k.faster) for k in lucks], number=True),
+        Column("interval, %", [percent(k.width) for k in lucks], number=True),
+        Column("designed, %", [percent(k.designed) for k in lucks], number=True, spare=1),
+        Column("first slower, %", [percent(k.slower) for k in lucks], number=True),
+        Column("second slower, %", [percent(k.faster) for k in lucks], number=True),
     ]
     return Grid(
         f"{contrast.name}: had messages been random",
@@ -125,7 +127,3 @@ def luck_grid(contrast: Contrast, rows: list[tuple[GroupTest, LuckOfPair]]) -> G
         "width of the interval of the ratio, and in how many the test finds a difference",
         tuple(columns),
     )
-
-
-def _percent(share: float | None) -> str:
-    return MISSING if share is None else f"{100 * share:.1f}"

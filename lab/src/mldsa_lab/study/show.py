@@ -12,7 +12,7 @@ from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.contrast import GroupTest, PairTest, compare_groups
 from mldsa_lab.study.file import Contrast, Effort, StudyFile
 from mldsa_lab.study.luck import LuckOfPair, luck_grid, luck_of
-from mldsa_lab.study.tables import CostTable, SizeTable
+from mldsa_lab.study.tables import CostTable, SizeTable, place_columns
 
 _TOLD = (
     "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
@@ -139,11 +139,7 @@ def verdict(contrast: Contrast, one: GroupTest, pair: PairTest) -> str:
 
 def _contrast(contrast: Contrast, tests: Sequence[GroupTest]) -> Grid:
     rows = [(one, pair) for one in tests for pair in one.pairs]
-    columns = [
-        Column(name.replace("_", " "), [one.within[place] for one, _ in rows])
-        for place, name in enumerate(contrast.within)
-        if len({one.within[place] for one, _ in rows}) > 1
-    ]
+    columns = place_columns(contrast, [one for one, _ in rows])
     columns.append(Column("groups", [f"{p.groups[0]} / {p.groups[1]}" for _, p in rows], head=True))
     columns.append(Column("ratio", [estimate(p.ratio) for _, p in rows], number=True))
     columns.append(Column("delta", [f"{p.delta:+.2f}" for _, p in rows], number=True, spare=2))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,12 +12,28 @@ from mldsa_lab.show.format import MISSING, choose_unit, plain
 from mldsa_lab.show.grid import Column, Grid
 from mldsa_lab.sizes import ObjectSize, sizes
 from mldsa_lab.study.cells import Gathered, StudyCell
-from mldsa_lab.study.file import SPREAD, CostsAsked, SizesAsked
+from mldsa_lab.study.contrast import GroupTest
+from mldsa_lab.study.file import SPREAD, Contrast, CostsAsked, SizesAsked
 
 _NOTES = {
     "mean": "means, the median over the processes",
     SPREAD: "how far the largest mean of a process lies above the least",
 }
+
+
+def percent(share: float | None) -> str:
+    """A share as text."""
+    return MISSING if share is None else f"{100 * share:.1f}"
+
+
+def place_columns(contrast: Contrast, rows: Sequence[GroupTest]) -> list[Column]:
+    """The columns that tell where the groups of each row were compared, those alike left out."""
+    columns = []
+    for place, name in enumerate(contrast.within):
+        texts = [one.within[place] for one in rows]
+        if len(set(texts)) > 1:
+            columns.append(Column(name.replace("_", " "), texts))
+    return columns
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class CostTable:
             values = [None if cell is None else cell.figure(figure) for cell in cells]
             if figure == SPREAD:
                 title = f"{label}, %"
-                texts = [MISSING if v is None else f"{100 * v:.1f}" for v in values]
+                texts = [percent(v) for v in values]
             else:
                 unit = choose_unit(values, next(cell.unit for cell in cells if cell))
                 title, texts = f"{label}, {unit.name}", [plain(v, unit) for v in values]
