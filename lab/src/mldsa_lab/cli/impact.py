@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from mldsa_lab.cli.propagate import Dask, Processes, simulate
+
 _LIST = "list"
 _STANDARD_OUTPUT = "-"
 
@@ -45,9 +47,16 @@ def impact(
         typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
     ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    no_network: Annotated[
+        bool, typer.Option("--no-network", help="Leave out the scenario's network.")
+    ] = False,
+    processes: Processes = None,
+    dask: Dask = None,
 ) -> None:  # fmt: skip
     """What a change of signature scheme costs a chain: sizes, throughput, storage, verification."""
     from dataclasses import replace
+
+    from rich.console import Console
 
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
@@ -58,6 +67,7 @@ def impact(
     from mldsa_lab.impact.compress import compressibility
     from mldsa_lab.impact.figures import impact as figures
     from mldsa_lab.impact.schemes import scheme_of
+    from mldsa_lab.impact.spreading import add_network
     from mldsa_lab.impact.times import VerifyTimes, reference_records
     from mldsa_lab.show.grid import terminal
 
@@ -80,6 +90,12 @@ def impact(
     times = VerifyTimes(records or reference_records(), parts)
     try:
         found = figures(path.stem, read, times, compressibility(parts))
+        if not no_network:
+            progress = Console(stderr=True) if quiet else screen
+            found = add_network(
+                found, times, path.parent,
+                lambda network, loads: simulate(network, loads, progress, processes, dask),
+            )  # fmt: skip
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
     if not quiet:

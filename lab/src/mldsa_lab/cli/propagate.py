@@ -55,13 +55,10 @@ def propagate(
     """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
     have validated one, and how many blocks go stale."""
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.extras import need
     from mldsa_lab.impact.network import find_network, read_network
-    from mldsa_lab.show.grid import terminal
-
-    need("impact", "the simulation of networks")
     from mldsa_lab.impact.propagation import BlockLoad
     from mldsa_lab.impact.sweep import grid
+    from mldsa_lab.show.grid import terminal
 
     assumed = read_network(find_network(network), nodes=nodes, blocks=blocks)
     screen = make_console()
@@ -83,10 +80,12 @@ def simulate(
 ) -> list[Propagation]:
     """What comes of each load, by the workers that the options say, shown while it goes on."""
     from mldsa_lab import workforce
+    from mldsa_lab.extras import need
     from mldsa_lab.impact.sweep import propagate
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
 
+    need("impact", "the simulation of networks")
     with (
         workforce.local(processes or cores_to_use())
         if dask is None

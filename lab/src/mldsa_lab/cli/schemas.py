@@ -17,6 +17,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.impact.file import Scenario
+from mldsa_lab.impact.network import Network
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
 from mldsa_lab.study.file import StudyFile
@@ -30,6 +31,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "record.json": schema(Row, "One line of a record"),
         "study.json": schema(StudyFile, "A study"),
         "scenario.json": schema(Scenario, "A scenario"),
+        "network.json": schema(Network, "A peer-to-peer network"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
         "selection.json": schema(selection.File, "A selection of signing inputs"),

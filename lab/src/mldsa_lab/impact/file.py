@@ -232,6 +232,27 @@ class Node(_ScenarioTable, frozen=True):
         return positive(self.download, "B/s", "download")
 
 
+class BlockNetwork(_ScenarioTable, frozen=True):
+    """The network that blocks spread over: ``like`` names one of scenarios/networks or a file
+    beside the scenario; so many of its ``nodes`` and ``blocks`` if given. Simulated are blocks of
+    these ``templates`` and ``schemes`` (all, if none is named): full ones, and such with
+    ``of_today`` times as many transactions as today's. Stale blocks also for other ``intervals``.
+    """
+
+    like: Text
+    templates: Several
+    schemes: tuple[Text, ...] = ()
+    of_today: Annotated[tuple[Annotated[float, Meta(gt=0)], ...], Meta(min_length=1)] = (1.0,)
+    intervals: tuple[Text, ...] = ()
+    nodes: Positive | None = None
+    blocks: Positive | None = None
+
+    def __post_init__(self) -> None:
+        _known("schemes", self.schemes)
+        for text in self.intervals:
+            positive(text, "s", "intervals")
+
+
 class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     """What every scenario of a chain has. ``interval``: from block to block. ``numbers`` and, for
     each scheme, ``by_scheme`` are names for expressions."""
@@ -251,6 +272,7 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     numbers: dict[str, float] = {}
     by_scheme: dict[str, dict[str, float]] = {}
     block_overhead: Text = "0"
+    network: BlockNetwork | None = None
 
     def __post_init__(self) -> None:
         for rows, what in ((self.limits, "limits"), (self.rules, "rules"), (self.state, "state")):
@@ -310,6 +332,9 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     def _check_templates(self) -> None:
         known = {limit.name for limit in self.limits}
         names = {form for t in self.all_templates.values() for form in (t.name, *t.also)}
+        for name in self.network.templates if self.network else ():
+            if name not in self.all_templates:
+                raise ValueError(f"network: templates: no template is called {name!r}")
         for template in self.all_templates.values():
             if template.beside and template.beside not in self.all_templates:
                 raise ValueError(f"templates: beside: no template is called {template.beside!r}")

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
 from mldsa_lab.impact.figures import Impact, on_cores
 from mldsa_lab.impact.file import Template
+from mldsa_lab.impact.network import RELAYS
+from mldsa_lab.impact.quantity import positive
 from mldsa_lab.impact.show import (
-    TABLES,
     remarks,
     rules,
     schemes_of,
     shown,
     sources,
+    tables,
     unit_of,
 )
+from mldsa_lab.impact.spreading import as_today, blocks_of, reach, size_of, stale
+from mldsa_lab.impact.sweep import SHARES
 from mldsa_lab.impact.times import DRAWS
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, heading
 from mldsa_lab.show.page import asset, script_hash, templates
-from mldsa_lab.show.plots import Mark
+from mldsa_lab.show.plots import DottedCurve, Mark
 
 _WIDTH = 380.0
 
@@ -41,8 +46,8 @@ def render(found: Impact) -> str:
     sections = [
         TemplateSection(
             template.name,
-            list(_plots(found, template, number)),
-            [(title, make(found, template)) for title, make in TABLES.items()],
+            [*_plots(found, template, number), *_network_plots(found, template, number)],
+            tables(found, template),
         )
         for number, template in enumerate(found.scenario.all_templates.values())
         if schemes_of(found, template)
@@ -85,3 +90,56 @@ def _plots(found: Impact, template: Template, number: int) -> list[tuple[str, Ma
         text = svg.to_svg(drawn, f"t{number}-{place}", clean(f"{template.name}: {title}"))
         made.append((title, Markup(text)))
     return made
+
+
+def _network_plots(found: Impact, template: Template, number: int) -> Iterator[tuple[str, Markup]]:
+    """Of each relay, times over block size and stale blocks over the interval."""
+    wanted = found.scenario.network
+    if wanted is None or template.name not in wanted.templates:
+        return
+    intervals = {
+        text: positive(text, "s", "intervals").value
+        for text in (found.scenario.interval, *wanted.intervals)
+    }
+    blocks = blocks_of(wanted)
+    today = as_today(1.0 if 1.0 in wanted.of_today else min(wanted.of_today))
+
+    def line(
+        name: str, style: str, points: Sequence[tuple[float | None, str, float]]
+    ) -> DottedCurve:
+        """Through what figures have, scaled, where x is known."""
+        rows = [(x, found.find(template.name, name, figure), by) for x, figure, by in points]
+        there = sorted((x, r.value * by) for x, r, by in rows if x and r is not None and r.value)
+        colour = found.scenario.schemes.index(name)
+        return DottedCurve(name, colour, style, [x for x, _ in there], [y for _, y in there])
+
+    def size(name: str, block: str) -> float | None:
+        row = found.find(template.name, name, size_of(block))
+        return None if row is None or row.value is None else row.value / 1e6
+
+    names = schemes_of(found, template)
+    for relay in RELAYS:
+        over_size = [
+            line(name, style, [(size(name, b), reach(share, b, relay), 1.0) for b in blocks])
+            for name in names
+            for share, style in zip(SHARES, (":", "-", "--"), strict=True)
+        ]
+        over_interval = [
+            line(name, "-", [(s, stale(text, today, relay), 100) for text, s in intervals.items()])
+            for name in names
+        ]
+        for place, (lines, title, across, up) in enumerate((
+            (over_size, f"Until 50 (dotted), 90 and 99 % (dashed) of nodes: {relay}",
+             "MB of a block", "s"),
+            (over_interval, f"Stale blocks: {relay}", "s from block to block",
+             f"%, {today}"),
+        )):  # fmt: skip
+            drawn = [one for one in lines if one.x]
+            if not drawn:
+                continue
+            with svg.drawing():
+                figure = plots.curves(drawn, across, up, _WIDTH)
+            text = svg.to_svg(
+                figure, f"t{number}-{relay}-{place}", clean(f"{template.name}: {title}")
+            )
+            yield title, Markup(text)

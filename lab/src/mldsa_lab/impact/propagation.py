@@ -8,18 +8,20 @@ requests take the delay alone.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from simpy import Environment, Event
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.impact.network import Compact, Floats, Graph, Network, Relay
 
+if TYPE_CHECKING:
+    from simpy import Event
+
 SHORT_ID_BYTES = 6
 """Of a transaction in a compact block (BIP 152)."""
 _NEVER = float("inf")
-_Steps = Generator[Event, None, None]
+_Steps = Generator["Event", None, None]
 
 
 class BlockLoad(NamedTuple):
@@ -57,6 +59,8 @@ class _Spreading:
     """The state of one block's way, and what nodes do."""
 
     def __init__(self, graph: Graph, load: BlockLoad) -> None:
+        from simpy import Environment  # an extra, needed only where networks are simulated
+
         self.clock = Environment()
         self.load, self.pushes = load, load.relay == "push"
         ends = list(zip(graph.peer.tolist(), graph.delay.tolist(), strict=True))

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.impact.figures import FORBIDDEN, Impact, ImpactRow, Kind, on_cores
 from mldsa_lab.impact.file import Template
+from mldsa_lab.impact.network import RELAYS
+from mldsa_lab.impact.spreading import FULL, as_today, reach, stale
+from mldsa_lab.impact.sweep import SHARES
 from mldsa_lab.impact.times import CONFIDENCE
 from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
 from mldsa_lab.show.grid import Column, Dot, Grid, markdown
@@ -177,19 +180,42 @@ def parts_grid(found: Impact, template: Template) -> Grid:
     return grid(found, template, title, [*wanted, FigureColumn("bytes", "together")])
 
 
+def network_grid(found: Impact, template: Template) -> Grid:
+    """How blocks spread over the network."""
+    wanted = []
+    interval = found.scenario.interval
+    for block, short in ((as_today(1), "today's"), (FULL, "full")):
+        for relay in RELAYS:
+            wanted += [
+                FigureColumn(reach(share, block, relay), f"{relay}, {short}: {share:.0%}", spare)
+                for share, spare in zip(SHARES, (3, 0, 4), strict=True)
+            ]
+            wanted.append(
+                FigureColumn(stale(interval, block, relay), f"{relay}, {short}: stale", 2)
+            )
+    return grid(found, template, f"{template.name}: blocks on the network", wanted)
+
+
 TABLES = {
     "In a block": use_grid,
     "Verification and first synchronisation": verify_grid,
+    "Blocks on the network": network_grid,
     "Storage": store_grid,
     "Bytes by part": parts_grid,
 }
 """The tables of a form of transaction, with their titles on the page."""
 
 
+def tables(found: Impact, template: Template) -> list[tuple[str, Grid]]:
+    """The tables of a template that have figures, with their titles on the page."""
+    made = [(title, make(found, template)) for title, make in TABLES.items()]
+    return [(title, grid) for title, grid in made if len(grid.columns) > 1]
+
+
 def grids(found: Impact) -> list[Grid]:
     """All tables, template after template."""
     shown_ones = (t for t in found.scenario.all_templates.values() if schemes_of(found, t))
-    return [make(found, template) for template in shown_ones for make in TABLES.values()]
+    return [grid for template in shown_ones for _, grid in tables(found, template)]
 
 
 def remarks(found: Impact) -> list[str]:

@@ -103,6 +103,17 @@ class Bar:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class DottedCurve:
+    """One of `curves`, ``x`` ascending, in the plot's units; ``style`` as matplotlib has it."""
+
+    label: str
+    colour: int
+    style: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
 def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Figure:
     """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
     from `LOG_FROM`."""
@@ -206,6 +217,31 @@ def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figu
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
     unit_title(axes, f"{unit}, log scale", 47)
     end_labels(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
+    return figure
+
+
+def curves(drawn: Sequence[DottedCurve], across: str, up: str, width: float = 380) -> Figure:
+    """Positive curves with a dot at each point, both axes logarithmic; of several with one label
+    the middle one has it at its end."""
+    right = max(text_width(c.label) for c in drawn) + 14
+    figure, axes = framed(width, 240, left=40, right=right, bottom=38, top=24)
+    for curve in drawn:
+        colour = svg.series(curve.colour)
+        axes.plot(
+            curve.x, curve.y, "o", linestyle=curve.style, linewidth=1.3, markersize=3.2,
+            color=colour, markeredgewidth=0,
+        )  # fmt: skip
+    xs, ys = [x for c in drawn for x in c.x], [y for c in drawn for y in c.y]
+    log_axis(axes, min(xs), max(xs))
+    log_axis(axes, min(ys), max(ys), vertical=True)
+    axes.grid(axis="both")
+    axes.set_xlabel(f"{across}, log scale", labelpad=2)
+    unit_title(axes, f"{up}, log scale", 36)
+    ends: dict[str, list[tuple[float, str, str]]] = {}
+    for curve in drawn:
+        end = (curve.y[-1], curve.label, svg.series(curve.colour))
+        ends.setdefault(curve.label, []).append(end)
+    end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
     return figure
 
 
