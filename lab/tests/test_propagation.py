@@ -169,7 +169,7 @@ def test_stale_rate_by_simulated_mining() -> None:
 
 
 def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
-    """Gervais and others 2016, table 3: blocks of 534.8 kB reached half of the nodes in 8.7 s.
+    """Gervais and others 2016: blocks of 534.8 kB reached half of the nodes in 8.7 s.
 
     Nothing here was fitted to it: bandwidths, delays and degrees are SimBlock's of that year."""
     network = read_network(find_network("bitcoin-2015"), blocks=8)
