@@ -15,7 +15,8 @@ from mldsa_lab.worker.worker import Worker, WorkerFault
 ROOT = Path(__file__).parents[2]
 PLACE = Place.of(ROOT)
 ENTRIES = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}
-JAVA = [e for e in ENTRIES.values() if e.folder == "workers/java"]
+# Those on pinned runtimes: the machine's own Java may be any.
+JAVA = [e for e in ENTRIES.values() if e.folder == "workers/java" and e.program != "java"]
 
 
 def argv(entry: WorkerEntry) -> list[str]:

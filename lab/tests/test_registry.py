@@ -96,6 +96,36 @@ def test_the_default_build_of_the_rust_worker_is_a_dependents() -> None:
     assert "[profile.release" not in (ROOT / "Cargo.toml").read_text(encoding="utf-8")
 
 
+def test_a_worker_like_another_has_its_keys(tmp_path: Path) -> None:
+    text = ENTRY.replace(
+        'run = ["{target}/one"]', 'run = ["{program}", "-x", "{options}", "{name}"]'
+    )
+    text += """
+program = "{home}/vm"
+locks = ["a", "b"]
+setup = [["get", "{lock}"]]
+[[worker]]
+name = "two.1"
+like = "one"
+locks = ["c"]
+default = false
+[[worker]]
+name = "three"
+like = "two.1"
+home_of = "one"
+options = ["-o", "{folder}/p"]
+"""
+    one, two, three = read_registry(write(tmp_path, text))
+    root, target = Path("/r"), Path("/t")
+    assert one.run_command(root, target) == ["/t/one/vm", "-x", "one"]
+    assert two.run_command(root, target) == ["/t/two.1/vm", "-x", "two.1"]
+    assert three.run_command(root, target) == ["/t/one/vm", "-x", "-o", "workers/one/p", "three"]
+    commands = [entry.setup_commands(root, target) for entry in (one, two, three)]
+    assert commands == [[["get", "a"]], [["get", "c"]], [["get", "c"]]]
+    assert [entry.default for entry in (one, two, three)] == [True, False, False]
+    assert three.language == "C" and three.needs == one.needs
+
+
 def test_a_worker_outside_the_tree(tmp_path: Path) -> None:
     text = ENTRY.replace("workers/one", "/elsewhere").replace('{target}/one"]', '{folder}/one"]')
     (entry,) = read_registry(write(tmp_path, text))
@@ -118,6 +148,16 @@ def test_a_compiler_that_does_not_work_is_named(monkeypatch: pytest.MonkeyPatch)
     [
         ('name = "one"', "", "worker 1: name is missing"),
         ('name = "one"', 'name = "One Two"', "worker One Two: name must be small letters"),
+        ('language = "C"', "", "worker one: language is missing"),
+        ('language = "C"', 'like = "none"', "worker one: like names no worker before it: 'none'"),
+        (
+            'name = "one"',
+            'name = "jdks"',
+            "name must not be 'jdks', which stands for those of --jdk",
+        ),
+        ('"{target}/one"', '"{program}"', "program is missing: {program} stands for it"),
+        ('"{target}/one"', '"{lock}"', "locks is missing: {lock} stands for the first of them"),
+        ('"{target}/one"', '"-{options}"', "unknown place {options}"),
         ('language = "C"', "language = 3", "worker one, language: must be text, is a whole number"),
         ('folder = "workers/one"', 'folder = "../one"', "worker one: folder must be a path inside"),
         ('run = ["{target}/one"]', "run = []", "worker one, run: must be a list of length >= 1"),

@@ -17,7 +17,8 @@ from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.build import Place, build
-from mldsa_lab.worker.registry import ALL, WorkerEntry, named, read_registry
+from mldsa_lab.worker.jdk import jdk_entries
+from mldsa_lab.worker.registry import ALL, JDKS, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -54,11 +55,16 @@ def launch(
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
-    entries = own if options.registry is None else read_registry(options.registry)
+    jdks = jdk_entries(options.jdks, own)
+    entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
     if ALL in options.workers:
         return entries
     if options.workers:
-        return named(entries, options.workers)
+        names = [word for word in options.workers if word != JDKS]
+        found = named(entries, names + [e.name for e in jdks if JDKS in options.workers])
+        if not found:
+            raise LabError(f"{JDKS}: no virtual machine is given: --jdk PATH does so")
+        return found
     return [e for e in entries if e.default or options.registry is not None]
 
 

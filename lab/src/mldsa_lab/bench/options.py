@@ -86,6 +86,8 @@ class Options:
     timeout: float
     out: Path
     registry: Path | None = None
+    jdks: tuple[str, ...] = ()
+    """Virtual machines of Java, as `--jdk` names them, each of which is a worker."""
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
@@ -121,7 +123,7 @@ class Options:
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
-        apart = ("profile", "sizes", "seed", "out", "registry", "selections")
+        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "selections")
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         sizes = self.sizes
         told: dict[str, Any] = plain(own)

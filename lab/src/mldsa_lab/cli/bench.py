@@ -22,7 +22,7 @@ from mldsa_lab.bench.options import (
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED, SeedText, show_path, words
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, JdkOption, SeedText, show_path, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
@@ -32,6 +32,7 @@ from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import FAMILIES, OPERATIONS, parse_set_names
+from mldsa_lab.worker.registry import JDKS
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
@@ -65,6 +66,7 @@ def bench(
         list[str] | None,
         typer.Option(help="Workers of the registry; all: every one.", metavar="NAMES"),
     ] = None,
+    jdk: JdkOption = None,
     build_: Annotated[
         Literal["default", "tuned", "both"],
         typer.Option(
@@ -158,7 +160,8 @@ def bench(
         sets=chosen_sets,
         operations=parse_operations(operations or OPERATIONS),
         implementations=words(implementations),
-        workers=words(workers),
+        workers=(*words(workers), JDKS) if workers and jdk else words(workers),
+        jdks=tuple(jdk or ()),
         profile=read_study(find_study("bench")).amount(named).profile(named),
         rounds=rounds,
         sizes=input_sizes(message_bytes),

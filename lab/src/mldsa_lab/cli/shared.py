@@ -35,6 +35,16 @@ OwnRnd = Annotated[
 ]
 
 
+JdkOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--jdk",
+        help="A Java on this machine, 17 or newer, as a worker more; may be given several times.",
+        metavar="[NAME=]PATH",
+    ),
+]
+
+
 class SpecOptions(NamedTuple):
     """Options that say which inputs are generated; None where one is not given."""
 

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption
+from mldsa_lab.cli.shared import JdkOption
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
@@ -85,6 +86,7 @@ def run(
         Path | None,
         typer.Option(help="Folder of the study; one that was interrupted is gone on with."),
     ] = None,
+    jdk: JdkOption = None,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
     timeout: Annotated[
@@ -118,9 +120,10 @@ def run(
     if not no_page:
         need("page", "the page")
     folder = out or Path("out") / f"study-{path.stem}-{profile}"
-    seed = begin(path, profile, folder)
+    jdks = tuple(jdk or ())
+    seed = begin(path, profile, folder, jdks)
     screen = make_console()
-    bench = StudyBench(profile, amount, clock, confidence, timeout, screen)
+    bench = StudyBench(profile, amount, clock, confidence, timeout, screen, jdks)
     listed = steps(read, profile, folder, seed)
     measured = []
     for number, done in enumerate(measure(listed, bench.run), 1):

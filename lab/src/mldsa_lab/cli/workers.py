@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -13,22 +15,25 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.shared import JdkOption, words
 from mldsa_lab.cli.shared import console as make_console
-from mldsa_lab.cli.shared import words
+from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.conformance import conform_entry
-from mldsa_lab.worker.registry import WorkerEntry, every_build, named, read_registry
+from mldsa_lab.worker.jdk import find_jdks, jdk_entries
+from mldsa_lab.worker.registry import JDKS, WorkerEntry, every_build, named, read_registry
 
 
 def doctor(
     registry: Annotated[
         Path | None, typer.Option(help="Look at this registry file instead of the tree's own.")
     ] = None,
+    jdk: JdkOption = None,
 ) -> None:
     """Say which workers can run here, and what each missing one needs."""
-    if not show_diagnosis(make_console(), registry):
+    if not show_diagnosis(make_console(), registry, jdk or ()):
         raise typer.Exit(1)
 
 
@@ -63,21 +68,27 @@ def setup(
 
 
 def conform(
-    worker: Annotated[str, typer.Argument(help="A worker of the registry.")],
+    worker: Annotated[
+        str, typer.Argument(help="A worker of the registry; jdks: the one of --jdk.")
+    ],
     only: Annotated[
         list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
     ] = None,
     registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
+    jdk: JdkOption = None,
 ) -> None:
     """Build a worker and check that it keeps to the worker protocol."""
     console = make_console()
     place = Place.of(find_root())
-    entries = read_registry(registry or place.root / "workers" / "registry.toml")
-    (entry,) = named(entries, [worker])
+    entries = _entries(place, registry, jdk or ())
+    given = entries[len(entries) - len(jdk or ()) :]
+    if worker == JDKS and len(given) != 1:
+        raise LabError(f"{JDKS}: --jdk has to name one virtual machine, not {len(given)}")
+    (entry,) = given if worker == JDKS else named(entries, [worker])
     screen = Screen(console)
     with screen.phase("build") as phase:
         build(entry, place, phase.show)
-        phase.summary = f"worker [cyan]{worker}[/] ({entry.language})"
+        phase.summary = f"worker [cyan]{entry.name}[/] ({entry.language})"
     with screen.phase("conform") as phase:
         result = conform_entry(
             entry, place.root, place.target, only=words(only) or None, progress=phase.show
@@ -86,6 +97,12 @@ def conform(
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     if not result.passed:
         raise typer.Exit(1)
+
+
+def _entries(place: Place, registry: Path | None, jdks: Sequence[str]) -> list[WorkerEntry]:
+    """Those of a registry, and behind them one for each ``--jdk``."""
+    own = read_registry(place.root / "workers" / "registry.toml")
+    return [*(read_registry(registry) if registry else own), *jdk_entries(jdks, own)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +121,8 @@ class Diagnosis:
         return not self.unmet
 
 
-def diagnose(place: Place, registry: Path) -> list[Diagnosis]:
-    """All workers of a registry. Nothing is built or started."""
+def diagnose(place: Place, entries: Sequence[WorkerEntry]) -> list[Diagnosis]:
+    """Nothing is built or started."""
     return [
         Diagnosis(
             entry,
@@ -114,7 +131,7 @@ def diagnose(place: Place, registry: Path) -> list[Diagnosis]:
             is_set_up(entry, place),
             _built(entry, place),
         )
-        for entry in read_registry(registry)
+        for entry in entries
     ]
 
 
@@ -128,13 +145,15 @@ def _tools(entry: WorkerEntry) -> list[str]:
 
 
 def _built(entry: WorkerEntry, place: Place) -> bool:
-    return Path(entry.run_command(place.root, place.target)[0]).is_file()
+    return shutil.which(entry.run_command(place.root, place.target)[0]) is not None
 
 
-def show_diagnosis(console: Console, registry: Path | None = None) -> bool:
+def show_diagnosis(
+    console: Console, registry: Path | None = None, jdks: Sequence[str] = ()
+) -> bool:
     """Print the diagnosis; returns whether at least one default worker can run."""
     place = Place.of(find_root())
-    found = diagnose(place, registry or place.root / "workers" / "registry.toml")
+    found = diagnose(place, _entries(place, registry, jdks))
     _machine(console)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for title in ("worker", "language", "state", "tools"):
@@ -154,6 +173,9 @@ def show_diagnosis(console: Console, registry: Path | None = None) -> bool:
     for d in found:
         for text in d.unmet:
             console.print(Text.assemble("\n", (f"{d.entry.name}: ", "bold"), text), soft_wrap=True)
+    for jdk in find_jdks():
+        text = f"{jdk.name}: `mldsa-lab bench --jdk {jdk.folder}` measures it"
+        console.print(f"\n[bold]Java on this machine[/] {text}", highlight=False, soft_wrap=True)
     return any(d.runs and d.entry.default for d in found)
 
 

@@ -26,6 +26,7 @@ class StudyBench:
     confidence: float
     timeout: float
     console: Console
+    jdks: tuple[str, ...] = ()
 
     def options(self, step: Step) -> Options:
         """What the bench is asked to do in this step."""
@@ -44,6 +45,7 @@ class StudyBench:
             seed=parse_seed(step.seed.hex()),
             timeout=self.timeout,
             out=step.folder,
+            jdks=self.jdks,
             build=m.build,
             jmh=self.amount.jmh,
         )

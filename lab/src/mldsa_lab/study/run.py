@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +16,7 @@ from mldsa_lab.records import read_record
 from mldsa_lab.study.file import Measure, StudyFile, parse_study
 
 _PROFILE = "# profile "
+_JDK = " --jdk "
 COPY = "study.toml"
 """The study file beside its records, by which a resumed run knows that it is the same."""
 
@@ -58,15 +59,15 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     return found
 
 
-def begin(path: Path, profile: str, out: Path) -> str:
+def begin(path: Path, profile: str, out: Path, jdks: Sequence[str] = ()) -> str:
     """Take the folder for this study; its seed. LabError if something else was measured there."""
-    text = f"{_PROFILE}{profile}\n{read_text(path)}"
+    text = f"{_PROFILE}{''.join([profile, *(_JDK + jdk for jdk in jdks)])}\n{read_text(path)}"
     copy, seed = out / COPY, out / "seed"
     if copy.exists() and (old := read_text(copy)) != text:
         if any(out.glob(f"*/*/{RECORD_NAME}")) and _measured(text, path) != _measured(old, copy):
             raise LabError(
                 f"{out}: holds measurements of another profile, or from before what {path} "
-                "measures was changed; --out names another folder"
+                "measures, or --jdk, was changed; --out names another folder"
             )
         write_text(copy, text)
     if copy.exists():
@@ -82,9 +83,9 @@ def begin(path: Path, profile: str, out: Path) -> str:
 
 def _measured(text: str, path: Path) -> tuple[object, ...]:
     """What a study's runs depend on: comparisons, tables and figures may change afterwards."""
-    profile = text.partition("\n")[0].removeprefix(_PROFILE)
+    told = text.partition("\n")[0].removeprefix(_PROFILE)
     study = parse_study(text, path)
-    return profile, study.measure, study.amount(profile)
+    return told, study.measure, study.amount(told.partition(_JDK)[0])
 
 
 def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:

@@ -76,9 +76,10 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
 
 def unmet(entry: WorkerEntry, place: Place) -> list[str]:
     """What keeps the worker from being built and run here, and what to do about each."""
-    command = f"mldsa-lab setup {entry.label}"
-    lacking = [] if is_set_up(entry, place) else [f"not set up: run `{command}`"]
-    return entry.unmet() + lacking
+    if is_set_up(entry, place):
+        return entry.unmet()
+    name = entry.home_of or entry.label
+    return [*entry.unmet(), f"not set up: run `mldsa-lab setup {name}`"]
 
 
 def lock_digests(entry: WorkerEntry, place: Place) -> dict[str, str]:

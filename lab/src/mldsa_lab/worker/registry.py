@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -22,14 +22,27 @@ from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-_PLACES = ("root", "target", "folder", "home", "profile", "python", "libclang", "cc_include")
-_VERSION = re.compile(r"(?<![\w.])(?:go|v)?(\d+(?:\.\d+)+)")
+_PLACES = (
+    "root", "target", "folder", "name", "home", "profile", "program", "lock", "python", "libclang",
+    "cc_include",
+)  # fmt: skip
+_PLACES_OF = {
+    "profile": ("builds", "that of a build"),
+    "lock": ("locks", "the first of them"),
+    "program": ("program", "it"),
+}
+_OPTIONS = "{options}"  # stands for several parts of a command, or none
+_REQUIRED = ("name", "language", "folder", "build", "run")
+# A whole number counts in quotes alone: `openjdk version "25"`.
+_VERSION = re.compile(r'(?<![\w.])(?:go|v|")?(\d+(?:\.\d+)+|(?<=")\d+(?="))')
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _VERSION_TIMEOUT_S = 60.0
 
 ALL = "all"
 """What stands for every worker where workers are named."""
+JDKS = "jdks"
+"""What stands for the workers on the virtual machines that `--jdk` gives."""
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True):
@@ -63,14 +76,16 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     `folder` is relative to the repository's root, or absolute. `implementations`, where it is
     given, are all that the worker can announce: a run that asks for others need not build it.
     `setup` are commands that fetch and make what the worker needs, on request alone. `jmh` starts
-    JMH, where the worker has it. `locks` are the files that pin what it is built from.
+    JMH, where the worker has it. `locks` are the files that pin what it is built from. A worker
+    that is ``like`` another before it has that one's keys where it gives none; without it language,
+    folder, build and run are required.
     """
 
     name: str
-    language: Text
-    folder: Text
-    build: tuple[str, ...]  # empty where nothing has to be built
-    run: Annotated[tuple[str, ...], Meta(min_length=1)]
+    language: Text = ""
+    folder: Text = ""
+    build: tuple[str, ...] = ()  # empty where nothing has to be built
+    run: Annotated[tuple[str, ...], Meta(min_length=1)] = ()
     env: dict[str, str] = {}
     needs: tuple[Need, ...] = ()
     default: bool = False  # part of a run in which no workers are named
@@ -78,15 +93,20 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     builds: dict[str, Build] = {}  # none where there is but one
     implementations: tuple[Text, ...] = ()
     locks: tuple[str, ...] = ()
+    like: str = ""
+    program: str = ""  # what the worker runs on, and {program} stands for
+    options: tuple[str, ...] = ()  # what {options} stands for, a part of a command by itself
     home_of: str = ""  # the worker whose folder, and with it whose set-up, this one shares
     jmh: tuple[str, ...] = ()
     setup: tuple[Annotated[tuple[str, ...], Meta(min_length=1)], ...] = ()
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name):
-            raise LabError(f"name must be small letters, digits and hyphens, is {self.name!r}")
-        if self.name == ALL:
-            raise LabError(f"name must not be {ALL!r}, which stands for every worker")
+        if not NAME.fullmatch(self.name):
+            rule = "must be small letters, digits, hyphens and dots"
+            raise LabError(f"name {rule}, is {self.name!r}")
+        for word, what in ((ALL, "every worker"), (JDKS, "those of --jdk")):
+            if self.name == word:
+                raise LabError(f"name must not be {word!r}, which stands for {what}")
         if ".." in Path(self.folder).parts:
             rule = "must be a path inside the repository or an absolute path, without `..`"
             raise LabError(f"folder {rule}, is {self.folder!r}")
@@ -96,17 +116,19 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
         if self.builds and DEFAULT_BUILD not in self.builds:
             raise LabError(f"builds must have the build {DEFAULT_BUILD!r}")
         for key, template in self._templates():
-            for place in _PLACEHOLDER.findall(template):
+            for place in _PLACEHOLDER.findall(template if template != _OPTIONS else ""):
                 if place not in _PLACES:
                     known = ", ".join(f"{{{name}}}" for name in _PLACES)
                     raise LabError(f"{key}: unknown place {{{place}}}: known are {known}")
-                if place == "profile" and not self.builds:
-                    raise LabError("builds is missing: {profile} stands for that of a build")
+                if place in _PLACES_OF and not getattr(self, _PLACES_OF[place][0]):
+                    of, what = _PLACES_OF[place]
+                    raise LabError(f"{of} is missing: {{{place}}} stands for {what}")
 
     def _templates(self) -> list[tuple[str, str]]:
         """Every template under the key that it stands at."""
-        names = ("build", "test", "run", "jmh", "locks")
+        names = ("build", "test", "run", "jmh", "options", "locks")
         lists = {name: getattr(self, name) for name in names}
+        lists["program"] = (self.program,)
         found = [(key, part) for key, parts in lists.items() for part in parts]
         found += [("setup", part) for command in self.setup for part in command]
         tables = {"env": self.env} | {f"builds.{n}.env": b.env for n, b in self.builds.items()}
@@ -166,7 +188,8 @@ class WorkerEntry(RegistryWorker, frozen=True):
         return [text for text in found if text is not None]
 
     def _filled(self, parts: Sequence[str], root: Path, target: Path) -> list[str]:
-        return [self._fill(part, root, target) for part in parts]
+        listed = (self.options if part == _OPTIONS else (part,) for part in parts)
+        return [self._fill(part, root, target) for several in listed for part in several]
 
     def _fill(self, template: str, root: Path, target: Path) -> str:
         def place(name: str) -> str:
@@ -179,10 +202,15 @@ class WorkerEntry(RegistryWorker, frozen=True):
                     return str(libclang_folder())
                 case "cc_include":
                     return compiler_include()
+                case "program":
+                    return self._fill(self.program, root, target)
+                case "lock":
+                    return self._fill(self.locks[0], root, target)
                 case "profile":
                     return self.builds[self.chosen].profile if self.chosen else ""
                 case _:
-                    return {"root": str(root), "target": str(target), "folder": self.folder}[name]
+                    plain = {"root": str(root), "target": str(target), "name": self.name}
+                    return (plain | {"folder": self.folder})[name]
 
         return _PLACEHOLDER.sub(lambda match: place(match[1]), template)
 
@@ -244,10 +272,12 @@ def read_registry(path: Path) -> list[WorkerEntry]:
     if not isinstance(tables, list) or not tables:
         raise LabError(f"{path}: holds no [[worker]] entry")
     entries: list[WorkerEntry] = []
+    whole: dict[object, object] = {}
     for number, table in enumerate(tables, 1):
         name = table.get("name", number) if isinstance(table, dict) else number
         where = f"{path}, worker {name}"
-        found = convert(table, RegistryWorker, where)
+        whole[name] = _completed(table, whole, where)
+        found = convert(whole[name], RegistryWorker, where)
         if any(found.name == other.name for other in entries):
             raise LabError(f"{where}: the name is given to two entries")
         if found.home_of and found.home_of not in [other.name for other in entries]:
@@ -260,6 +290,22 @@ def read_registry(path: Path) -> list[WorkerEntry]:
 def every_build(entries: Sequence[WorkerEntry]) -> list[WorkerEntry]:
     """The entries, each in all of its builds."""
     return [made for e in entries for made in ([e.with_build(n) for n in e.builds] or [e])]
+
+
+def _completed(table: object, before: Mapping[object, object], where: str) -> object:
+    """The table with the keys of the one that it is like; LabError where a required one is
+    missing."""
+    if not isinstance(table, dict):
+        return table
+    if (like := table.get("like")) is not None:
+        other = before.get(str(like))
+        if not isinstance(other, dict):
+            raise LabError(f"{where}: like names no worker before it: {like!r}")
+        table = other | table
+    for key in _REQUIRED:
+        if key not in table:
+            raise LabError(f"{where}: {key} is missing")
+    return table
 
 
 def named(entries: Sequence[WorkerEntry], names: Sequence[str]) -> list[WorkerEntry]:

@@ -1,0 +1,139 @@
+"""Virtual machines of Java that are on the machine already: each becomes a worker like `java`."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from msgspec import structs
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.worker.registry import NAME, WorkerEntry
+
+OLDEST = 17
+"""The oldest release that the worker runs on."""
+_LIKE = "java"
+_MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
+_TIMEOUT_S = 60.0
+_PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
+_FOLDERS = (
+    "/usr/lib/jvm/*",
+    "~/.sdkman/candidates/java/*",
+    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Jdk:
+    """A virtual machine that the worker can run on, with a name by version and vendor."""
+
+    folder: Path
+    name: str
+
+    @classmethod
+    def at(cls, folder: Path) -> Jdk:
+        """By asking the machine itself. LabError, with the folder and the rule, for anything else,
+        for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
+        java = folder / "bin" / "java"
+        if not folder.is_dir():
+            raise LabError(f"{folder}: there is no such folder")
+        if not java.is_file():
+            raise LabError(f"{folder} is no JDK: it has no bin/java")
+        told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
+        release, version = (
+            told.get(f"java.{key}", "") for key in ("specification.version", "version")
+        )
+        if not release or not version:
+            raise LabError(f"{folder}: its bin/java does not tell its version, as Java does")
+        major = release.removeprefix("1.").partition(".")[0]
+        if not major.isdigit() or int(major) < OLDEST:
+            raise LabError(f"{folder} is Java {version}: the worker needs {OLDEST} or newer")
+        modules = {line.partition("@")[0] for line in _said(java, "--list-modules").splitlines()}
+        for module in _MODULES:
+            if module not in modules:
+                raise LabError(f"{folder}: the worker needs the module {module}, which it lacks")
+        # `Temurin-25.0.3+9`, where the vendor names its product, else the vendor: `Debian`.
+        vendor = re.match(r"[A-Za-z]+", told.get("java.vendor.version", "")) or re.match(
+            r"[A-Za-z]+", told.get("java.vendor", "")
+        )
+        words = ["java", version, *([vendor[0]] if vendor else [])]
+        return cls(folder, re.sub(r"[^a-z0-9.]+", "-", "-".join(words).lower()).strip("-."))
+
+    @classmethod
+    def of(cls, text: str) -> Jdk:
+        """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
+        name, equals, rest = text.partition("=")
+        if not equals or Path(text).exists():
+            return cls.at(Path(text).expanduser())
+        if not NAME.fullmatch(name):
+            rule = "must be small letters, digits, hyphens and dots"
+            raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
+        return replace(cls.at(Path(rest).expanduser()), name=name)
+
+    def entry(self, java: WorkerEntry) -> WorkerEntry:
+        """The worker on this machine, whose set-up is that of the registry's `java`."""
+        program = str(self.folder.absolute() / "bin" / "java")
+        changed = {"name": self.name, "program": program, "home_of": java.name, "needs": ()}
+        return structs.replace(java, **changed, default=True)
+
+
+def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[WorkerEntry]:
+    """A worker for each `--jdk`; ``own`` are those of the tree. LabError also where two have one
+    name."""
+    if not texts:
+        return []
+    java = next((e for e in own if e.name == _LIKE), None)
+    if java is None:
+        raise LabError(f"--jdk: the tree's registry has no worker {_LIKE!r}")
+    found: list[WorkerEntry] = []
+    for text in texts:
+        entry = Jdk.of(text).entry(java)
+        if entry.name in {e.name for e in (*own, *found)}:
+            raise LabError(
+                f"--jdk {text}: a worker is called {entry.name} already; NAME=PATH names another"
+            )
+        found.append(entry)
+    return found
+
+
+def find_jdks() -> Iterator[Jdk]:
+    """Those that the worker can run on, where they usually are, each once."""
+    patterns = [os.environ.get("JAVA_HOME") or "", *_FOLDERS]
+    seen: set[Path] = set()
+    for pattern in filter(None, patterns):
+        expanded = Path(pattern).expanduser()
+        for folder in sorted(
+            Path(expanded.anchor).glob(str(expanded.relative_to(expanded.anchor)))
+        ):
+            if (real := folder.resolve()) in seen:
+                continue
+            seen.add(real)
+            try:
+                yield Jdk.at(folder)
+            except LabError:
+                continue
+
+
+def _said(java: Path, *options: str) -> str:
+    """What it prints, on both outputs. LabError if it does not start."""
+    try:
+        done = subprocess.run(
+            [java, *options],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_TIMEOUT_S,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        why = error.strerror if isinstance(error, OSError) else f"no answer in {_TIMEOUT_S:g} s"
+        raise LabError(f"{java} does not start: {why}") from None
+    if done.returncode != 0:
+        said = (done.stdout.strip() or "no output").splitlines()[0]
+        raise LabError(f"{java} does not start (status {done.returncode}): {said}")
+    return done.stdout

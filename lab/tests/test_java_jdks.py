@@ -1,0 +1,169 @@
+"""`--jdk`: a Java that is on the machine already as a worker, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from lab_runs import here, lab
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.study.run import begin
+from mldsa_lab.worker.build import Place, is_set_up, unmet
+from mldsa_lab.worker.jdk import Jdk, find_jdks, jdk_entries
+from mldsa_lab.worker.registry import read_registry
+
+ROOT = Path(__file__).parents[2]
+PLACE = Place.of(ROOT)
+OWN = read_registry(ROOT / "workers" / "registry.toml")
+JAVA = {e.name: e for e in OWN}["java"]
+TOLD = {
+    "java.specification.version": "21",
+    "java.vendor": "Amazon.com Inc.",
+    "java.vendor.version": "Corretto-21.0.13.1",
+    "java.version": "21.0.13",
+}
+MODULES = ("java.base", "java.compiler", "java.management")
+
+
+def make(folder: Path, changed: dict[str, str] | None = None, modules: tuple[str, ...] = MODULES,
+         status: int = 0) -> Path:  # fmt: skip
+    """A folder with a program that speaks as `java` does of its version and modules."""
+    properties = "".join(f"    {k} = {v}\n" for k, v in (TOLD | (changed or {})).items())
+    listed = "".join(f"{name}@21.0.13\n" for name in modules)
+    (folder / "bin").mkdir(parents=True)
+    java = folder / "bin" / "java"
+    answers = f"case $1 in --list-modules) printf %s {shlex.quote(listed)};; *) "
+    java.write_text(
+        f"#!/bin/sh\n{answers}printf %s {shlex.quote(properties)};; esac\nexit {status}\n"
+    )
+    java.chmod(0o755)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({}, "java-21.0.13-corretto"),
+        ({"java.vendor": "Eclipse Adoptium", "java.vendor.version": "Temurin-21.0.13+3"},
+         "java-21.0.13-temurin"),
+        ({"java.vendor": "Debian", "java.vendor.version": ""}, "java-21.0.13-debian"),
+        ({"java.vendor": "", "java.vendor.version": ""}, "java-21.0.13"),
+        ({"java.version": "27-ea", "java.specification.version": "27"}, "java-27-ea-corretto"),
+    ],
+)  # fmt: skip
+def test_a_jdk_is_named_by_its_version_and_vendor(
+    tmp_path: Path, changed: dict[str, str], name: str
+) -> None:
+    assert Jdk.at(make(tmp_path / "jdk", changed)).name == name
+
+
+def test_a_jdk_is_the_worker_java_on_its_own_program(tmp_path: Path) -> None:
+    folder = make(tmp_path / "jdk")
+    first, second = jdk_entries([str(folder), f"mine={folder}"], OWN)
+    assert (first.name, second.name) == ("java-21.0.13-corretto", "mine")
+    run = second.run_command(ROOT, Path("/t"))
+    assert run[0] == str(folder / "bin" / "java") and "mine" in run
+    theirs = JAVA.run_command(ROOT, Path("/t"))
+    assert [part.replace("mine", "java") for part in run[1:]] == theirs[1:]
+    assert second.home(Path("/t")) == JAVA.home(Path("/t")) and second.default
+    assert is_set_up(second, PLACE) == is_set_up(JAVA, PLACE)
+    assert not jdk_entries([], OWN)
+
+
+@pytest.mark.parametrize(
+    ("changed", "rule"),
+    [
+        ({"java.version": "1.8.0_432", "java.specification.version": "1.8"},
+         r"is Java 1\.8\.0_432: the worker needs 17 or newer"),
+        ({"java.version": "11.0.25", "java.specification.version": "11"},
+         r"is Java 11\.0\.25: the"),
+        ({"java.version": ""}, "does not tell its version"),
+    ],
+)  # fmt: skip
+def test_other_machines_are_refused(tmp_path: Path, changed: dict[str, str], rule: str) -> None:
+    folder = make(tmp_path / "jdk", changed)
+    with pytest.raises(LabError, match=f"{folder}.*{rule}"):
+        Jdk.of(str(folder))
+
+
+def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path) -> None:
+    folder = make(tmp_path / "jdk")
+    with pytest.raises(LabError, match=r"missing: there is no such folder$"):
+        Jdk.of(str(tmp_path / "missing"))
+    with pytest.raises(LabError, match=r"is no JDK: it has no bin/java$"):
+        Jdk.of(f"name={tmp_path}")
+    with pytest.raises(LabError, match=r"the name must be small letters.*'Two Words'"):
+        Jdk.of(f"Two Words={folder}")
+    with pytest.raises(LabError, match=r"needs the module java\.management, which it lacks"):
+        Jdk.at(make(tmp_path / "small", modules=("java.base",)))
+    with pytest.raises(LabError, match=r"bin/java does not start \(status 3\):"):
+        Jdk.at(make(tmp_path / "broken", status=3))
+    (folder / "bin" / "java").chmod(0o644)
+    with pytest.raises(LabError, match=r"bin/java does not start: Permission denied"):
+        Jdk.at(folder)
+    (folder / "bin" / "java").chmod(0o755)
+    for texts in ([folder, folder], [f"java-25={folder}"]):
+        with pytest.raises(LabError, match=r"is called \S+ already; NAME=PATH names another"):
+            jdk_entries([str(text) for text in texts], OWN)
+    with pytest.raises(LabError, match="name must not be 'jdks', which stands for those of --jdk"):
+        jdk_entries([f"jdks={folder}"], OWN)
+
+
+def test_the_refusal_is_one_line_before_anything_is_built(tmp_path: Path) -> None:
+    for command in (["bench", "--quick"], ["conform", "jdks"], ["doctor"]):
+        done = here(*command, "--jdk", str(tmp_path))
+        assert done.status == 2 and not done.out
+        assert done.err == f"mldsa-lab: error: {tmp_path} is no JDK: it has no bin/java\n"
+
+
+def test_java_home_and_the_usual_folders_are_searched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / ".sdkman" / "candidates" / "java"
+    make(kept / "21.0.13-amzn")
+    make(kept / "11.0.25-amzn", {"java.version": "11.0.25", "java.specification.version": "11"})
+    (kept / "current").symlink_to(kept / "21.0.13-amzn")
+    make(tmp_path / "own", {"java.version": "23.0.2", "java.specification.version": "23"})
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "own"))
+    found = [jdk for jdk in find_jdks() if tmp_path in jdk.folder.parents]
+    assert [jdk.name for jdk in found] == ["java-23.0.2-corretto", "java-21.0.13-corretto"]
+    assert {jdk.folder.name for jdk in found} == {"own", "21.0.13-amzn"}
+
+
+def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:
+    study, out = ROOT / "studies" / "jvm.toml", tmp_path / "out"
+    seed = begin(study, "default", out, ["a=/a", "b=/b"])
+    assert begin(study, "default", out, ["a=/a", "b=/b"]) == seed
+    (out / "01-01" / "run").mkdir(parents=True)
+    (out / "01-01" / "run" / "record.jsonl").touch()
+    with pytest.raises(LabError, match="measures, or --jdk, was changed"):
+        begin(study, "default", out, ["a=/a"])
+
+
+def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None:
+    """The pinned runtime, named by its folder."""
+    java = {e.name: e for e in OWN}["java-25"]
+    for entry in (java, JAVA):
+        if lacking := unmet(entry, PLACE):
+            pytest.skip(f"{entry.name}: {'; '.join(lacking)}")
+    folder = Path(java.run_command(PLACE.root, PLACE.target)[0]).parents[1]
+    found = lab(
+        "bench", "--quick", "--workers", "java-25", "--jdk", f"found={folder}", "--sets", "ml-kem",
+        "--implementations", "jdk-ml-kem", "--operations", "decaps", "--rounds", "1", "--no-page",
+        "--out", str(tmp_path),
+    )  # fmt: skip
+    assert found.status == 0, found.err
+    (path,) = tmp_path.glob("*/record.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    workers = {row["worker"]: row for row in rows if row["type"] == "worker"}
+    assert set(workers) == {"java-25", "found"}
+    own, other = workers["java-25"], workers["found"]
+    assert own["compiler"] == other["compiler"] and " 25." in own["compiler"]
+    for flag in ("GC ", "UseAVX=", "UseDilithiumIntrinsics=", "UseKyberIntrinsics="):
+        assert flag in own["flags"]
+    samples = {row["variant"].split(":")[1] for row in rows if row["type"] == "samples"}
+    assert samples == {"native+java-25", "native+found"}
