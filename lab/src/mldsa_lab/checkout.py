@@ -36,6 +36,19 @@ def find_root() -> Path:
     raise LabError("no workers/registry.toml: mldsa-lab must be run from a checkout of its source")
 
 
+def file_or_shipped(name: str, known: Mapping[str, Path], what: str) -> Path:
+    """The file that somebody names: a path, which ends in .toml or has folders, or one of the
+    ``known`` of the tree. LabError for an unknown one says ``what`` it is."""
+    path = Path(name)
+    if path.suffix == ".toml" or len(path.parts) > 1:
+        return path
+    if name not in known:
+        raise LabError(
+            f"unknown {what} {name!r}: known are {', '.join(known)}; a path ends in .toml"
+        )
+    return known[name]
+
+
 def run_tool(
     command: Sequence[str],
     root: Path,

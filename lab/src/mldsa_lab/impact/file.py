@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from mldsa_lab.checkout import find_root
-from mldsa_lab.errors import LabError
+from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.impact.expression import evaluate, mentions
@@ -440,15 +439,7 @@ def shipped() -> dict[str, Path]:
 
 def find_scenario(name: str) -> Path:
     """The file of a scenario: one of the tree by its name, or a path. LabError for an unknown."""
-    path = Path(name)
-    if path.suffix == ".toml" or len(path.parts) > 1:
-        return path
-    known = shipped()
-    if name not in known:
-        raise LabError(
-            f"unknown scenario {name!r}: known are {', '.join(known)}; a path ends in .toml"
-        )
-    return known[name]
+    return file_or_shipped(name, shipped(), "scenario")
 
 
 def read_scenario(path: Path) -> Scenario:

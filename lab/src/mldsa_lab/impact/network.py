@@ -12,15 +12,12 @@ from typing import Annotated, Literal
 
 import numpy as np
 from msgspec import Meta, Struct, structs
-from numpy.typing import NDArray
 
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Text, read_text
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.toml import decode_toml
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 Above = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -108,41 +105,30 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
 @dataclass(frozen=True)
 class Graph:
     """One network: node ``v`` has the peers ``peer[start[v]:start[v + 1]]``, each ``delay`` seconds
-    away, one way; bandwidths in bytes a second. ``opened``: whether v opened that connection."""
+    away, one way; bandwidths in bytes a second."""
 
     start: Ints
     peer: Ints
-    delay: Floats
-    opened: NDArray[np.bool_]
-    upload: Floats
-    download: Floats
+    delay: Array
+    upload: Array
+    download: Array
 
     @classmethod
-    def of(cls, edges: Ints, delay: Floats, upload: Floats, download: Floats) -> Graph:
+    def of(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:
         """From connections, ``edges`` having a row (opener, other) for each; a node's peers are
         in the order of the rows."""
         ends = edges.ravel()
         order = np.argsort(ends, kind="stable")
         start = np.zeros(len(upload) + 1, dtype=np.int64)
         np.cumsum(np.bincount(ends, minlength=len(upload)), out=start[1:])
-        opened = np.tile([True, False], len(edges))
-        return cls(
-            start, edges[:, ::-1].ravel()[order], np.repeat(delay, 2)[order], opened[order],
-            upload, download,
-        )  # fmt: skip
+        peer = edges[:, ::-1].ravel()[order]
+        return cls(start, peer, np.repeat(delay, 2)[order], upload, download)
 
 
 def find_network(name: str) -> Path:
-    """The file of a network: one of the tree by its name, or a path; LabError if it is unknown."""
-    path = Path(name)
-    if path.suffix == ".toml" or len(path.parts) > 1:
-        return path
+    """The file of a network: one of the tree by its name, or a path. LabError for an unknown."""
     known = {p.stem: p for p in sorted((find_root() / "scenarios" / "networks").glob("*.toml"))}
-    if name not in known:
-        raise LabError(
-            f"unknown network {name!r}: known are {', '.join(known)}; a path ends in .toml"
-        )
-    return known[name]
+    return file_or_shipped(name, known, "network")
 
 
 def read_network(path: Path, **instead: int | None) -> Network:
@@ -175,7 +161,7 @@ def draw_graph(network: Network, rng: np.random.Generator) -> Graph:
     return Graph.of(edges, delay, upload, download)
 
 
-def _factors(spread: float, count: int, rng: np.random.Generator) -> Floats:
+def _factors(spread: float, count: int, rng: np.random.Generator) -> Array:
     """Lognormal, with median 1."""
     return np.exp(spread * rng.standard_normal(count))
 

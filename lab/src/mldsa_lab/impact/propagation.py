@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.network import Compact, Floats, Graph, Network, Relay
+from mldsa_lab.impact.network import Compact, Graph, Network, Relay
+from mldsa_lab.theory.arrays import Array
 
 if TYPE_CHECKING:
     from simpy import Event
@@ -36,7 +37,7 @@ class BlockLoad(NamedTuple):
 
 def spread_block(
     network: Network, graph: Graph, load: BlockLoad, source: int, rng: np.random.Generator
-) -> Floats:
+) -> Array:
     """When each node has validated a block that ``source`` made, in seconds since that let its
     first peer know; LabError if some cannot be reached.
 
@@ -92,7 +93,7 @@ class _Spreading:
         for place in shuffled[rank < kind.unasked_peers].tolist():
             self.unasked[graph.peer[place]].append((int(node[place]), float(graph.delay[place])))
 
-    def run(self, source: int) -> Floats:
+    def run(self, source: int) -> Array:
         self.told[source] = 0.0
         self.asked[source] = self.rebuilds[source] = True
         self.whole(source, 0.0)

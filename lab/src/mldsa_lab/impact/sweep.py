@@ -14,10 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.network import Floats, Network, draw_graph
+from mldsa_lab.impact.network import Network, draw_graph
 from mldsa_lab.impact.propagation import BlockLoad, spread_block
 from mldsa_lab.show.format import Unit, estimate
 from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import Workforce, WorkItem, in_order
 
 SHARES = (0.5, 0.9, 0.99)
@@ -30,8 +31,8 @@ class Propagation:
     """Of one load, a figure for each block, in seconds: ``until``, a row for each of `SHARES`, and
     ``mean``, over all nodes."""
 
-    until: Floats
-    mean: Floats
+    until: Array
+    mean: Array
 
     def time(self, share: float) -> Interval:
         """Until this share of the nodes has a block, on average, and the middle 95 % of blocks."""
@@ -42,7 +43,7 @@ class Propagation:
         return _over_blocks(stale_rate(self.mean, interval_s))
 
 
-def stale_rate(mean_s: Floats, interval_s: float) -> Floats:
+def stale_rate(mean_s: Array, interval_s: float) -> Array:
     """The probability that a node finds a competing block while it does not know of one, where
     each finds blocks alike and all together one every ``interval_s``: 1 - exp(-∫(1 - f(t)) dt /
     interval), f being the share of nodes that know of it, whose integral is the mean delay
@@ -57,7 +58,7 @@ def validation_time(network: Network, signatures: float, per_second: float) -> f
     return network.other_validation_s + left / per_second
 
 
-def spread_loads(network: Network, loads: Sequence[BlockLoad], number: int) -> Floats:
+def spread_loads(network: Network, loads: Sequence[BlockLoad], number: int) -> Array:
     """Of block ``number`` with each of the loads: the times of `SHARES`, then the mean."""
     seed = np.random.SeedSequence(network.seed, spawn_key=(number,))
     of_graph, of_block = seed.spawn(2)
@@ -121,7 +122,7 @@ def grid(
     return Grid(network.title, note, tuple(columns), CONFIDENCE)
 
 
-def _over_blocks(figures: Floats) -> Interval:
+def _over_blocks(figures: Array) -> Interval:
     """The mean, and the ends of the middle 95 %."""
     low, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return Interval(float(figures.mean()), float(low), float(high))

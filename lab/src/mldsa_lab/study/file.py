@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab.bench.options import Jmh, Profile
-from mldsa_lab.checkout import find_root
+from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.sets import OPERATIONS, Operation, parse_set_names
@@ -229,15 +229,7 @@ def shipped() -> dict[str, Path]:
 
 def find_study(name: str) -> Path:
     """The file of a study: one of the tree by its name, or a path. LabError for an unknown one."""
-    path = Path(name)
-    if path.suffix == ".toml" or len(path.parts) > 1:
-        return path
-    known = shipped()
-    if name not in known:
-        raise LabError(
-            f"unknown study {name!r}: known are {', '.join(known)}; a path ends in .toml"
-        )
-    return known[name]
+    return file_or_shipped(name, shipped(), "study")
 
 
 def read_study(path: Path) -> StudyFile:
