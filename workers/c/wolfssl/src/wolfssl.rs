@@ -159,7 +159,7 @@ pub fn variants() -> Vec<Variant> {
     let optimised = if build_info::BUILD.name == Some("tuned") {
         ""
     } else {
-        " with -O2, as its own build makes it"
+        ", with -O2 as its own build makes it"
     };
     let of = |implementation, note: &str| Variant {
         language: Some("C"),
