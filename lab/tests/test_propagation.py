@@ -146,7 +146,7 @@ def test_compact_blocks_go_on_before_they_are_validated(network: Network) -> Non
 
 
 def test_stale_rate_of_the_published_integral() -> None:
-    """Decker and Wattenhofer 2013, section V: the integral of 1 - f is 11.37 s, the interval
+    """Decker and Wattenhofer 2013, on forks: the integral of 1 - f is 11.37 s, the interval
     633.68 s, the probability of a fork 1.78 %."""
     assert float(stale_rate(np.array(11.37), 633.68)) == pytest.approx(0.0178, abs=5e-5)
 

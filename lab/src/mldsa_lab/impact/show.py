@@ -184,15 +184,18 @@ def network_grid(found: Impact, template: Template) -> Grid:
     """How blocks spread over the network."""
     wanted = []
     interval = found.scenario.interval
-    for block, short in ((as_today(1), "today's"), (FULL, "full")):
+    for block, short, shares in ((as_today(1), "today's", SHARES), (FULL, "full", (0.9,))):
         for relay in RELAYS:
             wanted += [
-                FigureColumn(reach(share, block, relay), f"{relay}, {short}: {share:.0%}", spare)
-                for share, spare in zip(SHARES, (3, 0, 4), strict=True)
+                FigureColumn(
+                    reach(share, block, relay),
+                    f"{relay}, {short}: {share:.0%}",
+                    0 if share == 0.9 else 3,
+                )
+                for share in shares
             ]
-            wanted.append(
-                FigureColumn(stale(interval, block, relay), f"{relay}, {short}: stale", 2)
-            )
+            named = f"{relay}, {short}: stale"
+            wanted.append(FigureColumn(stale(interval, block, relay), named, 2))
     return grid(found, template, f"{template.name}: blocks on the network", wanted)
 
 
