@@ -171,7 +171,7 @@ pub fn mask<P: Parameters>(
     space: &mut MaskSpace,
     out: &mut [Poly],
 ) {
-    with_engine!(backend, e => e.mask::<P>(rho_second, nonces, &mut space.0, out));
+    with_engine!(backend, e => e.mask::<P>(rho_second, nonces, &mut space.0, out, None));
 }
 
 /// Keccak-f\[1600\] of one state.

@@ -31,13 +31,13 @@ pub use environment::EnvironmentError;
 pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
-use crate::kernels::keccak::{Permutation, StateGroup};
+use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::MaskBytes;
 use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly};
-use crate::kernels::sponge::Shadow;
+use crate::kernels::sponge::Beside;
 use crate::params::Parameters;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
@@ -48,6 +48,8 @@ pub(crate) trait Engine: Copy {
     type States: StateGroup;
     /// The permutation of one state.
     fn permutation(self) -> Permutation;
+    /// The permutation of two states.
+    fn permutation_of_two(self) -> PermutationOfTwo;
     /// The permutation of a group.
     fn permute(self, states: &mut Self::States);
     /// [`crate::kernels::sampling::uniform`].
@@ -56,7 +58,7 @@ pub(crate) trait Engine: Copy {
         rho: &[u8; 32],
         nonces: &[u16],
         out: &mut [Poly],
-        shadow: Option<&mut Shadow<'_>>,
+        shadow: Option<&mut dyn Beside>,
     );
     /// [`crate::kernels::sampling::bounded`].
     fn bounded<P: Parameters>(
@@ -72,6 +74,7 @@ pub(crate) trait Engine: Copy {
         nonces: &[u16],
         bytes: &mut [MaskBytes],
         out: &mut [Poly],
+        shadow: Option<&mut dyn Beside>,
     );
     /// [`crate::kernels::sampling_each::uniform`].
     fn uniform_each(self, targets: &mut [Target<'_, 32>]);
@@ -155,15 +158,19 @@ macro_rules! engine_from_kernels {
                 sampling::Permute::<$count>::permutation(self)
             }
             #[inline]
+            fn permutation_of_two(self) -> crate::kernels::keccak::PermutationOfTwo {
+                sampling::Permute::<$count>::permutation_of_two(self)
+            }
+            #[inline]
             fn permute(self, states: &mut Self::States) {
                 sampling::Permute::<$count>::permute(self, states)
             }
-            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut crate::kernels::sponge::Shadow<'_>>) -> ()
+            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
                 = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
             method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
                 = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
-            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly]) -> ()
-                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out) }
+            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
+                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out, shadow) }
             method! { [$feature] fn uniform_each [] [] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 32>]) -> ()
                 = crate::kernels::sampling_each::uniform::<$lanes, _, $count>(e.lane_token(), e, targets) }
             method! { [$feature] fn bounded_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()

@@ -10,7 +10,7 @@ use crate::kernels::keccak::Permutation;
 /// Which compiled kernels a key uses. [`Backend::detect`] is the default of every constructor; the
 /// others are for tests and measurements.
 ///
-/// `portable` is on every CPU; `avx2`, `avx512` (F and BW) and `avx512-vbmi` (with VBMI and
+/// `portable` is on every CPU; `avx2`, `avx512` (F, BW and VL) and `avx512-vbmi` (with VBMI and
 /// VBMI2) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension) on 64-bit Arm, little-endian.
 /// The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or, where the
 /// program asks for it, by the environment (`Backend::use_environment`, feature `std`).
@@ -100,7 +100,7 @@ backends! {
 pub enum Feature {
     /// `avx2`: without it no x86-64 backend but the portable one is left.
     Avx2,
-    /// `avx512`: F and BW.
+    /// `avx512`: F, BW and VL.
     Avx512,
     /// `vbmi`: AVX-512 VBMI and VBMI2.
     Vbmi,

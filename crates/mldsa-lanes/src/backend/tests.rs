@@ -281,6 +281,7 @@ fn sampling_agrees<P: Parameters, E: Engine>(e: E) {
                     &nonces[..count],
                     &mut bytes[..E::STATES],
                     &mut out,
+                    None,
                 );
                 out
             });
@@ -346,10 +347,18 @@ fn permutations_agree<E: Engine>(e: E) {
             permute_one(one);
             assert_eq!(ours, *one);
         }
+        let (mut a, mut b) = (lanes[0], core::array::from_fn(|_| word()));
+        let expected = [a, b].map(|mut one| {
+            permute_one(&mut one);
+            one
+        });
+        e.permutation_of_two()(&mut a, &mut b);
+        assert_eq!([a, b], expected);
     }
 }
 
-/// A string hashed beside ExpandA, growing as it goes: the digest and Â come out as if alone.
+/// A string hashed beside ExpandA, growing as it goes, and one hashed in a lane of ExpandMask: the
+/// digest and what is sampled come out as if alone.
 fn shadows_agree<E: Engine>(e: E) {
     let text: Vec<u8> = (0..2600).map(|i| (i * 7) as u8).collect();
     let nonces: [u16; 8] = core::array::from_fn(|i| i as u16 + 3);
@@ -374,6 +383,17 @@ fn shadows_agree<E: Engine>(e: E) {
                     e.uniform(&[call as u8; 32], &nonces, &mut beside, Some(&mut shadow));
                     e.uniform(&[call as u8; 32], &nonces, &mut alone, None);
                     assert_eq!(beside, alone);
+                    if E::STATES > 1 && call % 2 == 1 {
+                        let nonces = &nonces[..E::STATES - 1];
+                        let mut bytes = [[0; 680]; 8];
+                        let bytes = &mut bytes[..E::STATES];
+                        let (beside, alone) =
+                            (&mut beside[..nonces.len()], &mut alone[..nonces.len()]);
+                        let seed = [call as u8; 64];
+                        e.mask::<MlDsa65>(&seed, nonces, bytes, beside, Some(&mut shadow));
+                        e.mask::<MlDsa65>(&seed, nonces, bytes, alone, None);
+                        assert!(beside == alone);
+                    }
                 }
                 let digest = hash.finish::<64>(text);
                 assert_eq!(
@@ -416,7 +436,7 @@ fn sampling_each_agrees<P: Parameters, E: Engine>(e: E) {
             assert_eq!(uniform[i], one[0], "uniform {i} of {count}");
             Portable.bounded::<P>(&seeds[i], &nonce, &mut one.iter_mut());
             assert_eq!(bounded[i], one[0], "bounded {i} of {count}");
-            Portable.mask::<P>(&seeds[i], &nonce, &mut bytes[..1], &mut one);
+            Portable.mask::<P>(&seeds[i], &nonce, &mut bytes[..1], &mut one, None);
             assert_eq!(mask[i], one[0], "mask {i} of {count}");
         }
     }

@@ -251,7 +251,8 @@ fn alone<P: Scheme, E: Engine>(
         let which = Which { job, attempt };
         outcome.begin(which);
         masks.next::<P, E>(e, &slot.rho_second, slot.trial.z.as_mut());
-        slot.trial.start(e, key, &slot.mu, scratch);
+        let following = (attempt + 1 < allowed).then_some((&mut *masks, &slot.rho_second.0));
+        slot.trial.start(e, key, &slot.mu, scratch, following);
         if outcome.check(e, key, which, &mut slot.trial, scratch) {
             return outcome.accept(e, job, &mut slot.trial);
         }

@@ -198,6 +198,9 @@ fn join<W: Words>([a, b, c, d, e]: [[W; 5]; 5]) -> [W; 25] {
 /// A backend's permutation of one state.
 pub(crate) type Permutation = fn(&mut [u64; 25]);
 
+/// A backend's permutation of two states.
+pub(crate) type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
+
 /// Several Keccak states side by side, seen by the schemes.
 pub(crate) trait StateGroup {
     /// How many.
@@ -233,6 +236,24 @@ impl<const COUNT: usize> Drop for States<COUNT> {
     fn drop(&mut self) {
         self.0.as_flattened_mut().fill(0);
         zeroize::optimization_barrier(&self.0);
+    }
+}
+
+impl<const COUNT: usize> States<COUNT> {
+    /// Puts `one` in the place of the last state, permutes all by `permute` and takes it out again.
+    #[inline(always)]
+    pub(crate) fn permute_with_last(
+        &mut self,
+        one: &mut [u64; 25],
+        permute: impl FnOnce(&mut Self),
+    ) {
+        for (row, word) in self.0.iter_mut().zip(&*one) {
+            row[COUNT - 1] = *word;
+        }
+        permute(self);
+        for (row, word) in self.0.iter().zip(one) {
+            *word = row[COUNT - 1];
+        }
     }
 }
 

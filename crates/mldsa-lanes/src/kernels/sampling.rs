@@ -1,9 +1,11 @@
 //! Pseudorandom sampling (FIPS 204, section 7.3), several XOFs side by side.
 
-use super::keccak::{Permutation, RATE_128, RATE_256, States, copy_block, permute_one, seeded};
+use super::keccak::{
+    Permutation, PermutationOfTwo, RATE_128, RATE_256, States, copy_block, permute_one, seeded,
+};
 use super::lanes::Lanes;
 use super::poly::{Poly, Wipe};
-use super::sponge::{Shadow, Shake256Reader};
+use super::sponge::{Beside, Shake256Reader};
 use crate::declassify::{Site, public};
 use crate::params::{N, Parameters, Q};
 
@@ -13,6 +15,13 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
     /// Of one state, in the best code for this CPU.
     fn permutation(self) -> Permutation {
         permute_one
+    }
+    /// Of two states, in one go where that is faster.
+    fn permutation_of_two(self) -> PermutationOfTwo {
+        |a, b| {
+            permute_one(a);
+            permute_one(b);
+        }
     }
     /// [`Permute::permute`] of `states`, and of `one`, in one go where that is faster.
     fn permute_beside(self, states: &mut States<COUNT>, one: &mut [u64; 25]) {
@@ -41,7 +50,7 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     rho: &[u8; 32],
     nonces: &[u16],
     out: &mut [Poly],
-    mut shadow: Option<&mut Shadow<'_>>,
+    mut shadow: Option<&mut dyn Beside>,
 ) {
     // Five blocks give 280 candidates of three bytes; 256 are needed and 1 in 1,024 is refused.
     const BLOCKS: usize = 5;
@@ -200,6 +209,7 @@ pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
 
 /// One polynomial of ExpandMask (Algorithm 34) for each nonce: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.
+/// With a `shadow`, which is hashed meanwhile in the last lane, there is at most one nonce less.
 #[inline(always)]
 pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
@@ -208,11 +218,16 @@ pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usiz
     nonces: &[u16],
     bytes: &mut [MaskBytes],
     out: &mut [Poly],
+    mut shadow: Option<&mut dyn Beside>,
 ) {
+    debug_assert!(shadow.is_none() || nonces.len() < COUNT);
     for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
         let mut states = seeded::<COUNT>(RATE_256, rho_second, nonces);
         for block in 0..MASK_BLOCKS {
-            engine.permute(&mut states);
+            match shadow.as_mut().and_then(|shadow| shadow.block()) {
+                Some(one) => states.permute_with_last(one, |states| engine.permute(states)),
+                None => engine.permute(&mut states),
+            }
             engine.copy_block(&states, RATE_256, bytes, block * RATE_256);
         }
         for (p, bytes) in out.iter_mut().zip(&*bytes) {

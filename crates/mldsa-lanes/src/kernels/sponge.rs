@@ -110,9 +110,14 @@ impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
         Reader(Sponge::after_blocks(permute, word))
     }
 
+    /// Whether the next byte takes a permutation first.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.0.position == RATE
+    }
+
     pub(crate) fn squeeze(&mut self, mut out: &mut [u8]) {
         while !out.is_empty() {
-            if self.0.position == RATE {
+            if self.is_pending() {
                 self.0.permute();
             }
             let word = self.0.state[self.0.position / 8] >> (8 * (self.0.position % 8));
@@ -131,6 +136,17 @@ impl<const RATE: usize, const SUFFIX: u8> Reader<RATE, SUFFIX> {
     }
 }
 
+impl<const RATE: usize, const SUFFIX: u8> Beside for Reader<RATE, SUFFIX> {
+    /// The permutation of the last block, before anything is read.
+    fn block(&mut self) -> Option<&mut [u64; 25]> {
+        if !self.is_pending() {
+            return None;
+        }
+        self.0.position = 0;
+        Some(&mut self.0.state)
+    }
+}
+
 /// H of FIPS 204, section 3.7: SHAKE256 of the concatenated parts.
 pub(crate) fn h<const LEN: usize>(permute: Permutation, parts: &[&[u8]]) -> [u8; LEN] {
     let mut sponge = Shake256::new(permute);
@@ -141,8 +157,8 @@ pub(crate) fn h<const LEN: usize>(permute: Permutation, parts: &[&[u8]]) -> [u8;
     reader.read()
 }
 
-/// SHAKE256 of a public string, a block at a time, each permuted in the shadow of a group's
-/// permutation ([`permute_beside`]). The string may grow while it is hashed.
+/// SHAKE256 of a string, a block at a time, each permuted in the shadow of a group's permutation
+/// ([`permute_beside`]) or in one of its lanes. The string may grow while it is hashed.
 pub(crate) struct ShadowHash {
     sponge: Shake256,
     absorbed: usize,
@@ -160,7 +176,7 @@ impl ShadowHash {
 
     /// The state to permute next; nothing if `known` has no whole block left. `known` begins with
     /// what was given before; `complete` says that this is all, so that its end is a block too.
-    fn block(&mut self, known: &[u8], complete: bool) -> Option<&mut [u64; 25]> {
+    pub(crate) fn block(&mut self, known: &[u8], complete: bool) -> Option<&mut [u64; 25]> {
         let rest = &known[self.absorbed..];
         if rest.len() >= RATE_256 {
             self.sponge.position = 0;
@@ -178,27 +194,42 @@ impl ShadowHash {
         Some(&mut self.sponge.state)
     }
 
-    /// Permutes what is left of `all` and gives the digest.
-    pub(crate) fn finish<const LEN: usize>(mut self, all: &[u8]) -> [u8; LEN] {
-        const { assert!(LEN <= RATE_256) };
+    /// Whether every block has been given out.
+    pub(crate) fn is_padded(&self) -> bool {
+        self.padded
+    }
+
+    /// Permutes what is left of `all`; what follows is output.
+    pub(crate) fn reader(mut self, all: &[u8]) -> Shake256Reader {
         let permute = self.sponge.permute;
         while let Some(state) = self.block(all, true) {
             permute(state);
         }
         self.sponge.position = 0;
-        Reader(self.sponge).read()
+        Reader(self.sponge)
+    }
+
+    /// The digest of `all`.
+    pub(crate) fn finish<const LEN: usize>(self, all: &[u8]) -> [u8; LEN] {
+        self.reader(all).read()
     }
 }
 
-/// What a group's permutations may carry along: a hash, and as much of its string as is known.
+/// What a group's permutations may carry along: states that come one after another.
+pub(crate) trait Beside {
+    /// The state to permute next, if one is ready. The one before was permuted.
+    fn block(&mut self) -> Option<&mut [u64; 25]>;
+}
+
+/// A hash, and as much of its string as is known.
 pub(crate) struct Shadow<'a> {
     pub(crate) hash: &'a mut ShadowHash,
     pub(crate) known: &'a [u8],
     pub(crate) complete: bool,
 }
 
-impl Shadow<'_> {
-    pub(crate) fn block(&mut self) -> Option<&mut [u64; 25]> {
+impl Beside for Shadow<'_> {
+    fn block(&mut self) -> Option<&mut [u64; 25]> {
         self.hash.block(self.known, self.complete)
     }
 }

@@ -5,7 +5,7 @@ use sha2::Digest;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::keccak::Permutation;
-use crate::kernels::sponge::{Shake128, Shake256, Sponge, h};
+use crate::kernels::sponge::{Shake128, Shake256, Shake256Reader, Sponge};
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
 ///
@@ -191,7 +191,7 @@ impl MuSource<'_> {
     pub(crate) fn mu(&self, permute: Permutation, tr: impl FnOnce() -> [u8; 64]) -> [u8; 64] {
         match self {
             MuSource::Known(mu) => **mu,
-            MuSource::Hash(m_prime) => h(permute, &m_prime.after(&tr())),
+            MuSource::Hash(m_prime) => m_prime.hash(permute, &tr()).read(),
         }
     }
 }
@@ -215,6 +215,15 @@ impl<'a> MPrime<'a> {
             computed: ([0; 64], 0),
             given,
         })
+    }
+
+    /// μ, of which the last permutation is still to come.
+    pub(crate) fn hash(&self, permute: Permutation, tr: &[u8; 64]) -> Shake256Reader {
+        let mut hash = Shake256::new(permute);
+        for part in self.after(tr) {
+            hash.update(part);
+        }
+        hash.finish()
     }
 
     /// tr ‖ M' in parts: the string whose hash is μ.

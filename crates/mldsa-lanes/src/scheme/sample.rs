@@ -5,7 +5,7 @@ use core::ops::Range;
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::sampling::MaskBytes;
-use crate::kernels::sponge::Shadow;
+use crate::kernels::sponge::{Beside, Shadow};
 use crate::params::Parameters;
 
 /// Most polynomials of one call: 8 × 7 for Â of ML-DSA-87.
@@ -22,7 +22,7 @@ pub(crate) fn expand_a<P: Parameters, E: Engine>(
     e: E,
     rho: &[u8; 32],
     a_hat: &mut [Poly],
-    shadow: Option<&mut Shadow<'_>>,
+    shadow: Option<&mut dyn Beside>,
 ) {
     let mut nonces = [0u16; MOST];
     for (i, nonce) in nonces.iter_mut().enumerate() {
@@ -67,27 +67,30 @@ impl Ahead {
         self.next = next;
     }
 
-    /// The next `count` polynomials. `sample` fills a group, of `group` polynomials or what is left
-    /// up to `end`, given the number of its first.
+    /// Samples until `count` are ready. `sample` is given the number of the next and room for a
+    /// group, and says how many it sampled.
     #[inline(always)]
-    fn take(
-        &mut self,
-        count: usize,
-        group: usize,
-        end: usize,
-        mut sample: impl FnMut(usize, &mut [Poly]),
-    ) -> &[Poly] {
+    fn fill(&mut self, count: usize, mut sample: impl FnMut(usize, &mut [Poly]) -> usize) {
+        if self.ready.len() >= count {
+            return;
+        }
         self.polynomials.copy_within(self.ready.clone(), 0);
         self.ready = 0..self.ready.len();
         while self.ready.len() < count {
-            let size = group.min(end - self.next);
-            let places = self.ready.end..self.ready.end + size;
-            sample(self.next, &mut self.polynomials[places.clone()]);
-            self.ready.end = places.end;
-            self.next += size;
+            let room = &mut self.polynomials[self.ready.end..][..8];
+            let sampled = sample(self.next, room);
+            self.ready.end += sampled;
+            self.next += sampled;
         }
-        self.ready.start = count;
-        &self.polynomials[..count]
+    }
+
+    /// The next `count` polynomials; `sample` as in [`Self::fill`].
+    #[inline(always)]
+    fn take(&mut self, count: usize, sample: impl FnMut(usize, &mut [Poly]) -> usize) -> &[Poly] {
+        self.fill(count, sample);
+        let first = self.ready.start;
+        self.ready.start += count;
+        &self.polynomials[first..][..count]
     }
 }
 
@@ -113,11 +116,13 @@ impl Rows {
         &mut self,
         e: E,
         rho: &[u8; 32],
-        shadow: &mut Shadow<'_>,
+        shadow: &mut dyn Beside,
     ) -> &[Poly] {
-        self.0.take(P::L, E::STATES, P::K * P::L, |first, group| {
+        self.0.take(P::L, |first, room| {
+            let group = E::STATES.min(P::K * P::L - first);
             let nonces: [u16; 8] = core::array::from_fn(|i| nonce_of_a::<P>(first + i));
-            e.uniform(rho, &nonces[..group.len()], group, Some(shadow));
+            e.uniform(rho, &nonces[..group], &mut room[..group], Some(shadow));
+            group
         })
     }
 }
@@ -175,10 +180,48 @@ impl MaskStream {
     ) {
         let bytes = &mut self.bytes[..E::STATES];
         // Algorithm 7, step 31: the next attempt goes on where this one ends.
-        let masks = self.ahead.take(P::L, E::STATES, 1 << 16, |first, group| {
-            let nonces: [u16; 8] = core::array::from_fn(|i| (first + i) as u16);
-            e.mask::<P>(rho_second, &nonces[..E::STATES], bytes, group);
+        let masks = self.ahead.take(P::L, |first, room| {
+            mask_group::<P, E>(e, rho_second, first, bytes, room, None)
         });
         y.copy_from_slice(masks);
     }
+
+    /// Samples now what [`Self::next`] would have to. Meanwhile `shadow`, of which all is known, is
+    /// hashed in a lane of each group; of two lanes it would take too much.
+    pub(crate) fn prepare<P: Parameters, E: Engine>(
+        &mut self,
+        e: E,
+        rho_second: &[u8; 64],
+        mut shadow: Shadow<'_>,
+    ) {
+        if E::STATES <= 2 {
+            return;
+        }
+        let bytes = &mut self.bytes[..E::STATES];
+        self.ahead.fill(P::L, |first, room| {
+            let shadow: Option<&mut dyn Beside> = if shadow.hash.is_padded() {
+                None
+            } else {
+                Some(&mut shadow)
+            };
+            mask_group::<P, E>(e, rho_second, first, bytes, room, shadow)
+        });
+    }
+}
+
+/// The masks number `first` and after, as many as there are lanes for; how many.
+#[inline(always)]
+fn mask_group<P: Parameters, E: Engine>(
+    e: E,
+    rho_second: &[u8; 64],
+    first: usize,
+    bytes: &mut [MaskBytes],
+    room: &mut [Poly],
+    shadow: Option<&mut dyn Beside>,
+) -> usize {
+    let count = E::STATES - usize::from(shadow.is_some());
+    let nonces: [u16; 8] = core::array::from_fn(|i| (first + i) as u16);
+    let out = &mut room[..count];
+    e.mask::<P>(rho_second, &nonces[..count], bytes, out, shadow);
+    count
 }

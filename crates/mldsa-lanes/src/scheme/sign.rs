@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
 use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::small::{Offsets, Terms};
-use crate::kernels::sponge::{Shake256, Shake256Reader};
+use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, MOST_W1_BYTES, SigningKeyParts};
 use crate::scheme::message::Input;
@@ -90,6 +90,13 @@ impl<P: Shapes> Wipe for Material<P> {
     }
 }
 
+const MU_BYTES: usize = 64;
+
+/// Bytes of w1Encode's string.
+const fn w1_bytes<P: Shapes>() -> usize {
+    32 * P::W1_BITS * P::K
+}
+
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
 pub(crate) struct Trial<P: Shapes> {
     /// y, then z.
@@ -101,8 +108,8 @@ pub(crate) struct Trial<P: Shapes> {
     /// c, and its transform once an attempt gets as far as c·t0.
     pub(super) c: Secret<[Poly; 1]>,
     pub(super) c_offsets: Secret<Offsets>,
-    /// w1Encode's string.
-    packed: Secret<[u8; MOST_W1_BYTES]>,
+    /// Step 15's string: mu, if one attempt is hashed by itself, and w1Encode's.
+    hashed: Secret<[u8; MU_BYTES + MOST_W1_BYTES]>,
 }
 
 impl<P: Shapes> Zero for Trial<P> {
@@ -113,7 +120,7 @@ impl<P: Shapes> Zero for Trial<P> {
         c_tilde: Secret::ZERO,
         c: Secret::ZERO,
         c_offsets: Secret::ZERO,
-        packed: Secret::ZERO,
+        hashed: Secret::ZERO,
     };
 }
 
@@ -125,7 +132,7 @@ impl<P: Shapes> Wipe for Trial<P> {
         self.c_tilde.wipe();
         self.c.wipe();
         self.c_offsets.wipe();
-        self.packed.wipe();
+        self.hashed.wipe();
     }
 }
 
@@ -145,29 +152,41 @@ impl<P: Shapes> Trial<P> {
             e.inverse_ntt(w);
             // Algorithm 7, step 13: LowBits(w) too.
             e.split::<P>(w, w1);
-            encode::w1::<P, E>(e, number, w1, self.packed.as_mut());
+            encode::w1::<P, E>(e, number, w1, &mut self.hashed[MU_BYTES..]);
         }
     }
 
     /// w1Encode's string, and what takes c_tilde.
     pub(crate) fn committed(&mut self) -> (&[u8], CTilde<'_>) {
-        let w1 = &self.packed[..32 * P::W1_BITS * P::K];
+        let w1 = &self.hashed[MU_BYTES..][..w1_bytes::<P>()];
         (w1, CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]))
     }
 
-    /// Steps 11 to 16 from y on, by itself.
+    /// Steps 11 to 16 from y on, by itself. The masks of the attempt to follow, if one may, are
+    /// sampled beside step 15's hash, since they do not depend on it: its lane costs less than a
+    /// permutation of one state, and an attempt is more often rejected than not.
     pub(crate) fn start<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
         mu: &[u8; 64],
         scratch: &mut Scratch<P>,
+        following: Option<(&mut MaskStream, &[u8; 64])>,
     ) {
         self.commit(e, key, scratch);
+        self.hashed[..MU_BYTES].copy_from_slice(mu);
+        let known = &self.hashed[..MU_BYTES + w1_bytes::<P>()];
+        let mut hash = ShadowHash::new(e.permutation());
+        if let Some((masks, rho_second)) = following {
+            let shadow = Shadow {
+                hash: &mut hash,
+                known,
+                complete: true,
+            };
+            masks.prepare::<P, E>(e, rho_second, shadow);
+        }
         // Algorithm 7, step 15.
-        let (w1, c_tilde) = self.committed();
-        let hash = Shake256::new(e.permutation()).absorb(mu).absorb(w1);
-        c_tilde.set(&mut hash.finish());
+        CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]).set(&mut hash.reader(known));
         // Algorithm 7, step 16.
         let (c_tilde, challenge) = self.challenge();
         let hash = Shake256::new(e.permutation()).absorb(c_tilde);
@@ -312,7 +331,8 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
     for attempt in 0..allowed {
         // Algorithm 7, step 11.
         masks.next::<P, E>(e, rho_second, trial.z.as_mut());
-        trial.start(e, key, &mu, scratch);
+        let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
+        trial.start(e, key, &mu, scratch, following);
         if check(attempt, trial, scratch) {
             // Algorithm 7, step 34.
             return Ok(trial.signature(e));
@@ -415,14 +435,14 @@ mod tests {
             c_tilde,
             c,
             c_offsets,
-            packed,
+            hashed,
         } = &space.trial;
         let polynomials = [&z[..], &low[..], &w1[..], &c[..], &space.scratch.y_hat[..]];
         let polynomials = polynomials.into_iter().chain([&space.scratch.product[..]]);
         polynomials.flatten().all(|p| *p == Poly::ZERO)
             && space.masks.is_zero()
             && c_offsets.is_zero()
-            && [&space.rho_second[..], &c_tilde[..], &packed[..]]
+            && [&space.rho_second[..], &c_tilde[..], &hashed[..]]
                 .concat()
                 .iter()
                 .all(|byte| *byte == 0)

@@ -2,11 +2,12 @@
 
 use crate::backend::{Backend, Engine};
 use crate::error::Error;
+use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball_from;
-use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader, h};
+use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
 use crate::scheme::encode::{self, MOST_W1_BYTES};
-use crate::scheme::message::Input;
+use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, Rows};
 use crate::scheme::shapes::Shapes;
 
@@ -65,8 +66,8 @@ pub(crate) struct Claim<P: Shapes> {
     z: P::VecL,
     hint: P::VecK,
     c_hat: Poly,
-    /// w1Encode's string.
-    w1: [u8; MOST_W1_BYTES],
+    /// Step 12's string: mu, if one signature is verified by itself, and w1Encode's.
+    hashed: [u8; MU_BYTES + MOST_W1_BYTES],
 }
 
 impl<P: Shapes> Claim<P> {
@@ -74,7 +75,7 @@ impl<P: Shapes> Claim<P> {
         z: Zero::ZERO,
         hint: Zero::ZERO,
         c_hat: Zero::ZERO,
-        w1: Zero::ZERO,
+        hashed: Zero::ZERO,
     };
 
     /// Step 2, sigDecode, and the norm of z: false for a signature that is malformed.
@@ -115,12 +116,12 @@ impl<P: Shapes> Claim<P> {
         e.inverse_ntt(w);
         // Algorithm 8, step 10.
         e.use_hint::<P>(w, &self.hint.as_ref()[number]);
-        encode::w1::<P, E>(e, number, w, &mut self.w1);
+        encode::w1::<P, E>(e, number, w, &mut self.hashed[MU_BYTES..]);
     }
 
     /// w1Encode's string once every row is there.
     pub(crate) fn w1(&self) -> &[u8] {
-        &self.w1[..32 * P::W1_BITS * P::K]
+        &self.hashed[MU_BYTES..hashed_bytes::<P>(P::K)]
     }
 
     /// Steps 12 and 13 from the output of H(mu ‖ w1Encode(w1)): whether it begins with c_tilde.
@@ -132,27 +133,24 @@ impl<P: Shapes> Claim<P> {
         // Algorithm 8, step 13: c_tilde.
         *expected == *encode::c_tilde_of::<P>(sig.as_ref())
     }
+}
 
-    /// Steps 2 and 8.
-    fn read<E: Engine>(&mut self, e: E, sig: &P::SignatureBytes) -> Result<(), Error> {
-        if !self.decode(e, sig) {
-            return Err(Error::InvalidSignature);
-        }
-        let c_tilde = encode::c_tilde_of::<P>(sig.as_ref());
-        let hash = Shake256::new(e.permutation()).absorb(c_tilde);
-        self.challenge(e, &mut hash.finish());
-        Ok(())
-    }
+const MU_BYTES: usize = 64;
 
-    /// Steps 12 and 13.
-    fn judge<E: Engine>(&self, e: E, mu: &[u8; 64], sig: &P::SignatureBytes) -> Result<(), Error> {
-        let hash = Shake256::new(e.permutation()).absorb(mu).absorb(self.w1());
-        if Self::holds(&mut hash.finish(), sig) {
-            Ok(())
-        } else {
-            Err(Error::InvalidSignature)
-        }
-    }
+/// Bytes of step 12's string when so many rows are there.
+const fn hashed_bytes<P: Shapes>(rows: usize) -> usize {
+    MU_BYTES + 32 * P::W1_BITS * rows
+}
+
+/// H(c_tilde), of which the permutation is still to come.
+fn challenge<P: Shapes, E: Engine>(e: E, sig: &P::SignatureBytes) -> Shake256Reader {
+    let c_tilde = encode::c_tilde_of::<P>(sig.as_ref());
+    Shake256::new(e.permutation()).absorb(c_tilde).finish()
+}
+
+/// The result of a comparison.
+fn judge(holds: bool) -> Result<(), Error> {
+    holds.then_some(()).ok_or(Error::InvalidSignature)
 }
 
 /// Steps 2 to 13 with an expanded key.
@@ -162,19 +160,123 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     input: &Input<'_>,
     sig: &P::SignatureBytes,
 ) -> Result<(), Error> {
-    // Algorithm 8, step 7.
-    let mu = input.mu(e.permutation(), &key.tr)?;
+    let source = input.mu_source(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
-    claim.read(e, sig)?;
+    judge(claim.decode(e, sig))?;
+    let mut challenge = challenge::<P, E>(e, sig);
+    // Algorithm 8, step 7.
+    let mu = match source {
+        MuSource::Known(mu) => *mu,
+        MuSource::Hash(m_prime) => {
+            let mut mu = m_prime.hash(e.permutation(), &key.tr);
+            if let (Some(a), Some(b)) = (mu.block(), challenge.block()) {
+                e.permutation_of_two()(a, b);
+            }
+            mu.read()
+        }
+    };
+    claim.challenge(e, &mut challenge);
     let mut w = Poly::zero();
     for (number, key_row) in key.rows().enumerate() {
         claim.row(e, number, key_row, &mut w);
     }
-    claim.judge(e, &mu, sig)
+    let hash = Shake256::new(e.permutation())
+        .absorb(&mu)
+        .absorb(claim.w1());
+    judge(Claim::<P>::holds(&mut hash.finish(), sig))
 }
 
-/// Steps 1 to 13 with pkEncode's bytes: each row of Â is used as soon as it is sampled, and tr hashed
-/// meanwhile.
+/// The hashes of a verification with pkEncode's bytes: each begins as soon as what it hashes is
+/// known, none needs two states at once, and so Â's permutations carry most of them along.
+struct Hashes<'a> {
+    permute: Permutation,
+    pk: &'a [u8],
+    /// H(c_tilde), until it is read.
+    challenge: Option<Shake256Reader>,
+    /// H(pk), until it is read.
+    tr: Option<ShadowHash>,
+    source: MuSource<'a>,
+    /// H(tr ‖ M'), until it is read.
+    mu: Option<Shake256Reader>,
+    mu_known: bool,
+    /// Step 12's.
+    last: ShadowHash,
+}
+
+impl<'a> Hashes<'a> {
+    fn new(permute: Permutation, pk: &'a [u8], source: MuSource<'a>) -> Self {
+        Hashes {
+            permute,
+            pk,
+            challenge: None,
+            tr: Some(ShadowHash::new(permute)),
+            source,
+            mu: None,
+            mu_known: false,
+            last: ShadowHash::new(permute),
+        }
+    }
+
+    /// What is to be hashed next when so many bytes of step 12's string are there, without regard to
+    /// mu, which is written to its front as soon as it is known.
+    fn after<'b>(&'b mut self, hashed: &'b mut [u8], complete: bool) -> Next<'b, 'a> {
+        Next {
+            hashes: self,
+            hashed,
+            complete,
+        }
+    }
+}
+
+struct Next<'b, 'a> {
+    hashes: &'b mut Hashes<'a>,
+    hashed: &'b mut [u8],
+    complete: bool,
+}
+
+impl Beside for Next<'_, '_> {
+    fn block(&mut self) -> Option<&mut [u64; 25]> {
+        let Hashes {
+            permute,
+            pk,
+            challenge,
+            tr,
+            source,
+            mu,
+            mu_known,
+            last,
+        } = &mut *self.hashes;
+        if let Some(challenge) = challenge
+            .as_mut()
+            .filter(|challenge| challenge.is_pending())
+        {
+            return challenge.block();
+        }
+        if !*mu_known {
+            match source {
+                MuSource::Known(known) => self.hashed[..MU_BYTES].copy_from_slice(*known),
+                MuSource::Hash(m_prime) => {
+                    // Algorithm 8, steps 6 and 7.
+                    if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
+                        *mu = Some(m_prime.hash(*permute, &tr.finish(pk)));
+                    }
+                    if let Some(tr) = tr {
+                        return tr.block(pk, true);
+                    }
+                    let mu = mu.as_mut()?;
+                    if mu.is_pending() {
+                        return mu.block();
+                    }
+                    mu.squeeze(&mut self.hashed[..MU_BYTES]);
+                }
+            }
+            *mu_known = true;
+        }
+        last.block(self.hashed, self.complete)
+    }
+}
+
+/// Steps 1 to 13 with pkEncode's bytes: each row of Â is used as soon as it is sampled.
 pub(crate) fn verify_compact<P: Shapes, E: Engine>(
     e: E,
     pk: &[u8],
@@ -183,25 +285,29 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
 ) -> Result<(), Error> {
     let source = input.mu_source(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
-    claim.read(e, sig)?;
+    judge(claim.decode(e, sig))?;
+    let mut hashes = Hashes::new(e.permutation(), pk, source);
+    hashes.challenge = Some(challenge::<P, E>(e, sig));
     let (mut w, mut t1) = (Poly::zero(), Poly::zero());
-    let mut tr = ShadowHash::new(e.permutation());
     let mut rows = Rows::ZERO;
     for number in 0..P::K {
-        let mut shadow = Shadow {
-            hash: &mut tr,
-            known: pk,
-            complete: true,
-        };
+        let hashed = &mut claim.hashed[..hashed_bytes::<P>(number)];
         // Algorithm 8, step 5.
-        let a_row = rows.next::<P, E>(e, encode::rho_of(pk), &mut shadow);
+        let a_row = rows.next::<P, E>(e, encode::rho_of(pk), &mut hashes.after(hashed, false));
+        if let Some(mut reader) = hashes.challenge.take() {
+            claim.challenge(e, &mut reader);
+        }
         // Algorithm 8, step 1.
         t1_hat(e, pk, number, &mut t1);
         claim.row(e, number, (a_row, &t1), &mut w);
     }
-    // Algorithm 8, steps 6 and 7.
-    let mu = source.mu(e.permutation(), || tr.finish(pk));
-    claim.judge(e, &mu, sig)
+    // Algorithm 8, step 12.
+    let hashed = &mut claim.hashed[..hashed_bytes::<P>(P::K)];
+    let mut rest = hashes.after(&mut *hashed, true);
+    while let Some(state) = rest.block() {
+        e.permutation()(state);
+    }
+    judge(Claim::<P>::holds(&mut hashes.last.reader(hashed), sig))
 }
 
 /// tr = H(pk).
