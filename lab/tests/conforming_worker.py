@@ -23,6 +23,7 @@ SETS = {
     "slh-dsa": ["SLH-DSA-SHA2-128f", "SLH-DSA-SHA2-128s"],
     "fn-dsa": ["FN-DSA-512"],
     "ml-kem": ["ML-KEM-512"],
+    "hash": ["SHA3-256"],
 }
 VARIANTS = {
     "toy:python:compact": {
@@ -62,6 +63,14 @@ VARIANTS = {
         "context": "no",
         "private_keys": "seed",
     },
+    "toyhash:python:compact": {
+        "family": "hash",
+        "rnd": "none",
+        "context": "no",
+        "mode": "batch",
+        "batch_size": "8",
+        "threads": "2",
+    },
 }
 FIELDS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
 NEEDED = {
@@ -69,6 +78,7 @@ NEEDED = {
     "verify": "pk message context signature",
     "encaps": "pk",
     "decaps": "ciphertext",
+    "hash": "message",
 }
 jobs = {}
 counter = 0
@@ -92,6 +102,8 @@ def family_of(variant):
 def operations_of(variant):
     if family_of(variant) == "ml-kem":
         return ("keygen", "encaps", "decaps")
+    if family_of(variant) == "hash":
+        return ("hash",)
     known = ("keygen", "sign", "verify")
     return known if "family" in VARIANTS[variant] else (*known, "trace", "z_violation")
 
@@ -178,6 +190,8 @@ def perform(job, f):
         return encaps(variant, set_name, f), None
     if operation == "decaps":
         return decaps(variant, set_name, f), None
+    if operation == "hash":
+        return hashlib.sha3_256(f["message"]).digest(), None
     signature = sign(variant, set_name, f)
     if operation == "z_violation":
         return mix(len(signature), signature), None
@@ -210,7 +224,7 @@ def hello(version):
     if version != "1":
         raise ValueError("unknown version")
     say("worker toy\nprotocol 1\nlanguage Python\ncompiler CPython\nunit ns")
-    say("clock time.monotonic_ns\ncpu_clock time.thread_time_ns")
+    say("clock time.monotonic_ns\ncpu_clock time.thread_time_ns\nchains yes")
     for name, about in VARIANTS.items():
         implementation, backend, key = name.split(":")
         say(f"variant {name}\nimplementation {implementation}\nversion 1\nbackend {backend}")
@@ -367,6 +381,50 @@ def measure(words):
     say(f"done {job}")
 
 
+def chain(words):
+    passes, _, threads, *stages = map(number, words)
+    stages = [stages[i : i + 4] for i in range(0, len(stages), 4)]
+    listed = [jobs[job] for job, _, _, _ in stages]
+    ids = [i for i, _ in listed[0][3]]
+    group = max(1, *(batch for _, batch, _, _ in stages))
+    if any([i for i, _ in job[3]] != ids for job in listed) or len(ids) % group or not threads:
+        raise ValueError("no chain of these jobs")
+    for place, (_, batch, *sources) in enumerate(stages):
+        if max(sources) > place or (batch and group % batch):
+            raise ValueError("no such stage")
+    for job, (_, batch, _, _) in zip(listed, stages, strict=True):
+        limited(job, "batch" if batch else "loop", batch or 1, threads)
+    replies = []
+    for _ in range(passes):
+        began = time.monotonic_ns()
+        for thread in range(threads):
+            first = thread * (len(ids) // threads)
+            for start in range(first, first + len(ids), group):
+                items = [(start + j) % len(ids) for j in range(group)]
+                replies.append(link(thread, ids[items[0]], listed, stages, items))
+        replies.append(f"pass {time.monotonic_ns() - began}")
+    say("\n".join([*replies, "done chain"]))
+
+
+def link(thread, first, listed, stages, items):
+    whole = time.thread_time_ns(), time.monotonic_ns()
+    made, told = [], []
+    for job, (_, _, message, signature) in zip(listed, stages, strict=True):
+        fields = {i: dict(job[3][i][1]) for i in items}
+        for source, field in ((message, "message"), (signature, "signature")):
+            for i in items if source else []:
+                fields[i][field] = made[source - 1][i]
+        began = time.monotonic_ns()
+        try:
+            made.append({i: perform(job, fields[i])[0] for i in items})
+        except Failed as error:
+            return f"failed {first} {error}"
+        spent = time.monotonic_ns() - began
+        told.append(f"{spent} {hashlib.sha256(b''.join(made[-1].values())).hexdigest()}")
+    spent = time.monotonic_ns() - whole[1], time.thread_time_ns() - whole[0]
+    return f"link {thread} {first} {spent[0]} {spent[1]} {' '.join(told)}"
+
+
 def serve():
     while True:
         line = sys.stdin.readline()
@@ -388,6 +446,8 @@ def serve():
                 answer(words)
             elif word == "measure":
                 measure(words)
+            elif word == "chain":
+                chain(words)
             elif word == "forget":
                 (job,) = map(number, words)
                 del jobs[job]

@@ -14,7 +14,10 @@ from mldsa_lab.worker.worker import Limits, Worker
 
 ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")
-LISTED = ("toy", "toyzero", "toyhedged", "toyslh", "toyslhzero", "toyfn", "toykem", "toykemseed")
+LISTED = (
+    "toy", "toyzero", "toyhedged", "toyslh", "toyslhzero", "toyfn", "toykem", "toykemseed",
+    "toyhash",
+)  # fmt: skip
 QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
 
@@ -282,6 +285,37 @@ DEVIATIONS = {
         "digest = hashlib.sha256(value[:31]).hexdigest()",
         "measure-decaps",
         "is not the SHA-256 of its output",
+    ),
+    "another hash": (
+        'hashlib.sha3_256(f["message"])',
+        'hashlib.sha256(f["message"])',
+        "hash",
+        "the digest of a message of 0 bytes is e3b0c442",
+    ),
+    "digest of a part of the digest": (
+        "digest = hashlib.sha256(value).hexdigest()",
+        "digest = hashlib.sha256(value[:31]).hexdigest()",
+        "measure-hash",
+        "is not the SHA-256 of its output",
+    ),
+    "a batch of hashes does its first input alone": (
+        "            outputs.append(perform(job, job[3][i][1]))",
+        '            sole = items[0] if job[2] == "hash" else i\n'
+        "            outputs.append(perform(job, job[3][sole][1]))",
+        "batch-hash",
+        "the output of input 0 is another than alone",
+    ),
+    "runs of hashes that begin at the first input": (
+        "        first = place * count // runs + thread",
+        "        first = thread",
+        "runs-hash",
+        "is not the SHA-256 of its output",
+    ),
+    "a chain that verifies what was prepared": (
+        '((message, "message"), (signature, "signature"))',
+        '((message, "message"),)',
+        "chain",
+        "the signature of the stage before is refused",
     ),
     "one sample too few": (
         "    for line in lines:\n",

@@ -45,20 +45,22 @@ fn find_lock(folder: &Path) -> PathBuf {
         .expect("the workspace has a Cargo.lock")
 }
 
-/// The version of `package`; none if it is missing or locked in several versions.
-fn locked_version<'a>(lock: &'a str, package: &str) -> Option<&'a str> {
-    let wanted = format!("name = \"{package}\"");
-    let mut versions = lock
-        .split("[[package]]")
-        .filter(|entry| entry.lines().any(|line| line == wanted))
-        .filter_map(|entry| {
-            entry
-                .lines()
-                .find_map(|line| line.strip_prefix("version = \""))
-        })
-        .map(|rest| rest.trim_end_matches('"'));
-    let version = versions.next()?;
-    versions.next().is_none().then_some(version)
+/// The version of `package`; of several that are locked the one that this crate depends on.
+fn locked_version(lock: &str, package: &str) -> Option<String> {
+    let lines = |name: &str| {
+        let wanted = format!("name = \"{name}\"");
+        let entries = lock.split("[[package]]");
+        let found = entries.filter(move |entry| entry.lines().any(|line| line == wanted));
+        found.flat_map(str::lines).map(str::trim)
+    };
+    let own = variable("CARGO_PKG_NAME");
+    let mut told = lines(&own).filter_map(|line| line.strip_prefix(&format!("\"{package} ")));
+    if let Some(rest) = told.next() {
+        return Some(rest.trim_end_matches(['"', ',']).into());
+    }
+    let mut versions = lines(package).filter_map(|line| line.strip_prefix("version = \""));
+    let version = versions.next()?.trim_end_matches('"');
+    versions.next().is_none().then(|| version.into())
 }
 
 /// rustc and the C compiler, which builds the C and assembly peers.

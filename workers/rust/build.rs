@@ -7,7 +7,7 @@ use std::process::Command;
 mod build_info;
 
 /// The packages whose versions the worker announces.
-const PACKAGES: [&str; 14] = [
+const PACKAGES: [&str; 16] = [
     "aws-lc-rs",
     "aws-lc-sys",
     "ed25519-dalek",
@@ -15,12 +15,14 @@ const PACKAGES: [&str; 14] = [
     "fn-dsa",
     "libcrux-ml-dsa",
     "libcrux-ml-kem",
+    "libcrux-sha3",
     "ml-dsa",
     "ml-kem",
     "mldsa-lanes",
     "mldsa-native-rs",
     "mldsa-oracle",
     "secp256k1",
+    "sha3",
     "slh-dsa",
 ];
 

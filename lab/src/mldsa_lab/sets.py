@@ -25,7 +25,9 @@ SIGNATURE_OPERATIONS = ("keygen", "sign", "verify")
 """The operations of a signature scheme that are timed."""
 KEM_OPERATIONS = ("keygen", "encaps", "decaps")
 """The operations of a key encapsulation mechanism."""
-OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS)))
+HASH_OPERATIONS = ("hash",)
+"""The operation of a hash function."""
+OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS, *HASH_OPERATIONS)))
 """The operations that are timed, in the order they are shown."""
 WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 """All operations that a worker may have."""
@@ -110,7 +112,8 @@ class Scheme:
     """One scheme with its parameters: what files, commands and workers call a set.
 
     Sizes are in bytes: ``public_key_bytes`` and ``private_key_bytes`` of the encoded keys,
-    ``output_bytes`` of a signature or, of a KEM, of a ciphertext, ``seed_bytes`` of what key
+    ``output_bytes`` of a signature or, of a KEM, of a ciphertext, of a hash function of its digest,
+    ``seed_bytes`` of what key
     generation starts from, ``rnd_bytes`` of the randomness that signing or encapsulation can be
     given; 0 where it only draws its own. ``seeded``: whether a key follows from its seed.
     ``slow``: an operation takes up to seconds, so that few inputs have to do.
@@ -161,6 +164,11 @@ class SchemeFamily:
         return "sk" in self.private_keys
 
     @property
+    def keyed(self) -> bool:
+        """Whether it has keys at all."""
+        return bool(self.private_keys)
+
+    @property
     def worker_operations(self) -> tuple[str, ...]:
         """All operations that a worker may announce for it."""
         of_references = WORKER_OPERATIONS[len(OPERATIONS) :] if self.name == "ml-dsa" else ()
@@ -177,6 +185,13 @@ SCHEME_FAMILIES: dict[str, SchemeFamily] = {
         # A seed is its generator's business, which every implementation has of its own.
         SchemeFamily(
             "fn-dsa", "FN-DSA", private_keys=("sk",), rnd_forms=("none",), random=("sign",)
+        ),
+        SchemeFamily(
+            "hash",
+            "Hash functions",
+            operations=HASH_OPERATIONS,
+            private_keys=(),
+            rnd_forms=("none",),
         ),
         SchemeFamily("ml-kem", "ML-KEM", operations=KEM_OPERATIONS, rnd_forms=("given", "none")),
     )
@@ -214,6 +229,7 @@ SCHEMES: dict[str, Scheme] = {
         # FIPS 206 is a draft: sizes by the crate fn-dsa 0.4.
         Scheme("FN-DSA-512", "fn-dsa", 897, 1345, 666, rnd_bytes=0),
         Scheme("FN-DSA-1024", "fn-dsa", 1793, 2369, 1280, rnd_bytes=0),
+        Scheme("SHA3-256", "hash", 0, 0, 32, seed_bytes=0, rnd_bytes=0),
         # FIPS 203 Table 3; the seed is d and z, rnd is m.
         Scheme("ML-KEM-512", "ml-kem", 800, 1632, 768, seed_bytes=64),
         Scheme("ML-KEM-768", "ml-kem", 1184, 2400, 1088, seed_bytes=64),

@@ -58,6 +58,9 @@ pub trait Scheme: Sync {
     fn decaps(&self, _input: &Fields) -> Prepared {
         Err("decapsulation is not announced".into())
     }
+    fn hash(&self, _input: &Fields) -> Prepared {
+        Err("hashing is not announced".into())
+    }
     fn trace(&self, _input: &Fields) -> Prepared {
         Err("tracing is not announced".into())
     }
@@ -103,6 +106,7 @@ pub enum Family {
     SlhDsa,
     FnDsa,
     MlKem,
+    Hash,
 }
 
 /// An implementation with one backend and one key form, as it is announced.
@@ -233,6 +237,7 @@ impl Variant {
                     Family::SlhDsa => "slh-dsa",
                     Family::FnDsa => "fn-dsa",
                     Family::MlKem => "ml-kem",
+                    Family::Hash => "hash",
                 }
             ),
             format!(
@@ -253,7 +258,7 @@ impl Variant {
             ),
             format!("context {}", if self.context { "yes" } else { "no" }),
         ];
-        if self.family != Family::Classical {
+        if !matches!(self.family, Family::Classical | Family::Hash) {
             let form = match self.private_key {
                 PrivateKey::Seed => "seed",
                 PrivateKey::Sk => "sk",
@@ -304,6 +309,7 @@ impl Variant {
             Operation::Verify => scheme.verify(input),
             Operation::Encaps => scheme.encaps(input),
             Operation::Decaps => scheme.decaps(input),
+            Operation::Hash => scheme.hash(input),
             Operation::Trace => scheme.trace(input),
             Operation::ZViolation => scheme.z_violation(input),
         }

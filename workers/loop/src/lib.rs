@@ -2,10 +2,12 @@
 //! are called from Rust. A worker is its adapters, which implement [`adapter::Scheme`], and a `main`
 //! that calls [`run`].
 //!
-//! Modules use those above them in this list alone: [`timing`], [`protocol`], [`job`], [`runs`],
-//! [`adapter`], [`session`]; [`drawn`] is for adapters alone.
+//! Modules use those above them in this list alone: [`timing`], [`bytes`], [`protocol`], [`job`],
+//! [`runs`], [`chain`], [`adapter`], [`session`]; [`drawn`] is for adapters alone.
 
 pub mod adapter;
+pub mod bytes;
+pub mod chain;
 pub mod drawn;
 pub mod job;
 pub mod protocol;

@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, BufRead, Read};
 
+use crate::bytes::Bytes;
+
 /// The protocol version of `hello`.
 pub const VERSION: u64 = 1;
 /// Longest line, without its line end, in bytes.
@@ -17,17 +19,19 @@ pub enum Operation {
     Verify,
     Encaps,
     Decaps,
+    Hash,
     Trace,
     ZViolation,
 }
 
 impl Operation {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Keygen,
         Self::Sign,
         Self::Verify,
         Self::Encaps,
         Self::Decaps,
+        Self::Hash,
         Self::Trace,
         Self::ZViolation,
     ];
@@ -39,6 +43,7 @@ impl Operation {
             Self::Verify => "verify",
             Self::Encaps => "encaps",
             Self::Decaps => "decaps",
+            Self::Hash => "hash",
             Self::Trace => "trace",
             Self::ZViolation => "z_violation",
         }
@@ -48,14 +53,14 @@ impl Operation {
 /// The key-value fields of one input; a field the lab left out is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
-    pub seed: Option<Vec<u8>>,
-    pub sk: Option<Vec<u8>>,
-    pub pk: Option<Vec<u8>>,
-    pub message: Option<Vec<u8>>,
-    pub context: Option<Vec<u8>>,
-    pub rnd: Option<Vec<u8>>,
-    pub signature: Option<Vec<u8>>,
-    pub ciphertext: Option<Vec<u8>>,
+    pub seed: Option<Bytes>,
+    pub sk: Option<Bytes>,
+    pub pk: Option<Bytes>,
+    pub message: Option<Bytes>,
+    pub context: Option<Bytes>,
+    pub rnd: Option<Bytes>,
+    pub signature: Option<Bytes>,
+    pub ciphertext: Option<Bytes>,
 }
 
 impl Fields {
@@ -95,23 +100,25 @@ impl Fields {
         present(&self.pk, "pk")
     }
 
-    pub fn message(&self) -> Result<Vec<u8>, String> {
-        present(&self.message, "message").map(<[u8]>::to_vec)
+    /// What is hashed, signed or verified. In a chain it may not be there before the clock starts.
+    pub fn message(&self) -> Result<Bytes, String> {
+        self.message.clone().ok_or_else(|| missing("message"))
     }
 
     pub fn context(&self) -> Result<Vec<u8>, String> {
         present(&self.context, "context").map(<[u8]>::to_vec)
     }
 
-    pub fn signature(&self) -> Result<Vec<u8>, String> {
-        present(&self.signature, "signature").map(<[u8]>::to_vec)
+    /// Of a chain as [`Fields::message`].
+    pub fn signature(&self) -> Result<Bytes, String> {
+        self.signature.clone().ok_or_else(|| missing("signature"))
     }
 
     pub fn ciphertext(&self) -> Result<Vec<u8>, String> {
         present(&self.ciphertext, "ciphertext").map(<[u8]>::to_vec)
     }
 
-    fn slot(&mut self, key: &str) -> Option<&mut Option<Vec<u8>>> {
+    fn slot(&mut self, key: &str) -> Option<&mut Option<Bytes>> {
         Some(match key {
             "seed" => &mut self.seed,
             "sk" => &mut self.sk,
@@ -140,13 +147,15 @@ pub fn of_length(bytes: &[u8], name: &str, length: usize) -> Result<Vec<u8>, Str
     Ok(bytes.to_vec())
 }
 
-fn present<'a>(field: &'a Option<Vec<u8>>, name: &str) -> Result<&'a [u8], String> {
-    field
-        .as_deref()
-        .ok_or_else(|| format!("field `{name}` is missing"))
+fn missing(name: &str) -> String {
+    format!("field `{name}` is missing")
 }
 
-fn exact<const N: usize>(field: &Option<Vec<u8>>, name: &str) -> Result<[u8; N], String> {
+fn present<'a>(field: &'a Option<Bytes>, name: &str) -> Result<&'a [u8], String> {
+    field.as_deref().ok_or_else(|| missing(name))
+}
+
+fn exact<const N: usize>(field: &Option<Bytes>, name: &str) -> Result<[u8; N], String> {
     let bytes = present(field, name)?;
     bytes
         .try_into()
@@ -190,6 +199,87 @@ pub struct Runs {
     pub threads: u64,
 }
 
+/// A stage of a chain. `message` and `signature` are the numbers, from 1, of the stages whose
+/// output takes the place of that field; 0 where it stays as it was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stage {
+    pub job: u64,
+    /// Operations in each call of the batch interface; 0 for single calls.
+    pub batch: u64,
+    pub message: u64,
+    pub signature: u64,
+}
+
+impl Stage {
+    /// The stages, from 0, that fill a field, and which.
+    pub fn sources(&self) -> Vec<(usize, fn(&mut Fields) -> &mut Option<Bytes>)> {
+        let fields: [(u64, fn(&mut Fields) -> &mut Option<Bytes>); 2] = [
+            (self.message, |fields| &mut fields.message),
+            (self.signature, |fields| &mut fields.signature),
+        ];
+        let filled = fields.into_iter().filter(|(source, _)| *source > 0);
+        filled
+            .map(|(source, field)| (source as usize - 1, field))
+            .collect()
+    }
+}
+
+/// Operations of several jobs on each input in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain {
+    pub passes: u64,
+    pub warmup: u64,
+    pub threads: u64,
+    pub stages: Vec<Stage>,
+}
+
+impl Chain {
+    /// How many inputs go through it together.
+    pub fn group(&self) -> usize {
+        let batches = self.stages.iter().map(|stage| stage.batch as usize);
+        batches.max().unwrap_or_default().max(1)
+    }
+
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        const FORM: &str = "`chain` takes PASSES WARMUP THREADS and four numbers for each stage";
+        let [_, passes, warmup, threads, stages @ ..] = words else {
+            return Err(FORM.into());
+        };
+        let stages = stages.chunks(4).map(|words| {
+            let [job, batch, message, signature] = words else {
+                return Err(FORM.to_string());
+            };
+            Ok(Stage {
+                job: number(job)?,
+                batch: number(batch)?,
+                message: number(message)?,
+                signature: number(signature)?,
+            })
+        });
+        let chain = Self {
+            passes: number(passes)?,
+            warmup: number(warmup)?,
+            threads: at_least_one(threads, "THREADS")?,
+            stages: stages.collect::<Result<_, _>>()?,
+        };
+        if chain.stages.is_empty() {
+            return Err(FORM.into());
+        }
+        for (place, stage) in chain.stages.iter().enumerate() {
+            if stage.message.max(stage.signature) > place as u64 {
+                return Err(format!(
+                    "stage {} takes from one that is not before it",
+                    place + 1
+                ));
+            }
+            if stage.batch > 0 && chain.group() as u64 % stage.batch != 0 {
+                return Err("the largest batch must be a multiple of every other".into());
+            }
+        }
+        Ok(chain)
+    }
+}
+
 /// A well-formed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -210,6 +300,7 @@ pub enum Request {
         /// None where every call of an operation is a sample of its own.
         runs: Option<Runs>,
     },
+    Chain(Chain),
     Forget {
         job: u64,
     },
@@ -346,6 +437,7 @@ fn parse_single(words: &[&str]) -> Result<Request, String> {
                 runs,
             })
         }
+        "chain" => Chain::parse(words).map(Request::Chain),
         "quit" => numbers::<0>(words).map(|_| Request::Quit),
         other => Err(format!("unknown request {}", quote(other))),
     }
@@ -413,7 +505,8 @@ fn parse_body(job: u64, at: u64, lines: Vec<(u64, Line)>) -> Result<Prepare, Fau
                 if slot.is_some() {
                     return Err(fault(format!("field `{key}` is given twice")));
                 }
-                *slot = Some(parse_hex(value).map_err(|rule| fault(format!("{key}: {rule}")))?);
+                let bytes = parse_hex(value).map_err(|rule| fault(format!("{key}: {rule}")))?;
+                *slot = Some(bytes.into());
             }
         }
     }

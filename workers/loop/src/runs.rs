@@ -1,6 +1,7 @@
 //! Runs: several operations timed as one sample, by single calls or by one call of a batch
 //! interface, on one thread or on several at a time.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, PoisonError};
 use std::thread;
@@ -42,11 +43,13 @@ impl Group for Loop {
     }
 
     fn outputs(&mut self, items: &[usize]) -> Vec<Answer> {
-        let kept = |input: &mut Prepared| input.as_mut().map_or(Vec::new(), |job| job.kept());
-        let mut kept: Vec<_> = self.0.iter_mut().map(kept).collect();
+        let mut kept: HashMap<usize, Vec<Answer>> = HashMap::new();
         // From the end: an input that was performed several times kept its last results last.
-        let last = |&item: &usize| match &self.0[item] {
-            Ok(_) => kept[item].pop().unwrap_or_else(|| Err(NO_RESULT.into())),
+        let last = |&item: &usize| match &mut self.0[item] {
+            Ok(job) => {
+                let results = kept.entry(item).or_insert_with(|| job.kept());
+                results.pop().unwrap_or_else(|| Err(NO_RESULT.into()))
+            }
             Err(text) => Err(text.clone()),
         };
         let mut outputs: Vec<_> = items.iter().rev().map(last).collect();
@@ -187,7 +190,7 @@ fn warm_up(group: &mut dyn Group, nanoseconds: u64, items: impl Fn(u64) -> Vec<u
 
 /// One thread's part of a sample: its own time, and the bytes of its outputs one after another.
 #[derive(Clone, Default)]
-struct Share {
+pub(crate) struct Share {
     cpu: u64,
     outputs: Vec<u8>,
 }
@@ -205,8 +208,8 @@ fn whole(wall: u64, shares: Vec<Result<Share, String>>) -> Result<(Ticks, [u8; 3
 }
 
 /// The threads of a run, which start together and wait for each other. The first one keeps time.
-struct Crew {
-    threads: usize,
+pub(crate) struct Crew {
+    pub(crate) threads: usize,
     barrier: Barrier,
     arrived: AtomicUsize,
     finished: AtomicUsize,
@@ -214,7 +217,7 @@ struct Crew {
 }
 
 impl Crew {
-    fn new(threads: usize) -> Self {
+    pub(crate) fn new(threads: usize) -> Self {
         Self {
             threads,
             barrier: Barrier::new(threads),
@@ -226,7 +229,7 @@ impl Crew {
 
     /// Does `work` in all threads at once. The wall time is from the common start to the end of
     /// the last, and known to the first thread alone; the CPU time is the calling thread's.
-    fn together<T>(&self, thread: usize, work: impl FnOnce() -> T) -> (T, Ticks) {
+    pub(crate) fn together<T>(&self, thread: usize, work: impl FnOnce() -> T) -> (T, Ticks) {
         if self.threads == 1 {
             let start = Start::now();
             let done = work();
@@ -258,7 +261,11 @@ impl Crew {
     }
 
     /// Leaves a share and, when all have, returns those of all threads in order.
-    fn hand_in(&self, thread: usize, share: Result<Share, String>) -> Vec<Result<Share, String>> {
+    pub(crate) fn hand_in(
+        &self,
+        thread: usize,
+        share: Result<Share, String>,
+    ) -> Vec<Result<Share, String>> {
         let shares = || self.shares.lock().unwrap_or_else(PoisonError::into_inner);
         shares()[thread] = share;
         self.barrier.wait();

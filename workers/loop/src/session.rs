@@ -6,10 +6,11 @@ use std::io::{self, BufRead, Write};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{Family, Output, Prepared, PrivateKey, Rnd, Scheme, Variant};
+use crate::chain::{self, Link};
 use crate::job::caught;
 use crate::protocol::{
-    Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION, format_hex,
-    one_line,
+    Chain, Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION,
+    format_hex, one_line,
 };
 use crate::runs::{self, Effort, Sample};
 use crate::timing::{self, CPU_CLOCK, Ticks, WALL_CLOCK};
@@ -122,6 +123,7 @@ impl Session {
                     Some(runs) => self.measure_runs(job, effort, runs, replies),
                 }
             }
+            Request::Chain(chain) => self.chain(&chain, replies),
             Request::Forget { job } => self.forget(job, replies),
             Request::Quit => Ok(()),
         };
@@ -148,6 +150,7 @@ impl Session {
         writeln!(out, "unit ns")?;
         writeln!(out, "clock {WALL_CLOCK}")?;
         writeln!(out, "cpu_clock {CPU_CLOCK}")?;
+        writeln!(out, "chains yes")?;
         for line in self.variants.iter().flat_map(Variant::announcement) {
             writeln!(out, "{line}")?;
         }
@@ -293,6 +296,81 @@ impl Session {
         Ok(())
     }
 
+    fn chain(&self, chain: &Chain, out: &mut impl Write) -> Result<(), Stop> {
+        within(chain.threads, runs::MAX_THREADS, "a chain", "threads")?;
+        within(
+            chain.group() as u64,
+            runs::MAX_SIZE,
+            "a batch",
+            "operations",
+        )?;
+        let mut jobs = Vec::new();
+        for stage in &chain.stages {
+            let job = self
+                .jobs
+                .get(&stage.job)
+                .ok_or_else(|| unknown_job(stage.job))?;
+            timeable(job)?;
+            jobs.push(job);
+        }
+        let numbers = |job: &PreparedJob| job.inputs.iter().map(|(id, _)| *id).collect::<Vec<_>>();
+        let ids = numbers(jobs[0]);
+        if jobs.iter().any(|job| numbers(job) != ids) {
+            return Err(
+                "the jobs of a chain must have the same inputs in the same order"
+                    .to_string()
+                    .into(),
+            );
+        }
+        if ids.is_empty() || ids.len() % chain.group() != 0 {
+            return Err(format!(
+                "{} inputs are no whole batches of {}",
+                ids.len(),
+                chain.group()
+            )
+            .into());
+        }
+        let fields: Vec<&[Fields]> = jobs.iter().map(|job| job.fields.as_slice()).collect();
+        // Of the session the parts that threads may share.
+        let stages: Vec<_> = jobs
+            .iter()
+            .map(|job| (self.at(job.place), job.operation))
+            .collect();
+        let prepare = |number: usize, fields: &[Fields]| {
+            let ((variant, scheme), operation) = stages[number];
+            let form = if chain.stages[number].batch > 0 {
+                Form::Batch
+            } else {
+                Form::Loop
+            };
+            variant.group(scheme, operation, form, fields)
+        };
+        for pass in chain::measure(&prepare, &fields, chain)? {
+            for Link {
+                thread,
+                first,
+                ticks,
+                stages,
+            } in pass.links
+            {
+                let id = ids[first];
+                match stages {
+                    Err(text) => writeln!(out, "failed {id} {}", one_line(&text))?,
+                    Ok(stages) => {
+                        write!(out, "link {thread} {id} {} {}", ticks.wall, ticks.cpu)?;
+                        for (wall, digest) in stages {
+                            write!(out, " {wall} {}", format_hex(&digest))?;
+                        }
+                        writeln!(out)?;
+                    }
+                }
+            }
+            writeln!(out, "pass {}", pass.wall)?;
+        }
+        writeln!(out, "done chain")?;
+        Ok(())
+    }
+
     fn measure(&mut self, job: u64, effort: Effort, out: &mut impl Write) -> Result<(), Stop> {
         let Effort {
             passes,
@@ -389,6 +467,7 @@ fn missing_field(variant: &Variant, operation: Operation, input: &Fields) -> Opt
             let pk = ("pk", input.pk.is_some());
             [pk, rnd, pk, rnd, pk]
         }
+        Operation::Hash => [("message", input.message.is_some()); 5],
         Operation::Decaps => {
             let ciphertext = ("ciphertext", input.ciphertext.is_some());
             let sk = ("sk", reads_seed || input.sk.is_some());

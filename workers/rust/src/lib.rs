@@ -4,7 +4,7 @@
 //! To add an implementation, write a file in `adapters` that implements [`adapter::Scheme`] and
 //! name it in [`adapters::all`].
 
-pub use mldsa_worker_loop::{adapter, job, protocol, run, runs, session, timing};
+pub use mldsa_worker_loop::{adapter, bytes, job, protocol, run, runs, session, timing};
 
 pub mod adapters;
 pub mod build_info;

@@ -25,12 +25,14 @@ from mldsa_lab.bench.material import (
 )
 from mldsa_lab.bench.options import Jmh, Options, select
 from mldsa_lab.bench.pace import Judge, Pace
+from mldsa_lab.bench.pipeline_inputs import Drawn
+from mldsa_lab.bench.pipeline_rounds import PipelineBench, Work
+from mldsa_lab.bench.pipelines import Line, resolve, taking_part
 from mldsa_lab.bench.rounds import (
     Bench,
     Cell,
     Schedule,
     make_cell,
-    require_cells,
     role_in,
 )
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped
@@ -93,12 +95,15 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
         by_jmh = _rows_of_jmh(variants, fleet, place) if options.jmh is not None else {}
         reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         variants += _shaped(options, variants, fleet)
+        lines = resolve(options.pipelines, fleet, variants, cores_to_use())
+        if lines:
+            variants = taking_part(lines, variants)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(options, place, screen, fleet, writer, judge)
             session.begin(skipped, by_jmh)
             try:
-                session.work(variants, reference)
+                session.work(variants, reference, lines)
                 status = "complete"
             except KeyboardInterrupt:
                 status = "interrupted"
@@ -172,7 +177,7 @@ class _Session:
     @property
     def samples(self) -> bool:
         """Whether anything was measured."""
-        return self._record is not None and bool(self._record.samples)
+        return self._record is not None and bool(self._record.samples or self._record.chains)
 
     def write(self, row: Row) -> None:
         """Put a row into the record."""
@@ -215,17 +220,21 @@ class _Session:
         shown = f" ({' '.join(features)})" if features else ""
         self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
 
-    def work(self, variants: Sequence[Variant], reference: Reference | None) -> None:
+    def work(
+        self, variants: Sequence[Variant], reference: Reference | None, lines: Sequence[Line]
+    ) -> None:
         """Inputs, gate, rounds."""
         o = self._with_groups(variants)
         inputs: dict[str, list[Input]] = {}
         plain: dict[str, list[PlainInput]] = {}
         materials: dict[str, Material] = {}
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
+        drawn = Drawn(lines, o.seed, load() if reference is not None else None)
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
                 if name not in PARAMETER_SETS:
                     plain[name] = plain_inputs(name, o.seed, o.sizes)
+                    plain[name] += drawn.plain(name, len(plain[name]))
                     phase.show(name, step=3)
                     continue
                 assert reference is not None
@@ -235,6 +244,7 @@ class _Session:
                 library = load(phase.show)
                 given = o.selections.get(name)
                 inputs[name] = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
+                inputs[name] += drawn.signed(name, max(item.id for item in inputs[name]) + 1)
                 phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
                 materials[name] = make_material(library, reference, name, inputs[name], o.seed)
                 phase.show(name, step=1)
@@ -249,12 +259,17 @@ class _Session:
         for name in made:  # whose keys the gate may have replaced
             for made_of in made[name]:
                 self.write(made_of.row)
-        schedule = Schedule(self._cells(variants, passed, {**inputs, **made}))
-        require_cells(schedule)
-        if o.jmh is not None:
-            self._measure_by_jmh(o.jmh, schedule)
+        every: dict[str, Sequence[Input | PlainInput]] = {**inputs, **made}
+        if lines:
+            pipelines = PipelineBench(self.fleet, lines, drawn, every, passed, self._row)
+            self._measure(pipelines, "pipelines")
+            return
+        cells = Schedule(self._cells(variants, passed, every))
+        if o.jmh is None:
+            self._measure(Bench(self.fleet, cells, self._row), "cells")
         else:
-            self._measure(schedule)
+            _require(cells.cells)
+            self._measure_by_jmh(o.jmh, cells)
 
     @staticmethod
     def _of_inputs(o: Options, inputs: Mapping[str, Sequence[Input]]) -> str:
@@ -262,7 +277,9 @@ class _Session:
         texts = []
         if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
             texts.append(f"the signing inputs of {', '.join(given)}")
-        if len(given) < len(inputs):
+        if o.pipelines:
+            texts.append("records of pipelines, chosen by the traces of signing them")
+        elif len(given) < len(inputs):
             texts.append(
                 f"{o.sizes.design} signing inputs per set, chosen by their traces among "
                 f"{o.sizes.pool:,}"
@@ -344,20 +361,20 @@ class _Session:
                     cells.append(make_cell(v, name, operation, taken, runs))
         return cells
 
-    def _measure(self, schedule: Schedule) -> None:
+    def _measure(self, bench: Bench | PipelineBench, what: str) -> None:
+        _require(bench.left)
         # Fresh processes: none carries the gate's jobs, and all have the same age.
         self.fleet.stop()
         self._phase = "measure"
-        bench = Bench(self.fleet, schedule, self._row)
-        with self.screen.phase("calibrate", total=len(schedule.cells), still=True) as phase:
+        with self.screen.phase("calibrate", total=len(bench.left), still=True) as phase:
             bench.calibrate(lambda cell: phase.show(str(cell), step=1))
-        require_cells(schedule)
+        _require(bench.left)
         assert self._record is not None
         pace = self._pace = Pace(self.options, self._record, self._judge)
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
-            def show(cell: Cell, part: float) -> None:
+            def show(cell: Cell | Work, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
                 done = pace.part(whole, spent)
@@ -366,12 +383,12 @@ class _Session:
                 of = f" of {rounds}" if rounds is not None else ""
                 phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
 
-            while schedule.cells and not pace.enough(self.rounds, self.spent):
+            while bench.left and not pace.enough(self.rounds, self.spent):
                 bench.round(self.rounds, show)
                 self.rounds += 1
                 self.spent = time.monotonic() - began
-            phase.summary = f"{self.rounds} rounds over {len(schedule.cells)} cells"
-        require_cells(schedule)
+            phase.summary = f"{self.rounds} rounds over {len(bench.left)} {what}"
+        _require(bench.left)
 
     def _measure_by_jmh(self, settings: Jmh, schedule: Schedule) -> None:
         self.fleet.stop()
@@ -404,3 +421,9 @@ class _Session:
 
     def _leave(self, text: str) -> None:
         self.screen.trouble(self._phase, text)
+
+
+def _require(left: Sequence[object]) -> None:
+    """LabError if there is nothing to measure."""
+    if not left:
+        raise LabError("nothing to measure: no variant passed the gate for the chosen operations")

@@ -89,7 +89,7 @@ def examine(
                 if reference is not None and set_name in materials:
                     material = materials[set_name]
                     guarded(exam, partial(gate_checks.ml_dsa, exam, material, reference))
-                elif SCHEMES[set_name].kin.encoded:
+                elif SCHEMES[set_name].kin.encoded or not SCHEMES[set_name].kin.keyed:
                     guarded(exam, partial(gate_plain.known_answers, exam))
                 else:
                     guarded(exam, partial(gate_plain.classical, exam, plain[set_name]))

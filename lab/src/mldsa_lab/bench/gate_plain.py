@@ -128,6 +128,21 @@ def _sibling(station: Station, v: Variant, set_name: str) -> Variant | None:
     return next(able, None)
 
 
+def _hash(exam: Examination) -> None:
+    """Digests of messages around the lengths of one and two blocks of SHA3-256, 136 bytes each, as
+    Python makes them."""
+    messages = [bytes(i % 251 for i in range(n)) for n in (0, 1, 135, 136, 137, 271, 272, 5000)]
+    cases = [
+        Case(
+            f"{len(m)} bytes",
+            JobInput(0, message=m),
+            must_equal(hashlib.sha3_256(m).digest(), "digest"),
+        )
+        for m in messages
+    ]
+    exam.run("known-digests", "hash", cases)
+
+
 def _signs_with(exam: Examination, check: str, pairs: Sequence[tuple[bytes, bytes]]) -> None:
     """Signatures by these private keys, which the public ones must accept."""
     size = SCHEMES[exam.set_name].output_bytes
@@ -151,6 +166,7 @@ _KNOWN: dict[str, Callable[[Examination], None]] = {
     "slh-dsa": acvp,
     "fn-dsa": _fn_dsa,
     "ml-kem": _ml_kem,
+    "hash": _hash,
 }
 
 

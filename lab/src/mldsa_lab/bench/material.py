@@ -299,6 +299,8 @@ class PlainInput:
         row, kin = self.row, SCHEMES[self.row.set].kin
         if operation == "keygen":
             return JobInput(row.id, seed=row.seed)
+        if operation == "hash":
+            return JobInput(row.id, message=row.message)
         if operation == "encaps":
             return JobInput(row.id, pk=self.pk, rnd=row.rnd if variant.rnd == "given" else None)
         private = JobInput(
@@ -322,6 +324,8 @@ class PlainInput:
                 return None if variant.rnd == "none" else self.output
             case "verify":
                 return ACCEPTED
+            case "hash":
+                return hashlib.sha3_256(self.row.message).digest()
             case "encaps":
                 both = None not in (self.output, self.secret) and variant.rnd == "given"
                 return (self.output or b"") + (self.secret or b"") if both else None

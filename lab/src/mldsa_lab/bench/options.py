@@ -20,6 +20,7 @@ from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PA
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.material import GivenSelection, Sizes
+    from mldsa_lab.bench.pipelines import Pipeline
 
 Seconds = Annotated[float, Meta(ge=0.001)]
 
@@ -97,6 +98,8 @@ class Options:
     limit: float | None = None
     jmh: Jmh | None = None
     """Where JMH is to measure, in place of the workers."""
+    pipelines: tuple[Pipeline, ...] = ()
+    """What to measure in place of single operations, where there are any."""
 
     @property
     def seconds(self) -> float:

@@ -19,7 +19,6 @@ from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
-from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.machine import load1
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Load, Row, Samples, Variant
@@ -97,7 +96,7 @@ class Schedule:
         due = [c for c in self.cells if c.due(number)]
         groups = [list(cells) for _, cells in groupby(due, key=lambda c: (c.set_name, c.operation))]
         turned = [
-            cell for group in _rotated(groups, number // 2) for cell in _rotated(group, number // 2)
+            cell for group in rotated(groups, number // 2) for cell in rotated(group, number // 2)
         ]
         return turned[::-1] if number % 2 else turned
 
@@ -110,7 +109,8 @@ class Schedule:
         ]
 
 
-def _rotated(items: Sequence[T], by: int) -> list[T]:
+def rotated(items: Sequence[T], by: int) -> list[T]:
+    """The items from number ``by`` on, then those before it."""
     by %= max(len(items), 1)
     return [*items[by:], *items[:by]]
 
@@ -132,7 +132,7 @@ def make_cell(
 ) -> Cell:
     """A cell over these inputs, by single calls or by runs. Of classical references what comes out
     is not known, and signatures to verify are made when the cell is prepared."""
-    pairs = [_job_and_output(item, variant, operation) for item in inputs]
+    pairs = [job_and_output(item, variant, operation) for item in inputs]
     jobs = [job for job, _ in pairs]
     outputs = [output for _, output in pairs if output is not None]
     expected: dict[int, bytes] = {}
@@ -145,7 +145,7 @@ def make_cell(
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
 
 
-def _job_and_output(
+def job_and_output(
     item: Input | PlainInput, variant: Variant, operation: str
 ) -> tuple[JobInput, bytes | None]:
     """What the worker is handed, and the output, None where it is not known."""
@@ -184,6 +184,11 @@ class Bench:
         self._write = write
         self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
         """Start and number of the job that cells of runs over the same inputs share."""
+
+    @property
+    def left(self) -> Sequence[Cell]:
+        """The cells that are still measured."""
+        return self.schedule.cells
 
     def calibrate(self, on_cell: Callable[[Cell], None]) -> None:
         """Prepare every cell and choose its number of calls per sample."""
@@ -336,9 +341,3 @@ class Bench:
                     f"{cell.operation} of input {s.input} gave a wrong output: its digest is "
                     f"{s.digest.hex()[:16]}…, must be {expected.hex()[:16]}…",
                 )
-
-
-def require_cells(schedule: Schedule) -> None:
-    """LabError if there is nothing to measure."""
-    if not schedule.cells:
-        raise LabError("nothing to measure: no variant passed the gate for the chosen operations")

@@ -108,6 +108,7 @@ def run(
     from mldsa_lab.study.bench import StudyBench
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
+    from mldsa_lab.study.pipeline_show import PipelineFindings
     from mldsa_lab.study.run import begin, measure, steps
     from mldsa_lab.study.show import StudyFindings
 
@@ -123,13 +124,17 @@ def run(
     jdks = tuple(jdk or ())
     seed = begin(path, profile, folder, jdks)
     screen = make_console()
-    bench = StudyBench(profile, amount, clock, confidence, timeout, screen, jdks)
+    bench = StudyBench(profile, amount, clock, confidence, timeout, screen, jdks, read.pipeline)
     listed = steps(read, profile, folder, seed)
     measured = []
     for number, done in enumerate(measure(listed, bench.run), 1):
         measured.append(done)
         screen.print(f"[bold]step {number} of {len(listed)}[/] {done[0]}: {done[1]}")
-    found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
+    found: StudyFindings | PipelineFindings
+    if read.pipeline:
+        found = PipelineFindings.of(read, profile, measured, confidence)
+    else:
+        found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
     for grid in found.grids():
         screen.print(terminal(grid, screen.width))
         screen.print()
@@ -141,9 +146,15 @@ def run(
     }
     if not no_page:
         from mldsa_lab.study.page import render
+        from mldsa_lab.study.pipeline_page import render as render_pipelines
 
         names = [str(where.relative_to(folder)) for _, where in measured]
-        files["page"] = ("study.html", render(found, names))
+        page = (
+            render(found, names)
+            if isinstance(found, StudyFindings)
+            else render_pipelines(found, names)
+        )
+        files["page"] = ("study.html", page)
     for title, (name, text) in files.items():
         write_text(folder / name, text)
         show_path(screen, title, folder / name)

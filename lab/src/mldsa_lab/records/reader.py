@@ -14,9 +14,11 @@ from mldsa_lab.files import convert, decode_hook
 from mldsa_lab.records.rows import (
     SCHEMAS,
     SINCE,
+    Chains,
     Fault,
     Gate,
     InputRow,
+    PipelineRow,
     Record,
     Row,
     Run,
@@ -153,12 +155,35 @@ class _Order:
                 if row.set is not None and row.set not in variant.sets:
                     raise LabError(f"{where}: variant {row.variant!r} does not have {row.set}")
                 if isinstance(row, Samples):
-                    self._check_inputs(row, where)
+                    self._check_inputs(row.set, row.inputs, where)
+            case PipelineRow():
+                self._check_pipeline(row, where)
+            case Chains():
+                self._check_chains(row, where)
             case _:
                 pass
         self.record.add(row)
 
-    def _check_inputs(self, row: Samples, where: str) -> None:
-        for number in row.inputs:
-            if (row.set, number) not in self.inputs:
-                raise LabError(f"{where}: input {number} of {row.set} was not listed before")
+    def _check_pipeline(self, row: PipelineRow, where: str) -> None:
+        if any(row.pipeline == other.pipeline for other in self.record.pipelines):
+            raise LabError(f"{where}: pipeline {row.pipeline!r} appears twice in the record")
+        for stage in row.stages:
+            if stage.variant not in self.variants:
+                raise LabError(f"{where}: variant {stage.variant!r} was not announced before")
+            self._check_inputs(stage.set, stage.inputs, where)
+            if len(stage.inputs) != len(row.stages[0].inputs):
+                raise LabError(f"{where}: all stages must have as many inputs")
+
+    def _check_chains(self, row: Chains, where: str) -> None:
+        of = next((p for p in self.record.pipelines if p.pipeline == row.pipeline), None)
+        if of is None:
+            raise LabError(f"{where}: pipeline {row.pipeline!r} was not listed before")
+        if len(row.stages) != len(of.stages):
+            raise LabError(f"{where}: pipeline {row.pipeline!r} has {len(of.stages)} stages")
+        if any(first >= len(of.stages[0].inputs) for first in row.first):
+            raise LabError(f"{where}: pipeline {row.pipeline!r} has no such record")
+
+    def _check_inputs(self, set_name: str, inputs: tuple[int, ...], where: str) -> None:
+        for number in inputs:
+            if (set_name, number) not in self.inputs:
+                raise LabError(f"{where}: input {number} of {set_name} was not listed before")

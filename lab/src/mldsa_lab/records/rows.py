@@ -34,7 +34,7 @@ SCHEMA = 5
 SCHEMAS = (1, 2, 3, 4, 5)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
-implementations, their warm-ups, and families beside `ml-dsa` and `classical`."""
+implementations, their warm-ups, pipelines, and families beside `ml-dsa` and `classical`."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
@@ -42,13 +42,17 @@ SINCE = {
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
 
-DESIGN, RANDOM, MANY_KEYS, ONE_KEY = ROLES = ("design", "random", "many-keys", "one-key")
+DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
+    "design", "random", "many-keys", "one-key", "pipeline",
+)  # fmt: skip
 """What an input is for: see `InputRow`."""
 
 if TYPE_CHECKING:
     Role = str
     Status = str
+    Keys = str
 else:
+    Keys = Literal["shared", "each"]
     Role = Literal[ROLES]
     Status = Literal["complete", "interrupted"]
 
@@ -176,7 +180,8 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     encapsulation it is m); its attempts.
 
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
-    runs of several operations take in turn, each of its own key or all of one key). `trace` is
+    runs of several operations take in turn, each of its own key or all of one key), or "pipeline"
+    (the record of a pipeline, or what a stage of one is handed). `trace` is
     None where it is not known.
     """
 
@@ -241,6 +246,58 @@ class Samples(RecordLine, frozen=True, tag="samples"):
                 raise LabError(f"{name} must have as many entries as inputs")
 
 
+class PipelineStage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A stage: by whom, and the input of each record by its id in the set. ``batch``: operations
+    in each call of the batch interface, 0 for single calls. ``message`` and ``signature``: the
+    stages, from 1, whose outputs it takes; 0 where it is handed them."""
+
+    name: str
+    variant: str
+    set: SetName
+    operation: Operation
+    batch: Count
+    message: Count
+    signature: Count
+    inputs: tuple[Count, ...]
+
+
+class PipelineRow(RecordLine, frozen=True, tag="pipeline"):
+    """A pipeline that takes part, its stages in order, and what was checked of it before anything
+    was timed. ``keys``: "shared" by all records, or of "each"; ``threads``: the numbers of them
+    that are measured."""
+
+    pipeline: str
+    keys: Keys
+    threads: tuple[Positive, ...]
+    stages: tuple[PipelineStage, ...]
+    checks: tuple[Check, ...]
+
+
+class Chains(RecordLine, frozen=True, tag="chains"):
+    """One pass of a pipeline over its records in one round, on so many threads.
+
+    ``elapsed``: ticks from the common start of the threads to the end of the last. One entry in
+    each list for the records that went through together (one, or the largest batch of a stage):
+    the position of the first, the ticks from before its first stage to behind its last, and those
+    of each stage in ``stages``, of which each has a list of its own.
+    """
+
+    round: Count
+    turn: Count
+    pipeline: str
+    threads: Positive
+    elapsed: Count
+    first: tuple[Count, ...]
+    wall: tuple[Count, ...]
+    cpu: tuple[Count, ...] | None
+    stages: tuple[tuple[Count, ...], ...]
+
+    def __post_init__(self) -> None:
+        for ticks in (self.wall, self.cpu, *self.stages):
+            if ticks is not None and len(ticks) != len(self.first):
+                raise LabError("all lists of ticks must have as many entries as first")
+
+
 class Fault(RecordLine, frozen=True, tag="fault"):
     """A variant that was left out from here on, for one set or (None) everywhere."""
 
@@ -266,7 +323,19 @@ class End(RecordLine, frozen=True, tag="end"):
     rounds: Count
 
 
-Row = Run | WorkerRow | Skipped | InputRow | Gate | Samples | Fault | Load | End
+Row = (
+    Run
+    | WorkerRow
+    | Skipped
+    | InputRow
+    | Gate
+    | Samples
+    | PipelineRow
+    | Chains
+    | Fault
+    | Load
+    | End
+)
 
 
 @dataclass(slots=True)
@@ -279,6 +348,8 @@ class Record:
     inputs: list[InputRow] = field(default_factory=list)
     gates: list[Gate] = field(default_factory=list)
     samples: list[Samples] = field(default_factory=list)
+    pipelines: list[PipelineRow] = field(default_factory=list)
+    chains: list[Chains] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     end: End | None = None
@@ -343,5 +414,5 @@ class Record:
 
 _LISTS = {
     WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
-    Fault: "faults", Load: "loads",
+    PipelineRow: "pipelines", Chains: "chains", Fault: "faults", Load: "loads",
 }  # fmt: skip

@@ -7,7 +7,7 @@ plots; an expanded key is a hollow dot or a dashed line. Colour never carries a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,6 +114,15 @@ class DottedCurve:
     y: Sequence[float]
 
 
+@dataclass(frozen=True, slots=True)
+class PartedBar:
+    """A line of `shares`: its parts, each with its colour, that of figures on it, and its cost."""
+
+    label: str
+    text: str
+    parts: tuple[tuple[str, str, float], ...]
+
+
 def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Figure:
     """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
     from `LOG_FROM`."""
@@ -183,31 +192,39 @@ def fan(
     return slope
 
 
-def distribution(curves: Sequence[Curve], unit: str, width: float = 560) -> Figure:
+def distribution(
+    curves: Sequence[Curve], unit: str, width: float = 560, tail: float = 4.0
+) -> Figure:
     """The estimated law of the signing cost: cost over percentile, both axes stretched.
 
     The horizontal axis is the logarithm of the share of signatures that cost more, so that the
-    tail, where implementations are felt, has as much room as the body.
+    tail, where implementations are felt, has as much room as the body. It ends at ``tail``, minus
+    log10 of that share.
     """
+    grid = GRID * tail / float(GRID[-1])
     right = max(text_width(c.label) for c in curves) + 14
     figure, axes = framed(width, 390, left=48, right=right, bottom=52, top=20)
-    end = float(GRID[-1])
+    end = float(grid[-1])
     ceiling = max(c.quantile(1 - 10**-end) for c in curves)
     floor = min(float(c.cost[0]) for c in curves)
+    marked = [p for p in PERCENTILES if _tail(p) <= end]
     for curve in curves:
-        values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in GRID]
+        values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
         colour = svg.series(curve.colour)
         axes.plot(
-            GRID, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
+            grid, values, color=colour, linewidth=1.6, linestyle="--" if curve.dashed else "-"
         )
         axes.plot(
-            [_tail(p) for p in PERCENTILES], [curve.quantile(p) for p in PERCENTILES], "o",
+            [_tail(p) for p in marked], [curve.quantile(p) for p in marked], "o",
             markersize=4.5, color=colour, markeredgecolor=svg.SURFACE, markeredgewidth=0.7,
         )  # fmt: skip
     log_axis(axes, floor, ceiling, vertical=True)
     axes.set_xlim(-0.03, end)
     ticks = {0.0: "min", 0.5: "p50", 0.9: "p90", 0.95: "p95", 0.99: "p99", 0.999: "p99.9"}
-    names = {_tail(p) if p else 0.0: name for p, name in ticks.items()} | {end: "p99.99"}
+    names = {_tail(p) if p else 0.0: name for p, name in ticks.items()}
+    names = {x: name for x, name in names.items() if x <= end}
+    if end == GRID[-1]:
+        names[end] = "p99.99"
     room = axis_length(axes, False) / end
     shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
     axes.xaxis.set_major_locator(FixedLocator(list(shown)))
@@ -247,18 +264,31 @@ def curves(drawn: Sequence[DottedCurve], across: str, up: str, width: float = 38
 
 def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
     """Shares of the mean signing cost, one bar a signer, the parts' cost written where it fits."""
-    figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
-    parts: list[tuple[str, str, Callable[[Bar], float]]] = [
-        (svg.SETUP, svg.ON_DARK, lambda b: b.setup),
-        (svg.FINAL, svg.ON_LIGHT, lambda b: b.final),
-        (svg.Z, svg.ON_DARK, lambda b: b.z),
-        (svg.R, svg.ON_LIGHT, lambda b: b.r0),
+    of_signing = [
+        PartedBar(
+            bar.label,
+            bar.text,
+            (
+                (svg.SETUP, svg.ON_DARK, bar.setup),
+                (svg.FINAL, svg.ON_LIGHT, bar.final),
+                (svg.Z, svg.ON_DARK, bar.z),
+                (svg.R, svg.ON_LIGHT, bar.r0),
+            ),
+        )
+        for bar in bars
     ]
+    return shares(of_signing, unit, width)
+
+
+def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
+    """Shares of a mean, one bar a line, the parts' cost written where it fits; negative parts
+    are 0."""
+    figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
     for line, bar in enumerate(bars):
-        costs = [max(part(bar), 0.0) for _, _, part in parts]
+        costs = [max(cost, 0.0) for _, _, cost in bar.parts]
         total = sum(costs) or 1.0
         start = 0.0
-        for (colour, ink, _), cost in zip(parts, costs, strict=True):
+        for (colour, ink, _), cost in zip(bar.parts, costs, strict=True):
             share = cost / total
             axes.barh(
                 line, share, left=start, height=0.72, color=colour, edgecolor=svg.SURFACE,

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import input_sizes
+from mldsa_lab.bench.material import Sizes, input_sizes
 from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
+from mldsa_lab.bench.pipelines import Pipeline
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Effort
 from mldsa_lab.study.run import Step
+
+_GATE_SIZES = Sizes(design=0, random=8, pool=0, message_bytes=32)
+"""Of pipelines, which have inputs of their own: those that the gate takes beside these."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,7 @@ class StudyBench:
     timeout: float
     console: Console
     jdks: tuple[str, ...] = ()
+    pipelines: tuple[Pipeline, ...] = ()
 
     def options(self, step: Step) -> Options:
         """What the bench is asked to do in this step."""
@@ -38,7 +43,7 @@ class StudyBench:
             workers=m.workers,
             profile=self.amount.profile(self.profile),
             rounds=None,
-            sizes=input_sizes(step.message_bytes),
+            sizes=_GATE_SIZES if self.pipelines else input_sizes(step.message_bytes),
             reference=DEFAULT_REFERENCE,
             clock=self.clock,
             confidence=self.confidence,
@@ -48,6 +53,7 @@ class StudyBench:
             jdks=self.jdks,
             build=m.build,
             jmh=self.amount.jmh,
+            pipelines=self.pipelines,
         )
 
     def run(self, step: Step) -> bool:

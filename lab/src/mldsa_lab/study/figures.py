@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.sets import OPERATIONS
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.format import Unit, choose_unit, clean, estimate
+from mldsa_lab.show.grid import Dot
 from mldsa_lab.show.plots import Mark
 from mldsa_lab.sizes import raw_bytes
 from mldsa_lab.study.cells import Gathered, StudyCell
@@ -32,6 +34,13 @@ class FigurePanel:
 
     title: str
     picture: Markup
+    legend: tuple[tuple[str, Dot], ...] = ()
+
+
+def picture(draw: Callable[[], Figure], name: str, title: str) -> Markup:
+    """A plot for the page, with a ``name`` of its own there; ``title``: what it shows in words."""
+    with svg.drawing():
+        return Markup(svg.to_svg(draw(), name, clean(title)))
 
 
 class _Colours:
@@ -50,10 +59,9 @@ def draw(asked: FigureAsked, measured: Gathered, number: int) -> list[FigurePane
     colours, made = _Colours(asked), []
     try:
         for place, (title, cells) in enumerate(panels(asked, measured)):
-            with svg.drawing():
-                drawn = _DRAWN[asked.kind](asked, cells, colours)
-            text = svg.to_svg(drawn, f"f{number}-{place}", clean(f"{asked.name}, {title}"))
-            made.append(FigurePanel(title, Markup(text)))
+            plot = partial(_DRAWN[asked.kind], asked, cells, colours)
+            drawn = picture(plot, f"f{number}-{place}", f"{asked.name}, {title}")
+            made.append(FigurePanel(title, drawn))
     except LabError as error:
         raise LabError(f"figure {asked.name!r}: {error}") from None
     return made

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab.bench.options import Jmh, Profile
+from mldsa_lab.bench.pipelines import Pipeline, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
@@ -195,8 +197,9 @@ class StudyFile(_Table, frozen=True):
     format: Literal["mldsa-lab study"]
     version: Literal[1]
     title: Text
-    measure: Annotated[tuple[Measure, ...], Meta(min_length=1)]
     profiles: dict[Text, Effort]
+    measure: tuple[Measure, ...] = ()
+    pipeline: tuple[Pipeline, ...] = ()
     text: str = ""
     contrasts: tuple[Contrast, ...] = ()
     tables: tuple[CostsAsked, ...] = ()
@@ -206,11 +209,34 @@ class StudyFile(_Table, frozen=True):
     def __post_init__(self) -> None:
         if "default" not in self.profiles:
             raise ValueError("profiles: the profile default is missing")
+        if bool(self.measure) == bool(self.pipeline):
+            raise ValueError("a study has either [[measure]] or [[pipeline]]")
+        check_pipelines(self.pipeline)
         parts = (self.contrasts, self.tables, self.sizes, self.figures)
+        if self.pipeline and any(parts):
+            raise ValueError("[[pipeline]] has no contrasts, tables, sizes or figures")
+        if self.pipeline and any(effort.jmh for effort in self.profiles.values()):
+            raise ValueError("[[pipeline]] is not measured by JMH")
+        if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
+            raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
         names = [part.name for listed in parts for part in listed]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"the name {name!r} is given twice")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """What each process measures; of pipelines one run of all."""
+        if self.measure:
+            return self.measure
+        stages = [stage for pipeline in self.pipeline for stage in pipeline.stage]
+        return (
+            Measure(
+                workers=_each(pipeline.worker for pipeline in self.pipeline),
+                implementations=_each(stage.implementation for stage in stages),
+                sets=_each(stage.set for stage in stages),
+            ),
+        )
 
     def amount(self, profile: str) -> Effort:
         """How much a profile measures; LabError for an unknown one."""
@@ -219,6 +245,10 @@ class StudyFile(_Table, frozen=True):
         except KeyError:
             known = ", ".join(self.profiles)
             raise LabError(f"unknown profile {profile!r}: the study has {known}") from None
+
+
+def _each(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def shipped() -> dict[str, Path]:

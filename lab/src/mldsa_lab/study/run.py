@@ -47,7 +47,7 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     """All runs in the order to measure: every measure once before any twice, and each time
     beginning with another, so that no drift falls on one of them alone."""
     effort = study.amount(profile)
-    kinds = [(m, size) for m in map(effort.of, study.measure) for size in m.message_bytes]
+    kinds = [(m, size) for m in map(effort.of, study.measures) for size in m.message_bytes]
     found = []
     for process in range(effort.processes):
         turned = range(process, process + len(kinds))
@@ -85,7 +85,7 @@ def _measured(text: str, path: Path) -> tuple[object, ...]:
     """What a study's runs depend on: comparisons, tables and figures may change afterwards."""
     told = text.partition("\n")[0].removeprefix(_PROFILE)
     study = parse_study(text, path)
-    return told, study.measure, study.amount(told.partition(_JDK)[0])
+    return told, study.measure, study.pipeline, study.amount(told.partition(_JDK)[0])
 
 
 def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[Step, Path]]:

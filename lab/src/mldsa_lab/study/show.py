@@ -54,10 +54,7 @@ class StudyFindings:
     def as_json(self) -> dict[str, Any]:
         """The object of `study.json`; docs/studies.md describes it."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
-            "title": self.study.title,
-            "profile": self.profile,
+            **head_json(self.study, self.profile),
             "cells": self.measured.as_json(),
             "left_out": self.left_out,
             "contrasts": [
@@ -105,6 +102,11 @@ class StudyFindings:
         made += [luck_grid(contrast, rows) for contrast, rows in self.luck if rows]
         made += [table.grid() for table in self.tables]
         return [*made, _cells(self.measured.cells, self.amount.processes)]
+
+
+def head_json(study: StudyFile, profile: str) -> dict[str, Any]:
+    """What `study.json` begins with."""
+    return {"format": FORMAT, "version": VERSION, "title": study.title, "profile": profile}
 
 
 def _group_json(contrast: Contrast, one: GroupTest) -> dict[str, Any]:

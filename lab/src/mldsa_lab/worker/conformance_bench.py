@@ -268,6 +268,8 @@ class Trials:
         """An input that must succeed, under the key of this seed."""
         if operation == "keygen":
             return JobInput(number, seed=cell.seed(seed))
+        if operation == "hash":
+            return JobInput(number, message=message)
         keys = self.keys(cell, seed)
         if operation == "encaps":
             return cell.encaps_input(number, keys, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -444,6 +445,21 @@ def measure_failed(bench: Trials, cell: Subject) -> None:
 
 
 add_rules(RULES)
+
+
+# --- hash functions ------------------------------------------------------------------------------
+
+
+@RULES.of_cells("hash")
+def hash_(bench: Trials, cell: Subject) -> None:
+    """The digest is that of the message, whatever its length."""
+    messages = [b"", b"message", bytes(range(200)) * 5]
+    inputs = [JobInput(n, message=m) for n, m in zip((9, 0, 4), messages, strict=True)]
+    for message, digest in zip(messages, bench.values(cell, "hash", inputs), strict=True):
+        if digest != hashlib.sha3_256(message).digest():
+            raise Nonconformance(
+                f"the digest of a message of {len(message)} bytes is {digest.hex()[:16]}…"
+            )
 
 
 # --- traces -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from mldsa_lab.worker.conformance_bench import (
     Subject,
     Trials,
 )
-from mldsa_lab.worker.protocol import JobInput, Runs
+from mldsa_lab.worker.protocol import ChainStage, JobInput, Runs
 from mldsa_lab.worker.worker import WorkerRefusal
 
 _SEEDS = [bytes([n]) * SEED_BYTES for n in (1, 2, 3)]
@@ -23,6 +24,13 @@ def add_rules(rules: Rules) -> None:
     """Append the rules of runs to a list."""
     for operation in OPERATIONS:
         _add(rules, operation)
+
+    @rules.of_cells("verify")
+    def chain(bench: Trials, cell: Subject) -> None:
+        """`chain` verifies the signatures of the stage before, and not those that were prepared."""
+        if not bench.announcement.chains:
+            raise NotApplicable("it does not announce chains")
+        _chain(bench, cell)
 
 
 def _add(rules: Rules, operation: str) -> None:
@@ -58,6 +66,8 @@ def _bad(bench: Trials, cell: Subject, operation: str) -> JobInput:
     key or ciphertext."""
     if operation == "keygen":
         return JobInput(7, seed=bytes(3))
+    if operation == "hash":  # takes whatever there is
+        return JobInput(7, message=b"")
     keys = bench.keys(cell, _SEEDS[1])
     if operation == "encaps":
         return replace(cell.encaps_input(7, keys), pk=bytes(3))
@@ -114,6 +124,45 @@ def _runs(bench: Trials, cell: Subject, operation: str, runs: Runs) -> None:
                 f"{_named(runs)}: runs with a bad input failed as {failed}, not as {expected}"
             )
     worker.forget(1)
+
+
+def _chain(bench: Trials, cell: Subject) -> None:
+    """Signed and verified, all with one key; what is prepared for verification is of another
+    message, so that both of its fields have to come from the chain."""
+    signer = next(bench.able(cell, "sign"), None)
+    if signer is None:
+        raise NotApplicable("no variant of this worker signs for it")
+    keys, worker = bench.keys(cell), bench.worker
+    numbers = (9, 0)
+    signs = [signer.sign_input(n, keys, b"message %d" % n) for n in numbers]
+    own = [replace(bench.good_input(cell, "verify", n), message=i.message)
+           for n, i in zip(numbers, signs, strict=True)]  # fmt: skip
+    other = [bench.good_input(cell, "verify", n) for n in numbers]
+    worker.prepare(1, signer.variant.id, cell.set, "sign", signs)
+    for inputs, expected, said in ((own, b"\1", "refused"), (other, b"\0", "accepted")):
+        worker.prepare(2, cell.variant.id, cell.set, "verify", inputs)
+        stages = [ChainStage(1), ChainStage(2, signature=1)]
+        for threads in sorted({1, min(cell.variant.threads, signer.variant.threads, 2)}):
+            for done in worker.chain(stages, 2, 1, threads):
+                for link in done.links:
+                    if link.failure is not None:
+                        raise Nonconformance(f"a link of good inputs: `failed` {link.failure}")
+                    if sum(wall for wall, _ in link.stages) > link.wall:
+                        raise Nonconformance("the stages of a link take longer than the link")
+                    if link.stages[1][1] != hashlib.sha256(expected).digest():
+                        raise Nonconformance(
+                            f"the signature of the stage before is {said}, for the message that "
+                            "was prepared"
+                        )
+    for request in (
+        "chain 1 0 1 1 0 1 0",
+        "chain 1 0 0 1 0 0 0",
+        "chain 1 0 1 4711 0 0 0",
+        "chain",
+    ):
+        bench.refuses(f"{request}\n".encode())
+    for job in (1, 2):
+        worker.forget(job)
 
 
 def _touches(runs: Runs, number: int, position: int) -> bool:

@@ -105,6 +105,7 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     flags: str = ""
     cpu_clock: str | None = None
     build: BuildName | None = None
+    chains: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self.worker, "worker")
@@ -189,6 +190,46 @@ class Sample:
     calls: int
     digest: bytes  # SHA-256 of the last output; of a run all outputs of its last call
     failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainStage:
+    """A stage of a chain: its job, the operations in each call of the batch interface (0: single
+    calls), and which stages (from 1; 0: none) give it its message and its signature."""
+
+    job: int
+    batch: int = 0
+    message: int = 0
+    signature: int = 0
+
+    def text(self) -> str:
+        """The words that ask for it."""
+        return f"{self.job} {self.batch} {self.message} {self.signature}"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """Inputs of a chain that went through it together: the thread, the first of them, the ticks of
+    all, and of each stage the ticks of `clock` and the SHA-256 of its outputs.
+
+    Where the implementation failed, `failure` is its error and there are no stages.
+    """
+
+    thread: int
+    input: int
+    wall: int
+    cpu: int | None
+    stages: tuple[tuple[int, bytes], ...]
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of a chain over its inputs: the links of each thread, and the ticks from the common
+    start of the threads to the end of the last."""
+
+    links: tuple[Link, ...]
+    wall: int
 
 
 def quote(line: str) -> str:
@@ -285,6 +326,8 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
     if found.get("cpu_clock") == "none":
         found["cpu_clock"] = None
     found["protocol"] = PROTOCOL_VERSION
+    if "chains" in found:
+        found["chains"] = _yes(found["chains"], "hello: chains")
     try:
         found["variants"] = [_announced(identity, values) for identity, values in variants]
         return convert(found, Announcement, "hello")
@@ -304,12 +347,16 @@ def _announced(identity: str, values: dict[str, str]) -> Announced:
             case "batch_size" | "threads" | "warmup":
                 found[key] = parse_number(value, f"{where}: {key}")
             case "context":
-                if value not in ("yes", "no"):
-                    raise ProtocolError(f"{where}: context must be yes or no, got {quote(value)}")
-                found[key] = value == "yes"
+                found[key] = _yes(value, f"{where}: context")
             case _:
                 found[key] = value
     return convert(found, Announced, where)
+
+
+def _yes(value: str, what: str) -> bool:
+    if value not in ("yes", "no"):
+        raise ProtocolError(f"{what} must be yes or no, got {quote(value)}")
+    return value == "yes"
 
 
 def _check_name(value: str, what: str) -> None:
@@ -367,16 +414,44 @@ def parse_sample(line: str) -> Sample:
     parts = rest.split(" ")
     if key != "sample" or len(parts) != 5:
         raise ProtocolError(f"expected `sample INPUT WALL CPU CALLS DIGEST`, got {quote(line)}")
-    digest = parse_hex(parts[4], "sample digest")
-    if len(digest) != DIGEST_BYTES:
-        raise ProtocolError(f"sample digest must be {DIGEST_BYTES} bytes, got {quote(line)}")
+    digest = _digest(parts[4], line)
     return Sample(
         input=parse_number(parts[0], "input number"),
         wall=parse_number(parts[1], "wall ticks"),
-        cpu=None if parts[2] == "-" else parse_number(parts[2], "CPU ticks"),
+        cpu=_cpu(parts[2]),
         calls=parse_number(parts[3], "calls"),
         digest=digest,
     )
+
+
+def parse_link(line: str, stages: int) -> Link:
+    """`link THREAD INPUT WALL CPU` and WALL DIGEST of each stage, or `failed INPUT TEXT`."""
+    key, _, rest = line.partition(" ")
+    if key == "failed":
+        number, failure = _failed(rest, line)
+        return Link(0, number, 0, None, (), failure)
+    parts = rest.split(" ")
+    if key != "link" or len(parts) != 4 + 2 * stages:
+        raise ProtocolError(f"expected `link` with {stages} stages, got {quote(line)}")
+    pairs = zip(parts[4::2], parts[5::2], strict=True)
+    return Link(
+        thread=parse_number(parts[0], "thread"),
+        input=parse_number(parts[1], "input number"),
+        wall=parse_number(parts[2], "wall ticks"),
+        cpu=_cpu(parts[3]),
+        stages=tuple((parse_number(w, "wall ticks"), _digest(d, line)) for w, d in pairs),
+    )
+
+
+def _cpu(text: str) -> int | None:
+    return None if text == "-" else parse_number(text, "CPU ticks")
+
+
+def _digest(text: str, line: str) -> bytes:
+    digest = parse_hex(text, "sample digest")
+    if len(digest) != DIGEST_BYTES:
+        raise ProtocolError(f"sample digest must be {DIGEST_BYTES} bytes, got {quote(line)}")
+    return digest
 
 
 def _failed(rest: str, line: str) -> tuple[int, str]:

@@ -16,8 +16,11 @@ from mldsa_lab.worker.channel import Channel
 from mldsa_lab.worker.protocol import (
     Announcement,
     Attempts,
+    ChainStage,
     JobInput,
+    Link,
     Output,
+    Pass,
     ProtocolError,
     Runs,
     Sample,
@@ -213,6 +216,52 @@ class Worker:
         if runs is not None:
             request += f" {runs.text()}"
         return self._listed(request, job, parse, expected, passes, self.limits.measure)
+
+    def chain(
+        self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
+    ) -> list[Pass]:
+        """Sends the inputs of these jobs through the stages, in each of the threads all of them.
+
+        `warmup` is in ticks of the worker's `clock`. A link that failed is in the pass.
+        """
+        inputs = self._job(stages[0].job).inputs
+        group = max(1, *(stage.batch for stage in stages))
+        # Threads begin apart, as in runs.
+        expected = [
+            (thread, inputs[(thread * (len(inputs) // threads) + at) % len(inputs)])
+            for thread in range(threads)
+            for at in range(0, len(inputs), group)
+        ]
+        found: list[Pass] = []
+        links: list[Link] = []
+
+        def take(line: str) -> bool:
+            if line == "done chain":
+                if len(found) != passes or links:
+                    raise ProtocolError(f"the reply must have {passes} passes, got {len(found)}")
+                return True
+            if line.startswith("pass "):
+                if len(links) != len(expected):
+                    rule = f"a pass must have {len(expected)} links, got {len(links)}"
+                    raise ProtocolError(rule)
+                wall = protocol.parse_number(line.removeprefix("pass "), "wall ticks")
+                found.append(Pass(tuple(links), wall))
+                links.clear()
+                return False
+            link = protocol.parse_link(line, len(stages))
+            if len(links) == len(expected):
+                raise ProtocolError(f"more than {len(expected)} links in a pass")
+            thread, first = expected[len(links)]
+            if link.input != first or (link.failure is None and link.thread != thread):
+                raise ProtocolError(f"expected input {first} of thread {thread}")
+            links.append(link)
+            return False
+
+        words = " ".join(stage.text() for stage in stages)
+        request = f"chain {passes} {warmup} {threads} {words}"
+        with self._guarded(request):
+            self._exchange(request, f"{request}\n".encode(), take, self.limits.measure)
+        return found
 
     def forget(self, job: int) -> None:
         """Frees the job."""

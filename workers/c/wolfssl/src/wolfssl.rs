@@ -314,9 +314,9 @@ impl Scheme for WolfSsl {
         let key: Rc<RefCell<MlDsaKey>> =
             shared(self.known_by(sk), || set.import(set.library.import_sk, sk))?;
         let (rnd, message, context) = (input.rnd()?, input.message()?, input.context()?);
-        let (context_size, message_size) = (context_count(&context)?, count(&message)?);
+        let context_size = context_count(&context)?;
         let operation = move || {
-            let key = key.borrow_mut();
+            let (key, message_size) = (key.borrow_mut(), count(&message)?);
             let (mut signature, mut length) = (vec![0; set.signature], set.signature as c_uint);
             // SAFETY: `raw` is a key that nothing else uses meanwhile; all bytes have the lengths given,
             // rnd its 32.
@@ -347,8 +347,11 @@ impl Scheme for WolfSsl {
         else {
             return refused();
         };
-        let (message_size, signature_size) = (count(&message)?, count(&signature)?);
         verdict(move || {
+            let (Ok(message_size), Ok(signature_size)) = (count(&message), count(&signature))
+            else {
+                return false;
+            };
             let key = key.borrow_mut();
             let mut valid = 0;
             // SAFETY: as in `sign`.

@@ -186,22 +186,26 @@ impl Scheme for MlDsa {
                 key.ok_or_else(|| REFUSED.into())
             })
         });
-        let signature = of_length(&input.signature()?, "signature", of.signature);
-        let (Ok::<Rc<Place>, _>(key), Ok(signature)) = (parsed, signature) else {
+        let Ok::<Rc<Place>, _>(key) = parsed else {
             return refused();
         };
         let (message, context) = (input.message()?, input.context()?);
-        // SAFETY: `key` is a public one; the bytes have the lengths given, the signature that of the set.
-        verdict(move || unsafe {
-            zig_dsa_verify(
-                of.set,
-                key.raw(),
-                message.as_ptr(),
-                message.len(),
-                context.as_ptr(),
-                context.len(),
-                signature.as_ptr(),
-            )
+        let signature = input.signature()?;
+        verdict(move || {
+            // SAFETY: `key` is a public one; the bytes have the lengths given, the signature that of
+            // the set.
+            signature.len() == of.signature
+                && unsafe {
+                    zig_dsa_verify(
+                        of.set,
+                        key.raw(),
+                        message.as_ptr(),
+                        message.len(),
+                        context.as_ptr(),
+                        context.len(),
+                        signature.as_ptr(),
+                    )
+                }
         })
     }
 }

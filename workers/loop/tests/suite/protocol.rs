@@ -137,7 +137,7 @@ fn a_prepare_is_read_through_its_end() {
         [(4, 5), (2, 8)]
     );
     assert_eq!(inputs[0].fields.sk().unwrap(), [0x00, 0xff]);
-    assert_eq!(inputs[0].fields.message().unwrap(), []);
+    assert_eq!(*inputs[0].fields.message().unwrap(), []);
     assert_eq!(inputs[0].fields.pk(), Err("field `pk` is missing".into()));
     assert!(inputs[0].fields.seed().is_err() && inputs[1].fields.sk().is_err());
 }

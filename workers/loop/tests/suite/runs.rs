@@ -43,7 +43,7 @@ impl Scheme for Twice {
         let (message, log) = (input.message()?, Arc::clone(&self.0));
         job(
             move || {
-                note(&log, vec![message.clone()]);
+                note(&log, vec![message.to_vec()]);
                 sign(&message)
             },
             Output::Bytes,
@@ -55,7 +55,7 @@ impl Scheme for Twice {
     }
 
     fn batch(&self, operation: Operation, inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
-        let message = |input: Result<&Fields, String>| input.and_then(Fields::message);
+        let message = |input: Result<&Fields, String>| Ok(input?.message()?.to_vec());
         (operation == Operation::Sign).then(|| {
             Box::new(Batch {
                 log: Arc::clone(&self.0),

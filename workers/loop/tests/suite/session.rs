@@ -34,11 +34,11 @@ impl Scheme for Echo {
 
     fn sign(&self, input: &Fields) -> Prepared {
         let (message, calls) = (input.message()?, self.calls.clone());
-        assert_ne!(message, [PANIC_EARLY], "refuses to prepare");
+        assert_ne!(*message, [PANIC_EARLY], "refuses to prepare");
         job(
             move || {
                 calls.fetch_add(1, Ordering::Relaxed);
-                match message.as_slice() {
+                match &*message {
                     [PANIC] => panic!("told to\npanic"),
                     [FAIL] => Err("told to fail"),
                     other => Ok(other.to_vec()),
@@ -71,7 +71,7 @@ fn talk(echo: &Echo, requests: &str) -> Vec<String> {
     talk_to(variant(echo), requests)
 }
 
-fn talk_to(variant: Variant, requests: &str) -> Vec<String> {
+pub(crate) fn talk_to(variant: Variant, requests: &str) -> Vec<String> {
     let mut session = Session::new("test", BUILD, vec![variant]);
     let mut reader = Reader::new(BufReader::new(requests.as_bytes()));
     let mut replies = Vec::new();

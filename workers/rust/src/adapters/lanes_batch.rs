@@ -11,6 +11,7 @@ use mldsa_lanes::{
 };
 
 use crate::adapter::{Output, describe};
+use crate::bytes::Bytes;
 use crate::runs::{Answer, Group};
 
 /// A private key as signing takes it.
@@ -28,7 +29,7 @@ pub enum Verifier<P: ParameterSet> {
 /// What is signed.
 pub struct ToSign<P: ParameterSet> {
     pub key: Signer<P>,
-    pub message: Vec<u8>,
+    pub message: Bytes,
     pub context: Vec<u8>,
     pub rnd: [u8; 32],
 }
@@ -36,9 +37,9 @@ pub struct ToSign<P: ParameterSet> {
 /// What is verified; a public key that cannot be read is none.
 pub struct ToVerify<P: ParameterSet> {
     pub key: Option<Verifier<P>>,
-    pub message: Vec<u8>,
+    pub message: Bytes,
     pub context: Vec<u8>,
-    pub signature: Vec<u8>,
+    pub signature: Bytes,
 }
 
 /// Signing in batches.

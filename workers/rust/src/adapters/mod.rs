@@ -5,6 +5,7 @@ pub mod aws_lc_kem;
 pub mod classical;
 pub mod fips204;
 pub mod fn_dsa;
+pub mod hash;
 pub mod lanes;
 mod lanes_batch;
 pub mod libcrux;
@@ -33,5 +34,6 @@ pub fn all() -> Vec<Variant> {
     variants.extend(rustcrypto_kem::variants());
     variants.extend(slh_dsa::variants());
     variants.extend(fn_dsa::variants());
+    variants.extend(hash::variants());
     variants
 }

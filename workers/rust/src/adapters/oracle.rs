@@ -4,6 +4,7 @@ use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params};
 
 use crate::adapter::{Output, Prepared, Scheme, Variant, attempt_word, job, ml_dsa_sets, verdict};
 use crate::build_info;
+use crate::bytes::Bytes;
 use crate::protocol::{Fields, Operation};
 
 /// Attempts after which `z_violation` gives up. One in four attempts or more fails z alone.
@@ -33,18 +34,35 @@ pub struct Oracle(pub &'static Params);
 /// What signing starts from. The oracle panics on a private key of the wrong length.
 struct Signing {
     sk: Vec<u8>,
-    m_prime: Vec<u8>,
+    message: Bytes,
+    context: Vec<u8>,
     rnd: [u8; 32],
 }
 
 impl Oracle {
     fn signing(&self, input: &Fields) -> Result<Signing, String> {
-        let m_prime = mldsa_oracle::pure_m_prime(&input.message()?, &input.context()?);
         Ok(Signing {
             sk: input.sk()?.to_vec(),
-            m_prime: m_prime.ok_or(TOO_LONG)?,
+            message: input.message()?,
+            context: input.context()?,
             rnd: input.rnd()?,
         })
+    }
+}
+
+impl Signing {
+    fn m_prime(&self) -> Result<Vec<u8>, &'static str> {
+        mldsa_oracle::pure_m_prime(&self.message, &self.context).ok_or(TOO_LONG)
+    }
+
+    fn signed(
+        &self,
+        params: &Params,
+    ) -> Result<(Vec<u8>, Vec<mldsa_oracle::Attempt>), &'static str> {
+        let m_prime = self.m_prime()?;
+        Ok(mldsa_oracle::sign_internal(
+            params, &self.sk, &m_prime, &self.rnd,
+        ))
     }
 }
 
@@ -58,9 +76,9 @@ impl Scheme for Oracle {
     }
 
     fn sign(&self, input: &Fields) -> Prepared {
-        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        let (params, signing) = (self.0, self.signing(input)?);
         job(
-            move || Ok::<_, ()>(mldsa_oracle::sign_internal(params, &sk, &m_prime, &rnd).0),
+            move || signing.signed(params).map(|(signature, _)| signature),
             Output::Bytes,
         )
     }
@@ -72,9 +90,9 @@ impl Scheme for Oracle {
     }
 
     fn trace(&self, input: &Fields) -> Prepared {
-        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        let (params, signing) = (self.0, self.signing(input)?);
         job(
-            move || Ok::<_, ()>(mldsa_oracle::sign_internal(params, &sk, &m_prime, &rnd).1),
+            move || signing.signed(params).map(|(_, attempts)| attempts),
             |attempts| {
                 let word = |a: mldsa_oracle::Attempt| attempt_word(a.failed, a.first_failing);
                 Output::Attempts(attempts.into_iter().map(word).collect())
@@ -83,10 +101,11 @@ impl Scheme for Oracle {
     }
 
     fn z_violation(&self, input: &Fields) -> Prepared {
-        let (params, Signing { sk, m_prime, rnd }) = (self.0, self.signing(input)?);
+        let (params, signing) = (self.0, self.signing(input)?);
         job(
             move || {
-                mldsa_oracle::sign_z_violation(params, &sk, &m_prime, &rnd, MAX_ATTEMPTS)
+                let Signing { sk, rnd, .. } = &signing;
+                mldsa_oracle::sign_z_violation(params, sk, &signing.m_prime()?, rnd, MAX_ATTEMPTS)
                     .ok_or("no attempt fails the norm check of z alone")
             },
             Output::Bytes,

@@ -1,0 +1,171 @@
+"""The records of pipelines, and what their stages are handed.
+
+A record decides what is signed, so it decides how often ML-DSA's signing rejects. Records are
+chosen among many by the traces of signing them: so many as a pipeline takes have the law of all,
+to within one over their number, and ML-DSA's exact means.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.bench.pipelines import Line
+from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.inputs.library import Library
+from mldsa_lab.records import PIPELINE, InputRow
+from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.table import TraceTable
+
+_CANDIDATES = 128  # for each record that is chosen by its trace
+_CANDIDATES_MAX = 20_000
+_STREAM = "pipeline"
+
+
+class Lot(NamedTuple):
+    """Pipelines with the same of these share their records and keys."""
+
+    records: int
+    record_bytes: int
+    keys: str
+    designed: tuple[tuple[str, bool], ...]
+
+    @classmethod
+    def of(cls, line: Line) -> Lot:
+        """That of a pipeline."""
+        asked = line.asked
+        return cls(asked.records, asked.record_bytes, asked.keys, tuple(sorted(line.designed)))
+
+
+Item = Input | PlainInput
+
+T = TypeVar("T", Input, PlainInput)
+
+
+class Drawn:
+    """The records of every lot, and the inputs made of them by set. ``library`` may be None where
+    no pipeline has a stage of ML-DSA."""
+
+    def __init__(self, lines: Sequence[Line], seed: bytes, library: Library | None) -> None:
+        self.lines = lines
+        self.seed = seed
+        self.library = library
+        self._lots = {lot: self._draw(lot) for lot in dict.fromkeys(map(Lot.of, lines))}
+        self._ids: dict[tuple[Lot, str, bool], range] = {}
+
+    def signed(self, set_name: str, first: int) -> list[Input]:
+        """The inputs of an ML-DSA set for every pipeline that has it, numbered from ``first``."""
+        return self._of_set(set_name, first, self._inputs)
+
+    def plain(self, set_name: str, first: int) -> list[PlainInput]:
+        """The same of another set."""
+        return self._of_set(set_name, first, self._plain_inputs)
+
+    def _of_set(
+        self, set_name: str, first: int, make: Callable[[Lot, str, bool, int], list[T]]
+    ) -> list[T]:
+        made: list[T] = []
+        for line in self.lines:
+            for stage, (message, _) in zip(line.asked.stage, line.asked.sources(), strict=True):
+                key = (Lot.of(line), set_name, bool(message))
+                if stage.set == set_name and key not in self._ids:
+                    items = make(*key, first + len(made))
+                    self._ids[key] = range(first + len(made), first + len(made) + len(items))
+                    made += items
+        return made
+
+    def ids(self, line: Line, number: int) -> range:
+        """The inputs of a pipeline's stage, by number from 0."""
+        hashed = line.asked.sources()[number][0] > 0
+        return self._ids[Lot.of(line), line.asked.stage[number].set, hashed]
+
+    def _chosen(self, lot: Lot, set_name: str, hashed: bool) -> list[SigningInput]:
+        """Key and message of each record."""
+        records, seeds = self._records(lot), self._seeds(lot, set_name)
+        return [
+            SigningInput(seeds[i % len(seeds)], _message(records[i], hashed))
+            for i in self._lots[lot]
+        ]
+
+    def _inputs(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Input]:
+        assert self.library is not None
+        chosen = self._chosen(lot, set_name, hashed)
+        return list(self.library.make(set_name, chosen, first_id=first, role=PIPELINE))
+
+    def _plain_inputs(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[PlainInput]:
+        return [
+            PlainInput(InputRow(set_name, i, PIPELINE, what.seed, what.message, b"", None))
+            for i, what in enumerate(self._chosen(lot, set_name, hashed), first)
+        ]
+
+    def _records(self, lot: Lot) -> list[bytes]:
+        """All candidates of a lot."""
+        size = lot.records
+        if lot.designed:
+            size = max(size, min(_CANDIDATES * size, _CANDIDATES_MAX))
+        return [
+            c.message
+            for c in candidates(
+                self.seed, "SHA3-256", size, message_bytes=lot.record_bytes, stream=_STREAM
+            )
+        ]
+
+    def _seeds(self, lot: Lot, set_name: str) -> list[bytes]:
+        """Of each candidate the seed of its key; one alone where all share a key."""
+        size = 1 if lot.keys == "shared" else len(self._records(lot))
+        drawn = candidates(self.seed, set_name, size, message_bytes=0, stream=f"{_STREAM} keys")
+        return [c.seed for c in drawn]
+
+    def _draw(self, lot: Lot) -> list[int]:
+        """The candidates that are a lot's records, in an order that no drift resembles."""
+        records = self._records(lot)
+        rng = np.random.default_rng(list(self.seed))
+        if not lot.designed:
+            return list(range(lot.records))
+        assert self.library is not None
+        tables = []
+        for set_name, hashed in lot.designed:
+            seeds = self._seeds(lot, set_name)
+            inputs = [
+                SigningInput(seeds[i % len(seeds)], _message(record, hashed))
+                for i, record in enumerate(records)
+            ]
+            tables.append(self.library.trace(set_name, inputs))
+        return [int(i) for i in rng.permutation(spread(tables, lot.records))]
+
+
+def _message(record: bytes, hashed: bool) -> bytes:
+    return hashlib.sha3_256(record).digest() if hashed else record
+
+
+def spread(tables: Sequence[TraceTable], count: int) -> list[int]:
+    """``count`` of the signatures that these tables are of, each table by another key or set, that
+    stand for all: one of each of ``count`` equal parts in the order of their attempts, such that
+    the sums of attempts that fail z, and of others that fail, are those expected of so many.
+    """
+    counts = np.hstack([_failed(table.counts()) for table in tables])
+    exact = np.hstack([_failed(RejectionModel.of(t.set).expected_counts) for t in tables])
+    attempts = np.sum([table.attempts() for table in tables], axis=0)
+    # Of equally many attempts those with fewer of z: the others got further before they failed.
+    order = np.lexsort((-counts[:, ::2].sum(axis=1), attempts))
+    factor = exact / counts.mean(axis=0)
+    chosen = []
+    behind = np.zeros(len(exact))
+    for part in np.array_split(order, count):
+        behind += counts[part].mean(axis=0) * factor
+        off = ((behind - counts[part]) / exact) ** 2
+        best = part[int(np.argmin(off.sum(axis=1)))]
+        behind -= counts[best]
+        chosen.append(int(best))
+    return chosen
+
+
+def _failed(counts: Array) -> Array:
+    """n_z and n_r + n_h, of counts (..., 3)."""
+    return np.stack([counts[..., 0], counts[..., 1] + counts[..., 2]], axis=-1)

@@ -1,0 +1,205 @@
+"""Pipelines as a study file asks for them, and which variants they mean.
+
+A pipeline sends records through stages: their hash, signatures of it, the verification of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
+from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import Positive, Text
+from mldsa_lab.records import Variant
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, KeyForm, SetName
+
+STAGE_OPERATIONS = ("hash", "sign", "verify")
+if TYPE_CHECKING:
+    StageOperation = str
+else:
+    StageOperation = Literal[STAGE_OPERATIONS]
+Batch = Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)]
+
+
+class Stage(Struct, frozen=True, forbid_unknown_fields=True):
+    """A stage: by which ``implementation`` (or id of a variant, with wildcards), whose ``key`` form
+    may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
+
+    A hash is of the record. What is signed and verified is the digest of the last hash before it,
+    the record where there is none. ``signature``: the name of the stage whose signatures are
+    verified, if not given that of the last one of the same set.
+    """
+
+    operation: StageOperation
+    set: SetName
+    implementation: Text
+    key: KeyForm | None = None
+    batch: Batch = 1
+    name: str = ""
+    signature: str = ""
+
+    def __post_init__(self) -> None:
+        if self.operation not in SCHEMES[self.set].kin.operations:
+            raise ValueError(f"{self.set} has no operation {self.operation}")
+        if self.signature and self.operation != "verify":
+            raise ValueError("signature: only verification takes one")
+
+    @property
+    def title(self) -> str:
+        """Its name, or what it does."""
+        return self.name or f"{self.operation} {self.set}"
+
+
+class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
+    """Stages that so many ``records`` of ``record_bytes`` go through, one after another or, where a
+    stage takes batches, so many together as the largest of these has.
+
+    ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time;
+    if not given 1 to all cores. ``against``: the pipeline to compare it with.
+    """
+
+    name: Text
+    stage: Annotated[tuple[Stage, ...], Meta(min_length=1)]
+    worker: Text = "rust"
+    records: Annotated[int, Meta(ge=1, le=10_000)] = 128
+    record_bytes: Annotated[int, Meta(ge=0, le=1 << 20)] = 1024
+    keys: Literal["shared", "each"] = "shared"
+    threads: tuple[Positive, ...] = ()
+    against: str = ""
+
+    def __post_init__(self) -> None:
+        titles = [stage.title for stage in self.stage]
+        for title in titles:
+            if titles.count(title) > 1:
+                raise ValueError(f"two stages are called {title!r}: give each a name")
+        for stage in self.stage:
+            if self.group % stage.batch:
+                raise ValueError(
+                    f"stage {stage.title!r}: the largest batch, {self.group}, must be a multiple "
+                    f"of {stage.batch}"
+                )
+        if self.records % self.group:
+            raise ValueError(f"records: {self.records} are no whole batches of {self.group}")
+        self.sources()
+
+    @property
+    def group(self) -> int:
+        """How many records go through together."""
+        return max(stage.batch for stage in self.stage)
+
+    def sources(self) -> list[tuple[int, int]]:
+        """Of each stage the stages, from 1, whose outputs are its message and its signature; 0
+        where it has none. ValueError for a verification that nothing is signed for before."""
+        found: list[tuple[int, int]] = []
+        hashed = 0
+        for number, stage in enumerate(self.stage, 1):
+            match stage.operation:
+                case "hash":
+                    found.append((0, 0))
+                    hashed = number
+                case "sign":
+                    found.append((hashed, 0))
+                case _:
+                    signer = self._signer(number, stage)
+                    found.append((found[signer - 1][0], signer))
+        return found
+
+    def _signer(self, number: int, stage: Stage) -> int:
+        before = list(enumerate(self.stage[: number - 1], 1))
+        signs = [(n, s) for n, s in before if s.operation == "sign" and s.set == stage.set]
+        if stage.signature:
+            signs = [(n, s) for n, s in signs if s.title == stage.signature]
+        if not signs:
+            named = f" called {stage.signature!r}" if stage.signature else ""
+            raise ValueError(
+                f"stage {stage.title!r}: no stage{named} before it signs with {stage.set}"
+            )
+        return signs[-1][0]
+
+
+def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
+    """ValueError where two have one name, or one is compared with none."""
+    names = [p.name for p in pipelines]
+    for p in pipelines:
+        if names.count(p.name) > 1:
+            raise ValueError(f"pipeline: the name {p.name!r} is given twice")
+        if p.against and (p.against not in names or p.against == p.name):
+            raise ValueError(f"pipeline {p.name!r}: against: no other is called {p.against!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A pipeline with the variant of each stage and the numbers of threads to measure."""
+
+    asked: Pipeline
+    variants: tuple[Variant, ...]
+    threads: tuple[int, ...]
+
+    @property
+    def designed(self) -> tuple[tuple[str, bool], ...]:
+        """The ML-DSA sets that are signed with deterministically, each with whether it is a digest
+        that is signed: these costs are known by their traces before anything is measured."""
+        stages = zip(self.asked.stage, self.variants, self.asked.sources(), strict=True)
+        return tuple(
+            dict.fromkeys(
+                (s.set, bool(message))
+                for s, v, (message, _) in stages
+                if s.operation == "sign" and s.set in PARAMETER_SETS and v.deterministic
+            )
+        )
+
+
+def resolve(
+    pipelines: Sequence[Pipeline], fleet: Fleet, variants: Sequence[Variant], cores: int
+) -> list[Line]:
+    """The pipelines with their variants; LabError for one that cannot be measured here."""
+    made = []
+    for p in pipelines:
+        where = f"pipeline {p.name!r}"
+        station = next((s for s in fleet.stations if s.entry.name == p.worker), None)
+        if station is None:
+            raise LabError(f"{where}: worker {p.worker} does not take part")
+        if not station.announcement.chains:
+            raise LabError(f"{where}: worker {p.worker} cannot chain stages (`chains yes`)")
+        threads = all_thread_counts(cores)
+        if p.threads:
+            threads = parse_thread_counts(map(str, p.threads), cores)
+        own = [v for v in variants if fleet.station(v.id) is station]
+        stages = []
+        for stage in p.stage:
+            v = _variant(stage, p, own, f"{where}, stage {stage.title!r}")
+            if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
+                raise LabError(f"{where}, stage {stage.title!r}: {v.id} has no batch interface")
+            stages.append(v)
+        made.append(Line(p, tuple(stages), threads))
+    return made
+
+
+def _variant(stage: Stage, of: Pipeline, own: Sequence[Variant], where: str) -> Variant:
+    """The one that is meant: of several the key form that suits, and then the last announced."""
+    able = [v for v in own if stage.set in v.sets and stage.operation in v.operations]
+    found = [v for v in able if any(fnmatchcase(n, stage.implementation) for n in v.names)]
+    if not found:
+        known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
+        raise LabError(
+            f"{where}: no implementation {stage.implementation!r} of worker {of.worker} does "
+            f"this: known are {known}"
+        )
+    # A shared key is expanded once for all records, one of each record is not worth it.
+    suits = stage.key or ("expanded" if of.keys == "shared" else "compact")
+    formed = [v for v in found if v.key == suits]
+    if stage.key and not formed:
+        raise LabError(f"{where}: {stage.implementation} has no {stage.key} keys")
+    return (formed or found)[-1]
+
+
+def taking_part(lines: Sequence[Line], variants: Sequence[Variant]) -> list[Variant]:
+    """The variants of pipelines: nobody else is examined."""
+    return [v for v in variants if any(v in line.variants for line in lines)]
