@@ -85,6 +85,16 @@ def test_what_a_record_lacks_has_no_figure(tmp_path: Path) -> None:
     assert lacking.value is None and "Schnorr-secp256k1" in lacking.source
 
 
+def test_where_no_transaction_fits_there_is_no_full_block(tmp_path: Path) -> None:
+    small = (('block = "1 MB"', 'block = "3 kB"'), ('given = ["10 MB"]', 'given = ["1 MB"]'))
+    found = spread(write(tmp_path, *small, text=ON))
+    assert value(found, "ML-DSA-44", "transactions per block") == 0
+    assert found.find("Transfer", "ML-DSA-44", reach(0.9, FULL, "compact")) is None
+    count = value(found, "Ed25519", "transactions per block")
+    bytes_each = value(found, "ML-DSA-44", "bytes")
+    assert count > 0 and value(found, "ML-DSA-44", size_of(as_today(1))) == count * bytes_each
+
+
 def test_only_what_is_asked_for_is_simulated(tmp_path: Path) -> None:
     narrow = NETWORK + 'schemes = ["ML-DSA-44"]\n'
     found = spread(write(tmp_path, text=CHAIN + narrow))

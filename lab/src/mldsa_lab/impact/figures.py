@@ -235,6 +235,7 @@ class _At:
                 text = self._limit(name).source
                 yield self._row(f"share of the {name} of a block", share, "", kind, text)
             return
+        yield self._row("transactions per block today", self.today.count, "", kind, self.compared)
         over = self.room.count / self.today.count
         yield self._row("transactions over today's", over, "×", kind, self.compared)
         for name in self.template.use:

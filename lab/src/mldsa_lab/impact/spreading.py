@@ -114,16 +114,15 @@ class _Cases:
             row = self.found.find(template.name, scheme.name, name)
             return row.value if row is not None and row.value is not None else 0.0
 
-        what = "messages" if template.per_block else "transactions"
-        count, each = figure(f"{what} per block"), figure("bytes")
-        whole = figure("bytes of a block")
-        over = figure("transactions over today's") or 1.0
+        what = "messages per block" if template.per_block else "transactions per block"
+        count, each, whole = figure(what), figure("bytes"), figure("bytes of a block")
+        today = count if template.per_block else figure("transactions per block today")
         frame = whole - count * each
         made = {
-            as_today(times): (times * count / over, times * count / over * each + frame)
+            as_today(times): (times * today, times * today * each + frame)
             for times in sorted(self.wanted.of_today)
         }
-        return made | {FULL: (count, whole)}
+        return made | ({FULL: (count, whole)} if count else {})
 
     def cases(self, template: Template, scheme: ImpactScheme, rate: VerifyRate) -> Iterator[_Case]:
         draws = rate.draws[1 : 1 + self.network.blocks]
