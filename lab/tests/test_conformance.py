@@ -317,6 +317,12 @@ DEVIATIONS = {
         "chain",
         "the signature of the stage before is refused",
     ),
+    "digest of no output at all": (
+        "digest = hashlib.sha256(value).hexdigest()",
+        'digest = hashlib.sha256(value or b"-").hexdigest()',
+        "measure-lookup",
+        "is not the SHA-256 of its output",
+    ),
     "one sample too few": (
         "    for line in lines:\n",
         "    for line in lines[1:]:\n",

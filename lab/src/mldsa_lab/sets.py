@@ -27,8 +27,12 @@ KEM_OPERATIONS = ("keygen", "encaps", "decaps")
 """The operations of a key encapsulation mechanism."""
 HASH_OPERATIONS = ("hash",)
 """The operation of a hash function."""
-OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS, *HASH_OPERATIONS)))
-"""The operations that are timed, in the order they are shown."""
+USUAL_OPERATIONS = tuple(dict.fromkeys((*SIGNATURE_OPERATIONS, *KEM_OPERATIONS, *HASH_OPERATIONS)))
+"""The operations that are timed unless others are asked for."""
+LOOKUP = "lookup"
+"""Finding, by a set's name, the object by which its operations are called."""
+OPERATIONS = (*USUAL_OPERATIONS, LOOKUP)
+"""All operations that are timed, in the order they are shown."""
 WORKER_OPERATIONS = (*OPERATIONS, "trace", "z_violation")
 """All operations that a worker may have."""
 KEY_FORMS = ("compact", "expanded")
@@ -172,7 +176,7 @@ class SchemeFamily:
     def worker_operations(self) -> tuple[str, ...]:
         """All operations that a worker may announce for it."""
         of_references = WORKER_OPERATIONS[len(OPERATIONS) :] if self.name == "ml-dsa" else ()
-        return (*self.operations, *of_references)
+        return (*self.operations, LOOKUP, *of_references)
 
 
 SCHEME_FAMILIES: dict[str, SchemeFamily] = {

@@ -8,9 +8,13 @@ import java.security.SecureRandom;
 import java.security.spec.NamedParameterSpec;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.Callable;
 
 /** What a provider's schemes have in common: their sets, keys and randomness. */
 abstract class Jca implements Variant.Scheme {
+    private static final byte[] NOTHING = {};
+
     protected final Provider provider;
     private final List<String> forms;
     private final boolean givenRandom;
@@ -58,6 +62,25 @@ abstract class Jca implements Variant.Scheme {
             @Override
             public byte[] privateKey() {
                 return Keys.encoded(last.getPrivate(), set);
+            }
+        };
+    }
+
+    /** Finding the object by which a set's operations are called. */
+    protected static Variant.Operation lookup(Callable<?> instance) {
+        return new Variant.Operation() {
+            private Object last;
+
+            @Override
+            public byte[] run() throws Exception {
+                last = instance.call();
+                return NOTHING;
+            }
+
+            @Override
+            public byte[] whole(byte[] given) {
+                Objects.requireNonNull(last); // read somewhere, so that it is not compiled away
+                return given;
             }
         };
     }

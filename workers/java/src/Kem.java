@@ -29,6 +29,9 @@ final class Kem extends Jca {
 
         Decapsulation decapsulation(String service, PrivateKey key) throws Exception;
 
+        /** The object by which the service is called. */
+        Object instance(String service) throws Exception;
+
         /** The type of its services. */
         String type();
 
@@ -60,6 +63,7 @@ final class Kem extends Jca {
             case "keygen" -> keygen(set, in.get("seed"));
             case "encaps" -> encaps(set, in);
             case "decaps" -> decaps(set, in);
+            case "lookup" -> lookup(() -> calls.instance(service(provider, calls.type(), set)));
             default -> throw new IllegalArgumentException("no operation " + operation);
         };
     }

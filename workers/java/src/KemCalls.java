@@ -1,5 +1,6 @@
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Method;
+import java.security.GeneralSecurityException;
 import java.security.PrivateKey;
 import java.security.Provider;
 import java.security.PublicKey;
@@ -21,7 +22,7 @@ final class KemCalls {
             return null;
         }
         Class<?> kem = Class.forName("javax.crypto.KEM");
-        Method instance = kem.getMethod("getInstance", String.class, Provider.class);
+        Method getInstance = kem.getMethod("getInstance", String.class, Provider.class);
         Method encapsulator =
                 kem.getMethod("newEncapsulator", PublicKey.class, AlgorithmParameterSpec.class, SecureRandom.class);
         Method decapsulator = kem.getMethod("newDecapsulator", PrivateKey.class);
@@ -31,6 +32,11 @@ final class KemCalls {
         Method secret = encapsulated.getMethod("key");
         Method ciphertext = encapsulated.getMethod("encapsulation");
         return new Kem.Calls() {
+            @Override
+            public Object instance(String service) throws ReflectiveOperationException {
+                return getInstance.invoke(null, service, provider);
+            }
+
             @Override
             public String type() {
                 return "KEM";
@@ -44,7 +50,7 @@ final class KemCalls {
             @Override
             public Kem.Encapsulation encapsulation(String service, PublicKey key, SecureRandom random)
                     throws ReflectiveOperationException {
-                Object made = encapsulator.invoke(instance.invoke(null, service, provider), key, null, random);
+                Object made = encapsulator.invoke(instance(service), key, null, random);
                 return () -> {
                     Object both = encapsulate.invoke(made);
                     SecretKey shared = (SecretKey) secret.invoke(both);
@@ -54,7 +60,7 @@ final class KemCalls {
 
             @Override
             public Kem.Decapsulation decapsulation(String service, PrivateKey key) throws ReflectiveOperationException {
-                Object made = decapsulator.invoke(instance.invoke(null, service, provider), key);
+                Object made = decapsulator.invoke(instance(service), key);
                 return bytes -> ((SecretKey) decapsulate.invoke(made, bytes)).getEncoded();
             }
         };
@@ -69,6 +75,11 @@ final class KemCalls {
                 load(provider, "org.bouncycastle.jcajce.SecretKeyWithEncapsulation").getMethod("getEncapsulation");
         return new Kem.Calls() {
             @Override
+            public KeyGenerator instance(String service) throws GeneralSecurityException {
+                return KeyGenerator.getInstance(service, provider);
+            }
+
+            @Override
             public String type() {
                 return "KeyGenerator";
             }
@@ -81,7 +92,7 @@ final class KemCalls {
             @Override
             public Kem.Encapsulation encapsulation(String service, PublicKey key, SecureRandom random)
                     throws Exception {
-                KeyGenerator generator = KeyGenerator.getInstance(service, provider);
+                KeyGenerator generator = instance(service);
                 generator.init(plain(generate.newInstance(key, SECRET, SECRET_BITS)), random);
                 return () -> {
                     SecretKey both = generator.generateKey();
@@ -91,7 +102,7 @@ final class KemCalls {
 
             @Override
             public Kem.Decapsulation decapsulation(String service, PrivateKey key) throws Exception {
-                KeyGenerator generator = KeyGenerator.getInstance(service, provider);
+                KeyGenerator generator = instance(service);
                 return bytes -> {
                     generator.init(plain(extract.newInstance(key, bytes, SECRET, SECRET_BITS)));
                     return generator.generateKey().getEncoded();

@@ -157,8 +157,13 @@ final class Providers {
             throw new IllegalStateException("the provider has no " + family + " here");
         }
         String name = family.equals("ml-dsa") ? library.name : library.name + "-" + family;
+        boolean first = found.stream().noneMatch(variant -> variant.implementation().equals(name));
+        List<String> all = new ArrayList<>(operations);
+        if (first) {
+            all.add("lookup"); // which has no key
+        }
         String backend = (name.startsWith("bouncycastle") ? "portable+" : "native+") + worker;
-        found.add(new Variant(name, library.version, library.language, backend, key, family, sets, operations,
+        found.add(new Variant(name, library.version, library.language, backend, key, family, sets, all,
                 scheme.givenRandom() ? "given" : "none", scheme.takesContexts(), scheme.privateKeys(),
                 library.warmup, note, scheme));
     }

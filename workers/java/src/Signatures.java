@@ -39,8 +39,13 @@ final class Signatures extends Jca {
             case "keygen" -> keygen(set, in.get("seed"));
             case "sign" -> sign(set, in);
             case "verify" -> verify(set, in);
+            case "lookup" -> lookup(() -> signature(set));
             default -> throw new IllegalArgumentException("no operation " + operation);
         };
+    }
+
+    private Signature signature(ParameterSet set) throws GeneralSecurityException {
+        return Signature.getInstance(service(provider, "Signature", set), provider);
     }
 
     private Variant.Operation sign(ParameterSet set, Map<String, byte[]> in) throws Exception {
@@ -48,7 +53,7 @@ final class Signatures extends Jca {
         AlgorithmParameterSpec context = context(in.get("context"));
         byte[] message = in.get("message");
         SecureRandom random = random(set, in.get("rnd"));
-        Signature signature = Signature.getInstance(service(provider, "Signature", set), provider);
+        Signature signature = signature(set);
         return () -> {
             if (random == null) {
                 signature.initSign(key);
@@ -71,7 +76,7 @@ final class Signatures extends Jca {
         AlgorithmParameterSpec context;
         try {
             key = Keys.publicKey(provider, set, in.get("pk"));
-            signature = Signature.getInstance(service(provider, "Signature", set), provider);
+            signature = signature(set);
             context = context(in.get("context"));
         } catch (Exception error) {
             return () -> REFUSED;

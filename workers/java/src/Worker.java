@@ -28,7 +28,8 @@ final class Worker {
             "sign", List.of("message", "context"),
             "verify", List.of("pk", "message", "context", "signature"),
             "encaps", List.of("pk"),
-            "decaps", List.of("ciphertext"));
+            "decaps", List.of("ciphertext"),
+            "lookup", List.of());
 
     private final String name;
     private final Map<String, Variant> variants;

@@ -58,7 +58,7 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import LOOKUP, PARAMETER_SETS
 from mldsa_lab.worker.build import Place
 
 RECORD_NAME = "record.jsonl"
@@ -356,6 +356,8 @@ class _Session:
                         continue
                     role = role_in(v, name, operation)
                     taken = [i for i in inputs[name] if i.role == role]
+                    if operation == LOOKUP:
+                        taken = taken[:1]  # which it ignores
                     shape = self.fleet.station(v.id).shape_of(v.id)
                     runs = None if shape is None else shape.runs(len(taken))
                     cells.append(make_cell(v, name, operation, taken, runs))

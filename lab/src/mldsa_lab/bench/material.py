@@ -26,7 +26,7 @@ from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM
-from mldsa_lab.sets import SCHEMES
+from mldsa_lab.sets import LOOKUP, SCHEMES
 from mldsa_lab.theory.trace import format_trace
 from mldsa_lab.worker.protocol import Announced, JobInput, Output
 
@@ -297,6 +297,8 @@ class PlainInput:
     def job(self, operation: str, variant: Variant | Announced) -> JobInput:
         """What this variant is handed for the operation."""
         row, kin = self.row, SCHEMES[self.row.set].kin
+        if operation == LOOKUP:
+            return JobInput(row.id)
         if operation == "keygen":
             return JobInput(row.id, seed=row.seed)
         if operation == "hash":
@@ -318,6 +320,8 @@ class PlainInput:
     def expected(self, operation: str, variant: Variant | Announced) -> bytes | None:
         """The output that must come out; None where it is not known, or another each time."""
         match operation:
+            case "lookup":
+                return b""
             case "keygen":
                 return self.pk if "seed" in SCHEMES[self.row.set].kin.private_keys else None
             case "sign":

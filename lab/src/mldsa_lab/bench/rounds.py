@@ -152,6 +152,8 @@ def job_and_output(
     if isinstance(item, PlainInput):
         return item.job(operation, variant), item.expected(operation, variant)
     match operation:
+        case "lookup":
+            return JobInput(item.id), b""
         case "keygen":
             return keygen_job(item), item.made.pk
         case "verify":

@@ -31,7 +31,7 @@ from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import FAMILIES, OPERATIONS, parse_set_names
+from mldsa_lab.sets import FAMILIES, OPERATIONS, USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.worker.registry import JDKS
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
@@ -158,7 +158,7 @@ def bench(
             raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
     options = Options(
         sets=chosen_sets,
-        operations=parse_operations(operations or OPERATIONS),
+        operations=parse_operations(operations or USUAL_OPERATIONS),
         implementations=words(implementations),
         workers=(*words(workers), JDKS) if workers and jdk else words(workers),
         jdks=tuple(jdk or ()),

@@ -12,7 +12,7 @@ from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
 from mldsa_lab.bench.pipelines import Pipeline
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import OPERATIONS, parse_set_names
+from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Effort
 from mldsa_lab.study.run import Step
 
@@ -38,7 +38,7 @@ class StudyBench:
         m = step.measure
         return Options(
             sets=parse_set_names(m.sets or DEFAULT_SETS),
-            operations=m.operations or OPERATIONS,
+            operations=m.operations or USUAL_OPERATIONS,
             implementations=m.implementations,
             workers=m.workers,
             profile=self.amount.profile(self.profile),

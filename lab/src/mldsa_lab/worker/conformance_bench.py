@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.sets import SCHEMES, SECRET_BYTES, SEED_BYTES, Scheme, SchemeFamily
+from mldsa_lab.sets import LOOKUP, SCHEMES, SECRET_BYTES, SEED_BYTES, Scheme, SchemeFamily
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output, Sample, quote
 from mldsa_lab.worker.worker import Worker, WorkerFault, WorkerRefusal
 
@@ -270,6 +270,8 @@ class Trials:
             return JobInput(number, seed=cell.seed(seed))
         if operation == "hash":
             return JobInput(number, message=message)
+        if operation == LOOKUP:
+            return JobInput(number)
         keys = self.keys(cell, seed)
         if operation == "encaps":
             return cell.encaps_input(number, keys, message)

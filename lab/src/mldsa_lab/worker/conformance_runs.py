@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mldsa_lab.sets import OPERATIONS, SEED_BYTES
+from mldsa_lab.sets import SEED_BYTES, USUAL_OPERATIONS
 from mldsa_lab.worker.conformance_bench import (
     Nonconformance,
     NotApplicable,
@@ -22,7 +22,7 @@ _SEEDS = [bytes([n]) * SEED_BYTES for n in (1, 2, 3)]
 
 def add_rules(rules: Rules) -> None:
     """Append the rules of runs to a list."""
-    for operation in OPERATIONS:
+    for operation in USUAL_OPERATIONS:
         _add(rules, operation)
 
     @rules.of_cells("verify")
