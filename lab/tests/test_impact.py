@@ -12,8 +12,11 @@ import numpy as np
 import pytest
 from lab_runs import here
 
+from mldsa_lab.checkout import find_root
+from mldsa_lab.cli.impact import figures_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.impact.compress import Compressed, compressibility, measure
 from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.figures import FORBIDDEN, ROW_KEYS, Impact, ImpactRow, impact
@@ -22,6 +25,7 @@ from mldsa_lab.impact.page import render
 from mldsa_lab.impact.quantity import price, quantity
 from mldsa_lab.impact.schemes import scheme_of
 from mldsa_lab.impact.show import as_json, as_markdown, grids, remarks
+from mldsa_lab.impact.splice import splice
 from mldsa_lab.impact.times import (
     Simulation,
     VerifyTimes,
@@ -29,6 +33,7 @@ from mldsa_lab.impact.times import (
     reference_records,
 )
 from mldsa_lab.inputs.input import Outputs
+from mldsa_lab.records import read_record
 
 CHAIN = """
 format = "mldsa-lab scenario"
@@ -163,12 +168,12 @@ def test_synchronisation_is_the_longer_of_the_two(tmp_path: Path) -> None:
 def test_times_are_of_the_record_with_their_intervals(tmp_path: Path) -> None:
     found = figures(write(tmp_path))
     one = row(found, "ML-DSA-44", "verification of a block on 1 core")
-    rows = json.loads(records_table(tmp_path))
+    rows = summarise(read_record(reference_records()[0])).rows
+    asked = ("ML-DSA-44", "verify", "compact", "default")
     best = min(
-        (r for r in rows if (r["set"], r["operation"]) == ("ML-DSA-44", "verify")
-         and r["key"] == "compact" and r["build"] == "default"),
-        key=lambda r: r["mean"],
-    )  # fmt: skip
+        (r for r in rows if (r.set, r.operation, r.key, r.build) == asked),
+        key=lambda r: r.mean or math.inf,
+    ).as_dict()
     count = value(found, "ML-DSA-44", "transactions per block")
     assert one.value == pytest.approx(count * best["mean"] / 1e9)
     assert one.kind == "measured" and best["implementation"] in one.source
@@ -178,13 +183,6 @@ def test_times_are_of_the_record_with_their_intervals(tmp_path: Path) -> None:
     none = row(found, "Schnorr-secp256k1", "verification of a block on 1 core")
     assert none.value is None and none.source.startswith("no verification of Schnorr-secp256k1 in")
     assert any(line.startswith("not known of Schnorr-secp256k1: no") for line in remarks(found))
-
-
-def records_table(folder: Path) -> str:
-    target = folder / "table.json"
-    done = here("report", str(reference_records()[0]), "--json", str(target), "--no-page")
-    assert done.status == 0, done.err
-    return target.read_text(encoding="utf-8")
 
 
 def test_a_hybrid_is_both() -> None:
@@ -419,3 +417,27 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = here("impact", "chain.toml")
     assert done.status == 2
     assert done.err.startswith("mldsa-lab: error: chain.toml, line 6: schemes: scheme 'Ed448' is")
+
+
+def test_the_document_has_the_figures_of_the_command(tmp_path: Path) -> None:
+    document = find_root() / "docs" / "impact.md"
+    old, new = splice(document, cache(lambda name: figures_of(name, None)))
+    assert old == new, "mldsa-lab impact --splice docs/impact.md"
+    bad = tmp_path / "bad.md"
+    marker = '<!-- mldsa-lab:impact scenario=bitcoin template="{}" figures="{}" -->\n{}'
+    name, end = "P2TR, 1 in, 2 out", "<!-- /mldsa-lab:impact -->\n"
+    for text, rule in (
+        ("no marker", "has no <!-- mldsa-lab:impact"),
+        (marker.format(name, "bytes", ""), "bad.md:1: the marker has no end"),
+        (marker.format("P2PK", "bytes", end), "bad.md:1: template 'P2PK': must be one of"),
+        (marker.format(name, "kilos", end), "bad.md:1: there is no figure 'kilos'"),
+        (f"<!-- mldsa-lab:impact scenario=bitcoin -->\n{end}", "must say scenario, template"),
+    ):
+        bad.write_text(text, encoding="utf-8")
+        with pytest.raises(LabError, match=re.escape(rule)):
+            splice(bad, bitcoin)
+
+
+@cache
+def bitcoin(name: str) -> Impact:
+    return impact(name, read_scenario(find_scenario(name)), times(), {})

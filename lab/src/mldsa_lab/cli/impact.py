@@ -2,25 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mldsa_lab.cli.propagate import Dask, Processes, simulate
 
+if TYPE_CHECKING:
+    from mldsa_lab.impact.figures import Impact
+    from mldsa_lab.impact.times import VerifyTimes
+
+    Add = Callable[[Impact, VerifyTimes, Path], Impact]
+
 _LIST = "list"
 _STANDARD_OUTPUT = "-"
 
 
+def figures_of(name: str, records: list[Path] | None, add: Add | None = None) -> Impact:
+    """The figures of a scenario, by the name or path that a command was given; ``add`` has more of
+    the scenario at a path."""
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.impact import figures
+    from mldsa_lab.impact.compress import compressibility
+    from mldsa_lab.impact.file import find_scenario, read_scenario
+    from mldsa_lab.impact.schemes import scheme_of
+    from mldsa_lab.impact.times import VerifyTimes, reference_records
+
+    path = find_scenario(name)
+    read = read_scenario(path)
+    parts = [part for scheme in read.schemes for part in scheme_of(scheme).parts]
+    times = VerifyTimes(records or reference_records(), parts)
+    try:
+        found = figures.impact(path.stem, read, times, compressibility(parts))
+        return found if add is None else add(found, times, path)
+    except LabError as error:
+        raise LabError(f"{path}: {error}") from None
+
+
 def impact(
     scenario: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A scenario of the tree, a path to a .toml file, or list, which names those of "
             "the tree."
         ),
-    ],
+    ] = None,
     records: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -46,6 +74,14 @@ def impact(
         Path | None,
         typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
     ] = None,
+    splice: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Rewrite the tables between <!-- mldsa-lab:impact … --> and "
+            "<!-- /mldsa-lab:impact --> in this Markdown file.",
+            metavar="PATH",
+        ),
+    ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
@@ -55,6 +91,7 @@ def impact(
 ) -> None:  # fmt: skip
     """What a change of signature scheme costs a chain: sizes, throughput, storage, verification."""
     from dataclasses import replace
+    from functools import cache
 
     from rich.console import Console
 
@@ -64,11 +101,7 @@ def impact(
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.impact import file, show
-    from mldsa_lab.impact.compress import compressibility
-    from mldsa_lab.impact.figures import impact as figures
-    from mldsa_lab.impact.schemes import scheme_of
     from mldsa_lab.impact.spreading import add_network
-    from mldsa_lab.impact.times import VerifyTimes, reference_records
     from mldsa_lab.show.grid import terminal
 
     screen = make_console()
@@ -76,28 +109,34 @@ def impact(
         for name, path in file.shipped().items():
             screen.print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
         return
-    path = file.find_scenario(scenario)
-    read = file.read_scenario(path)
+    if splice is not None:
+        from mldsa_lab.impact.splice import splice_file
+
+        for document in splice:
+            changed = splice_file(document, cache(lambda name: figures_of(name, records)))
+            show_path(screen, "spliced" if changed else "unchanged", document)
+        if scenario is None:
+            return
+    if scenario is None:
+        raise LabError("impact: name a scenario, or list")
     single = {"json": json_path, "markdown": markdown}
     quiet = _STANDARD_OUTPUT in single.values()
     for given in single.values():
         if given not in (None, _STANDARD_OUTPUT):
             check_target(Path(given))
+    path = file.find_scenario(scenario)
     folder = out or (None if any(single.values()) else Path("out") / f"impact-{path.stem}")
     if folder is not None and not no_page:
         need("page", "the page")
-    parts = [part for name in read.schemes for part in scheme_of(name).parts]
-    times = VerifyTimes(records or reference_records(), parts)
-    try:
-        found = figures(path.stem, read, times, compressibility(parts))
-        if not no_network:
-            progress = Console(stderr=True) if quiet else screen
-            found = add_network(
-                found, times, path.parent,
-                lambda network, loads: simulate(network, loads, progress, processes, dask),
-            )  # fmt: skip
-    except LabError as error:
-        raise LabError(f"{path}: {error}") from None
+    progress = Console(stderr=True) if quiet else screen
+
+    def spread(found: Impact, times: VerifyTimes, of: Path) -> Impact:
+        return add_network(
+            found, times, of.parent,
+            lambda network, loads: simulate(network, loads, progress, processes, dask),
+        )  # fmt: skip
+
+    found = figures_of(scenario, records, None if no_network else spread)
     if not quiet:
         for grid in show.grids(found):
             screen.print(terminal(replace(grid, note=""), screen.width))

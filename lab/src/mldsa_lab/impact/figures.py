@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -58,10 +59,13 @@ class Impact:
     rows: tuple[ImpactRow, ...]
     records: tuple[str, ...]
 
+    @cached_property
+    def _named(self) -> dict[tuple[str, str, str], ImpactRow]:
+        return {(r.template, r.scheme, r.figure): r for r in self.rows}
+
     def find(self, template: str, scheme: str, figure: str) -> ImpactRow | None:
         """The one row of this name."""
-        wanted = (template, scheme, figure)
-        return next((r for r in self.rows if (r.template, r.scheme, r.figure) == wanted), None)
+        return self._named.get((template, scheme, figure))
 
     def of(self, template: str, scheme: str) -> list[ImpactRow]:
         """The rows of a template in a scheme."""
@@ -125,11 +129,7 @@ class _At:
         self.names = of.scenario.names(scheme, template)
         self.bytes = self.names["bytes"]
         self.room = self._room(template, scheme)
-        # What it is compared with: the scheme of today in its own template.
-        beside = of.scenario.all_templates[template.beside or template.name]
-        compare = scheme_of(of.scenario.compare)
-        if beside.schemes and compare.name not in beside.schemes:
-            compare = scheme_of(beside.schemes[0])
+        beside, compare = of.scenario.today_of(template)
         self.today_names = of.scenario.names(compare, beside)
         self.today = self._room(beside, compare)
         if self.today.count < 1:

@@ -305,6 +305,12 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
                 if name in self.schemes:
                     yield template, scheme_of(name)
 
+    def today_of(self, template: Template) -> tuple[Template, ImpactScheme]:
+        """What a template is compared with: the scheme of today in its own form."""
+        beside = self.all_templates[template.beside or template.name]
+        own = self.compare in (beside.schemes or self.schemes)
+        return beside, scheme_of(self.compare if own else beside.schemes[0])
+
     def names(self, scheme: ImpactScheme, template: Template, extreme: int = 0) -> dict[str, float]:
         """What expressions of a template may name, in a scheme; of a signature whose size varies
         the mean, or with ``extreme`` -1 and 1 the usual least and most."""

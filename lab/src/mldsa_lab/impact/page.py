@@ -12,9 +12,9 @@ from mldsa_lab.impact.file import Template
 from mldsa_lab.impact.network import RELAYS
 from mldsa_lab.impact.quantity import positive
 from mldsa_lab.impact.show import (
+    lines_of,
     remarks,
     rules,
-    schemes_of,
     shown,
     sources,
     tables,
@@ -50,7 +50,7 @@ def render(found: Impact) -> str:
             tables(found, template),
         )
         for number, template in enumerate(found.scenario.all_templates.values())
-        if schemes_of(found, template)
+        if lines_of(found, template)
     ]
     script = asset("page.js")
     return templates("mldsa_lab.impact").get_template("page.html.j2").render(
@@ -71,17 +71,17 @@ def _plots(found: Impact, template: Template, number: int) -> list[tuple[str, Ma
     )
     made = []
     for place, (figure, title) in enumerate(wanted):
-        names = schemes_of(found, template)
-        rows = [found.find(template.name, name, figure) for name in names]
+        lines = lines_of(found, template)
+        rows = [line.row(found, figure) for line in lines]
         unit = unit_of(rows)
         marks = []
-        for name, row in zip(names, rows, strict=True):
+        for line, row in zip(lines, rows, strict=True):
             if row is None or not row.value:
                 continue
             low, high = (None if x is None else unit.shown(x) for x in (row.low, row.high))
-            colour = found.scenario.schemes.index(name)
+            colour = found.scenario.schemes.index(line.scheme)
             value = unit.shown(row.value)
-            marks.append(Mark(name, colour, False, value, low, high, shown(row, unit).value))
+            marks.append(Mark(line.label, colour, False, value, low, high, shown(row, unit).value))
         if not marks:
             continue
         with svg.drawing():
@@ -117,7 +117,7 @@ def _network_plots(found: Impact, template: Template, number: int) -> Iterator[t
         row = found.find(template.name, name, size_of(block))
         return None if row is None or row.value is None else row.value / 1e6
 
-    names = schemes_of(found, template)
+    names = [line.scheme for line in lines_of(found, template, today=False)]
     for relay in RELAYS:
         over_size = [
             line(name, style, [(size(name, b), reach(share, b, relay), 1.0) for b in blocks])

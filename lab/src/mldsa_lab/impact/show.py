@@ -58,7 +58,7 @@ def unit_of(rows: Iterable[ImpactRow | None]) -> Unit:
     if known and known[0].figure.startswith("share"):
         return Unit(0.01, "%")
     if stored in ("", "×", "1/s"):
-        return Unit(1.0, "per second" if stored == "1/s" else stored)
+        return Unit(1.0, "" if stored == "1/s" else stored)
     return choose_unit(values, stored)
 
 
@@ -73,19 +73,39 @@ def shown(row: ImpactRow | None, unit: Unit) -> Shown:
     return estimate(Interval(row.value, row.low, row.high), unit)
 
 
-def schemes_of(found: Impact, template: Template) -> list[str]:
-    """The schemes that a template is shown for."""
-    return [scheme.name for t, scheme in found.scenario.pairs() if t is template]
+@dataclass(frozen=True, slots=True)
+class FigureLine:
+    """A line of a table or plot: a scheme in a template, under a label."""
+
+    label: str
+    template: str
+    scheme: str
+
+    def row(self, found: Impact, figure: str) -> ImpactRow | None:
+        """Its figure of this name."""
+        return found.find(self.template, self.scheme, figure)
 
 
-def grid(found: Impact, template: Template, title: str, wanted: Sequence[FigureColumn]) -> Grid:
-    """A table of these figures, a line for each scheme."""
-    names = schemes_of(found, template)
+def lines_of(found: Impact, template: Template, *, today: bool = True) -> list[FigureLine]:
+    """The schemes that a template is shown for; before them, if wanted, what it is compared with
+    where that is another template."""
+    name = template.name
+    made = [FigureLine(s.name, name, s.name) for t, s in found.scenario.pairs() if t is template]
+    beside, scheme = found.scenario.today_of(template)
+    if made and today and beside is not template:
+        made.insert(0, FigureLine(f"{scheme.name}, today", beside.name, scheme.name))
+    return made
+
+
+def grid(
+    found: Impact, lines: Sequence[FigureLine], title: str, wanted: Sequence[FigureColumn]
+) -> Grid:
+    """A table of these figures."""
     legend = rules(found)
-    columns = [Column("scheme", names, head=True)]
+    columns = [Column("scheme", [line.label for line in lines], head=True)]
     kinds: dict[Kind, list[str]] = {}
     for want in wanted:
-        rows = [found.find(template.name, name, want.figure) for name in names]
+        rows = [line.row(found, want.figure) for line in lines]
         known = [row for row in rows if row is not None]
         if not known:
             continue
@@ -99,17 +119,17 @@ def grid(found: Impact, template: Template, title: str, wanted: Sequence[FigureC
     marks = [
         "".join(
             mark for mark, rule in legend.items()
-            if found.find(template.name, name, FORBIDDEN + rule) is not None
+            if line.row(found, FORBIDDEN + rule) is not None
         )
-        for name in names
+        for line in lines
     ]  # fmt: skip
     said = (f"{_KINDS[k]}: {', '.join(dict.fromkeys(kinds[k]))}" for k in _KINDS if k in kinds)
     note = "; ".join(said)
     colours = list(found.scenario.schemes)
     return Grid(
         title, f"{note[:1].upper()}{note[1:]}.", tuple(columns), CONFIDENCE,
-        dots=[Dot(colours.index(name)) for name in names], marks=marks, legend=legend, wide=True,
-        sortable=False, stacked=True,
+        dots=[Dot(colours.index(line.scheme)) for line in lines], marks=marks, legend=legend,
+        wide=True, sortable=False, stacked=True,
     )  # fmt: skip
 
 
@@ -122,37 +142,39 @@ def use_grid(found: Impact, template: Template) -> Grid:
     what = "messages" if template.per_block else "transactions"
     wanted += [
         FigureColumn(f"{what} per block", "in a block"),
-        FigureColumn(f"{what} per second", what),
+        FigureColumn(f"{what} per second", "per second"),
         FigureColumn("transactions over today's", "of today's"),
         FigureColumn("bytes per second", "bandwidth"),
     ]
     for name in template.use:
         wanted.append(FigureColumn(f"share of the {name} of a block", f"share of {name}"))
         figure = f"{name} of a block for today's throughput"
-        wanted.append(FigureColumn(figure, "block for today's throughput", 4))
+        wanted.append(FigureColumn(figure, "limit for today's throughput", 4))
         limit = next(one for one in found.scenario.limits if one.name == name)
         wanted += [
             FigureColumn(f"transactions per second at {text}", f"at {text}", 1)
             for text in limit.given
         ]
-    return grid(found, template, template.name, wanted)
+    return grid(found, lines_of(found, template), template.name, wanted)
 
 
 def verify_grid(found: Impact, template: Template) -> Grid:
     """What a node has to verify, and how long its first synchronisation takes."""
     wanted = []
-    what = "given" if template.per_block else "today's number"
-    for place, cores in enumerate(found.scenario.node.cores):
-        on = on_cores(cores)
-        wanted += [
-            FigureColumn(f"verification of a block {on}", f"a block {on}", place and 2),
-            FigureColumn(
-                f"verification of a block at today's throughput {on}", f"{what} {on}", place and 2
-            ),
-            FigureColumn(f"share of the interval at today's throughput {on}", f"share {on}", 1),
-            FigureColumn(f"first synchronisation {on}", f"first sync {on}", 4 - place),
-        ]
-    return grid(found, template, f"{template.name}: verification", wanted)
+    what = "as given" if template.per_block else "as today"
+    cores = found.scenario.node.cores
+    for place, number in enumerate(cores):
+        on, spare, last = on_cores(number), place and 2, number == cores[-1]
+        figure = f"verification of a block at today's throughput {on}"
+        wanted.append(FigureColumn(figure, f"{what}, {on}", spare))
+        if last:
+            figure = f"share of the interval at today's throughput {on}"
+            wanted.append(FigureColumn(figure, "of the interval", 1))
+            wanted.append(FigureColumn(f"verification of a block {on}", f"full block {on}", 1))
+        if last or not place:
+            figure = f"first synchronisation {on}"
+            wanted.append(FigureColumn(figure, f"first sync {on}", 4 - place))
+    return grid(found, lines_of(found, template), f"{template.name}: verification", wanted)
 
 
 def store_grid(found: Impact, template: Template) -> Grid:
@@ -170,14 +192,15 @@ def store_grid(found: Impact, template: Template) -> Grid:
             FigureColumn(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
             FigureColumn(f"{state.name}, keys stored", f"{state.name}, keys", 2),
         ]
-    return grid(found, template, f"{template.name}: storage", wanted)
+    return grid(found, lines_of(found, template), f"{template.name}: storage", wanted)
 
 
 def parts_grid(found: Impact, template: Template) -> Grid:
     """The bytes by part."""
-    wanted = [FigureColumn(f"bytes, {part.name}", part.name) for part in template.parts]
+    wanted = [FigureColumn(f"bytes, {p.name}", p.name, 0 if p.holds else 1) for p in template.parts]
     title = f"{template.name}: bytes by part"
-    return grid(found, template, title, [*wanted, FigureColumn("bytes", "together")])
+    lines = lines_of(found, template, today=False)
+    return grid(found, lines, title, [*wanted, FigureColumn("bytes", "together")])
 
 
 def network_grid(found: Impact, template: Template) -> Grid:
@@ -196,7 +219,7 @@ def network_grid(found: Impact, template: Template) -> Grid:
             ]
             named = f"{relay}, {short}: stale"
             wanted.append(FigureColumn(stale(interval, block, relay), named, 2))
-    return grid(found, template, f"{template.name}: blocks on the network", wanted)
+    return grid(found, lines_of(found, template), f"{template.name}: blocks on the network", wanted)
 
 
 TABLES = {
@@ -217,7 +240,7 @@ def tables(found: Impact, template: Template) -> list[tuple[str, Grid]]:
 
 def grids(found: Impact) -> list[Grid]:
     """All tables, template after template."""
-    shown_ones = (t for t in found.scenario.all_templates.values() if schemes_of(found, t))
+    shown_ones = (t for t in found.scenario.all_templates.values() if lines_of(found, t))
     return [grid for template in shown_ones for _, grid in tables(found, template)]
 
 

@@ -28,12 +28,6 @@ from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, rat
 
 Loaded = tuple[Record, Summary]
 
-# A marker in a block of code is an example.
-_MARKER = re.compile(
-    r"^(?P<code>```).*?^```|(?P<start><!-- mldsa-lab:table\b(?P<said>.*?)-->\n).*?"
-    r"(?P<end><!-- /mldsa-lab:table -->|\Z)",
-    re.S | re.M,
-)
 _FIGURES = ("mean", "p50", "p95", "p99", "p999", "ratio")
 _TEXTS: dict[str, Callable[[SummaryRow], str]] = {
     "variant": lambda r: (
@@ -95,18 +89,10 @@ def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) 
     ``given``: the records for markers that name none; ``load`` reads one. LabError for a file
     without markers, and for a marker that asks for what there is not.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabError(f"{path}: cannot read it: {error}") from None
     known: dict[Path, Loaded] = {}
 
-    def replace(found: re.Match[str]) -> str:
-        if found["code"]:
-            return found[0]
-        marker = _parse(found["said"], f"{path}:{text.count(chr(10), 0, found.start()) + 1}")
-        if not found["end"]:
-            raise marker.fail("the marker has no end: <!-- /mldsa-lab:table -->")
+    def made(said: str, where: str) -> str:
+        marker = _parse(said, where)
         chosen = []
         for record in marker.records:
             of = path.parent / record
@@ -115,12 +101,38 @@ def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) 
             chosen.append(known[of])
         if not (chosen or given):
             raise marker.fail("the marker names no record, and none is given")
-        table = _table(marker, [summary for _, summary in chosen or given])
-        return f"{found['start']}{table}{found['end']}"
+        return _table(marker, [summary for _, summary in chosen or given])
 
-    if not any(found["start"] for found in _MARKER.finditer(text)):
-        raise LabError(f"{path}: has no <!-- mldsa-lab:table … --> to rewrite")
-    return text, _MARKER.sub(replace, text)
+    return replace_marked(path, "table", made)
+
+
+def replace_marked(path: Path, kind: str, made: Callable[[str, str], str]) -> tuple[str, str]:
+    """The text of a Markdown file before and after what stands between each marker
+    ``<!-- mldsa-lab:KIND … -->`` and its end is what ``made`` gives for what the marker says; it
+    gets file and line too, for errors. LabError for a file without markers."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabError(f"{path}: cannot read it: {error}") from None
+    end = f"<!-- /mldsa-lab:{kind} -->"
+    # A marker in a block of code is an example.
+    markers = re.compile(
+        rf"^(?P<code>```).*?^```|(?P<start><!-- mldsa-lab:{kind}\b(?P<said>.*?)-->\n).*?"
+        rf"(?P<end>{end}|\Z)",
+        re.S | re.M,
+    )
+
+    def replace(found: re.Match[str]) -> str:
+        if found["code"]:
+            return found[0]
+        where = f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
+        if not found["end"]:
+            raise LabError(f"{where}: the marker has no end: {end}")
+        return f"{found['start']}{made(found['said'], where)}{found['end']}"
+
+    if not any(found["start"] for found in markers.finditer(text)):
+        raise LabError(f"{path}: has no <!-- mldsa-lab:{kind} … --> to rewrite")
+    return text, markers.sub(replace, text)
 
 
 def splice_file(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) -> bool:

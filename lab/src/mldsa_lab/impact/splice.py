@@ -1,0 +1,57 @@
+"""Figures of scenarios in Markdown files, rewritten.
+
+    <!-- mldsa-lab:impact scenario=bitcoin template="P2PKH, 1 in, 2 out" figures="bytes|fee" -->
+    … what stands here is replaced …
+    <!-- /mldsa-lab:impact -->
+
+docs/scenarios.md says what a marker may say.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import write_text
+from mldsa_lab.impact.figures import Impact
+from mldsa_lab.impact.show import FigureColumn, grid, lines_of
+from mldsa_lab.show.grid import markdown
+from mldsa_lab.show.splice import replace_marked
+
+_SAID = ("scenario", "template", "figures")
+
+
+def splice(path: Path, found: Callable[[str], Impact]) -> tuple[str, str]:
+    """The text of a Markdown file before and after its tables are made anew; ``found`` gives the
+    figures of a scenario by name."""
+
+    def made(said: str, where: str) -> str:
+        words = [word.partition("=") for word in shlex.split(said)]
+        given = {name: value for name, _, value in words}
+        if set(given) != set(_SAID):
+            raise LabError(f"{where}: the marker must say {', '.join(_SAID)}")
+        impact = found(given["scenario"])
+        template = impact.scenario.all_templates.get(given["template"])
+        if template is None:
+            known = "; ".join(impact.scenario.all_templates)
+            raise LabError(f"{where}: template {given['template']!r}: must be one of {known}")
+        lines = lines_of(impact, template)
+        columns = []
+        for figure in given["figures"].split("|"):
+            if not any(line.row(impact, figure) for line in lines):
+                raise LabError(f"{where}: there is no figure {figure!r}")
+            columns.append(FigureColumn(figure, figure))
+        return markdown(replace(grid(impact, lines, "", columns), marks=()))
+
+    return replace_marked(path, "impact", made)
+
+
+def splice_file(path: Path, found: Callable[[str], Impact]) -> bool:
+    """Rewrite the tables of a Markdown file; whether anything changed."""
+    old, new = splice(path, found)
+    if new != old:
+        write_text(path, new)
+    return new != old
