@@ -30,6 +30,9 @@ from mldsa_lab.records import (
     read_record,
     to_json,
 )  # fmt: skip
+from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES
+from mldsa_lab.show.sections import BESIDE
+from mldsa_lab.show.view import SHOWN_OPERATIONS
 from mldsa_lab.study.file import read_study
 from mldsa_lab.study.pipeline import BETWEEN, PipelineCosts, StudyPipeline, over
 from mldsa_lab.study.run import begin
@@ -430,3 +433,8 @@ def test_records_of_pipelines_are_checked(tmp_path: Path) -> None:
         msgspec.convert(head, Row)
     row = msgspec.convert({**head, "stages": [[1]]}, Row)
     assert to_json(row) == {**head, "stages": [[1]]}
+
+
+def test_hash_functions_have_a_table_of_their_own() -> None:
+    assert set(BESIDE) == set(SCHEME_FAMILIES) - {"ml-dsa"}
+    assert set(SHOWN_OPERATIONS) == set(OPERATIONS)

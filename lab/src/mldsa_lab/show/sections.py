@@ -42,6 +42,7 @@ BESIDE = {
     "fn-dsa": _CROSSED.format(known="signatures by its own keys")
     + " FIPS 206 is a draft without vectors.",
     "ml-kem": _CROSSED.format(known="NIST's known answers"),
+    "hash": "What signers and pipelines hash with; the gate compares digests with Python's.",
 }
 """What stands above the table of a family beside ML-DSA."""
 

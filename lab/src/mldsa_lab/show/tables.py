@@ -202,10 +202,11 @@ def of_family(view: View, family: str) -> Grid:
             columns += [Column(operation, cells, number=True), Column("", units)]
     of = [SCHEMES[scheme] for scheme, _ in rows]
     output = "ciphertext" if "encaps" in kin.operations else "signature"
-    for title, sizes in (
+    weights = (
         ("public key, bytes", [s.public_key_bytes for s in of]),
         (f"{output}, bytes", [s.output_bytes for s in of]),
-    ):
+    )
+    for title, sizes in weights if kin.keyed else ():
         cells = [Shown(f"{size:,}", number=size) for size in sizes]
         columns.append(Column(title, cells, number=True, spare=2))
     return Grid(
