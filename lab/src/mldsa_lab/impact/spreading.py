@@ -22,7 +22,7 @@ Simulate = Callable[[Network, Sequence[Sequence[BlockLoad]]], list[Propagation]]
 
 def as_today(times: float) -> str:
     """A block with so many times the transactions of today's."""
-    return "a block with today's transactions" if times == 1 else f"a block with {times:g} × those"
+    return f"a block with {'' if times == 1 else f'{times:g} × '}today's transactions"
 
 
 def reach(share: float, block: str, relay: Relay) -> str:
