@@ -286,6 +286,11 @@ def test_quantities() -> None:
         ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ("most = 1000", "", "of and most are given together"),
+        (
+            "[node]",
+            "[numbers]\nbytes = 3\n[node]",
+            "numbers: 'bytes' cannot be the name of a number",
+        ),
         ('model = "account"', 'model = "bank"', "line 4, model: 'bank' must be one of"),
         ("version = 1", "version = 2", "line 3, version: 2 must be one of 1"),
         (
@@ -407,6 +412,12 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = here("impact", "chain.toml", "--json", "-")
     assert done.status == 0 and not (tmp_path / "out").exists(), done.err
     assert list(json.loads(done.out)[0]) == list(ROW_KEYS)
+    record = str(reference_records()[1])
+    done = here("impact", "chain.toml", record, "--json", "-")
+    assert done.status == 0, done.err
+    measured = {r["source"] for r in json.loads(done.out) if r["kind"] == "measured" and r["value"]}
+    assert any("batches" in source for source in measured), measured
+    assert not any("both-builds" in source for source in measured)
     done = here("impact", "chain.toml")
     assert done.status == 0 and "ML-DSA-44" in done.out, done.err
     folder = tmp_path / "out" / "impact-chain"

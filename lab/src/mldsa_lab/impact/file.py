@@ -18,6 +18,9 @@ from mldsa_lab.impact.quantity import positive, price, quantity
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
 from mldsa_lab.toml import decode_toml
 
+_OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
+"""What expressions have without being given it."""
+
 Holds = Literal["", "signatures", "keys"]
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
 
@@ -280,6 +283,9 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
         _known("schemes", self.schemes)
         for name, table in self.by_scheme.items():
             _known(name, table)
+        for name in (*self.numbers, *self.by_scheme):
+            if name in _OWN_NAMES or not name.isidentifier():
+                raise ValueError(f"numbers: {name!r} cannot be the name of a number")
         if self.compare not in self.schemes:
             raise ValueError(f"compare: {self.compare!r} must be one of schemes")
         self._check_templates()

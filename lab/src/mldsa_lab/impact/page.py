@@ -12,6 +12,7 @@ from mldsa_lab.impact.file import Template
 from mldsa_lab.impact.network import RELAYS
 from mldsa_lab.impact.quantity import positive
 from mldsa_lab.impact.show import (
+    least_sure,
     lines_of,
     remarks,
     rules,
@@ -85,8 +86,9 @@ def _plots(found: Impact, template: Template, number: int) -> list[tuple[str, Ma
         if not marks:
             continue
         with svg.drawing():
-            kind = next(row.kind for row in rows if row is not None)
-            drawn = plots.ranking(sorted(marks, key=lambda m: m.value), unit.name, kind, _WIDTH)
+            kind = least_sure([row for row in rows if row is not None])
+            named = unit.name or "number"
+            drawn = plots.ranking(sorted(marks, key=lambda m: m.value), named, kind, _WIDTH)
         text = svg.to_svg(drawn, f"t{number}-{place}", clean(f"{template.name}: {title}"))
         made.append((title, Markup(text)))
     return made

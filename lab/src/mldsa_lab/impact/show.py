@@ -57,7 +57,7 @@ def unit_of(rows: Iterable[ImpactRow | None]) -> Unit:
         return Unit(unit.divisor / 1e9, unit.name)
     if known and known[0].figure.startswith("share"):
         return Unit(0.01, "%")
-    if stored in ("", "×", "1/s"):
+    if stored in ("", "×", "1/s") or known[0].figure.startswith("fee"):
         return Unit(1.0, "" if stored == "1/s" else stored)
     return choose_unit(values, stored)
 
@@ -71,6 +71,12 @@ def shown(row: ImpactRow | None, unit: Unit) -> Shown:
     if row.low is None:
         return estimate(Interval(row.value), unit)
     return estimate(Interval(row.value, row.low, row.high), unit)
+
+
+def least_sure(rows: Sequence[ImpactRow]) -> Kind:
+    """The kind of figures together: measured if one is, else assumed if one is."""
+    kinds = {row.kind for row in rows}
+    return next(kind for kind in ("measured", "assumed", "exact") if kind in kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,7 @@ def grid(
         columns.append(
             Column(named, cells, number=True, spare=want.spare, spare_interval=want.spare or 1)
         )
-        kinds.setdefault(known[0].kind, []).append(want.title)
+        kinds.setdefault(least_sure(known), []).append(want.title)
     marks = [
         "".join(
             mark for mark, rule in legend.items()

@@ -99,9 +99,7 @@ class VerifyTimes:
         if not rows:
             who = f"{wanted} verifying {name}" if wanted else f"verification of {name}"
             return f"no {who} in {', '.join(record for record, _ in self._summaries)}"
-        _, best = min(
-            (r for r in rows if r[1].threads == 1), key=lambda r: (_later(r[1]), r[1].mean or 0)
-        )
+        _, best = min(rows, key=lambda r: (r[1].threads, _later(r[1]), r[1].mean or 0))
         same = [(r, row) for r, row in rows if base_id(row.variant) == base_id(best.variant)]
         most = max(row.threads for _, row in same)
         if cores > most and not stretch:
