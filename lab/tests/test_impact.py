@@ -286,6 +286,8 @@ def test_quantities() -> None:
         ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ("most = 1000", "", "of and most are given together"),
+        ("[[rules]]", '[[rules]]\nonly = ["Loan"]', "no template or form is called 'Loan'"),
+        ('"2 s"\n', '"2 s"\nblock_overhead = "4"\n', "line 9: block_overhead: '4' has no unit"),
         (
             "[node]",
             "[numbers]\nbytes = 3\n[node]",
@@ -335,6 +337,9 @@ def test_a_load_takes_the_place_of_a_limit(tmp_path: Path) -> None:
 def test_expressions() -> None:
     names = {"n": 3.0}
     assert evaluate("2 * (n + push(80)) - max(1, n) / 3", names) == 2 * (3 + 82) - 1
+    for text in ("words(1e400)", "-" * 9000 + "1"):
+        with pytest.raises(ValueError, match=r"too large|no sum"):
+            evaluate(text, names)
     for text in ("n +", "n if n else 1", "'a'", "True", "n.real", "push(1, 2)", "1 / (n - 3)"):
         with pytest.raises(ValueError, match=r"is no sum|another number|divides"):
             evaluate(text, names)

@@ -63,7 +63,10 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
     """The value of an expression. ValueError says what in it is unknown or no sum of bytes."""
-    value = _value(_parsed(text), names, text)
+    try:
+        value = _value(_parsed(text), names, text)
+    except (OverflowError, RecursionError):
+        raise ValueError(f"{text[:40]!r}… is too large a sum") from None
     if not math.isfinite(value) or value < 0:
         raise ValueError(f"{text!r} is {value:g}: must be zero or more")
     return value
@@ -78,7 +81,7 @@ def mentions(text: str, name: str) -> bool:
 def _parsed(text: str) -> Any:
     try:
         return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, MemoryError):
         raise ValueError(f"{text!r} is no sum of sizes") from None
 
 

@@ -89,7 +89,7 @@ def on_cores(cores: int) -> str:
 
 @dataclass(frozen=True)
 class _Room:
-    """How many transactions a block has: by which limit, and whether a load says it."""
+    """How many transactions a block has, and by which limit; or by the load given."""
 
     count: float
     limit: str
@@ -139,6 +139,11 @@ class _At:
             )
         self.compared = compare.name if beside is template else f"{compare.name}, {beside.name}"
 
+    @property
+    def kind(self) -> Kind:
+        """Of what rests on how many transactions a block has."""
+        return "assumed" if self.template.per_block or self.template.assumes else "exact"
+
     def _row(
         self, figure: str, value: float | Array | None, unit: str, kind: Kind, source: str,
         ends: tuple[float, float] | None = None,
@@ -162,10 +167,7 @@ class _At:
         if template.per_block:
             return _Room(evaluate(template.per_block, names), "load")
         counts = [
-            _Room(
-                math.floor(room / names[n]),
-                n,
-            )
+            _Room(math.floor(room / names[n]), n)
             for n in template.use
             if names[n] > 0
             for room in (given[1] if given and given[0] == n else self._limit(n).room,)
@@ -203,7 +205,6 @@ class _At:
                 ends = None if fee.low is None or fee.high is None else (fee.low, fee.high)
                 text = f"at {limit.price}"
                 yield self._row(f"fee for {name}", fee.value, currency, "assumed", text, ends)
-
         for currency, text in self.template.fees.items():
             value = evaluate(text, self.names)
             yield self._row("fee", value, currency, "exact", f"the template: {text}")
@@ -224,7 +225,7 @@ class _At:
         interval = self.scenario.seconds.value
         by = f"limited by {self.room.limit}" if not self.template.per_block else "the load given"
         source = f"{by}; an interval of {self.scenario.interval} ({self.scenario.interval_source})"
-        kind: Kind = "assumed" if self.template.per_block or self.template.assumes else "exact"
+        kind = self.kind
         yield self._row(f"{what} per block", self.room.count, "", kind, by)
         yield self._row(f"{what} per second", self.room.count / interval, "1/s", kind, source)
         if self.template.per_block:
@@ -252,11 +253,9 @@ class _At:
     def storage(self) -> Iterator[ImpactRow]:
         """Archive, state and mempool."""
         template, node = self.template, self.scenario.node
-        over = self.scenario.block_overhead
-        frame = quantity(over, "B", "block_overhead").value if over != "0" else 0.0
-        block = self.room.count * self.bytes + frame
+        block = self.room.count * self.bytes + self.scenario.overhead
         full = "full blocks" if not template.per_block else "the load given"
-        yield self._row("bytes of a block", block, "B", "exact", full)
+        yield self._row("bytes of a block", block, "B", self.kind, full)
         kept = sum(self.names[part.identifier] for part in template.parts if not part.holds)
         for years in (1, 10):
             when = "a year" if years == 1 else "ten years"
@@ -268,43 +267,32 @@ class _At:
         if keeping is not None:
             figure = "archive of a year at today's throughput"
             yield self._row(figure, archive, "B", "assumed", text)
-        text = "without signatures and keys"
-        yield self._row(
-            "pruned archive of a year at today's throughput",
-            archive * (kept / self.bytes),
-            "B",
-            "assumed",
-            text,
-        )
+        figure, text = "pruned archive of a year at today's throughput", "no signatures and keys"
+        yield self._row(figure, archive * (kept / self.bytes), "B", "assumed", text)
         yield self._compressed(archive)
         for state in self.scenario.state:
-            for stored, expression in (("hash", state.hash), ("key", state.key)):
+            stored = {"the hash of a key": state.hash, "keys": state.key}
+            for what, expression in stored.items():
                 each = evaluate(expression, self.names)
                 held = state.count.times(each)
                 ends = None if held.low is None or held.high is None else (held.low, held.high)
-                figure = (
-                    f"{state.name}, the {stored} of a key stored"
-                    if stored == "hash"
-                    else (f"{state.name}, keys stored")
-                )
+                figure = f"{state.name}, {what} stored"
                 yield self._row(figure, held.value, "B", "assumed", state.source, ends)
         if node.mempool and not template.per_block:
             pool = quantity(node.mempool, "B", "mempool").value
             text = f"{node.mempool} of serialised transactions ({node.source})"
             holds = math.floor(pool / self.bytes)
             yield self._row("transactions that the mempool holds", holds, "", "assumed", text)
-            yield self._row(
-                "blocks that the mempool holds",
-                holds / max(self.room.count, 1),
-                "",
-                "assumed",
-                text,
-            )
+            blocks = holds / max(self.room.count, 1)
+            yield self._row("blocks that the mempool holds", blocks, "", "assumed", text)
 
     def _compressed(self, archive: Array) -> ImpactRow:
         """The archive with signatures and keys compressed as they were measured to be."""
         figure = "compressed archive of a year at today's throughput"
         found = [self.of.compressed.get(part) for part in self.scheme.parts]
+        if own := next((p.name for p in self.template.parts if p.holds == "other"), None):
+            why = f"the compressibility of the part {own!r} was not measured"
+            return self._row(figure, None, "B", "measured", why)
         ratios = {"signatures": 0.0, "keys": 0.0}
         total = {"signatures": 0.0, "keys": 0.0}
         for part, one in zip(self.scheme.parts, found, strict=True):
@@ -332,16 +320,14 @@ class _At:
         each = self.room.count * signatures
         many = self.room.count if self.template.per_block else self.today.count
         history = many * node.years * self.of.per_year
-        text = f"{node.years:g} years at {'the load given' if self.template.per_block else 'today'}"
-        text += f"{'' if self.template.per_block else '’s throughput'}; {node.source}"
+        what = "the load given" if self.template.per_block else "as many transactions as today"
+        text = f"{node.years:g} years of {what}; {node.source}"
         download = history * self.bytes / self.of.download
         yield self._row("first synchronisation, download", download, "s", "assumed", text)
         for cores in node.cores:
             rate, on = self.of.rates[self.scheme.name, cores], on_cores(cores)
-            block, sync = (
-                f"verification of a block {on}",
-                f"first synchronisation, verification {on}",
-            )
+            block = f"verification of a block {on}"
+            sync = f"first synchronisation, verification {on}"
             as_today = f"verification of a block at today's throughput {on}"
             share = f"share of the interval at today's throughput {on}"
             both = f"first synchronisation {on}"

@@ -21,7 +21,7 @@ from mldsa_lab.toml import decode_toml
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
 """What expressions have without being given it."""
 
-Holds = Literal["", "signatures", "keys"]
+Holds = Literal["", "signatures", "keys", "other"]
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
@@ -116,7 +116,8 @@ class RuleOfToday(_ScenarioTable, frozen=True):
 
 
 class Part(_ScenarioTable, frozen=True):
-    """Bytes of a transaction, an expression; whether they are signatures or public keys."""
+    """Bytes of a transaction, an expression; whether they are signatures, public keys as the
+    scheme encodes them, or something else that nobody needs who trusts that it was verified."""
 
     name: Text
     bytes: Text
@@ -280,6 +281,7 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
         for rows, what in ((self.limits, "limits"), (self.rules, "rules"), (self.state, "state")):
             _named(rows, what)
         positive(self.interval, "s", "interval")
+        _ = self.overhead
         _known("schemes", self.schemes)
         for name, table in self.by_scheme.items():
             _known(name, table)
@@ -298,6 +300,13 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
     def all_templates(self) -> dict[str, Template]:
         """The forms of transactions by name."""
         return {t.name: t for t in self.templates_of()}
+
+    @property
+    def overhead(self) -> float:
+        """Bytes of a block beside its transactions."""
+        if self.block_overhead == "0":
+            return 0.0
+        return quantity(self.block_overhead, "B", "block_overhead").value
 
     @property
     def seconds(self) -> Interval:
