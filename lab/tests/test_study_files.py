@@ -153,6 +153,28 @@ def test_a_profile_may_measure_less(tmp_path: Path) -> None:
     assert step.message_bytes == 7 and step.measure.operations == ("verify",)
 
 
+def test_a_profile_keeps_some_sets_and_operations_of_each_measure(tmp_path: Path) -> None:
+    text = (
+        SMALL
+        + """
+[[measure]]
+sets = ["ml-kem", "44"]
+
+[profiles.less]
+seconds = 1
+rounds = [1, 1]
+sets = ["ml-kem"]
+operations = ["keygen", "encaps"]
+"""
+    )
+    (step,) = steps(read_study(write(tmp_path, text)), "less", tmp_path, "seed")
+    assert step.measure.sets == ("ML-KEM-512", "ML-KEM-768", "ML-KEM-1024")
+    assert step.measure.operations == ("keygen", "encaps")
+    nothing = text.replace('sets = ["ml-kem"]\n', 'sets = ["Ed25519"]\n')
+    with pytest.raises(LabError, match="the profile less keeps nothing of any"):
+        read_study(write(tmp_path, nothing))
+
+
 def test_what_is_done_is_kept_and_the_rest_goes_on(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     seed = begin(path, "default", out)

@@ -63,11 +63,18 @@ class Measure(_Table, frozen=True):
         parse_set_names(self.sets)
 
 
+def _common(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...] | None:
+    """What is in both, no names standing for all; None where that is nothing."""
+    if not own or not wanted:
+        return own or wanted
+    return tuple(name for name in own if name in wanted) or None
+
+
 class Effort(_Table, frozen=True):
     """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
     so many ``seconds`` and ``rounds`` from the first number to the second, or with ``jmh`` by JMH,
-    each process being a fork. ``implementations``, ``sets``, ``operations`` and ``message_bytes``
-    stand in for those of every measure."""
+    each process being a fork. ``sets`` and ``operations`` are those to keep of every measure;
+    ``implementations`` and ``message_bytes`` stand in for its own."""
 
     seconds: Annotated[float, Meta(ge=1)] | None = None
     rounds: tuple[Positive, Positive] | None = None
@@ -78,11 +85,17 @@ class Effort(_Table, frozen=True):
     operations: tuple[Operation, ...] = ()
     message_bytes: Sizes = ()
 
-    def of(self, measure: Measure) -> Measure:
-        """What this profile measures of it."""
-        names = ("implementations", "sets", "operations", "message_bytes")
-        given = {n: getattr(self, n) for n in names}
-        return structs.replace(measure, **{n: found for n, found in given.items() if found})
+    def of(self, measure: Measure) -> Measure | None:
+        """What this profile measures of it, if anything."""
+        narrowed = {
+            "implementations": self.implementations or measure.implementations,
+            "sets": _common(parse_set_names(measure.sets), parse_set_names(self.sets)),
+            "operations": _common(measure.operations, self.operations),
+            "message_bytes": self.message_bytes or measure.message_bytes,
+        }
+        if None in narrowed.values():
+            return None
+        return structs.replace(measure, **narrowed)
 
     def __post_init__(self) -> None:
         parse_set_names(self.sets)
@@ -217,6 +230,9 @@ class StudyFile(_Table, frozen=True):
             raise ValueError("[[pipeline]] has no contrasts, tables, sizes or figures")
         if self.pipeline and any(effort.jmh for effort in self.profiles.values()):
             raise ValueError("[[pipeline]] is not measured by JMH")
+        for name, effort in self.profiles.items():
+            if self.measure and not any(map(effort.of, self.measure)):
+                raise ValueError(f"the profile {name} keeps nothing of any [[measure]]")
         if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
             raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
         names = [part.name for listed in parts for part in listed]

@@ -47,7 +47,8 @@ def steps(study: StudyFile, profile: str, out: Path, seed: str) -> list[Step]:
     """All runs in the order to measure: every measure once before any twice, and each time
     beginning with another, so that no drift falls on one of them alone."""
     effort = study.amount(profile)
-    kinds = [(m, size) for m in map(effort.of, study.measures) for size in m.message_bytes]
+    measures = filter(None, map(effort.of, study.measures))
+    kinds = [(m, size) for m in measures for size in m.message_bytes]
     found = []
     for process in range(effort.processes):
         turned = range(process, process + len(kinds))
