@@ -17,7 +17,7 @@ from unittest import mock
 
 import pytest
 
-from mldsa_lab.bench.fleet import Station
+from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.main import main
 from mldsa_lab.records import Record, read_record
@@ -105,10 +105,24 @@ def place() -> Place:
     return Place.of(find_root())
 
 
+def entry_of(name: str) -> WorkerEntry:
+    """A worker of the tree."""
+    entries = read_registry(place().root / "workers" / "registry.toml")
+    return next(e for e in entries if e.name == name)
+
+
 def rust_entry() -> WorkerEntry:
     """The tree's Rust worker."""
-    entries = read_registry(place().root / "workers" / "registry.toml")
-    return next(e for e in entries if e.name == "rust")
+    return entry_of("rust")
+
+
+def signers_of(name: str) -> list[str]:
+    """The implementations of ML-DSA that a worker of the tree has on this machine; builds it."""
+    build(entry_of(name), place(), lambda _: None)
+    with Fleet() as fleet:
+        fleet.add(Station(entry_of(name), place(), Limits()))
+        signers = [v for v in fleet.variants.values() if v.family == "ml-dsa"]
+    return list(dict.fromkeys(v.implementation for v in signers))
 
 
 def build_rust() -> None:

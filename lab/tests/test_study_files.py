@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab_runs import here, lab
+from lab_runs import build_rust, here, lab
 from report_records import SIGNERS, Shape, build
 from scipy.stats import mannwhitneyu
 
@@ -96,11 +96,11 @@ def test_the_studies_of_the_tree_are_read() -> None:
         ("[[measure]]", "[[measures]]", "the key 'measures' is unknown"),
         ('sets = ["44"]', "sets = 44", "line 9, measure[0].sets: must be a list"),
         ('["verify"]', '["decide"]', "line 10, measure[0].operations[0]: 'decide'"),
-        ("rounds = [1, 1]", "rounds = [2, 1]", "line 14, profiles[...]: rounds: the first"),
-        ("processes = 2", "process = 2", "line 15, profiles[...]: the key 'process' is unknown"),
-        ("processes = 2", "processes = 0", "line 15, profiles[...].processes: must be"),
+        ("rounds = [1, 1]", "rounds = [2, 1]", "line 14, profiles[default]: rounds: the first"),
+        ("processes = 2", "process = 2", "line 15, profiles[default]: the key 'process' is unknown"),
+        ("processes = 2", "processes = 0", "line 15, profiles[default].processes: must be"),
         ("processes = 2", "[profiles.long]\nseconds = 1\nrounds = [1,\n2]\nprocesses = 0",
-         "line 19, profiles[...].processes: must be"),
+         "line 19, profiles[long].processes: must be"),
         ('by = ["implementation"]', 'by = ["key"]\nwhere = { speed = ["a"] }',
          "line 24, figures[0].where: 'speed' must be one of"),
         ("[profiles.default]", "[profiles.short]", "profiles: the profile default is missing"),
@@ -271,6 +271,7 @@ by = ["implementation", "backend", "key"]
 
 
 def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
+    build_rust()
     path, out = write(tmp_path), tmp_path / "out"
     done = lab("study", str(path), "--out", str(out))
     assert done.status == 0, done.err

@@ -397,11 +397,18 @@ def test_quit_demands_status_0(tmp_path: Path) -> None:
 
 def test_quit_that_is_ignored(tmp_path: Path) -> None:
     with (
-        start(tmp_path, "request(); time.sleep(600)", quit=0.5) as worker,
+        start(tmp_path, "request(); say(HELLO); request(); time.sleep(600)", quit=0.5) as worker,
         pytest.raises(WorkerFault, match=r"did not end within 0\.5 s"),
     ):
+        worker.hello()
         worker.quit()
     assert gone(worker.pid)
+
+
+def test_quit_waits_for_a_worker_that_is_still_starting(tmp_path: Path) -> None:
+    with start(tmp_path, "time.sleep(1); request()", hello=30, quit=0.1) as worker:
+        worker.quit()
+        assert gone(worker.pid)
 
 
 def test_end_of_input(tmp_path: Path) -> None:

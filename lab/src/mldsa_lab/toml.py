@@ -26,21 +26,24 @@ def decode_toml(text: str, kind: type[T], name: str) -> T:
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
-        line = _line(text, _place(document, kind, str(error)))
+        keys, said = _place(document, kind, str(error))
+        line = _line(text, keys)
         with checked(kind, name if line is None else f"{name}, line {line}"):
-            raise
+            raise msgspec.ValidationError(said) from None
 
 
-def _place(document: dict[str, Any], kind: Any, said: str) -> Keys:
-    """The keys to where msgspec found what it says."""
-    path = said.rpartition(" `$")[2].rstrip("`") if " `$" in said else ""
+def _place(document: dict[str, Any], kind: Any, said: str) -> tuple[Keys, str]:
+    """The keys to where msgspec found what it says, and its text with the keys of mappings, which
+    it leaves out."""
+    rule, at, path = said.rpartition(" `$")
+    path = path.rstrip("`") if at else ""
     found: list[str | int] = []
     part: Any = document
     for word in re.findall(r"[^.\[\]]+|\.\.\.", path):
-        # The key of a mapping stays unsaid: it is the one without which nothing is wrong with it.
         key = int(word) if word.isdigit() else word
-        if word == "...":
+        if word == "...":  # the one without which nothing is wrong with the mapping
             key = next((k for k in part if not _wrong_without(document, kind, found, k, said)), "")
+            path = path.replace("[...]", f"[{key}]", 1)
         found.append(key)
         part = part[key] if key in part or isinstance(part, list) else {}
     unknown = r"Object contains unknown field `(.*?)`|Invalid enum value '(.*?)' - at `key`"
@@ -51,7 +54,7 @@ def _place(document: dict[str, Any], kind: Any, said: str) -> Keys:
     own = re.match(r"([\w-]+): ", said)
     if own is not None and isinstance(part, dict) and own[1] in part:
         found.append(own[1])
-    return tuple(found)
+    return tuple(found), f"{rule}{at}{path}`" if at else said
 
 
 def _wrong_without(

@@ -387,7 +387,9 @@ class Worker:
         self._channel.exchange(text, take_or_refuse, limit)
 
     def _leave(self, request: str, text: bytes) -> None:
+        # One that has not answered yet may still be starting.
+        limit = self.limits.hello if self.announcement is None else 0.0
         with self._guarded(request):
-            self._channel.leave(text, self.limits.quit)
+            self._channel.leave(text, max(limit, self.limits.quit))
         self._ended = f"the worker was told to end by {request}"
         self.kill()
