@@ -97,7 +97,7 @@ def test_the_studies_of_the_tree_are_read() -> None:
         ('sets = ["44"]', "sets = 44", "line 9, measure[0].sets: must be a list"),
         ('["verify"]', '["decide"]', "line 10, measure[0].operations[0]: 'decide'"),
         ("rounds = [1, 1]", "rounds = [2, 1]", "line 14, profiles[default]: rounds: the first"),
-        ("processes = 2", "process = 2", "line 15, profiles[default]: the key 'process' is unknown"),
+        ("processes = 2", "process = 2", "line 15, profiles[default]: the key 'process' is"),
         ("processes = 2", "processes = 0", "line 15, profiles[default].processes: must be"),
         ("processes = 2", "[profiles.long]\nseconds = 1\nrounds = [1,\n2]\nprocesses = 0",
          "line 19, profiles[long].processes: must be"),

@@ -9,7 +9,7 @@ from fake_worker import fake_worker
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.rounds import WARMUP_NS, Bench, Cell, Schedule
-from mldsa_lab.records import Row, Samples
+from mldsa_lab.records import Fault, Row, Samples
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import WorkerEntry
@@ -51,3 +51,57 @@ def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: i
     # The process of the calibration, which measures each cell twice, is that of the first round.
     assert found[:2] == [own + 5 * usual, own + 6 * usual]
     assert found[2:] == [own + usual, own + 2 * usual] * 2
+
+
+ASKED = 20_000_000
+# Three variants, in a worker that dies at one of its requests to measure, counted over processes.
+DYING = """
+spent, count = 0, {count!r}
+head, variant = HELLO.removesuffix("end\\n").split("variant ")
+while True:
+    match request():
+        case ["hello", _]:
+            said = [variant.replace("fake", name) for name in "abc"]
+            say(head + "".join(f"variant {{one}}warmup {asked}\\n" for one in said) + "end\\n")
+        case ["prepare", job]: say(f"ready {{job}}\\n")
+        case ["measure", job, _, calls, warmup]:
+            with open(count, "ab", buffering=0) as file:
+                file.write(b".")
+                if file.tell() == {death}: os.kill(os.getpid(), signal.SIGKILL)
+            spent += int(warmup)
+            say(f"sample 0 {{spent}} - {{calls}} {{'00' * 32}}\\ndone {{job}}\\n")
+        case _: sys.exit(0)
+"""
+
+
+@pytest.mark.parametrize(
+    ("death", "lost", "expected"),
+    [
+        # While a is calibrated: b and c, warm by then, become so again.
+        (5, "a", [("b", 2, 5), ("c", 2, 6), ("c", 2, 1), ("b", 2, 2)]),
+        # While b of the second round is warmed up: so does c, which comes first there.
+        (14, "b", [("a", 3, 7), ("b", 3, 8), ("c", 3, 9), ("c", 2, 1), ("a", 2, 2)]),
+        # While b is measured: so does a, which is left of the round.
+        (17, "b", [("a", 3, 7), ("b", 3, 8), ("c", 3, 9), ("c", 3, 1), ("a", 1, 1)]),
+    ],
+)
+def test_a_process_begun_after_a_fault_is_warmed_up_too(
+    tmp_path: Path, death: int, lost: str, expected: list[tuple[str, int, int]]
+) -> None:
+    body = DYING.format(count=str(tmp_path / "count"), asked=ASKED, death=death)
+    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(tmp_path, body)))
+    rows: list[Row] = []
+    with Fleet() as fleet:
+        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+        cells = [
+            Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
+            for variant in fleet.variants.values()
+        ]
+        bench = Bench(fleet, Schedule(cells), rows.append)
+        bench.calibrate(lambda cell: None)
+        for number in range(2):
+            bench.round(number, lambda cell, part: None)
+    (fault,) = [row for row in rows if isinstance(row, Fault)]
+    assert fault.variant == f"{lost}:python:compact"
+    found = [(row.variant[0], row.wall[0]) for row in rows if isinstance(row, Samples)]
+    assert found == [(name, own * ASKED + usual * WARMUP_NS) for name, own, usual in expected]

@@ -44,9 +44,14 @@ class Station:
         assert self._announced is not None
         return self._announced
 
+    @property
+    def running(self) -> bool:
+        """Whether there is a process that was not seen to end."""
+        return self._worker is not None and self._worker.alive
+
     def worker(self) -> Worker:
         """The running worker, started if it is not. WorkerFault if it cannot be started."""
-        if self._worker is not None and self._worker.alive:
+        if self._worker is not None and self.running:
             return self._worker
         worker = Worker.start(self.name, self._argv, cwd=self._place.root, limits=self._limits)
         try:

@@ -198,7 +198,9 @@ class Bench:
         for cell in list(self.schedule.cells):
             if cell in self.schedule.cells:
                 on_cell(cell)
-                self._guarded(cell, None, partial(self._calibrate, cell))
+                if not self._guarded(cell, None, partial(self._calibrate, cell)):
+                    # Those before it too, whose first round would be in a process not warmed up.
+                    self._warm_up(None, self.schedule.cells, on_cell)
 
     def round(self, number: int, on_cell: Callable[[Cell, float], None]) -> None:
         """Visit every cell once; `on_cell` gets each and the part of the round behind it.
@@ -215,8 +217,13 @@ class Bench:
         for turn, cell in enumerate(order):
             # Another cell's fault may have left this one out meanwhile.
             if cell in self.schedule.cells:
-                on_cell(cell, turn / len(order))
-                self._guarded(cell, number, partial(self._visit, cell, number, turn))
+
+                def show(shown: Cell, part: float = turn / len(order)) -> None:
+                    on_cell(shown, part)
+
+                show(cell)
+                if not self._guarded(cell, number, partial(self._visit, cell, number, turn)):
+                    self._warm_up(number, order[turn + 1 :], show)
 
     def _warm_up(
         self, number: int | None, cells: Sequence[Cell], on_cell: Callable[[Cell], None]
@@ -224,15 +231,23 @@ class Bench:
         """Let the cells of new processes run for as long as their variants ask, in equal shares.
 
         All do so before any is measured: a compiler that works meanwhile compiles what cells have
-        in common once, and compiles it again when another cell shows it more.
+        in common once, and compiles it again when another cell shows it more. Where one breaks
+        down, those that were warm in its process begin again in the next.
         """
         of_variant = Counter(cell.variant.base for cell in cells)
-        for cell in list(cells):
-            base = cell.variant.base
-            ticks = self.fleet.announced[base].warmup // of_variant[base]
-            if ticks and cell in self.schedule.cells:
+        ticks = {b: self.fleet.announced[b].warmup // count for b, count in of_variant.items()}
+        due = [cell for cell in cells if ticks[cell.variant.base]]
+        while cold := [c for c in due if c in self.schedule.cells and not self._prepared(c)]:
+            for cell in cold:
                 on_cell(cell)
-                self._guarded(cell, number, partial(self._run_warm, cell, ticks))
+                share = ticks[cell.variant.base]
+                if not self._guarded(cell, number, partial(self._run_warm, cell, share)):
+                    break
+
+    def _prepared(self, cell: Cell) -> bool:
+        """Whether the worker's present process, if there is one, has the cell's job."""
+        station = self.fleet.station(cell.variant.id)
+        return station.running and cell.started == station.starts
 
     def _run_warm(self, cell: Cell, ticks: int) -> None:
         worker = self.fleet.station(cell.variant.id).worker()
@@ -242,9 +257,11 @@ class Bench:
     def _visit(self, cell: Cell, number: int, turn: int) -> None:
         self._write(self._measured(cell, number, turn))
 
-    def _guarded(self, cell: Cell, number: int | None, action: Callable[[], None]) -> None:
+    def _guarded(self, cell: Cell, number: int | None, action: Callable[[], None]) -> bool:
+        """Do it, or leave the variant out; whether it was done."""
         try:
             action()
+            return True
         except WorkerFault as fault:
             self._leave(cell, number, None, fault.rule)
         except WorkerRefusal as refusal:
@@ -253,6 +270,7 @@ class Bench:
             if left.set_name is None:
                 self.fleet.station(cell.variant.id).kill()
             self._leave(cell, number, left.set_name, left.reason)
+        return False
 
     def _leave(self, cell: Cell, number: int | None, set_name: str | None, reason: str) -> None:
         self.schedule.drop(cell.variant.id, set_name)
