@@ -27,7 +27,16 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "show": ("theory", "inputs", "records", "estimate"),
     "study": ("theory", "inputs", "choice", "worker", "records", "bench", "estimate", "show"),
     "audit": ("theory",),
-    "impact": ("theory", "inputs", "records", "estimate", "show"),
+    "impact": (
+        "theory",
+        "inputs",
+        "choice",
+        "worker",
+        "records",
+        "bench",
+        "estimate",
+        "show",
+    ),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them, and
 alone may they use the studies."""

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
 from mldsa_lab.inputs.input import Outputs
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
@@ -55,16 +57,49 @@ def measure(made: Sequence[Outputs]) -> Compressed:
 
 
 def compressibility(schemes: Iterable[str]) -> dict[str, Compressed]:
-    """Of each ML-DSA set among these schemes; the library that signs is built if need be."""
-    wanted = [name for name in dict.fromkeys(schemes) if name in PARAMETER_SETS]
-    if not wanted:
-        return {}
-    try:
-        library = load()
-    except LabError as error:
-        return dict.fromkeys(wanted, Compressed(why=f"not measured: {error}"))
+    """Of each of these schemes: ML-DSA's sets signed by the library, which is built if need be,
+    the others by the Rust worker, which is not."""
+    wanted = dict.fromkeys(schemes)
     found = {}
     for name in wanted:
-        seed = hashlib.sha256(b"mldsa-lab impact " + name.encode("ascii")).digest()
-        found[name] = measure(library.sign(name, Spec(name, seed).inputs(0, SAMPLES)))
+        try:
+            made = _signed(name) if name in PARAMETER_SETS else _signed_by_worker(name)
+            found[name] = measure(made)
+        except LabError as error:
+            found[name] = Compressed(why=f"compressibility not measured: {error}")
     return found
+
+
+def _seed(name: str) -> bytes:
+    return hashlib.sha256(b"mldsa-lab impact " + name.encode("ascii")).digest()
+
+
+def _signed(name: str) -> list[Outputs]:
+    return load().sign(name, Spec(name, _seed(name)).inputs(0, SAMPLES))
+
+
+def _signed_by_worker(name: str) -> list[Outputs]:
+    """LabError if nobody can sign with this scheme here."""
+    need("bench", f"signing with {name}")
+    from mldsa_lab.bench.fleet import Fleet, Station
+    from mldsa_lab.bench.gate_plain import make
+    from mldsa_lab.bench.material import Sizes, plain_inputs
+    from mldsa_lab.worker.build import Place
+    from mldsa_lab.worker.registry import read_registry
+    from mldsa_lab.worker.worker import Limits
+
+    root = find_root()
+    entries = read_registry(root / "workers" / "registry.toml")
+    fleet = Fleet()
+    fleet.add(Station(next(e for e in entries if e.name == "rust"), Place.of(root), Limits()))
+    try:
+        able = [v for v in fleet.variants.values() if name in v.sets]
+        if not able:
+            raise LabError(f"the Rust worker has no {name}")
+        drawn = plain_inputs(name, _seed(name), Sizes(0, SAMPLES, 0, message_bytes=32))
+        made = make(fleet, name, drawn, able)
+    finally:
+        fleet.stop()
+    if not all(m.pk and m.output for m in made):
+        raise LabError(f"the Rust worker gives no keys and signatures of {name}")
+    return [Outputs(m.pk or b"", b"", m.output or b"") for m in made]

@@ -4,7 +4,7 @@
     … what stands here is replaced …
     <!-- /mldsa-lab:impact -->
 
-docs/scenarios.md says what a marker may say.
+``schemes="A|B"`` takes these alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mldsa_lab.impact.show import FigureColumn, grid, lines_of
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.show.splice import replace_marked
 
-_SAID = ("scenario", "template", "figures")
+_SAID, _MAY = {"scenario", "template", "figures"}, {"schemes"}
 
 
 def splice(path: Path, found: Callable[[str], Impact]) -> tuple[str, str]:
@@ -31,14 +31,16 @@ def splice(path: Path, found: Callable[[str], Impact]) -> tuple[str, str]:
     def made(said: str, where: str) -> str:
         words = [word.partition("=") for word in shlex.split(said)]
         given = {name: value for name, _, value in words}
-        if set(given) != set(_SAID):
-            raise LabError(f"{where}: the marker must say {', '.join(_SAID)}")
+        if not _SAID <= set(given) <= _SAID | _MAY:
+            raise LabError(f"{where}: the marker must say scenario, template, figures")
         impact = found(given["scenario"])
         template = impact.scenario.all_templates.get(given["template"])
         if template is None:
             known = "; ".join(impact.scenario.all_templates)
             raise LabError(f"{where}: template {given['template']!r}: must be one of {known}")
         lines = lines_of(impact, template)
+        if "schemes" in given:
+            lines = [line for line in lines if line.scheme in given["schemes"].split("|")]
         columns = []
         for figure in given["figures"].split("|"):
             if not any(line.row(impact, figure) for line in lines):
