@@ -79,7 +79,7 @@ def impact(
     transaction of today."""
     maker = _Figures(name, scenario, times, compressed)
     rows = [row for template, scheme in scenario.pairs() for row in maker.rows(template, scheme)]
-    return Impact(name, scenario, tuple(rows), tuple(str(path) for path in times.paths))
+    return Impact(name, scenario, tuple(rows), times.records)
 
 
 def on_cores(cores: int) -> str:

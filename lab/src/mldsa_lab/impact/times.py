@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,9 +69,13 @@ class VerifyTimes:
     """What records say of verifications; ``paths``: in the order in which they are asked."""
 
     def __init__(self, paths: Sequence[Path], schemes: Iterable[str]) -> None:
-        self.paths = tuple(paths)
+        self.records = tuple(_shown(path) for path in paths)
+        """The records, as figures name them."""
         self.simulation = Simulation()
-        self._summaries = [(path.name, _summary(path, set(schemes))) for path in paths]
+        wanted = set(schemes)
+        self._summaries = [
+            (name, _summary(path, wanted)) for name, path in zip(self.records, paths, strict=True)
+        ]
 
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *, stretch: bool
@@ -141,6 +146,15 @@ def _summary(path: Path, schemes: set[str]) -> Summary:
         and (r.batch_size == 1 if r.threads == 1 else r.per_second is not None)
     ]  # fmt: skip
     return found
+
+
+def _shown(path: Path) -> str:
+    """Its path, within the source tree if it is a shipped one."""
+    with suppress(LabError):
+        root = find_root()
+        if path.is_relative_to(root / "records"):
+            return str(path.relative_to(root))
+    return str(path)
 
 
 def reference_records() -> list[Path]:
