@@ -50,6 +50,7 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
         (("audit", "--list-examples"), "jvm"),
         (("audit", "--example", "jvm-study"), "claim"),
         (("select", "--help"), "goal"),
+        (("impact", "votes", "--no-network", "--markdown", "-"), "ML-DSA-44"),
     ):
         done = base(*words)
         assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
