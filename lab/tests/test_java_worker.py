@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab_runs import here
 
 from mldsa_lab.sets import sets_of
 from mldsa_lab.worker.build import Place, build, unmet
@@ -76,3 +77,16 @@ def test_a_provider_without_its_jar_is_left_out(tmp_path: Path) -> None:
         pytest.raises(WorkerFault, match=r"no variant is announced"),
     ):
         worker.hello()
+
+
+def test_a_provider_that_lacks_a_set_is_refused_in_one_line(tmp_path: Path) -> None:
+    argv(ENTRIES["java-25"])
+    done = here(
+        "bench", "--workers", "java-25", "--implementations", "accp", "--sets", "ml-kem",
+        "--out", str(tmp_path / "out"),
+    )  # fmt: skip
+    assert done.status == 2 and not (tmp_path / "out").exists()
+    assert done.err == (
+        "mldsa-lab: error: nothing to measure: none of the chosen implementations has ML-KEM-512 "
+        "or ML-KEM-768 or ML-KEM-1024\n"
+    )
