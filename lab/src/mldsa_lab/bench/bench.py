@@ -15,7 +15,7 @@ from mldsa_lab.bench import gate
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.jmh import JmhBench, row_of
-from mldsa_lab.bench.launch import launch
+from mldsa_lab.bench.launch import launch, time_limits
 from mldsa_lab.bench.material import (
     PlainInput,
     Reference,
@@ -23,6 +23,7 @@ from mldsa_lab.bench.material import (
     input_row,
     plain_inputs,
 )
+from mldsa_lab.bench.memory import MemoryBench
 from mldsa_lab.bench.options import Jmh, Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.pipeline_inputs import Drawn
@@ -177,7 +178,9 @@ class _Session:
     @property
     def samples(self) -> bool:
         """Whether anything was measured."""
-        return self._record is not None and bool(self._record.samples or self._record.chains)
+        return self._record is not None and bool(
+            self._record.samples or self._record.chains or self._record.memories
+        )
 
     def write(self, row: Row) -> None:
         """Put a row into the record."""
@@ -265,7 +268,10 @@ class _Session:
             self._measure(pipelines, "pipelines")
             return
         cells = Schedule(self._cells(variants, passed, every))
-        if o.jmh is None:
+        if o.memory:
+            _require(cells.cells)
+            self._measure_memory(cells)
+        elif o.jmh is None:
             self._measure(Bench(self.fleet, cells, self._row), "cells")
         else:
             _require(cells.cells)
@@ -409,6 +415,24 @@ class _Session:
         if not self.samples:
             raise LabError("nothing was measured: JMH failed for every cell")
         self.rounds = settings.iterations
+
+    def _measure_memory(self, schedule: Schedule) -> None:
+        self.fleet.stop()
+        self._phase = "memory"
+        o = self.options
+        assert self._record is not None
+        traces = {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
+        folder = self._writer.path.parent / "memory"
+        bench = MemoryBench(
+            self.fleet, self._place, time_limits(o.timeout), folder, self._row, traces
+        )
+        steps = [bench.meter, *([bench.traffic] if o.memory == "traffic" else [])]
+        with self.screen.phase("memory", total=len(schedule.cells), still=True) as phase, bench:
+            for cell in list(schedule.cells):
+                phase.show(str(cell), step=1)
+                for step in steps:
+                    step(cell)
+            phase.summary = f"{len(schedule.cells)} cells"
 
     def _row(self, row: Row) -> None:
         if isinstance(row, Fault):

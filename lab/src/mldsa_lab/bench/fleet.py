@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -21,12 +21,22 @@ from mldsa_lab.worker.worker import Limits, Worker, WorkerFault
 class Station:
     """One worker, which may be started more than once in a run."""
 
-    def __init__(self, entry: WorkerEntry, place: Place, limits: Limits) -> None:
+    def __init__(
+        self,
+        entry: WorkerEntry,
+        place: Place,
+        limits: Limits,
+        *,
+        prefix: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        """``prefix`` stands before the command that starts it; ``env`` adds to its environment."""
         self.entry = entry
         self.name = entry.label
         self.starts = 0
         """How often it was started: jobs prepared before the last start are gone."""
-        self._argv = entry.run_command(place.root, place.target)
+        self._argv = [*prefix, *entry.run_command(place.root, place.target)]
+        self._env = env
         self._place = place
         self._locks = lock_digests(entry, place)
         self._limits = limits
@@ -53,7 +63,9 @@ class Station:
         """The running worker, started if it is not. WorkerFault if it cannot be started."""
         if self._worker is not None and self.running:
             return self._worker
-        worker = Worker.start(self.name, self._argv, cwd=self._place.root, limits=self._limits)
+        worker = Worker.start(
+            self.name, self._argv, cwd=self._place.root, env=self._env, limits=self._limits
+        )
         try:
             announced = worker.hello()
         except BaseException:

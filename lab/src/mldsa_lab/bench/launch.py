@@ -31,8 +31,7 @@ def launch(
     the chosen ones and an ML-DSA set is to be measured; its other variants are not measured then.
     """
     own = read_registry(place.root / "workers" / "registry.toml")
-    t = options.timeout
-    limits = Limits(hello=min(t, 30.0), prepare=t, answer=t, measure=t, forget=min(t, 30.0))
+    limits = time_limits(options.timeout)
     skipped: list[Skipped] = []
     chosen = needed(_named(options, own), options)
     for entry in chosen:
@@ -51,6 +50,12 @@ def launch(
             built = entry.with_build(options.builds[0])
             skipped += start(built, limits, place, fleet, screen)
     return variants, skipped
+
+
+def time_limits(seconds: float) -> Limits:
+    """Those of a worker that has so many seconds for one request."""
+    short = min(seconds, 30.0)
+    return Limits(hello=short, prepare=seconds, answer=seconds, measure=seconds, forget=short)
 
 
 def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:

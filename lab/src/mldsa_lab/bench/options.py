@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
@@ -100,6 +100,8 @@ class Options:
     """Where JMH is to measure, in place of the workers."""
     pipelines: tuple[Pipeline, ...] = ()
     """What to measure in place of single operations, where there are any."""
+    memory: Literal["", "stack-heap", "traffic"] = ""
+    """Whether memory is measured in place of time, and with traffic."""
 
     @property
     def seconds(self) -> float:

@@ -251,8 +251,8 @@ class Bench:
 
     def _run_warm(self, cell: Cell, ticks: int) -> None:
         worker = self.fleet.station(cell.variant.id).worker()
-        self._prepare(cell)
-        self._check(cell, worker.measure(cell.job, 1, 1, ticks, runs=cell.runs))
+        self.prepare(cell)
+        self.check(cell, worker.measure(cell.job, 1, 1, ticks, runs=cell.runs))
 
     def _visit(self, cell: Cell, number: int, turn: int) -> None:
         self._write(self._measured(cell, number, turn))
@@ -278,7 +278,7 @@ class Bench:
 
     def _calibrate(self, cell: Cell) -> None:
         station = self.fleet.station(cell.variant.id)
-        self._prepare(cell)
+        self.prepare(cell)
         if cell.runs is not None and cell.runs.size > LARGE_RUN:
             cell.calls = 1
             return
@@ -287,7 +287,7 @@ class Bench:
             samples = station.worker().measure(cell.job, 1, 1, cell.warmup, runs=cell.runs)
             if sum(s.wall for s in samples) > _LONG_NS:
                 break  # beside which that is nothing
-        self._check(cell, samples)
+        self.check(cell, samples)
         cell.calls = 1
         if station.announcement.unit != "ns":
             return
@@ -300,9 +300,9 @@ class Bench:
             return
         if total > CELL_NS and not designed:
             cell.inputs = cell.inputs[: max(2, len(cell.inputs) * CELL_NS // total)]
-            self._prepare(cell)
+            self.prepare(cell)
 
-    def _prepare(self, cell: Cell) -> None:
+    def prepare(self, cell: Cell) -> None:
         """Hand over the cell's job, in the worker's present process."""
         station = self.fleet.station(cell.variant.id)
         inputs = cell.inputs
@@ -332,11 +332,11 @@ class Bench:
         station = self.fleet.station(cell.variant.id)
         worker = station.worker()
         if cell.started != station.starts:
-            self._prepare(cell)
+            self.prepare(cell)
         # A signer that draws its own rnd needs many samples for its percentiles.
         passes = 2 if cell.random and cell.runs is None else 1
         samples = worker.measure(cell.job, passes, cell.calls, cell.warmup, runs=cell.runs)
-        self._check(cell, samples)
+        self.check(cell, samples)
         cpu = [s.cpu for s in samples if s.cpu is not None]
         return Samples(
             round=number,
@@ -350,7 +350,8 @@ class Bench:
             cpu=tuple(cpu) if len(cpu) == len(samples) else None,
         )
 
-    def _check(self, cell: Cell, samples: Sequence[Sample]) -> None:
+    def check(self, cell: Cell, samples: Sequence[Sample]) -> None:
+        """`Left` if an operation failed or an output is not the one that must come out."""
         for s in samples:
             if s.failure is not None:
                 raise Left(None, f"{cell.operation} of input {s.input} failed: {s.failure}")

@@ -17,6 +17,7 @@ from mldsa_lab.cli import (
     compare,
     estimate,
     impact,
+    memory,
     propagate,
     report,
     select,
@@ -64,6 +65,7 @@ study.add_to(app)
 app.command()(audit.audit)
 app.command()(impact.impact)
 app.command()(propagate.propagate)
+app.command()(memory.memory)
 app.command()(workers.doctor)
 app.command()(workers.setup)
 app.command()(workers.conform)

@@ -18,11 +18,13 @@ from mldsa_lab.records.rows import (
     Fault,
     Gate,
     InputRow,
+    MemoryRow,
     PipelineRow,
     Record,
     Row,
     Run,
     Samples,
+    TrafficRow,
     Variant,
     WorkerRow,
 )
@@ -148,7 +150,7 @@ class _Order:
                 if (row.set, row.id) in self.inputs:
                     raise LabError(f"{where}: input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))
-            case Gate() | Samples() | Fault():
+            case Gate() | Samples() | MemoryRow() | TrafficRow() | Fault():
                 variant = self.variants.get(row.variant)
                 if variant is None:
                     raise LabError(f"{where}: variant {row.variant!r} was not announced before")
@@ -156,6 +158,8 @@ class _Order:
                     raise LabError(f"{where}: variant {row.variant!r} does not have {row.set}")
                 if isinstance(row, Samples):
                     self._check_inputs(row.set, row.inputs, where)
+                if isinstance(row, TrafficRow) and row.input is not None:
+                    self._check_inputs(row.set, (row.input,), where)
             case PipelineRow():
                 self._check_pipeline(row, where)
             case Chains():

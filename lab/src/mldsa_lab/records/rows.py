@@ -6,6 +6,7 @@ these types. A field that a later schema added (`SINCE`) has a default, which ol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -34,7 +35,7 @@ SCHEMA = 5
 SCHEMAS = (1, 2, 3, 4, 5)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
-implementations, their warm-ups, pipelines, and families beside `ml-dsa` and `classical`."""
+implementations, their warm-ups, pipelines, memory, and families beside `ml-dsa` and `classical`."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
@@ -298,6 +299,57 @@ class Chains(RecordLine, frozen=True, tag="chains"):
                 raise LabError("all lists of ticks must have as many entries as first")
 
 
+class MemoryRow(RecordLine, frozen=True, tag="memory"):
+    """What single calls of an operation take of stack and heap: over so many ``samples``, each of
+    another input, the most bytes of ``stack``, of ``heap`` at a time, ``allocations``, and bytes
+    ``allocated`` by them. All None with a reason in ``lacking``."""
+
+    variant: str
+    set: SetName
+    operation: Operation
+    samples: Positive | None = None
+    stack: Count | None = None
+    heap: Count | None = None
+    allocations: Count | None = None
+    allocated: Count | None = None
+    lacking: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_all(self, ("samples", "stack", "heap", "allocations", "allocated"))
+
+
+class TrafficRow(RecordLine, frozen=True, tag="traffic"):
+    """What an operation on one ``input``, signed in so many ``attempts`` (None where there are
+    none), does on the CPU that Valgrind emulates: ``instructions``, bytes ``read`` and ``written``,
+    misses of a first and of a last level of cache. All None with a reason in ``lacking``."""
+
+    variant: str
+    set: SetName
+    operation: Operation
+    input: Count | None = None
+    attempts: Positive | None = None
+    instructions: Count | None = None
+    read: Count | None = None
+    written: Count | None = None
+    first_misses: Count | None = None
+    last_misses: Count | None = None
+    lacking: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_all(
+            self, ("input", "instructions", "read", "written", "first_misses", "last_misses")
+        )
+
+
+def _check_all(row: MemoryRow | TrafficRow, names: Sequence[str]) -> None:
+    """LabError unless the figures are there, or none of them and a reason."""
+    there = [getattr(row, name) is not None for name in names]
+    if row.lacking is None and not all(there):
+        raise LabError(f"{names[there.index(False)]} is missing, and lacking does not say why")
+    if row.lacking is not None and any(there):
+        raise LabError(f"{names[there.index(True)]} must be null where lacking is given")
+
+
 class Fault(RecordLine, frozen=True, tag="fault"):
     """A variant that was left out from here on, for one set or (None) everywhere."""
 
@@ -332,6 +384,8 @@ Row = (
     | Samples
     | PipelineRow
     | Chains
+    | MemoryRow
+    | TrafficRow
     | Fault
     | Load
     | End
@@ -350,6 +404,8 @@ class Record:
     samples: list[Samples] = field(default_factory=list)
     pipelines: list[PipelineRow] = field(default_factory=list)
     chains: list[Chains] = field(default_factory=list)
+    memories: list[MemoryRow] = field(default_factory=list)
+    traffic: list[TrafficRow] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     end: End | None = None
@@ -414,5 +470,6 @@ class Record:
 
 _LISTS = {
     WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
-    PipelineRow: "pipelines", Chains: "chains", Fault: "faults", Load: "loads",
+    PipelineRow: "pipelines", Chains: "chains", MemoryRow: "memories",
+    TrafficRow: "traffic", Fault: "faults", Load: "loads",
 }  # fmt: skip

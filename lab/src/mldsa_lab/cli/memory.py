@@ -1,0 +1,147 @@
+"""`mldsa-lab memory`."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mldsa_lab.bench.options import Options, Profile, parse_operations, parse_seed
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, SeedText, show_path, words
+from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.extras import need
+from mldsa_lab.files import check_target, write_text
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import PARAMETER_SETS, USUAL_OPERATIONS, parse_set_names
+
+_STANDARD_OUTPUT = "-"
+
+
+def memory(
+    record: Annotated[
+        Path | None,
+        typer.Argument(help="Show what this record holds, and measure nothing.", metavar="RECORD"),
+    ] = None,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(help="As of bench; ML-DSA's three unless given.", metavar="NAMES"),
+    ] = None,
+    operations: Annotated[
+        list[str] | None, typer.Option(help="As of bench.", metavar="NAMES")
+    ] = None,
+    implementations: Annotated[
+        list[str] | None, typer.Option(help="As of bench.", metavar="NAMES")
+    ] = None,
+    workers: Annotated[
+        list[str] | None,
+        typer.Option(help="Workers of the registry; all: every one.", metavar="NAMES"),
+    ] = None,
+    build: Annotated[
+        Literal["default", "tuned", "both"], typer.Option(help="As of bench.")
+    ] = "default",
+    traffic: Annotated[
+        bool,
+        typer.Option(
+            "--traffic",
+            help="Bytes read and written and misses of caches too, by Valgrind: four runs of the "
+            "worker for each line.",
+        ),
+    ] = False,
+    seed: SeedText = None,
+    json_path: Annotated[
+        str | None,
+        typer.Option(
+            "--json", help="Write the rows to this file; - for standard output alone.",
+            metavar="PATH",
+        ),
+    ] = None,
+    markdown: Annotated[
+        str | None,
+        typer.Option(
+            help="Write the tables as Markdown to this file; - for standard output alone.",
+            metavar="PATH",
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
+    ] = Path("out"),
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
+    ] = 300.0,
+    registry: Annotated[
+        Path | None, typer.Option(help="Take the workers from this registry file.")
+    ] = None,
+) -> None:  # fmt: skip
+    """Measure what operations take of stack and heap, and what they read and write."""
+    from rich.console import Console
+
+    from mldsa_lab.cli.shared import refuse_beside
+    from mldsa_lab.show import memory as shown
+    from mldsa_lab.show.exports import as_json
+    from mldsa_lab.show.grid import terminal
+
+    single = {"json": json_path, "markdown": markdown}
+    for given in single.values():
+        if given not in (None, _STANDARD_OUTPUT):
+            check_target(Path(given))
+    quiet = _STANDARD_OUTPUT in single.values()
+    console = Console(stderr=True) if quiet else make_console()
+    interrupted = False
+    if record is not None:
+        asked: dict[str, object] = {
+            "--sets": sets, "--operations": operations, "--implementations": implementations,
+            "--workers": workers, "--traffic": traffic or None, "--seed": seed,
+            "--registry": registry,
+        }  # fmt: skip
+        refuse_beside("RECORD", "is shown as it is", asked)
+        path = record
+    else:
+        from mldsa_lab.bench.bench import run_bench
+        from mldsa_lab.bench.material import input_sizes
+
+        need("bench", "memory")
+        options = Options(
+            sets=parse_set_names(sets or PARAMETER_SETS),
+            operations=parse_operations(operations or USUAL_OPERATIONS),
+            implementations=words(implementations),
+            workers=words(workers),
+            profile=Profile("custom", 0.0, 1, 1),
+            rounds=1,
+            sizes=input_sizes(32),
+            reference=DEFAULT_REFERENCE,
+            clock="cpu",
+            confidence=0.95,
+            seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+            timeout=timeout,
+            out=out,
+            registry=registry,
+            build=build,
+            memory="traffic" if traffic else "stack-heap",
+        )
+        outcome = run_bench(options, Screen(console), _no_precision)
+        path, interrupted = outcome.record, outcome.interrupted
+    listed = [] if record is None and not outcome.samples else shown.lines(read_record(path))
+    if not quiet:
+        for grid in shown.grids(listed):
+            console.print()
+            console.print(terminal(grid, console.width))
+        for text in shown.remarks(listed):
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
+    texts = {"json": as_json(shown.as_rows(listed)), "markdown": shown.as_markdown(listed)}
+    for title, given in single.items():
+        if given == _STANDARD_OUTPUT:
+            print(texts[title], end="")
+        elif given is not None:
+            write_text(Path(given), texts[title])
+            show_path(console, title, Path(given))
+    show_path(console, "record", path)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _no_precision(record: Record) -> None:
+    """Memory has no precision to stop at."""
