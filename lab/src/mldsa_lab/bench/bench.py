@@ -422,10 +422,7 @@ class _Session:
         o = self.options
         assert self._record is not None
         traces = {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
-        folder = self._writer.path.parent / "memory"
-        bench = MemoryBench(
-            self.fleet, self._place, time_limits(o.timeout), folder, self._row, traces
-        )
+        bench = MemoryBench(self.fleet, self._place, time_limits(o.timeout), self._row, traces)
         steps = [bench.meter, *([bench.traffic] if o.memory == "traffic" else [])]
         with self.screen.phase("memory", total=len(schedule.cells), still=True) as phase, bench:
             for cell in list(schedule.cells):

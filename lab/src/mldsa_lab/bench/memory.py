@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
 from typing import Self, TypeVar
 
 from msgspec import structs
@@ -29,7 +31,7 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.worker import Limits, WorkerFault
+from mldsa_lab.worker.worker import Limits
 
 COMPILED = ("Rust", "C", "C++", "Zig")
 """Languages of workers whose operations use the thread's stack and the C library's heap. Others
@@ -109,21 +111,19 @@ class MemoryBench:
         fleet: Fleet,
         place: Place,
         limits: Limits,
-        folder: Path,
         write: Callable[[Row], None],
         attempts: Mapping[tuple[str, int], int],
     ) -> None:
-        """``folder``: new, for the tools' files. ``attempts``: those of each set's inputs."""
+        """``attempts``: those of each set's inputs."""
         self._fleet = fleet
         self._place = place
         self._limits = limits
-        self._folder = folder
+        self._temporary = TemporaryDirectory(prefix="mldsa-memory-")
+        self._folder = Path(self._temporary.name)
         self._write = write
         self._attempts = attempts
         self._metered = Fleet()
         self._lines: dict[str, Path] = {}
-        with writing(folder):
-            folder.mkdir()
         try:
             self._meter, self._no_meter = build_meter(place), ""
         except BuildError as error:
@@ -132,8 +132,14 @@ class MemoryBench:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *about: object) -> None:
-        self._metered.stop()
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._metered.__exit__(kind, error, trace)
+        self._temporary.cleanup()
 
     def _written(
         self, cell: Cell, row: Measured, why: str, measured: Callable[[], Measured]
@@ -141,9 +147,9 @@ class MemoryBench:
         """Write what was measured, or the row with the reason why not, or a fault."""
         try:
             self._write(structs.replace(row, lacking=why) if why else measured())
-        except (WorkerFault, Left) as error:
-            reason = error.rule if isinstance(error, WorkerFault) else error.reason
-            self._write(Fault(cell.variant.id, cell.set_name, cell.operation, None, reason))
+        except Left as error:
+            where = (cell.variant.id, cell.set_name, cell.operation)
+            self._write(Fault(*where, None, error.reason))
         except LabError as error:
             self._write(structs.replace(row, lacking=str(error)))
 
@@ -177,7 +183,7 @@ class MemoryBench:
         if name not in self._lines:
             self._lines[name] = path = self._folder / f"{name.replace(':', '-')}.meter"
             path.touch()
-            env = {"LD_PRELOAD": str(self._meter), "MLDSA_METER": str(path.resolve())}
+            env = {"LD_PRELOAD": str(self._meter), "MLDSA_METER": str(path)}
             self._metered.add(Station(station.entry, self._place, self._limits, env=env))
         path = self._lines[name]
         bench = Bench(self._metered, Schedule(), self._write)

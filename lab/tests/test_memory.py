@@ -1,0 +1,214 @@
+"""`mldsa-lab memory`: the meter on a program whose memory is known, real workers, bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lab_runs import here, lab, place
+
+from mldsa_lab.bench.memory import build_meter, read_cachegrind, read_lackey, read_regions
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import convert
+from mldsa_lab.records import MemoryRow, TrafficRow, read_record
+
+ROOT = Path(__file__).parents[2]
+MINIMAL = ROOT / "examples" / "minimal-worker" / "registry.toml"
+
+PLANTED = """
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+static struct timespec t;
+static void *volatile kept;
+#define LOOK(clock) clock_gettime(clock, &t)
+static void start(void) { LOOK(CLOCK_THREAD_CPUTIME_ID); LOOK(CLOCK_MONOTONIC); }
+static void end(void) { LOOK(CLOCK_MONOTONIC); LOOK(CLOCK_THREAD_CPUTIME_ID); }
+static __attribute__((noinline)) void deep(void) {
+    volatile char frame[100000];
+    for (size_t i = 0; i < sizeof frame; i++) frame[i] = (char)i;
+}
+int main(void) {
+    void *before = malloc(5000);
+    start(); end();
+    LOOK(CLOCK_MONOTONIC); /* a warm-up's look at the clock: no region */
+    start(); deep(); end();
+    start(); kept = malloc(40000); free(kept); kept = malloc(30000); free(kept); end();
+    start(); kept = malloc(1000); kept = realloc(kept, 70000); free(kept); end();
+    start(); kept = calloc(10, 1000); free(before);
+    posix_memalign((void **)&before, 64, 2000); end();
+    kept = malloc(123456);
+    return 0;
+}
+"""
+
+
+def test_planted_stack_and_allocations_are_seen(tmp_path: Path) -> None:
+    (tmp_path / "planted.c").write_text(PLANTED)
+    program, lines = tmp_path / "planted", tmp_path / "lines"
+    compiler = ["cc", "-O1", "-fno-builtin", "-o", str(program), str(tmp_path / "planted.c")]
+    subprocess.run(compiler, check=True)
+    lines.touch()
+    env = {"LD_PRELOAD": str(build_meter(place())), "MLDSA_METER": str(lines)}
+    subprocess.run([program], check=True, env={**os.environ, **env})
+    empty, deep, two, grown, aligned = read_regions(lines.read_text())
+    assert empty.stack < 1024
+    assert all(r.painted >= 1 << 20 for r in (empty, deep, two, grown, aligned))
+    assert 100_000 <= deep.stack <= 100_000 + 1024
+    assert [r.allocations for r in (empty, deep, two, grown, aligned)] == [0, 0, 2, 2, 2]
+    assert (empty.heap, deep.heap) == (0, 0)
+    assert 40_000 <= two.heap <= 40_000 + 64  # the second took the place of the first
+    assert 70_000 <= two.allocated <= 70_000 + 128
+    assert 70_000 <= grown.heap <= 70_000 + 64
+    # What is freed meanwhile counts against what is taken.
+    assert 10_000 <= aligned.heap <= 10_000 + 64
+
+
+LACKEY = """==7== IR-level counts by type:
+==7==    Type        Loads       Stores       AluOps
+==7==    -------------------------------------------
+==7==    I1              0            0      361,119
+==7==    I8         26,700        2,072      131,760
+==7==    I64       186,768      126,040      903,883
+==7==    V256        1,847        1,510          440
+"""
+
+
+def test_tools_are_read() -> None:
+    read = 26_700 + 8 * 186_768 + 32 * 1_847
+    assert read_lackey(LACKEY) == (read, 2_072 + 8 * 126_040 + 32 * 1_510)
+    text = (
+        "desc: D1 cache: 32768 B\nevents: Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw\nfn=x\n"
+        "summary: 990169 2789 2618 247850 5953 4729 139861 2928 2807\n"
+    )
+    assert read_cachegrind(text) == (990_169, 5953 + 2928, 4729 + 2807)
+    with pytest.raises(LabError, match="no counts"):
+        read_lackey("==7== killed")
+    with pytest.raises(LabError, match="no summary"):
+        read_cachegrind("events: Ir\n")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, Any]]]:
+    """A real run of an implementation in Rust and one in C: its record and its rows."""
+    folder = tmp_path_factory.mktemp("memory")
+    rows = folder / "rows.json"
+    ran = lab(
+        "memory", "--sets", "44", "--implementations", "mldsa-lanes,aws-lc", "--seed", "tests",
+        "--out", str(folder / "out"), "--json", str(rows),
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    (made,) = (folder / "out").iterdir()
+    found: list[dict[str, Any]] = json.loads(rows.read_text())
+    return made / "record.jsonl", found
+
+
+def stated() -> dict[str, dict[str, int]]:
+    """KiB of ML-DSA-44 by operation and backend, of the first table of docs/stack.md."""
+    lines = (ROOT / "docs" / "stack.md").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| operation |"))
+    heads = [cell.strip() for cell in lines[start].strip("|").split("|")][1:]
+    found = {}
+    for line in lines[start + 2 :]:
+        if not line.startswith("|"):
+            break
+        name, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+        sizes = {h: int(c.split(",")[0]) for h, c in zip(heads, cells, strict=True) if "," in c}
+        found[name] = sizes
+    return found
+
+
+@pytest.mark.parametrize(
+    ("operation", "key", "name"),
+    [
+        ("keygen", "compact", "from_seed"),
+        ("sign", "compact", "sign_input"),
+        ("sign", "expanded", "sign_input, expanded key"),
+        ("verify", "compact", "verify"),
+    ],
+)
+def test_stack_is_that_of_the_librarys_own_test(
+    measured: tuple[Path, list[dict[str, Any]]], operation: str, key: str, name: str
+) -> None:
+    rows = [
+        r for r in measured[1]
+        if (r["implementation"], r["operation"], r["key"]) == ("mldsa-lanes", operation, key)
+    ]  # fmt: skip
+    assert rows
+    for row in rows:
+        kib = stated()[name][row["backend"]]
+        assert abs(row["stack"] / 1024 - kib) <= 4 + kib / 10, row["backend"]
+
+
+def test_a_real_run(measured: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
+    path, rows = measured
+    record = read_record(path)
+    assert len(record.memories) == len(rows) and not record.traffic and not record.samples
+    assert not record.faults and all(gate.passed for gate in record.gates)
+    by = {(r["implementation"], r["backend"], r["key"], r["operation"]): r for r in rows}
+    peer = by["aws-lc", "native", "compact", "sign"]
+    # It allocates at least its signature; signing with an expanded key of ours allocates nothing.
+    assert peer["heap"] >= peer["signature"] and peer["allocations"] >= 1
+    own = by["mldsa-lanes", "portable", "expanded", "sign"]
+    assert (own["heap"], own["allocations"], own["allocated"]) == (0, 0, 0)
+    assert (own["read"], own["traffic_lacking"], own["public_key"]) == (None, None, 1312)
+    again = here("memory", str(path), "--markdown", "-")
+    assert again.status == 0 and "| sign | aws-lc | native | compact |" in again.out
+
+
+def test_traffic_of_a_peer(tmp_path: Path) -> None:
+    if shutil.which("valgrind") is None:
+        pytest.skip("valgrind is not installed")
+    rows = tmp_path / "rows.json"
+    ran = lab(
+        "memory", "--sets", "44", "--implementations", "mldsa-lanes:*:compact,aws-lc",
+        "--operations", "verify", "--traffic", "--out", str(tmp_path / "out"), "--json", str(rows),
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    by = {(r["implementation"], r["backend"]): r for r in json.loads(rows.read_text())}
+    for key in (("mldsa-lanes", "portable"), ("aws-lc", "native")):
+        row = by[key]
+        # At least A-hat is written and read again, k * l polynomials of 256 coefficients.
+        assert row["read"] > 4 * 4 * 256 * 4 and row["written"] > 4 * 4 * 256
+        assert row["instructions"] > 100_000 and row["first_misses"] >= row["last_misses"]
+    for (_, backend), row in by.items():
+        if backend.startswith("avx512"):
+            assert row["read"] is None and "Valgrind's CPU" in row["traffic_lacking"]
+
+
+def test_a_runtime_has_no_row_of_figures(tmp_path: Path) -> None:
+    ran = lab(
+        "memory", "--registry", str(MINIMAL), "--sets", "44", "--operations", "verify",
+        "--traffic", "--out", str(tmp_path / "out"), "--json", "-",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    rows = json.loads(ran.out)
+    assert rows and all(r["stack"] is None and r["read"] is None for r in rows)
+    assert {r["stack_lacking"] for r in rows} == {
+        "a Python runtime keeps stacks and a heap of its own"
+    }
+
+
+def test_rows_have_all_figures_or_a_reason() -> None:
+    named = {"variant": "a:b:compact", "set": "ML-DSA-44", "operation": "sign"}
+    with pytest.raises(LabError, match="heap is missing"):
+        convert({**named, "samples": 1, "stack": 5}, MemoryRow, "line 2")
+    with pytest.raises(LabError, match="read must be null where lacking is given"):
+        convert({**named, "read": 1, "lacking": "x"}, TrafficRow, "line 2")
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    missing = here("memory", str(tmp_path / "none.jsonl"))
+    assert missing.status == 2
+    beside = here("memory", str(tmp_path / "none.jsonl"), "--sets", "44")
+    assert beside.status == 2
+    unknown = here("memory", "--implementations", "nobody")
+    assert unknown.status == 2
+    timed = sorted((ROOT / "records").glob("*/*.jsonl.xz"))[0]
+    assert here("memory", str(timed)).status == 2
