@@ -69,7 +69,7 @@ def build_meter(place: Place) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MeteredRegion:
     """What the meter says of one operation, in bytes but for `allocations`."""
 
     stack: int
@@ -79,9 +79,9 @@ class Region:
     allocated: int
 
 
-def read_regions(text: str) -> list[Region]:
+def read_regions(text: str) -> list[MeteredRegion]:
     """The lines of the meter."""
-    return [Region(*map(int, line.split())) for line in text.splitlines()]
+    return [MeteredRegion(*map(int, line.split())) for line in text.splitlines()]
 
 
 def read_lackey(text: str) -> tuple[int, int]:

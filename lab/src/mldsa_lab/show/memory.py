@@ -105,7 +105,7 @@ def _grid(set_name: str, listed: Sequence[MemoryLine]) -> Grid:
         Column("backend", [line.backend for line in listed]),
         Column("key", [line.key for line in listed]),
     ]
-    if len({line.build for line in listed}) > 1:
+    if len({line.build for line in listed if line.build}) > 1:
         columns.append(Column("build", [line.build or MISSING for line in listed]))
 
     def add(title: str, figure: str, unit: Unit | None = None, spare: int = 0) -> None:
