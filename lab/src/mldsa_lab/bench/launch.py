@@ -15,7 +15,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.jdk import jdk_entries
 from mldsa_lab.worker.registry import ALL, JDKS, WorkerEntry, named, read_registry
@@ -47,7 +47,7 @@ def launch(
         if any(v.implementation == REFERENCE for v in fleet.variants.values()):
             break
         if entry.name not in names and REFERENCE in (entry.implementations or (REFERENCE,)):
-            built = entry.with_build(options.builds[0])
+            built = entry.with_build(DEFAULT_BUILD)  # which costs no build
             skipped += start(built, limits, place, fleet, screen)
     return variants, skipped
 
