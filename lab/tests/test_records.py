@@ -241,7 +241,7 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         (
             7,
             to_json(ROWS[6]) | {"operation": "trace"},
-            "line 7, operation: 'trace' must be one of decaps, encaps, hash, keygen, sign, verify",
+            "line 7, operation: 'trace' must be one of decaps, encaps, hash, keygen, lookup",
         ),
         (8, to_json(ROWS[8]), "line 9: nothing may follow the end line"),
         (
