@@ -19,16 +19,17 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.impact.compress import Compressed, compressibility, measure
 from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.figures import FORBIDDEN, ROW_KEYS, Impact, ImpactRow, impact
+from mldsa_lab.impact.figures import Impact, impact
 from mldsa_lab.impact.file import find_scenario, read_scenario, shipped
 from mldsa_lab.impact.page import render
 from mldsa_lab.impact.quantity import price, quantity
+from mldsa_lab.impact.rows import FORBIDDEN, ROW_KEYS, ImpactRow
 from mldsa_lab.impact.schemes import scheme_of
 from mldsa_lab.impact.show import as_json, as_markdown, grids, remarks
 from mldsa_lab.impact.splice import splice
 from mldsa_lab.impact.times import (
+    RecordTimes,
     Simulation,
-    VerifyTimes,
     interval_of,
     reference_records,
 )
@@ -95,8 +96,8 @@ def write(folder: Path, *changes: tuple[str, str], text: str = CHAIN) -> Path:
 
 
 @cache
-def times() -> VerifyTimes:
-    return VerifyTimes(reference_records(), ["Ed25519", "ML-DSA-44", "ECDSA-secp256k1"])
+def times() -> RecordTimes:
+    return RecordTimes(reference_records(), ["Ed25519", "ML-DSA-44", "ECDSA-secp256k1"])
 
 
 HALF = {"ML-DSA-44": Compressed(0.5, 0.25, "made up"), "Ed25519": Compressed(why="not at hand")}

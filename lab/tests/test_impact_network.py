@@ -13,10 +13,11 @@ from test_impact import CHAIN, figures, row, times, value, write
 from test_propagation import AtOnce
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.figures import ROW_KEYS, Impact
+from mldsa_lab.impact.figures import Impact
 from mldsa_lab.impact.network import Network, find_network
 from mldsa_lab.impact.page import render
 from mldsa_lab.impact.propagation import BlockLoad
+from mldsa_lab.impact.rows import ROW_KEYS
 from mldsa_lab.impact.show import grids
 from mldsa_lab.impact.spreading import FULL, add_network, as_today, reach, size_of, stale
 from mldsa_lab.impact.sweep import SHARES, propagate

@@ -70,6 +70,18 @@ def pkcs8_bytes(private_key: int, identifiers: int = NIST_OID) -> int:
     return der(_VERSION + der(identifiers) + der(private_key))
 
 
+def algorithm_bytes(name: str) -> int | None:
+    """The AlgorithmIdentifier of a scheme's signatures in certificates and messages: that of RSA is
+    sha256WithRSAEncryption with its NULL, of ECDSA ecdsa-with-SHA256 (RFC 5758). None where there
+    is none yet."""
+    scheme = SCHEMES[name]
+    if scheme.family in ("ml-dsa", "slh-dsa"):
+        return der(NIST_OID)
+    classical = {"Ed25519": _ED25519_OID, "RSA-2048-PSS": _RSA_OID + _NULL}
+    found = 2 + 8 if name in CURVES else classical.get(name)
+    return None if found is None else der(found)
+
+
 def ecdsa_der_law(order: int, *, low: bool = False) -> dict[int, float]:
     """The law of the bytes of an ECDSA signature in DER (RFC 3279): a SEQUENCE of two INTEGERs
     that are uniform below ``order``, each one byte longer where its top bit is set. ``low``: s is

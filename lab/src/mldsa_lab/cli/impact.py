@@ -12,9 +12,9 @@ from mldsa_lab.cli.propagate import Dask, Processes, simulate
 
 if TYPE_CHECKING:
     from mldsa_lab.impact.figures import Impact
-    from mldsa_lab.impact.times import VerifyTimes
+    from mldsa_lab.impact.times import RecordTimes
 
-    Add = Callable[[Impact, VerifyTimes, Path], Impact]
+    Add = Callable[[Impact, RecordTimes, Path], Impact]
 
 _LIST = "list"
 _STANDARD_OUTPUT = "-"
@@ -27,15 +27,19 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
     from mldsa_lab.impact import figures
     from mldsa_lab.impact.compress import compressibility
     from mldsa_lab.impact.file import find_scenario, read_scenario
+    from mldsa_lab.impact.protocol import Protocol
     from mldsa_lab.impact.schemes import scheme_of
-    from mldsa_lab.impact.times import VerifyTimes, reference_records
+    from mldsa_lab.impact.times import RecordTimes, reference_records
 
     path = find_scenario(name)
     read = read_scenario(path)
     parts = [part for scheme in read.schemes for part in scheme_of(scheme).parts]
-    times = VerifyTimes(records or reference_records(), parts)
+    protocol = isinstance(read, Protocol)
+    operations = ("sign", "verify") if protocol else ("verify",)
+    times = RecordTimes(records or reference_records(), parts, operations)
     try:
-        found = figures.impact(path.stem, read, times, compressibility(parts))
+        shrunk = {} if protocol else compressibility(parts)
+        found = figures.impact(path.stem, read, times, shrunk)
         return found if add is None else add(found, times, path)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
@@ -130,7 +134,7 @@ def impact(
         need("page", "the page")
     progress = Console(stderr=True) if quiet else screen
 
-    def spread(found: Impact, times: VerifyTimes, of: Path) -> Impact:
+    def spread(found: Impact, times: RecordTimes, of: Path) -> Impact:
         return add_network(
             found, times, of.parent,
             lambda network, loads: simulate(network, loads, progress, processes, dask),

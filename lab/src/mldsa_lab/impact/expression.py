@@ -1,6 +1,6 @@
 """Sums of bytes as a scenario writes them, such as ``inputs * (41 + with_length(signature))``.
 
-Names are sizes in bytes and counts; the functions are the length prefixes of chains' encodings.
+Names are sizes in bytes and counts; the functions are the length prefixes of encodings.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
+
+from mldsa_lab import sizes
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
@@ -50,14 +52,46 @@ def short_vec(count: float) -> float:
     return 1 if count < 0x80 else 2 if count < 0x4000 else 3
 
 
+def der(content: float) -> float:
+    """A DER value of one tag byte around as many bytes (X.690)."""
+    whole = math.floor(content)
+    return sizes.der(whole) + content - whole
+
+
+def base64(content: float) -> float:
+    """Content in Base64, filled up (RFC 4648, 4)."""
+    return 4 * math.ceil(content / 3)
+
+
+def base64url(content: float) -> float:
+    """Content in base64url without filling, as JOSE has it (RFC 7515, 2)."""
+    return math.ceil(4 * content / 3)
+
+
+def cbor(content: float) -> float:
+    """A CBOR string of as many bytes (RFC 8949, 3)."""
+    head = 1 if content < 24 else 2 if content < 0x100 else 3 if content < 0x10000 else 5
+    return head + content
+
+
+def tls_records(content: float) -> float:
+    """Encrypted records of TLS 1.3 around a message (RFC 8446, 5): a header of five bytes, the
+    content's type and a tag of 16 with every 2^14 bytes."""
+    return content + math.ceil(content / 2**14) * (5 + 1 + 16)
+
+
 def words(content: float) -> float:
     """Content filled up to words of 32 bytes, as Solidity's ABI does."""
     return 32 * math.ceil(content / 32)
 
 
 FUNCTIONS: dict[str, Callable[..., float]] = {
-    f.__name__: f for f in (compact_size, with_length, push, rlp, rlp_list, short_vec, words)
-} | {"min": min, "max": max, "ceil": math.ceil}
+    f.__name__: f
+    for f in (
+        compact_size, with_length, push, rlp, rlp_list, short_vec, words, der, base64, base64url,
+        cbor, tls_records,
+    )
+} | {"min": min, "max": max, "ceil": math.ceil}  # fmt: skip
 """What an expression may call."""
 
 

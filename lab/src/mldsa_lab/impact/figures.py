@@ -4,50 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.impact.base import ScenarioFile
 from mldsa_lab.impact.compress import Compressed
 from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.file import BlockLimit, Chain, Template
+from mldsa_lab.impact.file import BlockLimit, Chain, Scenario, Template
+from mldsa_lab.impact.protocol import Protocol
+from mldsa_lab.impact.protocol_figures import protocol_rows
 from mldsa_lab.impact.quantity import YEAR, quantity
+from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-from mldsa_lab.impact.times import VerifyRate, VerifyTimes, interval_of
+from mldsa_lab.impact.times import Rate, RecordTimes
 from mldsa_lab.theory.arrays import Array
-
-Kind = Literal["exact", "measured", "assumed"]
-FORBIDDEN = "forbidden today by: "
-"""How figures begin that say which rule of today a thing breaks; their value is what is too much,
-none where the rule has no number."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImpactRow:
-    """A figure. ``value`` is None where there is none: ``source`` says why. ``low`` and ``high``
-    where it varies, is measured or rests on a range; its limits of 95 %."""
-
-    scenario: str
-    scheme: str
-    figure: str
-    template: str
-    value: float | None
-    low: float | None
-    high: float | None
-    unit: str
-    kind: Kind
-    source: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The row under exactly the documented keys."""
-        return asdict(self)
-
-
-ROW_KEYS = tuple(f.name for f in fields(ImpactRow))
-"""The keys of a row, in order: the stable interface of `--json`."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +29,15 @@ class Impact:
     """All figures of a scenario."""
 
     name: str
-    scenario: Chain
+    scenario: ScenarioFile[Any]
     rows: tuple[ImpactRow, ...]
     records: tuple[str, ...]
+
+    @property
+    def chain(self) -> Chain:
+        """The scenario, where it is one of a chain."""
+        assert isinstance(self.scenario, Chain)
+        return self.scenario
 
     @cached_property
     def _named(self) -> dict[tuple[str, str, str], ImpactRow]:
@@ -73,12 +53,15 @@ class Impact:
 
 
 def impact(
-    name: str, scenario: Chain, times: VerifyTimes, compressed: Mapping[str, Compressed]
+    name: str, scenario: Scenario, times: RecordTimes, compressed: Mapping[str, Compressed]
 ) -> Impact:
     """Every figure; LabError for cores that were not measured, or a block too small for any
     transaction of today."""
-    maker = _Figures(name, scenario, times, compressed)
-    rows = [row for template, scheme in scenario.pairs() for row in maker.rows(template, scheme)]
+    if isinstance(scenario, Protocol):
+        rows = list(protocol_rows(name, scenario, times))
+    else:
+        maker = _Figures(name, scenario, times, compressed)
+        rows = [row for form, scheme in scenario.pairs() for row in maker.rows(form, scheme)]
     return Impact(name, scenario, tuple(rows), times.records)
 
 
@@ -97,11 +80,11 @@ class _Room:
 
 class _Figures:
     def __init__(
-        self, name: str, scenario: Chain, times: VerifyTimes, compressed: Mapping[str, Compressed]
+        self, name: str, scenario: Chain, times: RecordTimes, compressed: Mapping[str, Compressed]
     ) -> None:
         self.name, self.scenario, self.compressed = name, scenario, compressed
         node = scenario.node
-        self.rates: dict[tuple[str, int], VerifyRate | str] = {
+        self.rates: dict[tuple[str, int], Rate | str] = {
             (s, cores): times.rate(
                 scheme_of(s), cores, node.implementations, stretch=node.extrapolate
             )
@@ -115,49 +98,33 @@ class _Figures:
     def rows(self, template: Template, scheme: ImpactScheme) -> Iterator[ImpactRow]:
         at = _At(self, template, scheme)
         yield from at.sizes()
+        yield from at.uses()
         yield from at.rules()
         yield from at.throughput()
         yield from at.storage()
         yield from at.verification()
 
 
-class _At:
+class _At(FormFigures[Chain, Template]):
     """The figures of one template in one scheme."""
 
     def __init__(self, of: _Figures, template: Template, scheme: ImpactScheme) -> None:
-        self.of, self.scenario, self.template, self.scheme = of, of.scenario, template, scheme
-        self.names = of.scenario.names(scheme, template)
+        super().__init__(of.name, of.scenario, template, scheme)
+        self.of = of
         self.bytes = self.names["bytes"]
         self.room = self._room(template, scheme)
         beside, compare = of.scenario.today_of(template)
-        self.today_names = of.scenario.names(compare, beside)
         self.today = self._room(beside, compare)
         if self.today.count < 1:
             raise LabError(
                 f"limits, block: the {self.today.limit} of a block is smaller than that of one "
                 f"transaction ({beside.name}, {compare.name})"
             )
-        self.compared = compare.name if beside is template else f"{compare.name}, {beside.name}"
 
     @property
     def kind(self) -> Kind:
         """Of what rests on how many transactions a block has."""
         return "assumed" if self.template.per_block or self.template.assumes else "exact"
-
-    def _row(
-        self, figure: str, value: float | Array | None, unit: str, kind: Kind, source: str,
-        ends: tuple[float, float] | None = None,
-    ) -> ImpactRow:  # fmt: skip
-        low: float | None = None
-        high: float | None = None
-        if isinstance(value, np.ndarray):
-            value, low, high = interval_of(value)
-        elif ends is not None and ends[0] != ends[1]:
-            low, high = ends
-        return ImpactRow(
-            self.of.name, self.scheme.name, figure, self.template.name, value, low, high, unit,
-            kind, source,
-        )  # fmt: skip
 
     def _room(
         self, template: Template, scheme: ImpactScheme, given: tuple[str, float] | None = None
@@ -181,24 +148,11 @@ class _At:
 
     # --- figures ------------------------------------------------------------------------------
 
-    def sizes(self) -> Iterator[ImpactRow]:
-        """Bytes by part, and what the transaction uses of each limit."""
-        least, most = (self.scenario.names(self.scheme, self.template, e) for e in (-1, 1))
-        source = f"the template; {self.scheme.source}"
-
-        def exact(figure: str, name: str, unit: str, assumes: str = "") -> ImpactRow:
-            kind: Kind = "assumed" if assumes else "exact"
-            ends = (least[name], most[name])
-            return self._row(figure, self.names[name], unit, kind, assumes or source, ends)
-
-        yield exact("bytes", "bytes", "B")
-        for part in self.template.parts:
-            yield exact(f"bytes, {part.name}", part.identifier, "B")
-        today = self.today_names["bytes"]
-        yield self._row("bytes over today's", self.bytes / today, "×", "exact", self.compared)
+    def uses(self) -> Iterator[ImpactRow]:
+        """What the transaction uses of each limit."""
         for name in self.template.use:
             limit = self._limit(name)
-            yield exact(f"{name} used", name, limit.unit, self.template.assumes)
+            yield self._exact(f"{name} used", name, limit.unit, self.template.assumes)
             if limit.price:
                 currency, price = limit.cost
                 fee = price.times(self.names[name])
@@ -208,16 +162,6 @@ class _At:
         for currency, text in self.template.fees.items():
             value = evaluate(text, self.names)
             yield self._row("fee", value, currency, "exact", f"the template: {text}")
-
-    def rules(self) -> Iterator[ImpactRow]:
-        """The rules of today that it breaks."""
-        for rule in self.scenario.rules:
-            if not rule.about(self.scheme.name, self.template.called):
-                continue
-            value = evaluate(rule.of, self.names) if rule.of else None
-            if value is None or (rule.most is not None and value > rule.most):
-                unit = rule.unit if rule.of else ""
-                yield self._row(f"{FORBIDDEN}{rule.name}", value, unit, "exact", rule.source)
 
     def throughput(self) -> Iterator[ImpactRow]:
         """Transactions of a block and in a second; the limit that keeps today's."""

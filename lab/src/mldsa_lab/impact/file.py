@@ -3,48 +3,32 @@ of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta, field
 
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.impact.base import (
+    Form,
+    Holds,
+    Part,
+    ScenarioFile,
+    ScenarioTable,
+    Several,
+    check_names,
+    check_schemes,
+)
 from mldsa_lab.impact.expression import evaluate, mentions
+from mldsa_lab.impact.protocol import Protocol
 from mldsa_lab.impact.quantity import positive, price, quantity
-from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
+from mldsa_lab.impact.schemes import ImpactScheme
 from mldsa_lab.toml import decode_toml
 
-_OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
-"""What expressions have without being given it."""
 
-Holds = Literal["", "signatures", "keys", "other"]
-Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
-
-
-class _ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """A table of a scenario."""
-
-
-def _named(rows: tuple[Any, ...], what: str) -> None:
-    names = [row.name for row in rows]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{what}: the name {name!r} is given twice")
-
-
-def _known(field: str, names: Iterable[str]) -> None:
-    for name in names:
-        try:
-            scheme_of(name)
-        except ValueError as error:
-            raise ValueError(f"{field}: {error}") from None
-
-
-class BlockLimit(_ScenarioTable, frozen=True):
+class BlockLimit(ScenarioTable, frozen=True):
     """What a block may have of something: ``block`` in ``unit``, ``reserved`` of it for what is no
     transaction, other limits to try (``given``), and what one ``unit`` costs."""
 
@@ -88,67 +72,20 @@ class BlockLimit(_ScenarioTable, frozen=True):
         return price(self.price, self.unit, "price")
 
 
-class RuleOfToday(_ScenarioTable, frozen=True):
-    """A rule of today: ``most`` of what the expression ``of`` gives; without it, one that forbids
-    the thing altogether. ``only``: the templates or forms that it is about; ``schemes`` those it
-    forbids, ``but`` those it allows."""
+class Template(Form, frozen=True):
+    """A form of transaction: how much of each limit it uses; its signatures.
 
-    name: Text
-    source: Text
-    of: str = ""
-    most: float | None = None
-    unit: Text = "B"
-    only: tuple[Text, ...] = ()
-    schemes: tuple[Text, ...] = ()
-    but: tuple[Text, ...] = ()
-
-    def __post_init__(self) -> None:
-        if bool(self.of) != (self.most is not None):
-            raise ValueError("most: of and most are given together")
-        _known("schemes", self.schemes)
-        _known("but", self.but)
-
-    def about(self, scheme: str, names: tuple[str, ...]) -> bool:
-        """Whether it is about this scheme in a template that goes by these names."""
-        if self.only and not set(self.only) & set(names):
-            return False
-        return scheme not in self.but and (not self.schemes or scheme in self.schemes)
-
-
-class Part(_ScenarioTable, frozen=True):
-    """Bytes of a transaction, an expression; whether they are signatures, public keys as the
-    scheme encodes them, or something else that nobody needs who trusts that it was verified."""
-
-    name: Text
-    bytes: Text
-    holds: Holds = ""
-
-    @property
-    def identifier(self) -> str:
-        """As expressions name it."""
-        return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
-
-
-class Template(_ScenarioTable, frozen=True):
-    """A form of transaction: its parts; how much of each limit it uses; its signatures.
-
-    ``beside``: the template that the scheme of today is taken in when this one is compared;
     ``per_block``: how many a block has, where that is a load and does not follow from limits.
     ``fees``: what it costs beside the prices of limits, by currency; ``assumes``: what its use of
     limits rests on beside the rules, if anything; ``item``: its largest element, for rules;
     ``output``: the script of an output, for states; ``also``: other names that rules may use.
     """
 
-    name: Text
-    parts: Annotated[tuple[Part, ...], Meta(min_length=1)]
-    use: dict[Text, Text] = {}
-    fees: dict[Text, Text] = {}
+    use: dict[Text, Text] = field(default_factory=dict)
+    fees: dict[Text, Text] = field(default_factory=dict)
     assumes: str = ""
     signatures: Positive = 1
-    beside: str = ""
-    schemes: tuple[Text, ...] = ()
     per_block: str = ""
-    note: str = ""
     item: str = "0"
     output: str = "0"
     also: tuple[str, ...] = ()
@@ -158,12 +95,8 @@ class Template(_ScenarioTable, frozen=True):
         """The names that rules may use for it."""
         return (self.name, *self.also)
 
-    def __post_init__(self) -> None:
-        _named(self.parts, "parts")
-        _known("schemes", self.schemes)
 
-
-class OutputForm(_ScenarioTable, frozen=True):
+class OutputForm(ScenarioTable, frozen=True):
     """How an output is locked and unlocked: the bytes of its script; what unlocks it, as items
     pushed by the input's ``script`` or as items of its ``witness``."""
 
@@ -178,10 +111,10 @@ class OutputForm(_ScenarioTable, frozen=True):
     def __post_init__(self) -> None:
         if bool(self.script) == bool(self.witness):
             raise ValueError("script: either script or witness says what unlocks it")
-        _known("schemes", self.schemes)
+        check_schemes("schemes", self.schemes)
 
 
-class Payment(_ScenarioTable, frozen=True):
+class Payment(ScenarioTable, frozen=True):
     """Outputs of a ``form`` spent for others of it."""
 
     name: Text
@@ -191,7 +124,7 @@ class Payment(_ScenarioTable, frozen=True):
     beside: str = ""
 
 
-class State(_ScenarioTable, frozen=True):
+class State(ScenarioTable, frozen=True):
     """What every node keeps: so many ``entries``; the bytes of one with a hash of the key, and with
     the key itself."""
 
@@ -210,7 +143,7 @@ class State(_ScenarioTable, frozen=True):
         _ = self.count
 
 
-class Node(_ScenarioTable, frozen=True):
+class Node(ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
     (without one, the fastest default build of the record), the years of archive it first reads.
     More cores than the record measured need ``extrapolate``."""
@@ -219,7 +152,7 @@ class Node(_ScenarioTable, frozen=True):
     source: Text
     cores: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (1,)
     extrapolate: bool = False
-    implementations: dict[Text, Text] = {}
+    implementations: dict[Text, Text] = field(default_factory=dict)
     years: Annotated[float, Meta(gt=0)] = 10.0
     mempool: str = ""
 
@@ -227,7 +160,7 @@ class Node(_ScenarioTable, frozen=True):
         _ = self.rate
         if self.mempool:
             positive(self.mempool, "B", "mempool")
-        _known("implementations", self.implementations)
+        check_schemes("implementations", self.implementations)
 
     @property
     def rate(self) -> Interval:
@@ -235,7 +168,7 @@ class Node(_ScenarioTable, frozen=True):
         return positive(self.download, "B/s", "download")
 
 
-class BlockNetwork(_ScenarioTable, frozen=True):
+class BlockNetwork(ScenarioTable, frozen=True):
     """The network that blocks spread over: ``like`` names one of scenarios/networks or a file
     beside the scenario; so many of its ``nodes`` and ``blocks`` if given. Simulated are blocks of
     these ``templates`` and ``schemes`` (all, if none is named): full ones, and such with
@@ -251,55 +184,36 @@ class BlockNetwork(_ScenarioTable, frozen=True):
     blocks: Positive | None = None
 
     def __post_init__(self) -> None:
-        _known("schemes", self.schemes)
+        check_schemes("schemes", self.schemes)
         for text in self.intervals:
             positive(text, "s", "intervals")
 
 
-class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
-    """What every scenario of a chain has. ``interval``: from block to block. ``numbers`` and, for
-    each scheme, ``by_scheme`` are names for expressions."""
+class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
+    """What every scenario of a chain has. ``interval``: from block to block."""
 
-    format: Literal["mldsa-lab scenario"]
-    version: Literal[1]
-    title: Text
-    schemes: Several
-    compare: Text
     interval: Text
     interval_source: Text
     node: Node
     limits: tuple[BlockLimit, ...] = ()
-    text: str = ""
-    rules: tuple[RuleOfToday, ...] = ()
     state: tuple[State, ...] = ()
-    numbers: dict[str, float] = {}
-    by_scheme: dict[str, dict[str, float]] = {}
     block_overhead: Text = "0"
     network: BlockNetwork | None = None
 
     def __post_init__(self) -> None:
-        for rows, what in ((self.limits, "limits"), (self.rules, "rules"), (self.state, "state")):
-            _named(rows, what)
+        for rows, what in ((self.limits, "limits"), (self.state, "state")):
+            check_names(rows, what)
         positive(self.interval, "s", "interval")
         _ = self.overhead
-        _known("schemes", self.schemes)
-        for name, table in self.by_scheme.items():
-            _known(name, table)
-        for name in (*self.numbers, *self.by_scheme):
-            if name in _OWN_NAMES or not name.isidentifier():
-                raise ValueError(f"numbers: {name!r} cannot be the name of a number")
-        if self.compare not in self.schemes:
-            raise ValueError(f"compare: {self.compare!r} must be one of schemes")
-        self._check_templates()
-
-    def templates_of(self) -> tuple[Template, ...]:
-        """Every form of transaction."""
-        raise NotImplementedError
-
-    @cached_property
-    def all_templates(self) -> dict[str, Template]:
-        """The forms of transactions by name."""
-        return {t.name: t for t in self.templates_of()}
+        self._check_uses()
+        super().__post_init__()
+        for template, scheme in self.pairs():
+            found = self.names(scheme, template)
+            for text in filter(None, [template.per_block, *template.fees.values()]):
+                evaluate(text, found)
+            for state in self.state:
+                for text in (state.hash, state.key):
+                    evaluate(text, found)
 
     @property
     def overhead(self) -> float:
@@ -313,64 +227,31 @@ class Chain(_ScenarioTable, frozen=True, kw_only=True, tag_field="model"):
         """From block to block."""
         return positive(self.interval, "s", "interval")
 
-    def pairs(self) -> Iterator[tuple[Template, ImpactScheme]]:
-        """Every template with each scheme that it is shown for."""
-        for template in self.all_templates.values():
-            for name in template.schemes or self.schemes:
-                if name in self.schemes:
-                    yield template, scheme_of(name)
-
-    def today_of(self, template: Template) -> tuple[Template, ImpactScheme]:
-        """What a template is compared with: the scheme of today in its own form."""
-        beside = self.all_templates[template.beside or template.name]
-        own = self.compare in (beside.schemes or self.schemes)
-        return beside, scheme_of(self.compare if own else beside.schemes[0])
-
-    def names(self, scheme: ImpactScheme, template: Template, extreme: int = 0) -> dict[str, float]:
-        """What expressions of a template may name, in a scheme; of a signature whose size varies
-        the mean, or with ``extreme`` -1 and 1 the usual least and most."""
-        found = dict(self.numbers)
-        for name, table in self.by_scheme.items():
-            if scheme.name in table:
-                found[name] = table[scheme.name]
-        found |= {
+    def given(
+        self, scheme: ImpactScheme, template: Template, extreme: int, found: dict[str, float]
+    ) -> dict[str, float]:
+        return {
             "signature": scheme.signature_bytes[extreme], "public_key": scheme.public_key_bytes,
             "signatures": float(template.signatures),
         }  # fmt: skip
-        total = 0.0
-        for part in template.parts:
-            found[part.identifier] = evaluate(part.bytes, found)
-            total += found[part.identifier]
+
+    def names(self, scheme: ImpactScheme, template: Template, extreme: int = 0) -> dict[str, float]:
+        found = super().names(scheme, template, extreme)
         found |= {
             n: evaluate(t, found) for n, t in (("item", template.item), ("output", template.output))
         }
-        found["bytes"] = total
         for name, text in template.use.items():
             found[name] = evaluate(text, found)
         return found
 
-    def _check_templates(self) -> None:
+    def _check_uses(self) -> None:
         known = {limit.name for limit in self.limits}
-        names = {form for t in self.all_templates.values() for form in (t.name, *t.also)}
         for name in self.network.templates if self.network else ():
             if name not in self.all_templates:
                 raise ValueError(f"network: templates: no template is called {name!r}")
         for template in self.all_templates.values():
-            if template.beside and template.beside not in self.all_templates:
-                raise ValueError(f"templates: beside: no template is called {template.beside!r}")
             if lost := set(template.use) - known:
                 raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
-        for rule in self.rules:
-            if lost := set(rule.only) - names:
-                raise ValueError(f"rules: only: no template or form is called {min(lost)!r}")
-        for template, scheme in self.pairs():
-            found = self.names(scheme, template)
-            rules = [r.of for r in self.rules if r.of and r.about(scheme.name, template.called)]
-            for text in filter(None, [template.per_block, *template.fees.values(), *rules]):
-                evaluate(text, found)
-            for state in self.state:
-                for text in (state.hash, state.key):
-                    evaluate(text, found)
 
 
 class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
@@ -382,8 +263,8 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
     witness_scale: Positive = 4
 
     def __post_init__(self) -> None:
-        _named(self.forms, "forms")
-        _named(self.payments, "payments")
+        check_names(self.forms, "forms")
+        check_names(self.payments, "payments")
         for payment in self.payments:
             if payment.form not in {form.name for form in self.forms}:
                 raise ValueError(f"payments: form: no form is called {payment.form!r}")
@@ -443,14 +324,14 @@ class Account(Chain, frozen=True, kw_only=True, tag="account"):
     templates: Annotated[tuple[Template, ...], Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        _named(self.templates, "templates")
+        check_names(self.templates, "templates")
         super().__post_init__()
 
     def templates_of(self) -> tuple[Template, ...]:
         return self.templates
 
 
-Scenario = Utxo | Account
+Scenario = Utxo | Account | Protocol
 
 
 def shipped() -> dict[str, Path]:

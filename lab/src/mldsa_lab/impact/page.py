@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from mldsa_lab.impact.base import Form
 from mldsa_lab.impact.figures import Impact, on_cores
-from mldsa_lab.impact.file import Template
+from mldsa_lab.impact.file import Chain, Template
 from mldsa_lab.impact.network import RELAYS
 from mldsa_lab.impact.quantity import positive
 from mldsa_lab.impact.show import (
@@ -61,17 +62,27 @@ def render(found: Impact) -> str:
     )  # fmt: skip
 
 
-def _plots(found: Impact, template: Template, number: int) -> list[tuple[str, Markup]]:
-    on = on_cores(max(found.scenario.node.cores))
+def _wanted(found: Impact, template: Form) -> tuple[tuple[str, str], ...]:
+    """The figures that are drawn, with their titles."""
+    if not isinstance(template, Template):
+        return (
+            ("bytes", "Bytes of one"),
+            ("signing per second and core", "Signed per second and core"),
+            ("verification per second and core", "Verified per second and core"),
+        )
+    on = on_cores(max(found.chain.node.cores))
     first = "bytes per second" if template.per_block else "transactions per second"
-    wanted = (
+    return (
         ("bytes", "Bytes of one"),
         (first, heading(first)),
         (f"verification of a block at today's throughput {on}", f"As many as today, verified {on}"),
         (f"first synchronisation {on}", f"First synchronisation {on}"),
     )
+
+
+def _plots(found: Impact, template: Form, number: int) -> list[tuple[str, Markup]]:
     made = []
-    for place, (figure, title) in enumerate(wanted):
+    for place, (figure, title) in enumerate(_wanted(found, template)):
         lines = lines_of(found, template)
         rows = [line.row(found, figure) for line in lines]
         unit = unit_of(rows)
@@ -94,14 +105,14 @@ def _plots(found: Impact, template: Template, number: int) -> list[tuple[str, Ma
     return made
 
 
-def _network_plots(found: Impact, template: Template, number: int) -> Iterator[tuple[str, Markup]]:
+def _network_plots(found: Impact, template: Form, number: int) -> Iterator[tuple[str, Markup]]:
     """Of each relay, times over block size and stale blocks over the interval."""
-    wanted = found.scenario.network
+    wanted = found.scenario.network if isinstance(found.scenario, Chain) else None
     if wanted is None or template.name not in wanted.templates:
         return
     intervals = {
         text: positive(text, "s", "intervals").value
-        for text in (found.scenario.interval, *wanted.intervals)
+        for text in (found.chain.interval, *wanted.intervals)
     }
     blocks = blocks_of(wanted)
     today = as_today(1.0 if 1.0 in wanted.of_today else min(wanted.of_today))

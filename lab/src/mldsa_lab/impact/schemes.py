@@ -62,12 +62,21 @@ def _single(name: str) -> ImpactScheme:
     public, signature = bare[PUBLIC], bare[SIGNATURE]
     texts = dict.fromkeys((public.source, "BIP 146" if name != base else signature.source))
     most = float(signature.bytes)
-    lengths = _low_der(CURVES[base][1]) if name != base else (most, most, most)
+    lengths = _usual_der(CURVES[base][1], low=True) if name != base else (most, most, most)
     return ImpactScheme(name, public.bytes, lengths, (base,), ", ".join(texts))
 
 
-def _low_der(order: int) -> tuple[float, float, float]:
-    """The mean of a signature with the lower s, and its usual most and least."""
-    law = ecdsa_der_law(order, low=True)
+def signature_der(name: str) -> tuple[float, float, float]:
+    """Signatures of a scheme as X.509 and TLS have them: ECDSA's in DER, the others bare."""
+    return (
+        _usual_der(CURVES[name][1], low=False)
+        if name in CURVES
+        else (scheme_of(name).signature_bytes)
+    )
+
+
+def _usual_der(order: int, *, low: bool) -> tuple[float, float, float]:
+    """The mean of a signature, with the lower s or any, and its usual most and least."""
+    law = ecdsa_der_law(order, low=low)
     usual = [size for size, share in law.items() if share > 0.025]
     return sum(n * share for n, share in law.items()), float(max(usual)), float(min(usual))

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.figures import FORBIDDEN, Impact, ImpactRow, Kind, on_cores
+from mldsa_lab.impact.base import Form
+from mldsa_lab.impact.figures import Impact, on_cores
 from mldsa_lab.impact.file import Template
 from mldsa_lab.impact.network import RELAYS
+from mldsa_lab.impact.protocol import Message, Protocol
+from mldsa_lab.impact.protocol_figures import extra, over, verified_on
+from mldsa_lab.impact.rows import FORBIDDEN, ImpactRow, Kind
 from mldsa_lab.impact.spreading import FULL, as_today, reach, stale
 from mldsa_lab.impact.sweep import SHARES
 from mldsa_lab.impact.times import CONFIDENCE
@@ -92,7 +97,7 @@ class FigureLine:
         return found.find(self.template, self.scheme, figure)
 
 
-def lines_of(found: Impact, template: Template, *, today: bool = True) -> list[FigureLine]:
+def lines_of(found: Impact, template: Form, *, today: bool = True) -> list[FigureLine]:
     """The schemes that a template is shown for; before them, if wanted, what it is compared with
     where that is another template."""
     name = template.name
@@ -156,7 +161,7 @@ def use_grid(found: Impact, template: Template) -> Grid:
         wanted.append(FigureColumn(f"share of the {name} of a block", f"share of {name}"))
         figure = f"{name} of a block for today's throughput"
         wanted.append(FigureColumn(figure, "limit for today's throughput", 4))
-        limit = next(one for one in found.scenario.limits if one.name == name)
+        limit = next(one for one in found.chain.limits if one.name == name)
         wanted += [
             FigureColumn(f"transactions per second at {text}", f"at {text}", 1)
             for text in limit.given
@@ -168,7 +173,7 @@ def verify_grid(found: Impact, template: Template) -> Grid:
     """What a node has to verify, and how long its first synchronisation takes."""
     wanted = []
     what = "as given" if template.per_block else "as today"
-    cores = found.scenario.node.cores
+    cores = found.chain.node.cores
     for place, number in enumerate(cores):
         on, spare, last = on_cores(number), place and 2, number == cores[-1]
         figure = f"verification of a block at today's throughput {on}"
@@ -193,7 +198,7 @@ def store_grid(found: Impact, template: Template) -> Grid:
         FigureColumn("compressed archive of a year at today's throughput", "that compressed", 3),
         FigureColumn("blocks that the mempool holds", "blocks in the mempool", 1),
     ]
-    for state in found.scenario.state:
+    for state in found.chain.state:
         wanted += [
             FigureColumn(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
             FigureColumn(f"{state.name}, keys stored", f"{state.name}, keys", 2),
@@ -201,7 +206,7 @@ def store_grid(found: Impact, template: Template) -> Grid:
     return grid(found, lines_of(found, template), f"{template.name}: storage", wanted)
 
 
-def parts_grid(found: Impact, template: Template) -> Grid:
+def parts_grid(found: Impact, template: Form) -> Grid:
     """The bytes by part."""
     wanted = [FigureColumn(f"bytes, {p.name}", p.name, 0 if p.holds else 1) for p in template.parts]
     title = f"{template.name}: bytes by part"
@@ -212,7 +217,7 @@ def parts_grid(found: Impact, template: Template) -> Grid:
 def network_grid(found: Impact, template: Template) -> Grid:
     """How blocks spread over the network."""
     wanted = []
-    interval = found.scenario.interval
+    interval = found.chain.interval
     for block, short, shares in ((as_today(1), "today's", SHARES), (FULL, "full", (0.9,))):
         for relay in RELAYS:
             wanted += [
@@ -228,6 +233,43 @@ def network_grid(found: Impact, template: Template) -> Grid:
     return grid(found, lines_of(found, template), f"{template.name}: blocks on the network", wanted)
 
 
+def wire_grid(found: Impact, message: Message) -> Grid:
+    """What a message takes."""
+    scenario = _protocol(found)
+    wanted = [
+        FigureColumn("bytes", "bytes"),
+        FigureColumn("bytes over today's", "of today's", 1),
+        *(FigureColumn(extra(w.name), f"extra round trips, {w.name}") for w in scenario.windows),
+        *(FigureColumn(over(link.name), link.name, 2) for link in scenario.links),
+    ]
+    return grid(found, lines_of(found, message), message.name, wanted)
+
+
+def operations_grid(found: Impact, message: Message) -> Grid:
+    """What a message costs who signs it and who verifies it."""
+    device = _protocol(found).device
+    wanted = [
+        FigureColumn("signing on 1 core", "signing"),
+        FigureColumn("signing per second and core", "signed per second and core"),
+        FigureColumn("verification on 1 core", "verification"),
+        FigureColumn("verification per second and core", "verified per second and core", 1),
+    ]
+    if device is not None:
+        wanted.append(FigureColumn(verified_on(device.name), f"verification, {device.name}"))
+    return grid(found, lines_of(found, message), f"{message.name}: signatures", wanted)
+
+
+def _protocol(found: Impact) -> Protocol:
+    assert isinstance(found.scenario, Protocol)
+    return found.scenario
+
+
+PROTOCOL_TABLES = {
+    "Bytes and round trips": wire_grid,
+    "Signatures": operations_grid,
+    "Bytes by part": parts_grid,
+}
+"""The tables of a message, with their titles on the page."""
 TABLES = {
     "In a block": use_grid,
     "Verification and first synchronisation": verify_grid,
@@ -238,9 +280,10 @@ TABLES = {
 """The tables of a form of transaction, with their titles on the page."""
 
 
-def tables(found: Impact, template: Template) -> list[tuple[str, Grid]]:
+def tables(found: Impact, template: Form) -> list[tuple[str, Grid]]:
     """The tables of a template that have figures, with their titles on the page."""
-    made = [(title, make(found, template)) for title, make in TABLES.items()]
+    kinds: dict[str, Any] = PROTOCOL_TABLES if isinstance(found.scenario, Protocol) else TABLES
+    made = [(title, make(found, template)) for title, make in kinds.items()]
     return [(title, grid) for title, grid in made if len(grid.columns) > 1]
 
 
@@ -264,13 +307,16 @@ def remarks(found: Impact) -> list[str]:
     return said
 
 
+SOURCED = ("verification", "signing", "compressed archive")
+"""How figures begin whose sources are listed."""
+
+
 def sources(found: Impact) -> list[str]:
     """Where times and compressibility are from."""
     texts = dict.fromkeys(
         f"{row.scheme}: {row.source}"
         for row in found.rows
-        if row.value is not None
-        and row.figure.startswith(("verification of a block", "compressed archive"))
+        if row.value is not None and row.figure.startswith(SOURCED)
     )
     return list(texts)
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.figures import Impact, ImpactRow, Kind, on_cores
-from mldsa_lab.impact.file import BlockNetwork, Template
+from mldsa_lab.impact.figures import Impact, on_cores
+from mldsa_lab.impact.file import BlockNetwork, Chain, Template
 from mldsa_lab.impact.network import Network, Relay, find_network, read_network
 from mldsa_lab.impact.propagation import BlockLoad
 from mldsa_lab.impact.quantity import positive
+from mldsa_lab.impact.rows import ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme
 from mldsa_lab.impact.sweep import SHARES, Propagation, validation_time
-from mldsa_lab.impact.times import VerifyRate, VerifyTimes
+from mldsa_lab.impact.times import Rate, RecordTimes
 
 FULL = "a full block"
 Simulate = Callable[[Network, Sequence[Sequence[BlockLoad]]], list[Propagation]]
@@ -64,16 +65,16 @@ class _Case:
     source: str
 
 
-def add_network(found: Impact, times: VerifyTimes, folder: Path, simulate: Simulate) -> Impact:
+def add_network(found: Impact, times: RecordTimes, folder: Path, simulate: Simulate) -> Impact:
     """The figures with those of the scenario's network, if it names one. ``folder``: of the
     scenario."""
-    wanted = found.scenario.network
+    wanted = found.scenario.network if isinstance(found.scenario, Chain) else None
     if wanted is None:
         return found
     maker = _Cases(found, wanted, network_of(wanted, folder), times)
     pairs = [
         (template, scheme)
-        for template, scheme in found.scenario.pairs()
+        for template, scheme in found.chain.pairs()
         if template.name in wanted.templates
         and (not wanted.schemes or scheme.name in wanted.schemes)
     ]
@@ -94,17 +95,17 @@ def add_network(found: Impact, times: VerifyTimes, folder: Path, simulate: Simul
 
 class _Cases:
     def __init__(
-        self, found: Impact, wanted: BlockNetwork, network: Network, times: VerifyTimes
+        self, found: Impact, wanted: BlockNetwork, network: Network, times: RecordTimes
     ) -> None:
         self.found, self.wanted, self.network, self.times = found, wanted, network, times
-        self.cores = max(found.scenario.node.cores)
+        self.cores = max(found.chain.node.cores)
         self.intervals = {
             text: positive(text, "s", "intervals").value
-            for text in dict.fromkeys((found.scenario.interval, *wanted.intervals))
+            for text in dict.fromkeys((found.chain.interval, *wanted.intervals))
         }
 
-    def rate(self, scheme: ImpactScheme) -> VerifyRate | str:
-        node = self.found.scenario.node
+    def rate(self, scheme: ImpactScheme) -> Rate | str:
+        node = self.found.chain.node
         return self.times.rate(scheme, self.cores, node.implementations, stretch=node.extrapolate)
 
     def _blocks(self, template: Template, scheme: ImpactScheme) -> dict[str, tuple[float, float]]:
@@ -124,7 +125,7 @@ class _Cases:
         }
         return made | ({FULL: (count, whole)} if count else {})
 
-    def cases(self, template: Template, scheme: ImpactScheme, rate: VerifyRate) -> Iterator[_Case]:
+    def cases(self, template: Template, scheme: ImpactScheme, rate: Rate) -> Iterator[_Case]:
         draws = rate.draws[1 : 1 + self.network.blocks]
         source = (
             f"{self.network.source}; {self.network.nodes:,} nodes, {self.network.blocks} blocks; "

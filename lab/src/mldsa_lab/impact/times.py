@@ -1,4 +1,4 @@
-"""Verification times out of records, as draws that carry their intervals through a sum."""
+"""Times of signing and verification out of records, as draws that carry their intervals."""
 
 from __future__ import annotations
 
@@ -58,52 +58,69 @@ def interval_of(draws: Array) -> Interval:
 
 
 @dataclass(frozen=True)
-class VerifyRate:
-    """Verifications per second of a number of cores, as draws, and where they are from."""
+class Rate:
+    """Operations per second, or per cycle, of so many cores, as draws, and where from."""
 
     draws: Array
     source: str
 
 
-class VerifyTimes:
-    """What records say of verifications; ``paths``: in the order in which they are asked."""
+_Found = list[tuple[str, SummaryRow]]
 
-    def __init__(self, paths: Sequence[Path], schemes: Iterable[str]) -> None:
+
+class RecordTimes:
+    """What records say of ``operations``; ``paths``: in the order in which they are asked."""
+
+    def __init__(
+        self, paths: Sequence[Path], schemes: Iterable[str], operations: Sequence[str] = ("verify",)
+    ) -> None:
         self.records = tuple(_shown(path) for path in paths)
         """The records, as figures name them."""
         self.simulation = Simulation()
         wanted = set(schemes)
         self._summaries = [
-            (name, _summary(path, wanted)) for name, path in zip(self.records, paths, strict=True)
+            (name, _summary(path, wanted, operations))
+            for name, path in zip(self.records, paths, strict=True)
         ]
 
     def rate(
-        self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *, stretch: bool
-    ) -> VerifyRate | str:
-        """Verifications of a scheme per second, one after the other in each of a hybrid's; or why
-        there is none. ``stretch``: more cores than were measured are taken to share the work
-        evenly, else LabError."""
+        self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
+        stretch: bool = False, operation: str = "verify", unit: str = "ns",
+    ) -> Rate | str:  # fmt: skip
+        """Operations of a scheme per second, or per cycle where records are in that ``unit``, one
+        after the other in each of a hybrid's; or why there is none. ``stretch``: more cores than
+        were measured are taken to share the work evenly, else LabError."""
         found = []
         for part in scheme.parts:
-            rate = self._single(part, cores, implementations.get(part), stretch)
+            rows = self._rows(part, implementations.get(part), operation, unit)
+            rate = (
+                rows if isinstance(rows, str)
+                else self._single(part, rows, cores, stretch)
+            )  # fmt: skip
             if isinstance(rate, str):
                 return rate
             found.append(rate)
         draws = 1 / sum(1 / rate.draws for rate in found)
-        return VerifyRate(
-            np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found))
-        )
+        return Rate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
 
-    def _single(self, name: str, cores: int, wanted: str | None, stretch: bool) -> VerifyRate | str:
+    def _rows(self, name: str, wanted: str | None, operation: str, unit: str) -> _Found | str:
+        """The rows of a scheme with their records; or why there is none."""
         rows = [
             (record, row)
             for record, summary in self._summaries
             for row in summary.rows
-            if row.set == name and (wanted is None or wanted in (row.implementation, row.variant))
+            if (row.set, row.operation, row.unit) == (name, operation, unit)
+            and (wanted is None or wanted in (row.implementation, row.variant))
         ]
-        if not rows:
-            who = f"{wanted} verifying {name}" if wanted else f"verification of {name}"
-            return f"no {who} in {', '.join(record for record, _ in self._summaries)}"
+        if rows:
+            return rows
+        doing = {"verify": "verifying", "sign": "signing"}[operation]
+        what = {"verify": "verification", "sign": "signing"}[operation]
+        who = f"{wanted} {doing} {name}" if wanted else f"{what} of {name}"
+        where = ", ".join(record for record, _ in self._summaries)
+        return f"no {who}{'' if unit == 'ns' else f' in {unit}'} in {where}"
+
+    def _single(self, name: str, rows: _Found, cores: int, stretch: bool) -> Rate:
         _, best = min(rows, key=lambda r: (r[1].threads, _later(r[1]), r[1].mean or 0))
         same = [(r, row) for r, row in rows if base_id(row.variant) == base_id(best.variant)]
         most = max(row.threads for _, row in same)
@@ -118,31 +135,34 @@ class VerifyTimes:
         if threads == 1:
             mean = row.interval("mean")
             assert mean is not None
-            draws = 1e9 / self.simulation.measured(mean)
+            draws = (1e9 if row.unit == "ns" else 1.0) / self.simulation.measured(mean)
         else:
             rate = row.interval("per_second")
             assert rate is not None
             draws = self.simulation.measured(rate)
         if cores != threads:
             what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-        return VerifyRate(draws * (cores / threads), what)
+        return Rate(draws * (cores / threads), what)
 
 
 def _later(row: SummaryRow) -> bool:
     return row.build == TUNED_BUILD
 
 
-def _summary(path: Path, schemes: set[str]) -> Summary:
-    """The single verifications of a record by keys as bytes, in any number of threads."""
+def _summary(path: Path, schemes: set[str], operations: Sequence[str]) -> Summary:
+    """The single operations of a record by keys as bytes, in any number of threads."""
     record = read_record(path)
-    record.samples[:] = [s for s in record.samples if s.operation == "verify" and s.set in schemes]
+    record.samples[:] = [
+        s for s in record.samples if s.operation in operations and s.set in schemes
+    ]
     try:
         found = summarise(record, confidence=CONFIDENCE)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
     found.rows[:] = [
         r for r in found.rows
-        if r.mean is not None and r.unit == "ns" and r.key == "compact" and r.mode == "single"
+        if r.mean is not None and r.unit in ("ns", "cycles")
+        and r.key == "compact" and r.mode == "single"
         and (r.batch_size == 1 if r.threads == 1 else r.per_second is not None)
     ]  # fmt: skip
     return found
