@@ -78,7 +78,8 @@ class FormFigures(Generic[S, F]):
         self, figure: str, name: str, unit: str, assumes: str = "", source: str = ""
     ) -> ImpactRow:
         """What the form has of a name, with its usual least and most."""
-        ends = (self._least[name], self._most[name])
+        low, high = sorted((self._least[name], self._most[name]))
+        ends = (low, high)
         kind: Kind = "assumed" if assumes else "exact"
         said = assumes or source or f"the template; {self.scheme.source}"
         return self._row(figure, self.names[name], unit, kind, said, ends)
