@@ -74,12 +74,13 @@ def algorithm_bytes(name: str) -> int | None:
     """The AlgorithmIdentifier of a scheme's signatures in certificates and messages: that of RSA is
     sha256WithRSAEncryption with its NULL, of ECDSA ecdsa-with-SHA256 (RFC 5758). None where there
     is none yet."""
-    scheme = SCHEMES[name]
-    if scheme.family in ("ml-dsa", "slh-dsa"):
-        return der(NIST_OID)
-    classical = {"Ed25519": _ED25519_OID, "RSA-2048-PSS": _RSA_OID + _NULL}
-    found = 2 + 8 if name in CURVES else classical.get(name)
-    return None if found is None else der(found)
+    if name in CURVES:
+        return der(2 + 8)
+    if name.startswith("RSA"):
+        return der(_RSA_OID + _NULL)
+    if name == "Ed25519":
+        return der(_ED25519_OID)
+    return der(NIST_OID) if SCHEMES[name].family in ("ml-dsa", "slh-dsa") else None
 
 
 def ecdsa_der_law(order: int, *, low: bool = False) -> dict[int, float]:

@@ -82,7 +82,7 @@ class Part(ScenarioTable, frozen=True):
         return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
 
 
-class Form(ScenarioTable, frozen=True):
+class ScenarioForm(ScenarioTable, frozen=True):
     """A form of transaction or message: its parts. ``beside``: the form that the scheme of today
     is taken in when this one is compared; ``schemes``: those that it is for, if not all."""
 
@@ -102,7 +102,7 @@ class Form(ScenarioTable, frozen=True):
         check_schemes("schemes", self.schemes)
 
 
-F = TypeVar("F", bound=Form)
+F = TypeVar("F", bound=ScenarioForm)
 
 
 class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_field="model"):

@@ -20,7 +20,7 @@ from mldsa_lab.impact.protocol_figures import protocol_rows
 from mldsa_lab.impact.quantity import YEAR, quantity
 from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-from mldsa_lab.impact.times import Rate, RecordTimes
+from mldsa_lab.impact.times import RecordRate, RecordTimes
 from mldsa_lab.theory.arrays import Array
 
 
@@ -84,7 +84,7 @@ class _Figures:
     ) -> None:
         self.name, self.scenario, self.compressed = name, scenario, compressed
         node = scenario.node
-        self.rates: dict[tuple[str, int], Rate | str] = {
+        self.rates: dict[tuple[str, int], RecordRate | str] = {
             (s, cores): times.rate(
                 scheme_of(s), cores, node.implementations, stretch=node.extrapolate
             )
@@ -96,7 +96,7 @@ class _Figures:
         self.per_year = YEAR / self.interval
 
     def rows(self, template: Template, scheme: ImpactScheme) -> Iterator[ImpactRow]:
-        at = _At(self, template, scheme)
+        at = _TemplateFigures(self, template, scheme)
         yield from at.sizes()
         yield from at.uses()
         yield from at.rules()
@@ -105,7 +105,7 @@ class _Figures:
         yield from at.verification()
 
 
-class _At(FormFigures[Chain, Template]):
+class _TemplateFigures(FormFigures[Chain, Template]):
     """The figures of one template in one scheme."""
 
     def __init__(self, of: _Figures, template: Template, scheme: ImpactScheme) -> None:

@@ -12,10 +12,10 @@ from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.impact.base import (
-    Form,
     Holds,
     Part,
     ScenarioFile,
+    ScenarioForm,
     ScenarioTable,
     Several,
     check_names,
@@ -72,7 +72,7 @@ class BlockLimit(ScenarioTable, frozen=True):
         return price(self.price, self.unit, "price")
 
 
-class Template(Form, frozen=True):
+class Template(ScenarioForm, frozen=True):
     """A form of transaction: how much of each limit it uses; its signatures.
 
     ``per_block``: how many a block has, where that is a load and does not follow from limits.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mldsa_lab.impact.base import Form
+from mldsa_lab.impact.base import ScenarioForm
 from mldsa_lab.impact.figures import Impact, on_cores
 from mldsa_lab.impact.file import Chain, Template
 from mldsa_lab.impact.network import RELAYS
@@ -62,7 +62,7 @@ def render(found: Impact) -> str:
     )  # fmt: skip
 
 
-def _wanted(found: Impact, template: Form) -> tuple[tuple[str, str], ...]:
+def _wanted(found: Impact, template: ScenarioForm) -> tuple[tuple[str, str], ...]:
     """The figures that are drawn, with their titles."""
     if not isinstance(template, Template):
         return (
@@ -80,7 +80,7 @@ def _wanted(found: Impact, template: Form) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _plots(found: Impact, template: Form, number: int) -> list[tuple[str, Markup]]:
+def _plots(found: Impact, template: ScenarioForm, number: int) -> list[tuple[str, Markup]]:
     made = []
     for place, (figure, title) in enumerate(_wanted(found, template)):
         lines = lines_of(found, template)
@@ -105,7 +105,9 @@ def _plots(found: Impact, template: Form, number: int) -> list[tuple[str, Markup
     return made
 
 
-def _network_plots(found: Impact, template: Form, number: int) -> Iterator[tuple[str, Markup]]:
+def _network_plots(
+    found: Impact, template: ScenarioForm, number: int
+) -> Iterator[tuple[str, Markup]]:
     """Of each relay, times over block size and stale blocks over the interval."""
     wanted = found.scenario.network if isinstance(found.scenario, Chain) else None
     if wanted is None or template.name not in wanted.templates:

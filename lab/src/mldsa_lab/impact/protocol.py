@@ -10,9 +10,9 @@ from msgspec import Meta, field
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
 from mldsa_lab.impact.base import (
-    Form,
     Part,
     ScenarioFile,
+    ScenarioForm,
     ScenarioTable,
     check_names,
     check_schemes,
@@ -34,7 +34,7 @@ class MessagePart(Part, frozen=True, kw_only=True):
     assumes: str = ""
 
 
-class Message(Form, frozen=True):
+class Message(ScenarioForm, frozen=True):
     """What one side sends or stores: how often one is signed and verified, as expressions.
     ``flight``: the bytes that its sender may not wait within, for initial windows."""
 
@@ -61,7 +61,7 @@ class Window(ScenarioTable, frozen=True):
         return positive(self.bytes, "B", "bytes").value
 
 
-class Link(ScenarioTable, frozen=True):
+class MessageLink(ScenarioTable, frozen=True):
     """A way that messages take, and its rate."""
 
     name: Text
@@ -123,7 +123,7 @@ class Protocol(ScenarioFile[Message], frozen=True, kw_only=True, tag="protocol")
     templates: Annotated[tuple[Message, ...], Meta(min_length=1)]
     terms: dict[Text, Text | dict[Text, Text]] = field(default_factory=dict)
     windows: tuple[Window, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[MessageLink, ...] = ()
     device: Device | None = None
     host: Host = Host()
 

@@ -10,13 +10,13 @@ from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.protocol import Device, Message, Protocol
 from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.impact.times import Rate, RecordTimes
+from mldsa_lab.impact.times import RecordRate, RecordTimes
 
 
 def protocol_rows(name: str, scenario: Protocol, times: RecordTimes) -> Iterator[ImpactRow]:
     """Every figure of a protocol."""
     for message, scheme in scenario.pairs():
-        at = _At(name, scenario, message, scheme)
+        at = _MessageFigures(name, scenario, message, scheme)
         yield from at.sizes()
         yield from at.rules()
         yield from at.round_trips()
@@ -41,7 +41,7 @@ def verified_on(device: str) -> str:
     return f"verification on {device}"
 
 
-class _At(FormFigures[Protocol, Message]):
+class _MessageFigures(FormFigures[Protocol, Message]):
     """The figures of one message in one scheme."""
 
     def sizes(self) -> Iterator[ImpactRow]:
@@ -116,9 +116,11 @@ class _At(FormFigures[Protocol, Message]):
         yield self._row(figure, np.asarray(spent), "s", kind, f"{said}; {device.source}")
 
 
-def _on_device(scheme: ImpactScheme, device: Device, times: RecordTimes) -> Rate | str:
+def _on_device(scheme: ImpactScheme, device: Device, times: RecordTimes) -> RecordRate | str:
     """Verifications per cycle: of a record in cycles, or as the file has them."""
     said = device.cycles(scheme.name)
     if said is None:
         return times.rate(scheme, 1, {}, unit="cycles")
-    return Rate(1 / times.simulation.assumed(said), f"{device.verify[scheme.name]} of the scenario")
+    return RecordRate(
+        1 / times.simulation.assumed(said), f"{device.verify[scheme.name]} of the scenario"
+    )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.base import Form
+from mldsa_lab.impact.base import ScenarioForm
 from mldsa_lab.impact.figures import Impact, on_cores
 from mldsa_lab.impact.file import Template
 from mldsa_lab.impact.network import RELAYS
@@ -97,7 +97,7 @@ class FigureLine:
         return found.find(self.template, self.scheme, figure)
 
 
-def lines_of(found: Impact, template: Form, *, today: bool = True) -> list[FigureLine]:
+def lines_of(found: Impact, template: ScenarioForm, *, today: bool = True) -> list[FigureLine]:
     """The schemes that a template is shown for; before them, if wanted, what it is compared with
     where that is another template."""
     name = template.name
@@ -206,7 +206,7 @@ def store_grid(found: Impact, template: Template) -> Grid:
     return grid(found, lines_of(found, template), f"{template.name}: storage", wanted)
 
 
-def parts_grid(found: Impact, template: Form) -> Grid:
+def parts_grid(found: Impact, template: ScenarioForm) -> Grid:
     """The bytes by part."""
     wanted = [FigureColumn(f"bytes, {p.name}", p.name, 0 if p.holds else 1) for p in template.parts]
     title = f"{template.name}: bytes by part"
@@ -280,7 +280,7 @@ TABLES = {
 """The tables of a form of transaction, with their titles on the page."""
 
 
-def tables(found: Impact, template: Form) -> list[tuple[str, Grid]]:
+def tables(found: Impact, template: ScenarioForm) -> list[tuple[str, Grid]]:
     """The tables of a template that have figures, with their titles on the page."""
     kinds: dict[str, Any] = PROTOCOL_TABLES if isinstance(found.scenario, Protocol) else TABLES
     made = [(title, make(found, template)) for title, make in kinds.items()]

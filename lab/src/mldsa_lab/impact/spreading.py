@@ -15,7 +15,7 @@ from mldsa_lab.impact.quantity import positive
 from mldsa_lab.impact.rows import ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme
 from mldsa_lab.impact.sweep import SHARES, Propagation, validation_time
-from mldsa_lab.impact.times import Rate, RecordTimes
+from mldsa_lab.impact.times import RecordRate, RecordTimes
 
 FULL = "a full block"
 Simulate = Callable[[Network, Sequence[Sequence[BlockLoad]]], list[Propagation]]
@@ -104,7 +104,7 @@ class _Cases:
             for text in dict.fromkeys((found.chain.interval, *wanted.intervals))
         }
 
-    def rate(self, scheme: ImpactScheme) -> Rate | str:
+    def rate(self, scheme: ImpactScheme) -> RecordRate | str:
         node = self.found.chain.node
         return self.times.rate(scheme, self.cores, node.implementations, stretch=node.extrapolate)
 
@@ -125,7 +125,7 @@ class _Cases:
         }
         return made | ({FULL: (count, whole)} if count else {})
 
-    def cases(self, template: Template, scheme: ImpactScheme, rate: Rate) -> Iterator[_Case]:
+    def cases(self, template: Template, scheme: ImpactScheme, rate: RecordRate) -> Iterator[_Case]:
         draws = rate.draws[1 : 1 + self.network.blocks]
         source = (
             f"{self.network.source}; {self.network.nodes:,} nodes, {self.network.blocks} blocks; "

@@ -58,7 +58,7 @@ def interval_of(draws: Array) -> Interval:
 
 
 @dataclass(frozen=True)
-class Rate:
+class RecordRate:
     """Operations per second, or per cycle, of so many cores, as draws, and where from."""
 
     draws: Array
@@ -86,7 +86,7 @@ class RecordTimes:
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
         stretch: bool = False, operation: str = "verify", unit: str = "ns",
-    ) -> Rate | str:  # fmt: skip
+    ) -> RecordRate | str:  # fmt: skip
         """Operations of a scheme per second, or per cycle where records are in that ``unit``, one
         after the other in each of a hybrid's; or why there is none. ``stretch``: more cores than
         were measured are taken to share the work evenly, else LabError."""
@@ -101,7 +101,7 @@ class RecordTimes:
                 return rate
             found.append(rate)
         draws = 1 / sum(1 / rate.draws for rate in found)
-        return Rate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
+        return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
 
     def _rows(self, name: str, wanted: str | None, operation: str, unit: str) -> _Found | str:
         """The rows of a scheme with their records; or why there is none."""
@@ -120,7 +120,7 @@ class RecordTimes:
         where = ", ".join(record for record, _ in self._summaries)
         return f"no {who}{'' if unit == 'ns' else f' in {unit}'} in {where}"
 
-    def _single(self, name: str, rows: _Found, cores: int, stretch: bool) -> Rate:
+    def _single(self, name: str, rows: _Found, cores: int, stretch: bool) -> RecordRate:
         _, best = min(rows, key=lambda r: (r[1].threads, _later(r[1]), r[1].mean or 0))
         same = [(r, row) for r, row in rows if base_id(row.variant) == base_id(best.variant)]
         most = max(row.threads for _, row in same)
@@ -142,7 +142,7 @@ class RecordTimes:
             draws = self.simulation.measured(rate)
         if cores != threads:
             what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-        return Rate(draws * (cores / threads), what)
+        return RecordRate(draws * (cores / threads), what)
 
 
 def _later(row: SummaryRow) -> bool:
