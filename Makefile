@@ -19,7 +19,7 @@ TABLES := README.md docs/choose-a-library.md docs/migration-cost.md docs/perform
 
 tables: setup ## rewrite the measured tables of the documents from their records
 	@$(LAB) report $(addprefix --splice ,$(TABLES))
-	@$(LAB) impact --splice docs/impact.md
+	@$(LAB) impact --splice docs/impact.md --splice docs/migration-cost.md
 
 bench-kernels: ARGS =
 bench-kernels: setup ## time the kernels of each backend beside the peers' own: ARGS="--help"

@@ -101,7 +101,9 @@ class RecordTimes:
                 return rate
             found.append(rate)
         draws = 1 / sum(1 / rate.draws for rate in found)
-        return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found)))
+        return RecordRate(
+            np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found))
+        )
 
     def _rows(self, name: str, wanted: str | None, operation: str, unit: str) -> _Found | str:
         """The rows of a scheme with their records; or why there is none."""
