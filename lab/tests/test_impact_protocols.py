@@ -32,7 +32,10 @@ from imgtool.keys.ed25519 import Ed25519 as ImageEd25519
 from imgtool.keys.rsa import RSA
 from msgspec.structs import replace
 
+from mldsa_lab.cli.impact import figures_of
+from mldsa_lab.errors import LabError
 from mldsa_lab.impact.file import find_scenario, read_scenario
+from mldsa_lab.impact.page import render
 from mldsa_lab.impact.protocol import Protocol
 from mldsa_lab.impact.schemes import scheme_of, signature_der
 from mldsa_lab.sizes import der
@@ -464,3 +467,43 @@ def test_smime(scheme: str) -> None:
         for _ in range(1 if scheme != "ECDSA-P256" else 40)
     }
     assert max(sizes) == found["cms"]
+
+
+# --- the file and its figures ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('"Ed25519", "RSA', '"ECDSA-P256 DER", "RSA', "a protocol has its own encoding"),
+        ('"Ed25519", "RSA', '"FN-DSA-512", "RSA', "terms: tbs, FN-DSA-512: "),
+        ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
+        ('"14,600 B"', '"0 B"', "must be above zero"),
+        ('signed = "1"', 'signed = "one"', "'one' is unknown"),
+        ("intermediates = 1 ", "intermediates = -1 ", "intermediates is -1: must be zero or more"),
+        ("windows", "window", "the key 'window' is unknown"),
+    ],
+)
+def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    text = find_scenario("tls").read_text(encoding="utf-8")
+    assert old in text
+    path = tmp_path / "own.toml"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(LabError) as error:
+        read_scenario(path)
+    said = str(error.value)
+    assert rule in said and said.startswith(str(path)) and "\n" not in said
+
+
+def test_figures_and_page() -> None:
+    found = figures_of("tls", None)
+    window = "extra round trips, 10 segments"
+    for scheme, waits in (("ECDSA-P256", 0), ("ML-DSA-44", 1), ("SLH-DSA-SHA2-128s", 2)):
+        row = found.find("Full handshake", scheme, window)
+        assert row is not None and (row.value, row.kind) == (waits, "assumed")
+    one = found.find("Full handshake", "ML-DSA-44", "verification on 1 core")
+    rate = found.find("Full handshake", "ML-DSA-44", "verification per second and core")
+    assert one is not None and rate is not None and one.kind == rate.kind == "measured"
+    assert one.value is not None and one.low is not None and one.low < one.value
+    assert rate.value == pytest.approx(1 / one.value) and one.source.startswith("6 signatures; ")
+    assert "extra round trips" in render(found)

@@ -138,6 +138,9 @@ class Protocol(ScenarioFile[Message], frozen=True, kw_only=True, tag="protocol")
                     f"schemes: {name!r}: a protocol has its own encoding of signatures: must be "
                     f"one of {', '.join(SIGNERS)}"
                 )
+        for name, number in self.numbers.items():
+            if number < 0:
+                raise ValueError(f"numbers: {name} is {number:g}: must be zero or more")
         for name, term in self.terms.items():
             if isinstance(term, dict):
                 check_schemes(f"terms: {name}", (scheme for scheme in term if scheme != EVERY))
