@@ -101,6 +101,10 @@ def test_paths_that_are_none_and_names_that_are_taken_are_refused(tmp_path: Path
         Jdk.at(make(tmp_path / "small", modules=("java.base",)))
     with pytest.raises(LabError, match=r"bin/java does not start \(status 3\):"):
         Jdk.at(make(tmp_path / "broken", status=3))
+    for text, rule in (("~nobody-here/jdk", "home directory"), ("x" * 300, "File name too long"),
+                       (f"n={'x' * 300}", "File name too long")):  # fmt: skip
+        with pytest.raises(LabError, match=rule):
+            Jdk.of(text)
     (folder / "bin" / "java").chmod(0o644)
     with pytest.raises(LabError, match=r"bin/java does not start: Permission denied"):
         Jdk.at(folder)
@@ -132,6 +136,9 @@ def test_java_home_and_the_usual_folders_are_searched(
     found = [jdk for jdk in find_jdks() if tmp_path in jdk.folder.parents]
     assert [jdk.name for jdk in found] == ["java-23.0.2-corretto", "java-21.0.13-corretto"]
     assert {jdk.folder.name for jdk in found} == {"own", "21.0.13-amzn"}
+    for nowhere in ("/", "x" * 300):
+        monkeypatch.setenv("JAVA_HOME", nowhere)
+        assert {jdk.name for jdk in find_jdks()} >= {"java-21.0.13-corretto"}
 
 
 def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:

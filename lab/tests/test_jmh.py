@@ -65,6 +65,17 @@ def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
     assert shared_out(result, read_times(times, 1), 1) == [[100500], [160500]]
 
 
+def test_rounded_parts_have_the_sum_that_jmh_says(tmp_path: Path) -> None:
+    change = {
+        "measurementIterations": 1,
+        "primaryMetric": {"scoreUnit": "ns/op", "rawData": [[10.0]]},
+        "secondaryMetrics": {"passes": {"rawData": [[1.0]]}},
+    }
+    result = read_result(written(tmp_path, [DOCUMENT | change]))
+    # Of 30 ns 4.3, 4.3 and 21.4.
+    assert shared_out(result, [(1, 1, 5)], 3) == [[4, 5, 21]]
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

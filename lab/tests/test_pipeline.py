@@ -115,6 +115,7 @@ def stage(operation: str, set_name: str, implementation: str = "x", **more: Any)
         ('name = "batches"', 'name = "one by one"', "the name 'one by one' is given twice"),
         ('against = "one by one"', 'against = "two"', "against: no other is called 'two'"),
         ("threads = [1]", "threads = [0]", "pipeline[0].threads[0]: must be a whole number >= 1"),
+        ("threads = [1]", "threads = [2]", "threads: 1 must be among them"),
         ("version = 1", "version = 3", "version: 3 must be one of 1"),
         ("[profiles", "[[measure]]\n[profiles", "either [[measure]] or [[pipeline]]"),
         ("seconds = 1", 'seconds = 1\nsets = ["44"]', "of a profile are of [[measure]]"),
@@ -148,7 +149,7 @@ def test_stages_take_from_those_before_them() -> None:
 def test_what_cannot_run_here_is_refused_in_one_line(tmp_path: Path) -> None:
     for old, new, said in (
         ('"libcrux-sha3"', '"libcrux-md5"', "unknown implementation 'libcrux-md5'"),
-        ("threads = [1]", "threads = [4711]", "4711 threads: this machine has"),
+        ("threads = [1]", "threads = [1, 4711]", "4711 threads: this machine has"),
         ('"mldsa-lanes"\n\n', '"fips204"\nbatch = 8\n\n', "has no batch interface"),
         ("records = 16", 'worker = "go"\nrecords = 16', "worker go"),
     ):
@@ -226,18 +227,20 @@ def replace_key(one: Stage, key: str) -> Stage:
     return Stage(one.operation, one.set, one.implementation, key=key)
 
 
-def test_a_worker_without_chains_is_refused(fleet: Fleet) -> None:
+def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None:
     station = fleet.stations[0]
     before = station.announcement
     import msgspec
 
-    station._announced = msgspec.structs.replace(before, chains=False)
+    asked = [Pipeline("p", (stage("hash", "SHA3-256", "*"),))]
     try:
-        with pytest.raises(LabError, match="pipeline 'p': worker rust cannot chain stages"):
-            resolve(
-                [Pipeline("p", (stage("hash", "SHA3-256", "*"),))],
-                fleet, list(fleet.variants.values()), 1,
-            )  # fmt: skip
+        for changed, said in (
+            ({"chains": False}, "cannot chain stages"),
+            ({"unit": "cycles"}, "counts cycles, not ns"),
+        ):
+            station._announced = msgspec.structs.replace(before, **changed)
+            with pytest.raises(LabError, match=f"pipeline 'p': worker rust {said}"):
+                resolve(asked, fleet, list(fleet.variants.values()), 1)
     finally:
         station._announced = before
 

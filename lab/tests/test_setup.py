@@ -89,6 +89,9 @@ def test_commands_run_in_order_and_a_changed_lock_file_asks_for_more(place: Plac
         "at work on one",
         "at work on two",
     ]
+    (place.target / "one" / "setup.json").write_text("[]")
+    assert not is_set_up(entry, place)
+    set_up(entry, place, quiet)
     (place.root / "workers" / "lock").write_text("2\n")
     assert not is_set_up(entry, place)
     set_up(entry, place, quiet)

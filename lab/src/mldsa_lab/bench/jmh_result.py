@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -60,7 +61,7 @@ class JmhResult(Struct, frozen=True, rename="camel"):
     @property
     def passes(self) -> tuple[int, ...]:
         """Passes over the inputs, by iteration."""
-        return tuple(map(int, self.secondary_metrics.passes.raw_data[0]))
+        return tuple(map(round, self.secondary_metrics.passes.raw_data[0]))
 
 
 class _File(Struct, frozen=True):
@@ -108,6 +109,8 @@ def shared_out(result: JmhResult, times: Sequence[Sequence[int]], inputs: int) -
     found = []
     for ns, passes, taken in zip(result.nanoseconds, result.passes, times, strict=True):
         whole, of = ns * inputs * passes, sum(taken)
-        parts = [1 / inputs] * inputs if of == 0 else [part / of for part in taken]
-        found.append([round(whole * part) for part in parts])
+        parts = taken if of else [1] * inputs
+        # Differences of rounded sums: their own sum is the whole.
+        ends = [round(whole * (end / (of or inputs))) for end in accumulate(parts)]
+        found.append([b - a for a, b in pairwise([0, *ends])])
     return found

@@ -61,8 +61,8 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
     """Stages that so many ``records`` of ``record_bytes`` go through, one after another or, where a
     stage takes batches, so many together as the largest of these has.
 
-    ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time;
-    if not given 1 to all cores. ``against``: the pipeline to compare it with.
+    ``keys``: "shared" by all records or of "each". ``threads``: how many do it at the same time, 1
+    among them; if not given 1 to all cores. ``against``: the pipeline to compare it with.
     """
 
     name: Text
@@ -85,6 +85,8 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
                     f"stage {stage.title!r}: the largest batch, {self.group}, must be a multiple "
                     f"of {stage.batch}"
                 )
+        if self.threads and 1 not in self.threads:
+            raise ValueError("threads: 1 must be among them, of which shares and latency are told")
         if self.records % self.group:
             raise ValueError(f"records: {self.records} are no whole batches of {self.group}")
         self.sources()
@@ -168,6 +170,8 @@ def resolve(
             raise LabError(f"{where}: worker {p.worker} does not take part")
         if not station.announcement.chains:
             raise LabError(f"{where}: worker {p.worker} cannot chain stages (`chains yes`)")
+        if station.announcement.unit != "ns":
+            raise LabError(f"{where}: worker {p.worker} counts {station.announcement.unit}, not ns")
         threads = all_thread_counts(cores)
         if p.threads:
             threads = parse_thread_counts(map(str, p.threads), cores)

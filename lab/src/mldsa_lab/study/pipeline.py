@@ -137,9 +137,7 @@ def _pipeline(name: str, together: int, records: Sequence[tuple[Path, Record]]) 
 
 
 def _passes(rows: Sequence[Chains], together: int) -> PipelineCosts:
-    single = [r for r in rows if r.threads == 1] or [
-        r for r in rows if r.threads == min(x.threads for x in rows)
-    ]
+    single = [r for r in rows if r.threads == 1]
     whole = np.array([r.wall for r in single], dtype=np.float64)
     stages = np.array([r.stages for r in single], dtype=np.float64)
     links = np.arange(whole.shape[1])

@@ -70,6 +70,8 @@ def is_set_up(entry: WorkerEntry, place: Place) -> bool:
         found = json.loads(_stamp(entry, place).read_bytes())
     except (OSError, ValueError):
         return False
+    if not isinstance(found, dict):
+        return False
     there = all((place.target / path).exists() for path in found.get("made", ()))
     return there and bool(found.get("digest") == _digest(entry, place))
 

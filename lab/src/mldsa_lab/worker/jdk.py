@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,11 +21,8 @@ _LIKE = "java"
 _MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
 _TIMEOUT_S = 60.0
 _PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
-_FOLDERS = (
-    "/usr/lib/jvm/*",
-    "~/.sdkman/candidates/java/*",
-    "/Library/Java/JavaVirtualMachines/*/Contents/Home",
-)
+_FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
+_OF_USER = ".sdkman/candidates/java/*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +37,13 @@ class Jdk:
         """By asking the machine itself. LabError, with the folder and the rule, for anything else,
         for one older than `OLDEST`, and for one that lacks a module that the worker needs."""
         java = folder / "bin" / "java"
-        if not folder.is_dir():
+        try:
+            there, whole = folder.is_dir(), java.is_file()
+        except OSError as error:  # a folder that may not be read, a name that is too long
+            raise LabError(f"{folder}: {error.strerror}") from None
+        if not there:
             raise LabError(f"{folder}: there is no such folder")
-        if not java.is_file():
+        if not whole:
             raise LabError(f"{folder} is no JDK: it has no bin/java")
         told = dict(_PROPERTY.findall(_said(java, "-XshowSettings:properties", "-version")))
         release, version = (
@@ -67,12 +69,16 @@ class Jdk:
     def of(cls, text: str) -> Jdk:
         """As `--jdk` has it: `PATH`, or `NAME=PATH`."""
         name, equals, rest = text.partition("=")
-        if not equals or Path(text).exists():
-            return cls.at(Path(text).expanduser())
-        if not NAME.fullmatch(name):
-            rule = "must be small letters, digits, hyphens and dots"
-            raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
-        return replace(cls.at(Path(rest).expanduser()), name=name)
+        try:
+            if not equals or Path(text).exists():
+                return cls.at(Path(text).expanduser())
+            if not NAME.fullmatch(name):
+                rule = "must be small letters, digits, hyphens and dots"
+                raise LabError(f"--jdk {text}: the name {rule}, is {name!r}")
+            return replace(cls.at(Path(rest).expanduser()), name=name)
+        except (OSError, RuntimeError) as error:  # a name that is too long; ~ of nobody
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise LabError(f"--jdk {text}: {why}") from None
 
     def entry(self, java: WorkerEntry) -> WorkerEntry:
         """The worker on this machine, whose set-up is that of the registry's `java`."""
@@ -102,20 +108,19 @@ def jdk_entries(texts: Sequence[str], own: Sequence[WorkerEntry]) -> list[Worker
 
 def find_jdks() -> Iterator[Jdk]:
     """Those that the worker can run on, where they usually are, each once."""
-    patterns = [os.environ.get("JAVA_HOME") or "", *_FOLDERS]
+    own = os.environ.get("JAVA_HOME")
+    folders = [Path(own)] if own else []
+    for pattern in _FOLDERS:
+        folders += sorted(Path("/").glob(pattern))
+    with suppress(RuntimeError):  # a user without a home
+        folders += sorted(Path.home().glob(_OF_USER))
     seen: set[Path] = set()
-    for pattern in filter(None, patterns):
-        expanded = Path(pattern).expanduser()
-        for folder in sorted(
-            Path(expanded.anchor).glob(str(expanded.relative_to(expanded.anchor)))
-        ):
+    for folder in folders:
+        with suppress(LabError, OSError, RuntimeError):
             if (real := folder.resolve()) in seen:
                 continue
             seen.add(real)
-            try:
-                yield Jdk.at(folder)
-            except LabError:
-                continue
+            yield Jdk.at(folder)
 
 
 def _said(java: Path, *options: str) -> str:

@@ -1,5 +1,6 @@
 //! ML-DSA and ML-KEM of Zig's standard library as C functions. `set` counts the sets of a family from
-//! the smallest on; the places of keys are the caller's, of the sizes that `zig_sizes` tells.
+//! the smallest on; the places of keys are the caller's, of the sizes that
+//! `zig_dsa_places` and `zig_kem_places` tell.
 
 const builtin = @import("builtin");
 const std = @import("std");
