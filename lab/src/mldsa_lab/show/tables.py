@@ -26,7 +26,7 @@ from mldsa_lab.wording import join_words
 
 TITLES = {
     "sign": "Signing", "verify": "Verification", "encaps": "Encapsulation",
-    "decaps": "Decapsulation", "keygen": "Key generation",
+    "decaps": "Decapsulation", "keygen": "Key generation", "hash": "Hashing", "lookup": "Look-up",
 }  # fmt: skip
 """Headings of the operations."""
 _QUANTILES = ("p50", "p95", "p99", "p99.9")

@@ -12,7 +12,7 @@ from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUI
 from mldsa_lab.show.format import Shown, Unit, choose_unit, estimate, plain
 from mldsa_lab.wording import join_words
 
-SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash")
+SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")
 """Operations in the order of a report: signing first, which differs most."""
 FEW_ROUNDS = 5
 """An interval from fewer rounds than this is marked: it rests on too few repetitions."""
