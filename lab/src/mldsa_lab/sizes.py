@@ -105,8 +105,10 @@ def _integer_law(limit: int) -> dict[int, float]:
 
 @cache
 def sizes(name: str) -> tuple[ObjectSize, ...]:
-    """What the objects of a set weigh, each first as bare bytes."""
+    """What the objects of a set weigh, each first as bare bytes; a hash function has none."""
     scheme = SCHEMES[name]
+    if scheme.family == "hash":
+        return ()
     return tuple(_classical(scheme) if scheme.family == "classical" else _post_quantum(scheme))
 
 
