@@ -159,6 +159,19 @@ def test_type_stands_first(tmp_path: Path) -> None:
         assert line.startswith('{"type":"')
 
 
+@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA])
+def test_a_line_of_a_later_schema_is_refused(tmp_path: Path, schema: int) -> None:
+    line = {"type": "pipeline", "pipeline": "p", "keys": "shared"}
+    rows = [to_json(RUN) | {"schema": schema}, line | {"threads": [1], "stages": [], "checks": []}]
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    if schema == SCHEMA:
+        assert len(read_record(path).pipelines) == 1
+    else:
+        with pytest.raises(LabError, match="line 2: a line of type 'pipeline' is unknown in"):
+            read_record(path)
+
+
 def test_writer_flushes_every_line(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     writer = RecordWriter(path)

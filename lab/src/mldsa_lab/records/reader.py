@@ -13,6 +13,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, decode_hook
 from mldsa_lab.records.rows import (
     SCHEMAS,
+    LINES_SINCE,
     SINCE,
     Chains,
     Fault,
@@ -107,6 +108,9 @@ def _decode(line: bytes, where: str, schema: int) -> Row:
     """The line as a row; LabError names the field and the rule."""
     try:
         row: Row = _DECODER.decode(line)
+        tag = str(row.__struct_config__.tag)
+        if schema < LINES_SINCE.get(tag, 0):
+            raise LabError(f"{where}: a line of type {tag!r} is unknown in schema {schema}")
         if isinstance(row, WorkerRow | InputRow):
             kind = "worker" if isinstance(row, WorkerRow) else "input"
             _check_fields(_parsed(line, where), kind, schema, where)

@@ -30,18 +30,21 @@ from mldsa_lab.sets import (
     WorkerOperation,
 )
 
-SCHEMA = 5
+SCHEMA = 6
 """The schema version this module writes."""
-SCHEMAS = (1, 2, 3, 4, 5)
+SCHEMAS = (1, 2, 3, 4, 5, 6)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
-implementations, their warm-ups, pipelines, memory, and families beside `ml-dsa` and `classical`."""
+implementations, their warm-ups, and families beside `ml-dsa` and `classical`, 6 hash functions,
+look-ups, pipelines and memory."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
     "input": {"rnd": 4},
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
+LINES_SINCE = {"pipeline": 6, "chains": 6, "memory": 6, "traffic": 6}
+"""The types of line that later schemas added, each with the first one that has it."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
