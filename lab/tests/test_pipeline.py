@@ -7,7 +7,8 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from lab_runs import build_rust, here, lab, rust_station
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.pipeline_inputs import spread
 from mldsa_lab.bench.pipeline_rounds import PipelineBench, Work
-from mldsa_lab.bench.pipelines import Line, Pipeline, Stage, resolve, taking_part
+from mldsa_lab.bench.pipelines import Line, Pipeline, Stage, _variant, resolve, taking_part
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
@@ -27,6 +28,7 @@ from mldsa_lab.records import (
     PipelineRow,
     Record,
     Row,
+    Variant,
     read_record,
     to_json,
 )  # fmt: skip
@@ -37,7 +39,13 @@ from mldsa_lab.study.file import read_study
 from mldsa_lab.study.pipeline import BETWEEN, PipelineCosts, StudyPipeline, over
 from mldsa_lab.study.run import begin
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.protocol import JobInput, Link, ProtocolError, parse_hello, parse_link
+from mldsa_lab.worker.protocol import (
+    JobInput,
+    Link,
+    ProtocolError,
+    parse_hello,
+    parse_link,
+)
 
 HEAD = """
 format = "mldsa-lab study"
@@ -157,6 +165,25 @@ def test_what_cannot_run_here_is_refused_in_one_line(tmp_path: Path) -> None:
         done = here("study", str(path), "--out", str(tmp_path / f"out-{len(said)}"))
         assert done.status == 2 and said in done.err, done.err
         assert len(done.err.strip().splitlines()) == 1 and "Traceback" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked", "passes"),
+    [("shared", None, True), ("each", None, False), ("each", "expanded", True)],
+)
+def test_keys_expanded_before_the_clock_are_asked_for(
+    keys: str, asked: str | None, passes: bool
+) -> None:
+    stage = cast(Stage, SimpleNamespace(operation="sign", set="X", implementation="a", key=asked))
+    of = cast(Pipeline, SimpleNamespace(keys=keys, worker="w"))
+    only = cast(Variant, SimpleNamespace(
+        sets=("X",), operations=("sign",), names=("a",), implementation="a", key="expanded"
+    ))  # fmt: skip
+    if passes:
+        assert _variant(stage, of, [only], "here") is only
+    else:
+        with pytest.raises(LabError, match="here: a has expanded keys alone"):
+            _variant(stage, of, [only], "here")
 
 
 def test_a_changed_pipeline_is_another_study(tmp_path: Path) -> None:

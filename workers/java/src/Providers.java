@@ -18,7 +18,7 @@ final class Providers {
     private static final String SIGNATURE = "JCA, by one Signature object for each input: initSign or initVerify, "
             + "update, sign or verify in each call; " + GC;
     private static final String KEM_API = "javax.crypto.KEM, whose Encapsulator and Decapsulator are made, and keys "
-            + "checked, before the clock; " + GC;
+            + "checked, before the clock, called by reflection; " + GC;
     private static final String KEY_GENERATOR = "JCA's KeyGenerator with KEMGenerateSpec and KEMExtractSpec, as this "
             + "Java has no javax.crypto.KEM for it; a ciphertext's length is checked before the clock, since 1.83 does "
             + "not do so; " + GC;

@@ -195,7 +195,10 @@ def make(
         elif keys and all(keys[m.id].value == m.pk for m in made):
             made = [replace(m, sk=m.sk or keys[m.id].private_key) for m in made]
     if SCHEMES[set_name].family in _WITH_VECTORS and not all(m.pk and m.sk for m in made):
-        made = [_with_keys(m, c) for m, c in zip(made, cycle(vectors.keygen_cases(set_name)))]
+        # One pair for each seed, so that inputs that share a key go on sharing one.
+        seeds = dict.fromkeys(m.row.seed for m in made)
+        dealt = dict(zip(seeds, cycle(vectors.keygen_cases(set_name))))
+        made = [_with_keys(m, dealt[m.row.seed]) for m in made]
     ready = all(m.pk for m in made)
     for v in able if ready else ():
         outputs = _outputs(fleet, v, set_name, produce, made)

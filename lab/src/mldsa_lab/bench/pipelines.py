@@ -201,6 +201,11 @@ def _variant(stage: Stage, of: Pipeline, own: Sequence[Variant], where: str) -> 
     formed = [v for v in found if v.key == suits]
     if stage.key and not formed:
         raise LabError(f"{where}: {stage.implementation} has no {stage.key} keys")
+    if of.keys == "each" and not stage.key and not formed:
+        raise LabError(
+            f"{where}: {stage.implementation} has expanded keys alone, which are made before the "
+            'clock starts: say key = "expanded" to leave out what a key of each record costs'
+        )
     return (formed or found)[-1]
 
 

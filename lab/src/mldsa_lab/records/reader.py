@@ -12,8 +12,8 @@ import msgspec
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert, decode_hook
 from mldsa_lab.records.rows import (
-    SCHEMAS,
     LINES_SINCE,
+    SCHEMAS,
     SINCE,
     Chains,
     Fault,
