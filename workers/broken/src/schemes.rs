@@ -93,9 +93,13 @@ struct WrongKey(Box<dyn Scheme>);
 impl Scheme for WrongKey {
     fn keygen(&self, input: &Fields) -> Prepared {
         let mut other = input.clone();
-        if let Some(byte) = other.seed.as_mut().and_then(|seed| seed.first_mut()) {
-            *byte ^= 1;
-        }
+        other.seed = input.seed.as_deref().map(|seed| {
+            let mut seed = seed.to_vec();
+            if let Some(byte) = seed.first_mut() {
+                *byte ^= 1;
+            }
+            seed.into()
+        });
         self.0.keygen(&other)
     }
     fn sign(&self, input: &Fields) -> Prepared {
