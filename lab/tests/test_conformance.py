@@ -330,8 +330,8 @@ DEVIATIONS = {
         "inputs must be answered in order",
     ),
     "passes ignored": (
-        "for _ in range(passes):",
-        "for _ in range(1):",
+        "for _ in range(passes):\n        for i, fields",
+        "for _ in range(1):\n        for i, fields",
         "measure-sign",
         "the reply must have 6 lines before its last, got 2",
     ),
@@ -442,8 +442,8 @@ DEVIATIONS = {
         "is not the SHA-256 of its output",
     ),
     "one thread for all": (
-        "    for thread in range(threads):",
-        "    for thread in range(1):",
+        "    for thread in range(threads):\n        first = place",
+        "    for thread in range(1):\n        first = place",
         "runs-sign",
         "a loop of 2 on 2 threads: digest",
     ),
