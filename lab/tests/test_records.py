@@ -124,7 +124,9 @@ def test_published_records_are_read_and_written_again_as_they_are(path: Path) ->
     lists: dict[str, list[Any]] = {
         "run": [record.run], "worker": record.workers, "skipped": record.skipped,
         "input": record.inputs, "gate": record.gates, "samples": record.samples,
-        "fault": record.faults, "load": record.loads, "end": [record.end],
+        "pipeline": record.pipelines, "chains": record.chains, "memory": record.memories,
+        "traffic": record.traffic, "fault": record.faults, "load": record.loads,
+        "end": [record.end],
     }  # fmt: skip
     rows = {kind: iter(found) for kind, found in lists.items()}
     for line in lzma.decompress(path.read_bytes()).splitlines():
