@@ -11,7 +11,18 @@ const T1_BITS: usize = 10;
 const T0_BITS: usize = D as usize;
 
 /// Bytes of w1Encode's string, at most: 768, 768 and 1,024.
-pub(crate) const MOST_W1_BYTES: usize = 1024;
+const MOST_W1_BYTES: usize = 1024;
+
+/// Bytes of mu.
+pub(crate) const MU_BYTES: usize = 64;
+
+/// Room for mu ‖ w1Encode(w1), of which c_tilde is the hash.
+pub(crate) type Committed = [u8; MU_BYTES + MOST_W1_BYTES];
+
+/// Bytes of it when so many rows of w1 are there.
+pub(crate) const fn committed_bytes<P: Parameters>(rows: usize) -> usize {
+    MU_BYTES + 32 * P::W1_BITS * rows
+}
 
 /// ρ, with which private and public keys begin.
 pub(crate) fn rho_of(key: &[u8]) -> &[u8; 32] {

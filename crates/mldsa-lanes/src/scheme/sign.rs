@@ -8,7 +8,7 @@ use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::small::{Offsets, Terms};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
-use crate::scheme::encode::{self, MOST_W1_BYTES, SigningKeyParts};
+use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
 use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
@@ -90,13 +90,6 @@ impl<P: Shapes> Wipe for Material<P> {
     }
 }
 
-const MU_BYTES: usize = 64;
-
-/// Bytes of w1Encode's string.
-const fn w1_bytes<P: Shapes>() -> usize {
-    32 * P::W1_BITS * P::K
-}
-
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
 pub(crate) struct Trial<P: Shapes> {
     /// y, then z.
@@ -109,7 +102,7 @@ pub(crate) struct Trial<P: Shapes> {
     pub(super) c: Secret<[Poly; 1]>,
     pub(super) c_offsets: Secret<Offsets>,
     /// Step 15's string: mu, if one attempt is hashed by itself, and w1Encode's.
-    hashed: Secret<[u8; MU_BYTES + MOST_W1_BYTES]>,
+    hashed: Secret<Committed>,
 }
 
 impl<P: Shapes> Zero for Trial<P> {
@@ -158,7 +151,7 @@ impl<P: Shapes> Trial<P> {
 
     /// w1Encode's string, and what takes c_tilde.
     pub(crate) fn committed(&mut self) -> (&[u8], CTilde<'_>) {
-        let w1 = &self.hashed[MU_BYTES..][..w1_bytes::<P>()];
+        let w1 = &self.hashed[MU_BYTES..committed_bytes::<P>(P::K)];
         (w1, CTilde(&mut self.c_tilde[..P::C_TILDE_BYTES]))
     }
 
@@ -175,7 +168,7 @@ impl<P: Shapes> Trial<P> {
     ) {
         self.commit(e, key, scratch);
         self.hashed[..MU_BYTES].copy_from_slice(mu);
-        let known = &self.hashed[..MU_BYTES + w1_bytes::<P>()];
+        let known = &self.hashed[..committed_bytes::<P>(P::K)];
         let mut hash = ShadowHash::new(e.permutation());
         if let Some((masks, rho_second)) = following {
             let shadow = Shadow {

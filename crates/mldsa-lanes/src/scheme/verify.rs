@@ -6,7 +6,7 @@ use crate::kernels::keccak::Permutation;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::sampling::in_ball_from;
 use crate::kernels::sponge::{Beside, Shadow, ShadowHash, Shake256, Shake256Reader, h};
-use crate::scheme::encode::{self, MOST_W1_BYTES};
+use crate::scheme::encode::{self, Committed, MU_BYTES, committed_bytes};
 use crate::scheme::message::{Input, MuSource};
 use crate::scheme::sample::{self, Rows};
 use crate::scheme::shapes::Shapes;
@@ -67,7 +67,7 @@ pub(crate) struct Claim<P: Shapes> {
     hint: P::VecK,
     c_hat: Poly,
     /// Step 12's string: mu, if one signature is verified by itself, and w1Encode's.
-    hashed: [u8; MU_BYTES + MOST_W1_BYTES],
+    hashed: Committed,
 }
 
 impl<P: Shapes> Claim<P> {
@@ -121,7 +121,7 @@ impl<P: Shapes> Claim<P> {
 
     /// w1Encode's string once every row is there.
     pub(crate) fn w1(&self) -> &[u8] {
-        &self.hashed[MU_BYTES..hashed_bytes::<P>(P::K)]
+        &self.hashed[MU_BYTES..committed_bytes::<P>(P::K)]
     }
 
     /// Steps 12 and 13 from the output of H(mu ‖ w1Encode(w1)): whether it begins with c_tilde.
@@ -133,13 +133,6 @@ impl<P: Shapes> Claim<P> {
         // Algorithm 8, step 13: c_tilde.
         *expected == *encode::c_tilde_of::<P>(sig.as_ref())
     }
-}
-
-const MU_BYTES: usize = 64;
-
-/// Bytes of step 12's string when so many rows are there.
-const fn hashed_bytes<P: Shapes>(rows: usize) -> usize {
-    MU_BYTES + 32 * P::W1_BITS * rows
 }
 
 /// H(c_tilde), of which the permutation is still to come.
@@ -186,8 +179,8 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     judge(Claim::<P>::holds(&mut hash.finish(), sig))
 }
 
-/// The hashes of a verification with pkEncode's bytes: each begins as soon as what it hashes is
-/// known, none needs two states at once, and so Â's permutations carry most of them along.
+/// The hashes of a verification with pkEncode's bytes, one after another. Each goes on as far as what
+/// it hashes is known, so Â's permutations carry most of them along.
 struct Hashes<'a> {
     permute: Permutation,
     pk: &'a [u8],
@@ -204,11 +197,16 @@ struct Hashes<'a> {
 }
 
 impl<'a> Hashes<'a> {
-    fn new(permute: Permutation, pk: &'a [u8], source: MuSource<'a>) -> Self {
+    fn new(
+        permute: Permutation,
+        pk: &'a [u8],
+        source: MuSource<'a>,
+        challenge: Shake256Reader,
+    ) -> Self {
         Hashes {
             permute,
             pk,
-            challenge: None,
+            challenge: Some(challenge),
             tr: Some(ShadowHash::new(permute)),
             source,
             mu: None,
@@ -217,8 +215,8 @@ impl<'a> Hashes<'a> {
         }
     }
 
-    /// What is to be hashed next when so many bytes of step 12's string are there, without regard to
-    /// mu, which is written to its front as soon as it is known.
+    /// What is next where step 12's string is known as far as `hashed` goes, but for mu, which is
+    /// written to its front as soon as it is there; `complete`: to its end.
     fn after<'b>(&'b mut self, hashed: &'b mut [u8], complete: bool) -> Next<'b, 'a> {
         Next {
             hashes: self,
@@ -228,6 +226,7 @@ impl<'a> Hashes<'a> {
     }
 }
 
+/// The hashes, and what is known of step 12's string.
 struct Next<'b, 'a> {
     hashes: &'b mut Hashes<'a>,
     hashed: &'b mut [u8],
@@ -286,12 +285,12 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
     let source = input.mu_source(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
-    let mut hashes = Hashes::new(e.permutation(), pk, source);
-    hashes.challenge = Some(challenge::<P, E>(e, sig));
+    let challenge = challenge::<P, E>(e, sig);
+    let mut hashes = Hashes::new(e.permutation(), pk, source, challenge);
     let (mut w, mut t1) = (Poly::zero(), Poly::zero());
     let mut rows = Rows::ZERO;
     for number in 0..P::K {
-        let hashed = &mut claim.hashed[..hashed_bytes::<P>(number)];
+        let hashed = &mut claim.hashed[..committed_bytes::<P>(number)];
         // Algorithm 8, step 5.
         let a_row = rows.next::<P, E>(e, encode::rho_of(pk), &mut hashes.after(hashed, false));
         if let Some(mut reader) = hashes.challenge.take() {
@@ -302,7 +301,7 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
         claim.row(e, number, (a_row, &t1), &mut w);
     }
     // Algorithm 8, step 12.
-    let hashed = &mut claim.hashed[..hashed_bytes::<P>(P::K)];
+    let hashed = &mut claim.hashed[..committed_bytes::<P>(P::K)];
     let mut rest = hashes.after(&mut *hashed, true);
     while let Some(state) = rest.block() {
         e.permutation()(state);

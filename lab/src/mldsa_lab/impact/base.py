@@ -3,6 +3,7 @@ of today."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -142,9 +143,9 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
                 if rule.of and rule.about(scheme.name, form.called):
                     evaluate(rule.of, found)
 
+    @abstractmethod
     def templates_of(self) -> tuple[F, ...]:
         """Every form."""
-        raise NotImplementedError
 
     @cached_property
     def all_templates(self) -> dict[str, F]:
@@ -164,11 +165,11 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
         own = self.compare in (beside.schemes or self.schemes)
         return beside, scheme_of(self.compare if own else beside.schemes[0])
 
+    @abstractmethod
     def given(
         self, scheme: ImpactScheme, template: F, extreme: int, found: dict[str, float]
     ) -> dict[str, float]:
         """What the parts may name beside ``found``, which the file gives."""
-        raise NotImplementedError
 
     def names(self, scheme: ImpactScheme, template: F, extreme: int = 0) -> dict[str, float]:
         """What expressions of a form may name, in a scheme; of a signature whose size varies the
