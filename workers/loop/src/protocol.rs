@@ -210,10 +210,13 @@ pub struct Stage {
     pub signature: u64,
 }
 
+/// One of an input's fields.
+pub type Field = fn(&mut Fields) -> &mut Option<Bytes>;
+
 impl Stage {
     /// The stages, from 0, that fill a field, and which.
-    pub fn sources(&self) -> Vec<(usize, fn(&mut Fields) -> &mut Option<Bytes>)> {
-        let fields: [(u64, fn(&mut Fields) -> &mut Option<Bytes>); 2] = [
+    pub fn sources(&self) -> Vec<(usize, Field)> {
+        let fields: [(u64, Field); 2] = [
             (self.message, |fields| &mut fields.message),
             (self.signature, |fields| &mut fields.signature),
         ];
@@ -272,7 +275,7 @@ impl Chain {
                     place + 1
                 ));
             }
-            if stage.batch > 0 && chain.group() as u64 % stage.batch != 0 {
+            if stage.batch > 0 && !(chain.group() as u64).is_multiple_of(stage.batch) {
                 return Err("the largest batch must be a multiple of every other".into());
             }
         }
