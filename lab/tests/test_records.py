@@ -33,7 +33,7 @@ from mldsa_lab.records import (
     read_record,
     to_json,
 )
-from mldsa_lab.records.rows import SINCE
+from mldsa_lab.records.rows import LINES_SINCE, SINCE
 
 RUN = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", "00ff", {"rounds": 2}, {})
 VARIANT = Variant(
@@ -161,17 +161,26 @@ def test_type_stands_first(tmp_path: Path) -> None:
         assert line.startswith('{"type":"')
 
 
-@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA])
+@pytest.mark.parametrize("schema", [LINES_SINCE["pipeline"] - 1, LINES_SINCE["pipeline"]])
 def test_a_line_of_a_later_schema_is_refused(tmp_path: Path, schema: int) -> None:
     line = {"type": "pipeline", "pipeline": "p", "keys": "shared"}
     rows = [to_json(RUN) | {"schema": schema}, line | {"threads": [1], "stages": [], "checks": []}]
     path = tmp_path / "r.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    if schema == SCHEMA:
+    if schema == LINES_SINCE["pipeline"]:
         assert len(read_record(path).pipelines) == 1
     else:
         with pytest.raises(LabError, match="line 2: a line of type 'pipeline' is unknown in"):
             read_record(path)
+
+
+def test_a_field_of_a_later_schema_is_refused(tmp_path: Path) -> None:
+    rows = [to_json(row) for row in ROWS]
+    rows[0]["schema"] = SINCE["samples"]["phases"] - 1
+    path = tmp_path / "r.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(LabError, match="line 7: the key 'phases' is unknown in schema 6"):
+        read_record(path)
 
 
 def test_writer_flushes_every_line(tmp_path: Path) -> None:
@@ -240,6 +249,8 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
         (6, '{"type":"load","round":0,"load1":NaN}', "must be"),
         (7, to_json(ROWS[6]) | {"wall": [10]}, "wall must have as many entries as inputs"),
         (7, to_json(ROWS[6]) | {"cpu": [1, 2, 3]}, "cpu must have as many entries"),
+        (7, to_json(ROWS[6]) | {"phases": {"load": [1]}}, "load must have as many entries"),
+        (7, to_json(ROWS[6]) | {"phases": {"load": [10, 12]}}, "phases must add up to wall"),
         (7, to_json(ROWS[6]) | {"wall": [10, -1]}, "line 7, wall[1]: must be a whole number >= 0"),
         (
             7,

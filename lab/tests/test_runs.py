@@ -261,4 +261,4 @@ def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:
     for n, of_round in enumerate(seen):
         assert all(id(c) in of_round for c in cells[:3])
         assert (id(cells[3]) in of_round) == (n in (0, 4, 8))
-    assert [c.warmup > 0 for c in cells] == [True, True, False, False]
+    assert [c.warmup("ns") > 0 for c in cells] == [True, True, False, False]

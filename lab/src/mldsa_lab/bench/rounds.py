@@ -70,10 +70,10 @@ class Cell:
         """Whether round `number` measures it."""
         return self.runs is None or self.runs.size <= LARGE_RUN or number % _LARGE_EVERY == 0
 
-    @property
-    def warmup(self) -> int:
-        """Ticks to run before the samples."""
-        return 0 if self.runs is not None and self.runs.size >= LARGE_RUN else WARMUP_NS
+    def warmup(self, unit: str) -> int:
+        """Ticks to run before the samples: none of a unit that does not tell how long that is."""
+        large = self.runs is not None and self.runs.size >= LARGE_RUN
+        return 0 if large or unit != "ns" else WARMUP_NS
 
 
 class Left(Exception):
@@ -282,14 +282,16 @@ class Bench:
         if cell.runs is not None and cell.runs.size > LARGE_RUN:
             cell.calls = 1
             return
+        unit = station.announcement.unit
         # Twice: the first run of a process pays for page faults and lazily filled tables.
         for _ in range(2):
-            samples = station.worker().measure(cell.job, 1, 1, cell.warmup, runs=cell.runs)
-            if sum(s.wall for s in samples) > _LONG_NS:
+            warmup = cell.warmup(unit)
+            samples = station.worker().measure(cell.job, 1, 1, warmup, runs=cell.runs)
+            if unit != "ns" or sum(s.wall for s in samples) > _LONG_NS:
                 break  # beside which that is nothing
         self.check(cell, samples)
         cell.calls = 1
-        if station.announcement.unit != "ns":
+        if unit != "ns":
             return
         ticks = [s.wall for s in samples]
         if not cell.random:
@@ -335,9 +337,11 @@ class Bench:
             self.prepare(cell)
         # A signer that draws its own rnd needs many samples for its percentiles.
         passes = 2 if cell.random and cell.runs is None else 1
-        samples = worker.measure(cell.job, passes, cell.calls, cell.warmup, runs=cell.runs)
+        warmup = cell.warmup(station.announcement.unit)
+        samples = worker.measure(cell.job, passes, cell.calls, warmup, runs=cell.runs)
         self.check(cell, samples)
         cpu = [s.cpu for s in samples if s.cpu is not None]
+        phases = station.announcement.phases if cell.runs is None else ()
         return Samples(
             round=number,
             turn=turn,
@@ -348,6 +352,9 @@ class Bench:
             inputs=tuple(s.input for s in samples),
             wall=tuple(s.wall for s in samples),
             cpu=tuple(cpu) if len(cpu) == len(samples) else None,
+            phases={
+                name: tuple(s.phases[place] for s in samples) for place, name in enumerate(phases)
+            },
         )
 
     def check(self, cell: Cell, samples: Sequence[Sample]) -> None:

@@ -114,6 +114,9 @@ def _decode(line: bytes, where: str, schema: int) -> Row:
         if isinstance(row, WorkerRow | InputRow):
             kind = "worker" if isinstance(row, WorkerRow) else "input"
             _check_fields(_parsed(line, where), kind, schema, where)
+        if isinstance(row, Samples):  # of which there are too many to read twice
+            there = {name: None for name in SINCE[tag] if f'"{name}"'.encode() in line}
+            _check_fields(there, tag, schema, where)
         return row
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         # Again by its own type, for an error that names what that one may hold.

@@ -30,17 +30,18 @@ from mldsa_lab.sets import (
     WorkerOperation,
 )
 
-SCHEMA = 6
+SCHEMA = 7
 """The schema version this module writes."""
-SCHEMAS = (1, 2, 3, 4, 5, 6)
+SCHEMAS = (1, 2, 3, 4, 5, 6, 7)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
 implementations, their warm-ups, and families beside `ml-dsa` and `classical`, 6 hash functions,
-look-ups, pipelines and memory."""
+look-ups, pipelines and memory, 7 phases."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
     "input": {"rnd": 4},
+    "samples": {"phases": 7},
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
 LINES_SINCE = {"pipeline": 6, "chains": 6, "memory": 6, "traffic": 6}
@@ -231,7 +232,8 @@ class Gate(RecordLine, frozen=True, tag="gate"):
 class Samples(RecordLine, frozen=True, tag="samples"):
     """One cell of one round: ticks for `calls` calls each, one entry per sample.
 
-    `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths.
+    `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths, and so
+    has each of `phases`, by name the parts of `wall`, if the worker tells any.
     """
 
     round: Count
@@ -243,11 +245,16 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     inputs: tuple[Count, ...]
     wall: tuple[Count, ...]
     cpu: tuple[Count, ...] | None
+    phases: dict[str, tuple[Count, ...]] = {}
 
     def __post_init__(self) -> None:
-        for name, ticks in (("wall", self.wall), ("cpu", self.cpu)):
+        for name, ticks in (("wall", self.wall), ("cpu", self.cpu), *self.phases.items()):
             if ticks is not None and len(ticks) != len(self.inputs):
                 raise LabError(f"{name} must have as many entries as inputs")
+        if self.phases:
+            parts = zip(*self.phases.values(), strict=True)
+            if any(sum(p) != wall for p, wall in zip(parts, self.wall, strict=True)):
+                raise LabError("phases must add up to wall")
 
 
 class PipelineStage(Struct, frozen=True, forbid_unknown_fields=True):

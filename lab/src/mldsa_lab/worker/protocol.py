@@ -93,7 +93,8 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
-    """The reply to `hello`: what the worker is, how it was built, and its variants."""
+    """The reply to `hello`: what the worker is, how it was built, and its variants. ``phases``:
+    the parts into which the ticks of each single call are divided."""
 
     worker: str
     protocol: int
@@ -106,9 +107,14 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     cpu_clock: str | None = None
     build: BuildName | None = None
     chains: bool = False
+    phases: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _check_name(self.worker, "worker")
+        for phase in self.phases:
+            _check_name(phase, "phases")
+            if self.phases.count(phase) > 1:
+                raise ProtocolError(f"phases: {phase} is given twice")
         ids = [variant.id for variant in self.variants]
         for identity in ids:
             if ids.count(identity) > 1:
@@ -182,6 +188,7 @@ class Sample:
 
     The `input` of a run is its first one.
     Where the implementation failed, `failure` is its error, the ticks are 0 and the digest empty.
+    `phases`: the parts of `wall`, of single calls of a worker that announces any.
     """
 
     input: int
@@ -190,6 +197,7 @@ class Sample:
     calls: int
     digest: bytes  # SHA-256 of the last output; of a run all outputs of its last call
     failure: str | None = None
+    phases: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +334,8 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
     if found.get("cpu_clock") == "none":
         found["cpu_clock"] = None
     found["protocol"] = PROTOCOL_VERSION
+    if "phases" in found:
+        found["phases"] = found["phases"].split(" ")
     if "chains" in found:
         found["chains"] = _yes(found["chains"], "hello: chains")
     try:
@@ -405,22 +415,30 @@ def parse_trace(line: str) -> Attempts:
         raise ProtocolError(f"trace {number}: {error}") from None
 
 
-def parse_sample(line: str) -> Sample:
-    """`sample INPUT WALL CPU CALLS DIGEST` or `failed INPUT TEXT`."""
+def parse_sample(line: str, phases: int = 0) -> Sample:
+    """`sample INPUT WALL CPU CALLS DIGEST`, behind it the ticks of so many phases, or `failed INPUT
+    TEXT`."""
     key, _, rest = line.partition(" ")
     if key == "failed":
         number, failure = _failed(rest, line)
         return Sample(number, 0, None, 0, b"", failure)
     parts = rest.split(" ")
-    if key != "sample" or len(parts) != 5:
-        raise ProtocolError(f"expected `sample INPUT WALL CPU CALLS DIGEST`, got {quote(line)}")
+    if key != "sample" or len(parts) != 5 + phases:
+        more = f" and {phases} phases" if phases else ""
+        rule = f"expected `sample INPUT WALL CPU CALLS DIGEST`{more}, got {quote(line)}"
+        raise ProtocolError(rule)
     digest = _digest(parts[4], line)
+    wall = parse_number(parts[1], "wall ticks")
+    of_phases = tuple(parse_number(part, "ticks of a phase") for part in parts[5:])
+    if of_phases and sum(of_phases) != wall:
+        raise ProtocolError(f"the phases of a sample must add up to its ticks, got {quote(line)}")
     return Sample(
         input=parse_number(parts[0], "input number"),
-        wall=parse_number(parts[1], "wall ticks"),
+        wall=wall,
         cpu=_cpu(parts[2]),
         calls=parse_number(parts[3], "calls"),
         digest=digest,
+        phases=of_phases,
     )
 
 

@@ -202,9 +202,10 @@ class Worker:
             firsts = (n * len(known.inputs) // runs.count for n in range(runs.count))
             expected = tuple(known.inputs[position] for position in firsts)
         has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
+        phases = 0 if self.announcement is None or runs else len(self.announcement.phases)
 
         def parse(line: str) -> Sample:
-            sample = protocol.parse_sample(line)
+            sample = protocol.parse_sample(line, phases)
             if sample.failure is None:
                 if sample.calls != calls:
                     raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
