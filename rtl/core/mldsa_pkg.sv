@@ -1,0 +1,65 @@
+// Constants and types of the core; names as in FIPS 204.
+package mldsa_pkg;
+  localparam int Q = 8380417;
+  localparam int D = 13;
+
+  typedef logic [22:0] coef_t;        // a coefficient in 0..q-1
+  typedef coef_t [3:0] word_t;        // coefficients 4i..4i+3, 4i in lane 0; a polynomial is 64 words
+
+  typedef enum logic [1:0] {
+    ML_DSA_44 = 2'd0,
+    ML_DSA_65 = 2'd1,
+    ML_DSA_87 = 2'd2
+  } set_t;
+
+  typedef enum logic [2:0] {
+    OP_KEYGEN  = 3'd0,
+    OP_LOAD_SK = 3'd1,
+    OP_SIGN    = 3'd2,
+    OP_VERIFY  = 3'd3
+  } op_t;
+
+  typedef enum logic [3:0] {
+    ST_OK            = 4'd0,
+    ST_REFUSED       = 4'd1,
+    ST_BAD_KEY       = 4'd2,
+    ST_BAD_SIGNATURE = 4'd3,
+    ST_BAD_HINT      = 4'd4,
+    ST_NO_KEY        = 4'd5,
+    ST_BAD_OPERAND   = 4'd6,
+    ST_BAD_COMMAND   = 4'd7,
+    ST_LIMIT         = 4'd8
+  } status_t;
+
+  // One column of Table 1.
+  typedef struct packed {
+    logic [3:0]  k;
+    logic [2:0]  l;
+    logic        eta4;         // eta = 4, else 2
+    logic        gamma_large;  // gamma1 = 2^19 and gamma2 = (q-1)/32, else 2^17 and (q-1)/88
+    logic [5:0]  tau;
+    logic [7:0]  beta;
+    logic [6:0]  omega;
+    logic [3:0]  c_words;      // 64-bit words of c_tilde, lambda/32
+  } params_t;
+
+  function automatic params_t params(set_t set);
+    unique case (set)
+      ML_DSA_65: params = '{k: 6, l: 5, eta4: 1, gamma_large: 1, tau: 49, beta: 196, omega: 55,
+                            c_words: 6};
+      ML_DSA_87: params = '{k: 8, l: 7, eta4: 0, gamma_large: 1, tau: 60, beta: 120, omega: 75,
+                            c_words: 8};
+      default:   params = '{k: 4, l: 4, eta4: 0, gamma_large: 0, tau: 39, beta: 78, omega: 80,
+                            c_words: 4};
+    endcase
+  endfunction
+
+  // gamma1 and gamma2 by params_t.gamma_large.
+  function automatic coef_t gamma1(logic large);
+    gamma1 = large ? 23'd524288 : 23'd131072;
+  endfunction
+
+  function automatic coef_t gamma2(logic large);
+    gamma2 = large ? 23'd261888 : 23'd95232;
+  endfunction
+endpackage
