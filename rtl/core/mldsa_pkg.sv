@@ -55,11 +55,11 @@ package mldsa_pkg;
   endfunction
 
   // gamma1 and gamma2 by params_t.gamma_large.
-  function automatic coef_t gamma1(logic large);
-    gamma1 = large ? 23'd524288 : 23'd131072;
+  function automatic coef_t gamma1(logic wide);
+    gamma1 = wide ? 23'd524288 : 23'd131072;
   endfunction
 
-  function automatic coef_t gamma2(logic large);
-    gamma2 = large ? 23'd261888 : 23'd95232;
+  function automatic coef_t gamma2(logic wide);
+    gamma2 = wide ? 23'd261888 : 23'd95232;
   endfunction
 endpackage

@@ -1,0 +1,53 @@
+// A group: a beat with the job (bit 0 inverse, bits 15..8 its tag) and the 64 words of the polynomial.
+// Out come 64 words: a lane in each 64 bits, and above lane 0 (from bit 32) the tag, first and last.
+module ntt_bench
+  import mldsa_pkg::*;
+(
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         in_valid,
+    output logic         in_ready,
+    input  logic [255:0] in_data,
+    output logic         out_valid,
+    input  logic         out_ready,
+    output logic [255:0] out_data
+);
+  logic [6:0] beat;
+  wire job = beat == 7'd0;
+  logic job_ready, word_ready;
+  assign in_ready = job ? job_ready : word_ready;
+  always_ff @(posedge clk)
+    if (rst) beat <= '0;
+    else if (in_valid && in_ready) beat <= beat == 7'd64 ? 7'd0 : beat + 7'd1;
+
+  word_t in_word, out_word;
+  logic [7:0] out_tag;
+  logic out_first, out_last, idle;
+  for (genvar i = 0; i < 4; i++) begin : g_lane
+    assign in_word[i] = in_data[64*i+:23];
+  end
+  ntt dut (
+      .clk,
+      .rst,
+      .job_valid(in_valid && job),
+      .job_ready,
+      .job_inverse(in_data[0]),
+      .job_tag(in_data[15:8]),
+      .in_valid(in_valid && !job),
+      .in_ready(word_ready),
+      .in_word,
+      .out_valid,
+      .out_ready,
+      .out_word,
+      .out_tag,
+      .out_first,
+      .out_last,
+      .idle
+  );
+  always_comb begin
+    out_data = '0;
+    for (int i = 0; i < 4; i++) out_data[64*i+:23] = out_word[i];
+    out_data[32+:10] = {out_last, out_first, out_tag};
+  end
+  wire unused = idle;
+endmodule
