@@ -5,6 +5,7 @@ package arith_pkg;
 
   localparam int MUL_LATENCY = 4;                      // mulmod
   localparam int BUTTERFLY_LATENCY = MUL_LATENCY + 2;  // butterfly
+  localparam int MAC_LATENCY = MUL_LATENCY + 2;        // mac
 
   function automatic coef_t add_q(input coef_t a, input coef_t b);
     logic [23:0] sum, less;

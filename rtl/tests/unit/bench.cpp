@@ -1,7 +1,7 @@
 // The bench of a unit: drives a model of `unit_bench` with the groups of beats on standard input and
 // compares what comes out. A group is two 32-bit counts, of beats in and of beats out, and these beats;
 // a beat is 256 bits. All numbers are little-endian.
-//   bench [SEED]   with a seed, random gaps at the input and stalls at the output
+//   bench [SEED]   with a seed, random gaps at the input and, if the unit can wait, stalls at the output
 // Exit status 0 when every beat agreed; a line says how much was compared.
 #include <cinttypes>
 #include <cstdint>
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       offered = sent < in.size() && (offered || !stalls || !random.one_in(3));
       model->in_valid = offered;
       if (offered) std::memcpy(model->in_data.data(), in[sent].word, sizeof(Beat));
-      model->out_ready = !stalls || !random.one_in(3);
+      model->out_ready = !stalls || !model->can_wait || !random.one_in(3);
       model->eval();
       if (offered && model->in_ready) {
         sent++;

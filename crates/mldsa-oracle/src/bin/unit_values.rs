@@ -4,7 +4,7 @@
 //! edges and at random.
 use std::io::{self, BufWriter, Write};
 
-use mldsa_oracle::{N, Poly, Q, inverse_ntt, ntt};
+use mldsa_oracle::{N, Poly, Q, add_ntt, inverse_ntt, multiply_ntt, ntt, simple_bit_pack};
 
 /// A beat: four 64-bit lanes.
 type Beat = [u64; 4];
@@ -94,12 +94,103 @@ fn ntt_values(out: &mut Groups<impl Write>) -> io::Result<()> {
     Ok(())
 }
 
+/// Sums of one to eight products, some of them subtracted, with a few words that are all at the edge.
+fn mac_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(2);
+    for n in 0..300 {
+        let (mut input, mut sum) = (vec![], vec![0; N]);
+        let terms = 1 + n % 8;
+        for term in 0..terms {
+            let (mut a, mut b) = (random.poly(), random.poly());
+            for i in 0..8 * (n % 5) {
+                a[i] = [0, 1, Q - 1][random.below(3) as usize];
+                b[i] = [0, 1, Q - 1][random.below(3) as usize];
+            }
+            let negate = random.next() >> 63;
+            let mut product = multiply_ntt(&a, &b);
+            if negate == 1 {
+                product = product.iter().map(|x| -x).collect();
+            }
+            sum = add_ntt(&sum, &product);
+            for (index, (a, b)) in a.chunks(4).zip(b.chunks(4)).enumerate() {
+                let mut beat = [0, 1, 2, 3].map(|i| (a[i] | b[i] << 23) as u64);
+                beat[0] |= (index as u64) << 46;
+                beat[0] |= u64::from(term == 0) << 52 | u64::from(term == terms - 1) << 53;
+                beat[0] |= negate << 54;
+                input.push(beat);
+            }
+        }
+        let mut output = words(&sum);
+        for (index, beat) in output.iter_mut().enumerate() {
+            beat[0] |= (index as u64) << 32;
+        }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
+/// A beat that is not data but a command to the bench, with its argument.
+fn command(argument: u64) -> Beat {
+    [argument, 0, 0, 1 << 63]
+}
+
+/// The 64-bit words of a string of bytes, zeros filled up, each in a beat.
+fn byte_words(bytes: &[u8]) -> Vec<Beat> {
+    let word = |chunk: &[u8]| {
+        let mut full = [0; 8];
+        full[..chunk.len()].copy_from_slice(chunk);
+        u64::from_le_bytes(full)
+    };
+    bytes.chunks(8).map(|c| [word(c), 0, 0, 0]).collect()
+}
+
+/// Three polynomials of each width, and their bytes.
+fn packings(widths: &[usize]) -> Vec<(usize, Vec<Beat>, Vec<Beat>)> {
+    let mut random = Random(3);
+    let mut all = vec![];
+    for &width in widths.iter().cycle().take(20 * widths.len()) {
+        let (mut fields, mut bytes) = (vec![], vec![]);
+        for _ in 0..3 {
+            let poly: Poly = (0..N).map(|_| random.below(1 << width)).collect();
+            fields.extend(words(&poly));
+            bytes.extend(simple_bit_pack(&poly, (1 << width) - 1));
+        }
+        all.push((width, fields, byte_words(&bytes)));
+    }
+    all
+}
+
+fn unpack_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    for (width, fields, mut input) in packings(&[3, 4, 10, 13, 18, 20]) {
+        input.insert(0, command(width as u64));
+        out.group(&input, &fields)?;
+    }
+    Ok(())
+}
+
+/// Fields come with other bits above, which the packer ignores.
+fn pack_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(4);
+    for (width, fields, output) in packings(&[3, 4, 6, 10, 13, 18, 20]) {
+        let mut input = vec![command(width as u64)];
+        for beat in fields {
+            let above = |field| field | random.next() << width & ((1 << 20) - 1);
+            input.push(beat.map(above));
+        }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
 fn main() -> io::Result<()> {
     let mut out = Groups(BufWriter::new(io::stdout().lock()));
     match std::env::args().nth(1).as_deref() {
         Some("ntt") => ntt_values(&mut out)?,
+        Some("mac") => mac_values(&mut out)?,
+        Some("unpack") => unpack_values(&mut out)?,
+        Some("pack") => pack_values(&mut out)?,
         _ => {
-            eprintln!("unit_values: UNIT is one of: ntt");
+            eprintln!("unit_values: UNIT is one of: mac ntt pack unpack");
             std::process::exit(2);
         }
     }
