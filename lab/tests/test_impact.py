@@ -17,7 +17,13 @@ from mldsa_lab.cli.impact import figures_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.impact.compress import Compressed, compressibility, measure
+from mldsa_lab.impact.compress import (
+    Compressed,
+    compressibility,
+    expand_public_key,
+    measure,
+    ntt,
+)
 from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.figures import Impact, impact
 from mldsa_lab.impact.file import find_scenario, read_scenario, shipped
@@ -34,7 +40,10 @@ from mldsa_lab.impact.times import (
     reference_records,
 )
 from mldsa_lab.inputs.input import Outputs
+from mldsa_lab.inputs.library import load
+from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import read_record
+from mldsa_lab.sets import ML_DSA_44, N, Q
 
 CHAIN = """
 format = "mldsa-lab scenario"
@@ -192,6 +201,13 @@ def test_a_hybrid_is_both() -> None:
     rates = [times().rate(s, 1, {}, stretch=False) for s in (both, one, other)]
     spent = [1 / rate.draws[0] for rate in rates if not isinstance(rate, str)]
     assert spent[0] == pytest.approx(spent[1] + spent[2])
+    bare = scheme_of("FN-DSA-512 unpadded")
+    assert bare.signature_bytes == (655.1, 659, 651) and bare.parts == ("FN-DSA-512",)
+    mixed = scheme_of("Ed25519+FN-DSA-1024 unpadded")
+    assert mixed.forms == ("Ed25519", "FN-DSA-1024 unpadded")
+    assert mixed.signature_bytes == pytest.approx((1334.7, 1340, 1329))
+    with pytest.raises(ValueError, match="only FN-DSA's signatures are padded"):
+        scheme_of("Ed25519 unpadded")
     low = scheme_of("ECDSA-secp256k1 DER")
     assert low.signature_bytes[1:] == (71, 70) and 70.4 < low.signature_bytes[0] < 70.6
 
@@ -346,6 +362,36 @@ def test_expressions() -> None:
             evaluate(text, names)
 
 
+def test_batches_are_beside_single_calls(tmp_path: Path) -> None:
+    found = figures(write(tmp_path))
+    rows = [
+        r for r in summarise(read_record(reference_records()[1])).rows
+        if (r.set, r.operation, r.key, r.mode) == ("ML-DSA-44", "verify", "compact", "batch")
+        and r.batch_size <= 1000
+    ]  # fmt: skip
+    count = value(found, "ML-DSA-44", "transactions per block")
+    one = row(found, "ML-DSA-44", "verification of a block in batches on 1 core")
+    fastest = min(r.mean for r in rows if r.mean and r.threads == 1)
+    assert one.value == pytest.approx(count * fastest / 1e9)
+    assert one.kind == "measured" and "mldsa-lanes" in one.source and "batches of" in one.source
+    two = row(found, "ML-DSA-44", "first synchronisation, verification in batches on 2 cores")
+    alone = value(found, "ML-DSA-44", "first synchronisation, verification on 2 cores")
+    assert two.value is not None and two.value < alone and "1,000)" in two.source
+    # Who has no batch interface has no such row.
+    assert found.find("Transfer", "Ed25519", one.figure) is None
+    both = scheme_of("Ed25519+ML-DSA-44")
+    rates = [times().batch_rate(both, 1, {}), times().rate(scheme_of("Ed25519"), 1, {})]
+    spent = [1 / rate.draws[0] for rate in rates if rate and not isinstance(rate, str)]
+    assert spent[0] == pytest.approx(spent[1] + fastest / 1e9)
+
+
+def test_the_first_record_that_has_a_scheme_counts() -> None:
+    both, batches = reference_records()
+    for paths, first in (((both, batches), both), ((batches, both), batches)):
+        rate = RecordTimes(paths, ["ML-DSA-44"]).rate(scheme_of("ML-DSA-44"), 1, {})
+        assert not isinstance(rate, str) and rate.source.endswith(first.name)
+
+
 def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
     random = np.random.default_rng(1)
     made = [Outputs(bytes(1000), b"", random.bytes(1000)) for _ in range(20)]
@@ -355,12 +401,38 @@ def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
 
 def test_signatures_of_ml_dsa_hardly_shrink() -> None:
     build_rust()
-    found = compressibility(["Ed25519", "ML-DSA-44", "Schnorr-secp256k1"])
+    ecdsa, falcon = "ECDSA-secp256k1", "FN-DSA-512"
+    found = compressibility([
+        "Ed25519", "ML-DSA-44", "Schnorr-secp256k1", ecdsa, f"{ecdsa} DER", falcon,
+        f"{falcon} unpadded",
+    ])  # fmt: skip
     assert found["Ed25519"].signatures == found["Ed25519"].keys == 1 and not found["Ed25519"].why
     assert found["Schnorr-secp256k1"].why.endswith("the Rust worker has no Schnorr-secp256k1")
     one = found["ML-DSA-44"]
     # A public key is 32 random bytes and 10 bits of each coefficient of t1, all values alike.
     assert one.keys == 1 and 0.98 < one.signatures < 1 and "200 real ones" in one.source
+    # Of an expanded key's coefficients 23 bits in 32 are in use, and log2 q of these.
+    assert one.expanded is not None
+    assert (20480 * math.log2(Q) / 32 + 32) / 20512 < one.expanded < 0.75
+    # Tags and lengths in DER, zero bytes of padding.
+    assert found[ecdsa].signatures == 1 > found[f"{ecdsa} DER"].signatures > 0.9
+    assert found[f"{falcon} unpadded"].signatures > found[falcon].signatures > 0.95
+
+
+def test_expanded_keys_are_those_of_the_standard() -> None:
+    """Sizes and ranges, and NTT forms by schoolbook products."""
+    made = Spec("ML-DSA-44", bytes(32)).inputs(0, 1)
+    key = load().sign("ML-DSA-44", made)[0].pk
+    words = np.frombuffer(expand_public_key(key, ML_DSA_44), ">u4")
+    assert len(words) * 4 == 20512 and max(words[:4096].max(), words[4104:].max()) < Q
+    # The product of two polynomials modulo X^256 + 1 is that of their forms, value by value.
+    random = np.random.default_rng(3)
+    one, two = random.integers(0, Q, (2, N))
+    whole = np.zeros(2 * N, dtype=object)
+    for place, factor in enumerate(one.tolist()):
+        whole[place : place + N] += factor * two.astype(object)
+    product = ((whole[:N] - whole[N:]) % Q).astype(np.int64)
+    assert np.array_equal(ntt(product), ntt(one) * ntt(two) % Q)
 
 
 def test_what_is_shown(tmp_path: Path) -> None:

@@ -149,6 +149,39 @@ def test_ethereum_operations(template: str, scheme: str) -> None:
     assert names["gas"] == 21000 + max(4 * tokens + run, 10 * tokens)
 
 
+@pytest.mark.parametrize(
+    ("template", "scheme"),
+    [
+        (template.name, scheme.name)
+        for template, scheme in scenario("ethereum").pairs()
+        if template.name.startswith("Frame transaction")
+    ],
+)
+def test_ethereum_frames(template: str, scheme: str) -> None:
+    at = scheme_of(scheme)
+    in_code = "account's code" in template
+    witness = some(at.signature_bytes[0] + (0 if in_code else at.public_key_bytes))
+    verify = [1, 3, b"", [100_000, 0], 0, b""]
+    send = [2, 0, some(20), [21000, 0], 10**18, b""]
+    fields = [
+        1,
+        1000,
+        some(20),
+        [verify, send],
+        [[0, b"", b"", witness]],
+        [10**9, 30 * 10**9, 0],
+        [],
+    ]
+    names = sizes("ethereum", template, scheme)
+    assert names["bytes"] == len(b"\x06" + rlp.encode(fields))
+    run = names["verify_gas"] + names["frame_account"]
+    if in_code:
+        run += 2600 + 3 * -(-at.public_key_bytes // 32)
+    intrinsic = 12_000 + 475 * 2 + 100 + 6_000
+    tokens = 4 * len(witness)
+    assert names["gas"] == intrinsic + max(4 * tokens + run, 16 * tokens)
+
+
 def solana_message(keys: int, data: bytes, accounts: int) -> Message:
     """A message with one instruction."""
     call = CompiledInstruction(keys - 1, data, bytes(range(accounts)))

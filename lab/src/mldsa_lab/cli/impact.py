@@ -33,12 +33,13 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
 
     path = find_scenario(name)
     read = read_scenario(path)
-    parts = [part for scheme in read.schemes for part in scheme_of(scheme).parts]
+    schemes = [scheme_of(name) for name in read.schemes]
+    parts = [part for scheme in schemes for part in scheme.parts]
     protocol = isinstance(read, Protocol)
     operations = ("sign", "verify") if protocol else ("verify",)
     times = RecordTimes(records or reference_records(), parts, operations)
     try:
-        shrunk = {} if protocol else compressibility(parts)
+        shrunk = {} if protocol else compressibility(f for s in schemes for f in s.forms)
         found = figures.impact(path.stem, read, times, shrunk)
         return found if add is None else add(found, times, path)
     except LabError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,26 +50,51 @@ def propagate(
     blocks: Annotated[
         int | None, typer.Option(help="So many blocks of each kind instead of the file's.", min=2)
     ] = None,
+    json_path: Annotated[
+        str | None,
+        typer.Option(
+            "--json", help="Write the figures as rows to this file; - for standard output alone.",
+            metavar="PATH",
+        ),
+    ] = None,
     processes: Processes = None,
     dask: Dask = None,
-) -> None:
+) -> None:  # fmt: skip
     """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
     have validated one, and how many blocks go stale."""
+    from rich.console import Console
+
     from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.files import check_target, write_text
     from mldsa_lab.impact.network import find_network, read_network
     from mldsa_lab.impact.propagation import BlockLoad
+    from mldsa_lab.impact.show import as_json
+    from mldsa_lab.impact.spreading import load_rows
     from mldsa_lab.impact.sweep import grid
     from mldsa_lab.show.grid import terminal
 
-    assumed = read_network(find_network(network), nodes=nodes, blocks=blocks)
-    screen = make_console()
+    path = find_network(network)
+    assumed = read_network(path, nodes=nodes, blocks=blocks)
+    quiet = json_path == "-"
+    if json_path is not None and not quiet:
+        check_target(Path(json_path))
+    screen = Console(stderr=True) if quiet else make_console()
     loads = [
         BlockLoad(size, size / transaction_bytes, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]
     found = simulate(assumed, [[load] for load in loads], screen, processes, dask)
-    screen.print(terminal(grid(assumed, loads, found, interval), screen.width))
+    if not quiet:
+        screen.print(terminal(grid(assumed, loads, found, interval), screen.width))
+    if json_path is not None:
+        text = as_json(list(load_rows(path.stem, assumed, loads, found, interval)))
+        if quiet:
+            print(text, end="")
+        else:
+            write_text(Path(json_path), text)
+            show_path(screen, "json", Path(json_path))
 
 
 def simulate(
@@ -80,12 +106,17 @@ def simulate(
 ) -> list[Propagation]:
     """What comes of each load, by the workers that the options say, shown while it goes on."""
     from mldsa_lab import workforce
+    from mldsa_lab.checkout import find_root
     from mldsa_lab.extras import need
     from mldsa_lab.impact.sweep import propagate
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
+    from mldsa_lab.worker.build import Place
 
     need("impact", "the simulation of networks")
+    from mldsa_lab.impact.kept import KeptBlocks
+
+    kept = KeptBlocks(Place.of(find_root()).target / "networks")
     with (
         workforce.local(processes or cores_to_use())
         if dask is None
@@ -93,8 +124,9 @@ def simulate(
         Screen(screen).phase("network", total=network.blocks) as phase,
     ):
         found = propagate(
-            network, loads, force, progress=lambda done: phase.reach(done, f"{done} blocks")
-        )
+            network, loads, force, kept=kept,
+            progress=lambda done: phase.reach(done, f"{done} blocks"),
+        )  # fmt: skip
         phase.summary = (
             f"{network.blocks} blocks in each of {len(loads)} ways, {network.nodes} nodes"
         )

@@ -17,7 +17,8 @@ from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
 """What expressions have without being given it."""
 
-Holds = Literal["", "signatures", "keys", "other"]
+Holds = Literal["", "signatures", "keys", "expanded keys", "other"]
+EXPANDED: Holds = "expanded keys"
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
 
 
@@ -71,7 +72,8 @@ class RuleOfToday(ScenarioTable, frozen=True):
 
 class Part(ScenarioTable, frozen=True):
     """Bytes of a transaction, an expression; whether they are signatures, public keys as the
-    scheme encodes them, or something else that nobody needs who trusts that it was verified."""
+    scheme encodes them or as EIP-8051 expands those of ML-DSA, or something else that nobody needs
+    who trusts that it was verified."""
 
     name: Text
     bytes: Text

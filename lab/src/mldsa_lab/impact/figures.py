@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.base import ScenarioFile
+from mldsa_lab.impact.base import EXPANDED, ScenarioFile
 from mldsa_lab.impact.compress import Compressed
 from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.file import BlockLimit, Chain, Scenario, Template
@@ -65,9 +65,9 @@ def impact(
     return Impact(name, scenario, tuple(rows), times.records)
 
 
-def on_cores(cores: int) -> str:
-    """How figures say on how many cores."""
-    return f"on {cores} core{'s' if cores > 1 else ''}"
+def on_cores(cores: int, batches: bool = False) -> str:
+    """How figures say on how many cores, and that a batch interface verifies."""
+    return f"{'in batches ' if batches else ''}on {cores} core{'s' if cores > 1 else ''}"
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,14 @@ class _Figures:
             for s in scenario.schemes
             for cores in node.cores
         }
+        batches = (
+            (s, cores, times.batch_rate(
+                scheme_of(s), cores, node.implementations, stretch=node.extrapolate
+            ))
+            for s in scenario.schemes
+            for cores in node.cores
+        )  # fmt: skip
+        self.batches = {(s, cores): rate for s, cores, rate in batches if rate is not None}
         draw = times.simulation.assumed
         self.interval, self.download = draw(scenario.seconds), draw(node.rate)
         self.per_year = YEAR / self.interval
@@ -233,17 +241,19 @@ class _TemplateFigures(FormFigures[Chain, Template]):
     def _compressed(self, archive: Array) -> ImpactRow:
         """The archive with signatures and keys compressed as they were measured to be."""
         figure = "compressed archive of a year at today's throughput"
-        found = [self.of.compressed.get(part) for part in self.scheme.parts]
+        found = [self.of.compressed.get(form) for form in self.scheme.forms]
         if own := next((p.name for p in self.template.parts if p.holds == "other"), None):
             why = f"the compressibility of the part {own!r} was not measured"
             return self._row(figure, None, "B", "measured", why)
-        ratios = {"signatures": 0.0, "keys": 0.0}
-        total = {"signatures": 0.0, "keys": 0.0}
-        for part, one in zip(self.scheme.parts, found, strict=True):
+        ratios = {"signatures": 0.0, "keys": 0.0, EXPANDED: 0.0}
+        total = {"signatures": 0.0, "keys": 0.0, EXPANDED: 0.0}
+        for form, one in zip(self.scheme.forms, found, strict=True):
             if one is None or one.why:
-                why = one.why if one else f"the compressibility of {part} was not measured"
+                why = one.why if one else f"the compressibility of {form} was not measured"
                 return self._row(figure, None, "B", "measured", why)
-            alone = scheme_of(part)
+            alone = scheme_of(form)
+            if one.expanded is not None:
+                total[EXPANDED], ratios[EXPANDED] = 1.0, one.expanded
             for holds, size, ratio in (
                 ("signatures", alone.signature_bytes[0], one.signatures),
                 ("keys", alone.public_key_bytes, one.keys),
@@ -268,8 +278,13 @@ class _TemplateFigures(FormFigures[Chain, Template]):
         text = f"{node.years:g} years of {what}; {node.source}"
         download = history * self.bytes / self.of.download
         yield self._row("first synchronisation, download", download, "s", "assumed", text)
-        for cores in node.cores:
-            rate, on = self.of.rates[self.scheme.name, cores], on_cores(cores)
+        measured = [(self.of.rates[self.scheme.name, n], on_cores(n)) for n in node.cores]
+        measured += [
+            (self.of.batches[self.scheme.name, n], on_cores(n, batches=True))
+            for n in node.cores
+            if (self.scheme.name, n) in self.of.batches
+        ]
+        for rate, on in measured:
             block = f"verification of a block {on}"
             sync = f"first synchronisation, verification {on}"
             as_today = f"verification of a block at today's throughput {on}"

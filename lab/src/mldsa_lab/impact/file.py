@@ -172,7 +172,8 @@ class BlockNetwork(ScenarioTable, frozen=True):
     """The network that blocks spread over: ``like`` names one of scenarios/networks or a file
     beside the scenario; so many of its ``nodes`` and ``blocks`` if given. Simulated are blocks of
     these ``templates`` and ``schemes`` (all, if none is named): full ones, and such with
-    ``of_today`` times as many transactions as today's. Stale blocks also for other ``intervals``.
+    ``of_today`` times as many transactions as today's. Stale blocks also for other ``intervals``;
+    not at all with ``stale = false``, where blocks have slots and are not found.
     """
 
     like: Text
@@ -180,11 +181,14 @@ class BlockNetwork(ScenarioTable, frozen=True):
     schemes: tuple[Text, ...] = ()
     of_today: Annotated[tuple[Annotated[float, Meta(gt=0)], ...], Meta(min_length=1)] = (1.0,)
     intervals: tuple[Text, ...] = ()
+    stale: bool = True
     nodes: Positive | None = None
     blocks: Positive | None = None
 
     def __post_init__(self) -> None:
         check_schemes("schemes", self.schemes)
+        if self.intervals and not self.stale:
+            raise ValueError("intervals: are for stale blocks, which `stale = false` leaves out")
         for text in self.intervals:
             positive(text, "s", "intervals")
 

@@ -61,7 +61,8 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     the logarithms within a region, 0 for all alike. ``relays``: the ways of relay to simulate, of
     `Relay`. ``cores``: of a node, for verification. ``verified_before``: the share of a block's
     signatures that a node has verified when their transactions arrived. ``other_validation_s``:
-    the rest of a block's validation. ``blocks``: how many to simulate, each on another network.
+    the rest of a block's validation. ``pushes_first``: whether nodes push blocks before they
+    validate them. ``blocks``: how many to simulate, each on another network.
     """
 
     format: Literal["mldsa-lab network"]
@@ -77,6 +78,7 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
     latency_spread: NotNegative = 0.0
     verified_before: Share = 0.0
     other_validation_s: NotNegative = 0.0
+    pushes_first: bool = False
     compact: Compact | None = None
     blocks: Annotated[int, Meta(ge=2, le=100_000)] = 20
     seed: Count = 1

@@ -43,7 +43,7 @@ def spread_block(
 
     ``rng`` draws who sends compact blocks unasked, and who lacks which part of one.
     """
-    spreading = _Spreading(graph, load)
+    spreading = _Spreading(graph, load, pushes_first=network.pushes_first)
     if network.compact is not None and load.relay == "compact":
         spreading.use_compact(network.compact, graph, rng)
     validated = spreading.run(source)
@@ -59,11 +59,11 @@ def spread_block(
 class _Spreading:
     """The state of one block's way, and what nodes do."""
 
-    def __init__(self, graph: Graph, load: BlockLoad) -> None:
+    def __init__(self, graph: Graph, load: BlockLoad, *, pushes_first: bool) -> None:
         from simpy import Environment  # an extra, needed only where networks are simulated
 
         self.clock = Environment()
-        self.load, self.pushes = load, load.relay == "push"
+        self.load, self.pushes, self.pushes_first = load, load.relay == "push", pushes_first
         ends = list(zip(graph.peer.tolist(), graph.delay.tolist(), strict=True))
         start = graph.start.tolist()
         nodes = len(graph.upload)
@@ -106,14 +106,16 @@ class _Spreading:
             self.complete[node] = True
             for to, delay in self.unasked[node]:
                 self.clock.process(self.send_compact(node, to, delay))
+            if self.pushes and self.pushes_first:
+                self.clock.process(self.push(node))
             self.clock.process(self.validate(node, validation_s))
 
     def validate(self, node: int, validation_s: float) -> _Steps:
         yield self.clock.timeout(validation_s)
         self.validated[node] = self.clock.now
-        if self.pushes:
+        if self.pushes and not self.pushes_first:
             self.clock.process(self.push(node))
-        else:
+        elif not self.pushes:
             for to, delay in self.peers[node]:
                 known = self.rebuilds[to] or (to, delay) in self.unasked[node]
                 if self.clock.now + delay < self.told[to] and not known:

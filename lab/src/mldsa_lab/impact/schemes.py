@@ -6,24 +6,26 @@ from dataclasses import dataclass
 from functools import cache
 
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.sizes import CURVES, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
+from mldsa_lab.sizes import CURVES, NOT_PADDED, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
 
 SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
 """The signature schemes of the lab."""
 SCHNORR = "Schnorr-secp256k1"
-DER = " DER"
-"""Behind the name of a scheme: signatures in that encoding."""
+DER, UNPADDED = " DER", " unpadded"
+"""Behind the name of a scheme: ECDSA's signatures in that encoding, FN-DSA's without padding."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImpactScheme:
     """A scheme: its public key; the mean of its signatures and their usual most and least, which
-    differ where an encoding's length does; bytes. ``parts``: the names of what a hybrid is of."""
+    differ where an encoding's length does; bytes. ``parts``: the names of what a hybrid is of, and
+    ``forms``, the same with the encoding of their signatures."""
 
     name: str
     public_key_bytes: float
     signature_bytes: tuple[float, float, float]
     parts: tuple[str, ...]
+    forms: tuple[str, ...]
     source: str
 
     @property
@@ -42,28 +44,42 @@ def scheme_of(name: str) -> ImpactScheme:
         sum(s.public_key_bytes for s in found),
         tuple(sum(s.signature_bytes[i] for s in found) for i in range(3)),  # type: ignore[arg-type]
         tuple(part for s in found for part in s.parts),
+        tuple(form for s in found for form in s.forms),
         "; ".join(dict.fromkeys(s.source for s in found)),
     )
 
 
 def _single(name: str) -> ImpactScheme:
-    base = name.removesuffix(DER)
-    if name != base and base not in CURVES:
+    base = base_of(name)
+    if name.endswith(DER) and base not in CURVES:
         raise ValueError(f"scheme {name!r}: only {' and '.join(CURVES)} have a DER encoding")
     if base == SCHNORR:
-        return ImpactScheme(name, 32, (64, 64, 64), (base,), "BIP 340")
+        return ImpactScheme(name, 32, (64, 64, 64), (base,), (name,), "BIP 340")
     if base not in SIGNERS:
         known = ", ".join((*SIGNERS, SCHNORR))
         raise ValueError(
             f"scheme {name!r} is unknown: known are {known}; '{DER}' behind ECDSA's names for that "
-            "encoding, a plus between the parts of a hybrid"
+            f"encoding, '{UNPADDED}' behind FN-DSA's, a plus between the parts of a hybrid"
         )
-    bare = {found.object: found for found in sizes(base) if found.encoding == "raw"}
-    public, signature = bare[PUBLIC], bare[SIGNATURE]
-    texts = dict.fromkeys((public.source, "BIP 146" if name != base else signature.source))
+    known_sizes = {(found.object, found.encoding): found for found in sizes(base)}
+    public, signature = known_sizes[PUBLIC, "raw"], known_sizes[SIGNATURE, "raw"]
     most = float(signature.bytes)
-    lengths = _usual_der(CURVES[base][1], low=True) if name != base else (most, most, most)
-    return ImpactScheme(name, public.bytes, lengths, (base,), ", ".join(texts))
+    lengths, source = (most, most, most), signature.source
+    if name.endswith(DER):
+        lengths, source = _usual_der(CURVES[base][1], low=True), "BIP 146"
+    elif name.endswith(UNPADDED):
+        varied = known_sizes.get((SIGNATURE, NOT_PADDED))
+        if varied is None or varied.mean is None or varied.usual is None:
+            raise ValueError(f"scheme {name!r}: only FN-DSA's signatures are padded")
+        least, usual = varied.usual
+        lengths, source = (varied.mean, float(usual), float(least)), varied.source
+    texts = dict.fromkeys((public.source, source))
+    return ImpactScheme(name, public.bytes, lengths, (base,), (name,), ", ".join(texts))
+
+
+def base_of(name: str) -> str:
+    """A scheme's name without the encoding of its signatures."""
+    return name.removesuffix(DER).removesuffix(UNPADDED)
 
 
 def signature_der(name: str) -> tuple[float, float, float]:

@@ -185,6 +185,10 @@ def verify_grid(found: Impact, template: Template) -> Grid:
         if last or not place:
             figure = f"first synchronisation {on}"
             wanted.append(FigureColumn(figure, f"first sync {on}", 4 - place))
+            named = on_cores(number, batches=True)
+            figure = f"verification of a block at today's throughput {named}"
+            wanted.append(FigureColumn(figure, f"{what}, {named}", 3))
+            wanted.append(FigureColumn(f"first synchronisation {named}", f"first sync {named}", 3))
     return grid(found, lines_of(found, template), f"{template.name}: verification", wanted)
 
 

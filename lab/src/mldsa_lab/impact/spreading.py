@@ -46,6 +46,28 @@ def blocks_of(wanted: BlockNetwork) -> list[str]:
     return [*map(as_today, sorted(wanted.of_today)), FULL]
 
 
+def load_rows(
+    name: str, network: Network, loads: Sequence[BlockLoad], found: Sequence[Propagation],
+    interval_s: float,
+) -> Iterator[ImpactRow]:  # fmt: skip
+    """The figures of blocks without a scheme, of the network called ``name``."""
+    for load, one in zip(loads, found, strict=True):
+        block = f"a block of {load.block_bytes:,.0f} B"
+        source = (
+            f"{_simulated(network)}; {load.transactions:g} transactions, validated in "
+            f"{load.validation_s:g} s"
+        )
+        figures = [(reach(share, block, load.relay), "s", one.time(share)) for share in SHARES]
+        figures.append((stale(f"{interval_s:g} s", block, load.relay), "", one.stale(interval_s)))
+        for figure, unit, value in figures:
+            middle, low, high = value
+            yield ImpactRow(name, "", figure, "", middle, low, high, unit, "assumed", source)
+
+
+def _simulated(network: Network) -> str:
+    return f"{network.source}; {network.nodes:,} nodes, {network.blocks} blocks"
+
+
 def network_of(wanted: BlockNetwork, folder: Path) -> Network:
     """The network that a scenario in ``folder`` names."""
     own = wanted.like.endswith(".toml")
@@ -102,6 +124,7 @@ class _Cases:
         self.intervals = {
             text: positive(text, "s", "intervals").value
             for text in dict.fromkeys((found.chain.interval, *wanted.intervals))
+            if wanted.stale
         }
 
     def rate(self, scheme: ImpactScheme) -> RecordRate | str:
@@ -127,10 +150,7 @@ class _Cases:
 
     def cases(self, template: Template, scheme: ImpactScheme, rate: RecordRate) -> Iterator[_Case]:
         draws = rate.draws[1 : 1 + self.network.blocks]
-        source = (
-            f"{self.network.source}; {self.network.nodes:,} nodes, {self.network.blocks} blocks; "
-            f"verified {on_cores(self.cores)}: {rate.source}"
-        )
+        source = f"{_simulated(self.network)}; verified {on_cores(self.cores)}: {rate.source}"
         for block, (count, size) in self._blocks(template, scheme).items():
             signatures = count * template.signatures
             spent = [validation_time(self.network, signatures, draw) for draw in draws]

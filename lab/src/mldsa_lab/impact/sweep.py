@@ -8,8 +8,9 @@ it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -24,6 +25,18 @@ from mldsa_lab.workforce import Workforce, WorkItem, in_order
 SHARES = (0.5, 0.9, 0.99)
 """Of the nodes: how long until so many have validated a block is told."""
 CONFIDENCE = 0.95
+
+
+class Kept(Protocol):
+    """What keeps simulated blocks: of a network and a block's number, times by load."""
+
+    def read(self, network: Network, number: int) -> dict[BlockLoad, list[float]]:
+        """What is kept of this block."""
+        ...
+
+    def write(self, network: Network, number: int, found: Mapping[BlockLoad, list[float]]) -> None:
+        """Keep these."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -80,20 +93,30 @@ def propagate(
     force: Workforce,
     *,
     progress: Callable[[int], None] = lambda done: None,
+    kept: Kept | None = None,
 ) -> list[Propagation]:
     """What comes of each load. Each has one `BlockLoad` for all blocks or one for every block of
-    ``network.blocks``; ``progress`` is told how many blocks are done."""
+    ``network.blocks``; ``progress`` is told how many blocks are done. What was ``kept`` is not
+    simulated again."""
+    wanted = [[of[min(n, len(of) - 1)] for of in loads] for n in range(network.blocks)]
+    known = [kept.read(network, n) if kept else {} for n in range(network.blocks)]
+    lacking = [
+        [load for load in dict.fromkeys(these) if load not in had]
+        for these, had in zip(wanted, known, strict=True)
+    ]
     items = (
-        WorkItem(
-            f"simulating block {number}",
-            spread_loads,
-            (network, [of[min(number, len(of) - 1)] for of in loads], number),
-        )
-        for number in range(network.blocks)
+        WorkItem(f"simulating block {number}", spread_loads, (network, these, number))
+        for number, these in enumerate(lacking)
+        if these
     )
+    made = in_order(items, force)
     done = []
-    for found in in_order(items, force):
-        done.append(found)
+    for number, (these, new) in enumerate(zip(wanted, lacking, strict=True)):
+        if new:
+            known[number].update(zip(new, next(made).tolist(), strict=True))
+            if kept:
+                kept.write(network, number, known[number])
+        done.append([known[number][load] for load in these])
         progress(len(done))
     every = np.stack(done, axis=2)
     return [Propagation(one[:-1], one[-1]) for one in every]

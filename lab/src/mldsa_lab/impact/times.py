@@ -19,6 +19,8 @@ from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.theory.arrays import Array
 
 DRAWS = 4000
+BATCH_MOST = 1000
+"""The largest batches that count: a block's signatures are of this order."""
 _SEED = 12
 CONFIDENCE = 0.95
 _DEVIATE = 1.959964
@@ -87,31 +89,44 @@ class RecordTimes:
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
         stretch: bool = False, operation: str = "verify", unit: str = "ns",
     ) -> RecordRate | str:  # fmt: skip
-        """Operations of a scheme per second, or per cycle where records are in that ``unit``, one
-        after the other in each of a hybrid's; or why there is none. ``stretch``: more cores than
-        were measured are taken to share the work evenly, else LabError."""
+        """Operations of a scheme per second, or per cycle where records are in that ``unit``, by
+        single calls, one after the other in each of a hybrid's; or why there is none. ``stretch``:
+        more cores than were measured are taken to share the work evenly, else LabError."""
         found = []
         for part in scheme.parts:
             rows = self._rows(part, implementations.get(part), operation, unit)
-            rate = (
-                rows if isinstance(rows, str)
-                else self._single(part, rows, cores, stretch)
-            )  # fmt: skip
-            if isinstance(rate, str):
-                return rate
-            found.append(rate)
-        draws = 1 / sum(1 / rate.draws for rate in found)
-        return RecordRate(
-            np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in found))
-        )
+            if isinstance(rows, str):
+                return rows
+            found.append(self._fastest(part, rows, cores, stretch))
+        return _together(found)
 
-    def _rows(self, name: str, wanted: str | None, operation: str, unit: str) -> _Found | str:
+    def batch_rate(
+        self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
+        stretch: bool = False,
+    ) -> RecordRate | None:  # fmt: skip
+        """Verifications of a scheme per second by the fastest batch interface, and by single calls
+        in what of a hybrid has none; None where there is no such interface at all."""
+        found, batches = [], 0
+        for part in scheme.parts:
+            rows = self._rows(part, None, "verify", "ns", mode="batch")
+            if isinstance(rows, str):
+                rows = self._rows(part, implementations.get(part), "verify", "ns")
+                if isinstance(rows, str):
+                    return None
+            else:
+                batches += 1
+            found.append(self._fastest(part, rows, cores, stretch))
+        return _together(found) if batches else None
+
+    def _rows(
+        self, name: str, wanted: str | None, operation: str, unit: str, mode: str = "single"
+    ) -> _Found | str:
         """The rows of a scheme with their records; or why there is none."""
         rows = [
             (record, row)
             for record, summary in self._summaries
             for row in summary.rows
-            if (row.set, row.operation, row.unit) == (name, operation, unit)
+            if (row.set, row.operation, row.unit, row.mode) == (name, operation, unit, mode)
             and (wanted is None or wanted in (row.implementation, row.variant))
         ]
         if rows:
@@ -122,9 +137,15 @@ class RecordTimes:
         where = ", ".join(record for record, _ in self._summaries)
         return f"no {who}{'' if unit == 'ns' else f' in {unit}'} in {where}"
 
-    def _single(self, name: str, rows: _Found, cores: int, stretch: bool) -> RecordRate:
-        _, best = min(rows, key=lambda r: (r[1].threads, _later(r[1]), r[1].mean or 0))
-        same = [(r, row) for r, row in rows if base_id(row.variant) == base_id(best.variant)]
+    def _fastest(self, name: str, rows: _Found, cores: int, stretch: bool) -> RecordRate:
+        """Of the first record that has the scheme: what is fastest on one core, then on these."""
+        first = [row for record, row in rows if record == rows[0][0]]
+        best = min(first, key=lambda row: (row.threads, _later(row), row.mean or 0))
+        same = [
+            (r, row) for r, row in rows
+            if base_id(row.variant) == base_id(best.variant)
+            and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
+        ]  # fmt: skip
         most = max(row.threads for _, row in same)
         if cores > most and not stretch:
             raise LabError(
@@ -133,7 +154,8 @@ class RecordTimes:
             )
         threads = cores if any(row.threads == cores for _, row in same) else most
         record, row = next((r, row) for r, row in same if row.threads == threads)
-        what = f"{row.implementation} ({row.backend}), {record}"
+        how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
+        what = f"{row.implementation} ({row.backend}{how}), {record}"
         if threads == 1:
             mean = row.interval("mean")
             assert mean is not None
@@ -147,12 +169,18 @@ class RecordTimes:
         return RecordRate(draws * (cores / threads), what)
 
 
+def _together(rates: Sequence[RecordRate]) -> RecordRate:
+    """One after the other."""
+    draws = 1 / sum(1 / rate.draws for rate in rates)
+    return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in rates)))
+
+
 def _later(row: SummaryRow) -> bool:
     return row.build == TUNED_BUILD
 
 
 def _summary(path: Path, schemes: set[str], operations: Sequence[str]) -> Summary:
-    """The single operations of a record by keys as bytes, in any number of threads."""
+    """Single operations and batches of a record by keys as bytes, in any number of threads."""
     record = read_record(path)
     record.samples[:] = [
         s for s in record.samples if s.operation in operations and s.set in schemes
@@ -164,8 +192,9 @@ def _summary(path: Path, schemes: set[str], operations: Sequence[str]) -> Summar
     found.rows[:] = [
         r for r in found.rows
         if r.mean is not None and r.unit in ("ns", "cycles")
-        and r.key == "compact" and r.mode == "single"
-        and (r.batch_size == 1 if r.threads == 1 else r.per_second is not None)
+        and r.key == "compact"
+        and (r.threads > 1 or r.batch_size <= (BATCH_MOST if r.mode == "batch" else 1))
+        and (r.threads == 1 or r.per_second is not None)
     ]  # fmt: skip
     return found
 
