@@ -9,9 +9,10 @@ from fake_worker import fake_worker
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.rounds import WARMUP_NS, Bench, Cell, Schedule
+from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.records import Fault, Row, Samples
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.protocol import JobInput, Runs
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab.worker.worker import Limits
 
@@ -105,3 +106,43 @@ def test_a_process_begun_after_a_fault_is_warmed_up_too(
     assert fault.variant == f"{lost}:python:compact"
     found = [(row.variant[0], row.wall[0]) for row in rows if isinstance(row, Samples)]
     assert found == [(name, own * ASKED + usual * WARMUP_NS) for name, own, usual in expected]
+
+
+# Dies at its third request to measure, and wherever it is asked for what it has not prepared.
+FORGETFUL = """
+count, prepared = {count!r}, set()
+while True:
+    match request():
+        case ["hello", _]: say(HELLO)
+        case ["prepare", job]: prepared.add(job); say(f"ready {{job}}\\n")
+        case ["measure", job, _, calls, *_]:
+            with open(count, "ab", buffering=0) as file:
+                file.write(b".")
+                if file.tell() == 3 or job not in prepared: os.kill(os.getpid(), signal.SIGKILL)
+            say(f"sample 0 1 - {{calls}} {{'00' * 32}}\\ndone {{job}}\\n")
+        case _: sys.exit(0)
+"""
+
+
+def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) -> None:
+    body = FORGETFUL.format(count=str(tmp_path / "count"))
+    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(tmp_path, body)))
+    rows: list[Row] = []
+    with Fleet() as fleet:
+        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+        (variant,) = fleet.variants.values()
+        made = [fleet.shape(variant, Shape("loop", size)) for size in (2, 4, 8)]
+        runs = [Runs("loop", shaped.batch_size, 1, 1) for shaped in made]
+        cells = [
+            Cell(shaped, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False, runs=run)
+            for shaped, run in zip(made, runs, strict=True)
+        ]
+        bench = Bench(fleet, Schedule(cells), rows.append)
+        bench.calibrate(lambda cell: None)
+        bench.round(0, lambda cell, part: None)
+    (fault,) = [row for row in rows if isinstance(row, Fault)]
+    assert fault.variant.endswith(":loop-4")
+    assert {r.variant.split(":")[-1] for r in rows if isinstance(r, Samples)} == {
+        "loop-2",
+        "loop-8",
+    }

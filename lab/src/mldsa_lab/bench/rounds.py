@@ -309,8 +309,10 @@ class Bench:
         station = self.fleet.station(cell.variant.id)
         inputs = cell.inputs
         key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
-        if cell.runs is not None and station.starts == self._jobs.get(key, (-1, 0))[0]:
-            cell.started, cell.job = self._jobs[key]
+        started, job = self._jobs.get(key, (-1, 0))
+        # A process that a fault ended has prepared nothing that the next one knows.
+        if cell.runs is not None and station.running and started == station.starts:
+            cell.started, cell.job = started, job
             return
         if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
             inputs = self._signed(cell)
