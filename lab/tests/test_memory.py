@@ -128,9 +128,10 @@ def stated() -> dict[str, dict[str, int]]:
     ("operation", "key", "name"),
     [
         ("keygen", "compact", "from_seed"),
-        ("sign", "compact", "sign_input"),
-        ("sign", "expanded", "sign_input, expanded key"),
+        ("sign", "compact", "sign_deterministic"),
+        ("sign", "expanded", "sign_deterministic, expanded key"),
         ("verify", "compact", "verify"),
+        ("verify", "expanded", "verify, expanded key"),
     ],
 )
 def test_stack_is_that_of_the_librarys_own_test(

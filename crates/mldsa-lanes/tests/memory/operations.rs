@@ -144,6 +144,14 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         Input::Mu(&self.given.mus[0])
     }
 
+    /// The message of [`Keys::input`], still to be hashed.
+    fn pure(&self) -> Input<'_> {
+        Input::Pure {
+            message: &self.given.message,
+            context: b"c",
+        }
+    }
+
     /// Jobs that go through all of [`SIGNED`].
     fn jobs(&self, expanded: impl Fn(usize) -> bool) -> Vec<SignJob<'_, P>> {
         let job = |i: usize| {
@@ -153,7 +161,10 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                     true => (&*self.expanded).into(),
                     false => (&*self.key).into(),
                 },
-                input: Input::Mu(&self.given.mus[mu]),
+                input: match mu {
+                    0 => self.pure(),
+                    _ => Input::Mu(&self.given.mus[mu]),
+                },
                 rnd: self.given.rnd(rnd),
             }
         };
@@ -188,13 +199,13 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         let key = &self.key;
         operation!("sign", key.sign(message, b"c", &mut Same(rnd)));
         operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
-        operation!("sign_input", key.sign_input(&self.input(), rnd));
+        operation!("sign_input, mu", key.sign_input(&self.input(), rnd));
         operation!("sign_bounded, limit reached", key.sign_bounded(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
         let expanded = &self.expanded;
         operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd)));
         operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
-        operation!("sign_input, expanded key", expanded.sign_input(&self.input(), rnd));
+        operation!("sign_input, mu, expanded key", expanded.sign_input(&self.input(), rnd));
         operation!("sign_bounded, expanded key, limit reached", expanded.sign_bounded(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
         operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), rnd, 821));
@@ -217,8 +228,10 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("Place::fill, public key", {
             self.public_place.lock().unwrap().fill(&self.public);
         });
-        operation!("verify", self.public.verify_input(&self.input(), &self.signature));
-        operation!("verify, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
+        operation!("verify", self.public.verify(message, b"c", &self.signature));
+        operation!("verify_input, mu", self.public.verify_input(&self.input(), &self.signature));
+        operation!("verify, expanded key", self.expanded_public.verify(message, b"c", &self.signature));
+        operation!("verify_input, mu, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
         let jobs = self.jobs(|_| false);
         operation!("batch::sign", batch::sign(&jobs));
         let jobs = self.jobs(|_| true);
@@ -233,7 +246,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("batch::sign, one job", batch::sign(&jobs[1..2]));
         let jobs = self.jobs(|_| true);
         operation!("batch::trace", batch::trace(&jobs, Checks::All, |_, _| ()));
-        let verify_job = |key| VerifyJob { key, input: self.input(), signature: &*self.signature };
+        let verify_job = |key| VerifyJob { key, input: self.pure(), signature: &*self.signature };
         let jobs = vec![verify_job((&*self.public).into()); JOBS];
         operation!("batch::verify", batch::verify(&jobs));
         let jobs = vec![verify_job((&*self.expanded_public).into()); JOBS];
