@@ -7,14 +7,22 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lab_runs import here, lab, place
+from lab_runs import broken_registry, here, lab, place
 
-from mldsa_lab.bench.memory import build_meter, read_cachegrind, read_lackey, read_regions
+from mldsa_lab.bench.memory import (
+    build_meter,
+    read_cachegrind,
+    read_kept,
+    read_lackey,
+    read_regions,
+)
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import convert
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import MemoryRow, TrafficRow, read_record
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +30,7 @@ MINIMAL = ROOT / "examples" / "minimal-worker" / "registry.toml"
 
 PLANTED = """
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -30,6 +39,17 @@ static void *volatile kept;
 #define LOOK(clock) clock_gettime(clock, &t)
 static void start(void) { LOOK(CLOCK_THREAD_CPUTIME_ID); LOOK(CLOCK_MONOTONIC); }
 static void end(void) { LOOK(CLOCK_MONOTONIC); LOOK(CLOCK_THREAD_CPUTIME_ID); }
+static pthread_barrier_t together;
+static void *thread(void *unused) {
+    struct timespec own;
+    pthread_barrier_wait(&together);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+    void *volatile block = malloc(50000);
+    nanosleep(&(struct timespec){0, 20000000}, NULL);
+    free(block);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+    return unused;
+}
 static __attribute__((noinline)) void deep(void) {
     volatile char frame[100000];
     for (size_t i = 0; i < sizeof frame; i++) frame[i] = (char)i;
@@ -44,6 +64,13 @@ int main(void) {
     start(); kept = calloc(10, 1000); free(before);
     posix_memalign((void **)&before, 64, 2000); end();
     kept = malloc(123456);
+    LOOK(CLOCK_PROCESS_CPUTIME_ID);
+    kept = malloc(3000); free(kept); kept = malloc(7000);
+    LOOK(CLOCK_PROCESS_CPUTIME_ID);
+    pthread_t threads[2];
+    pthread_barrier_init(&together, NULL, 2);
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, thread, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     return 0;
 }
 """
@@ -52,12 +79,20 @@ int main(void) {
 def test_planted_stack_and_allocations_are_seen(tmp_path: Path) -> None:
     (tmp_path / "planted.c").write_text(PLANTED)
     program, lines = tmp_path / "planted", tmp_path / "lines"
-    compiler = ["cc", "-O1", "-fno-builtin", "-o", str(program), str(tmp_path / "planted.c")]
+    compiler = [
+        "cc",
+        "-O1",
+        "-fno-builtin",
+        "-pthread",
+        "-o",
+        str(program),
+        str(tmp_path / "planted.c"),
+    ]
     subprocess.run(compiler, check=True)
     lines.touch()
     env = {"LD_PRELOAD": str(build_meter(place())), "MLDSA_METER": str(lines)}
     subprocess.run([program], check=True, env={**os.environ, **env})
-    empty, deep, two, grown, aligned = read_regions(lines.read_text())
+    empty, deep, two, grown, aligned, *threads = read_regions(lines.read_text())
     assert empty.stack < 1024
     assert all(r.painted >= 1 << 20 for r in (empty, deep, two, grown, aligned))
     assert 100_000 <= deep.stack <= 100_000 + 1024
@@ -68,6 +103,11 @@ def test_planted_stack_and_allocations_are_seen(tmp_path: Path) -> None:
     assert 70_000 <= grown.heap <= 70_000 + 64
     # What is freed meanwhile counts against what is taken.
     assert 10_000 <= aligned.heap <= 10_000 + 64
+    # Of threads that do the same at once each has what is its own.
+    assert [r.allocations for r in threads] == [1, 1]
+    assert all(50_000 <= r.heap <= 50_000 + 64 for r in threads)
+    (kept,) = read_kept(lines.read_text())
+    assert 7_000 <= kept <= 7_000 + 64
 
 
 LACKEY = """==7== IR-level counts by type:
@@ -101,7 +141,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[
     rows = folder / "rows.json"
     ran = lab(
         "memory", "--sets", "44", "--implementations", "mldsa-lanes,aws-lc", "--seed", "tests",
-        "--out", str(folder / "out"), "--json", str(rows),
+        "--batch-sizes", "8,100", "--out", str(folder / "out"), "--json", str(rows),
     )  # fmt: skip
     assert ran.status == 0, ran.err
     (made,) = (folder / "out").iterdir()
@@ -140,6 +180,7 @@ def test_stack_is_that_of_the_librarys_own_test(
     rows = [
         r for r in measured[1]
         if (r["implementation"], r["operation"], r["key"]) == ("mldsa-lanes", operation, key)
+        and r["mode"] == "single"
     ]  # fmt: skip
     assert rows
     for row in rows:
@@ -152,7 +193,8 @@ def test_a_real_run(measured: tuple[Path, list[dict[str, Any]]], tmp_path: Path)
     record = read_record(path)
     assert len(record.memories) == len(rows) and not record.traffic and not record.samples
     assert not record.faults and all(gate.passed for gate in record.gates)
-    by = {(r["implementation"], r["backend"], r["key"], r["operation"]): r for r in rows}
+    single = [r for r in rows if r["mode"] == "single"]
+    by = {(r["implementation"], r["backend"], r["key"], r["operation"]): r for r in single}
     peer = by["aws-lc", "native", "compact", "sign"]
     # It allocates at least its signature; signing with an expanded key of ours allocates nothing.
     assert peer["heap"] >= peer["signature"] and peer["allocations"] >= 1
@@ -160,7 +202,82 @@ def test_a_real_run(measured: tuple[Path, list[dict[str, Any]]], tmp_path: Path)
     assert (own["heap"], own["allocations"], own["allocated"]) == (0, 0, 0)
     assert (own["read"], own["traffic_lacking"], own["public_key"]) == (None, None, 1312)
     again = here("memory", str(path), "--markdown", "-")
-    assert again.status == 0 and "| sign | aws-lc | native | compact |" in again.out
+    assert again.status == 0 and "| sign | aws-lc | native | compact | single |" in again.out
+    assert here("memory", str(path), "--page", str(tmp_path / "p.html")).status == 0
+    page = (tmp_path / "p.html").read_text()
+    assert page == (path.parent / "memory.html").read_text()
+    assert page.count("<svg") == 6  # of each operation what it takes, and batches
+    assert 'aria-label="ML-DSA-44 sign: Stack, heap and key"' in page
+    assert 'aria-label="ML-DSA-44 sign: Heap of batches"' in page
+
+
+# k * l polynomials of A-hat, 256 coefficients of 32 bits each.
+A_HAT = 4 * 4 * 256 * 4
+
+
+def test_a_key_made_ready_keeps_what_it_holds(
+    measured: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    """At least its bytes, or A-hat where that is cached; beside it little."""
+    single = [r for r in measured[1] if r["mode"] == "single"]
+    assert all(r["kept"] is None for r in single if r["operation"] == "keygen")
+    for r in (r for r in single if r["implementation"] == "mldsa-lanes"):
+        least, most = {
+            ("sign", "compact"): (r["private_key"], r["private_key"] + r["public_key"] + 512),
+            ("sign", "expanded"): (A_HAT, 2 * A_HAT),
+            ("verify", "compact"): (r["public_key"], r["public_key"] + 512),
+            ("verify", "expanded"): (A_HAT + 4 * 256 * 4, A_HAT + 5 * 256 * 4 + 512),
+            ("keygen", "compact"): (0, 0),
+        }[r["operation"], r["key"]]
+        assert least <= (r["kept"] or 0) <= most, r
+    peers = {r["operation"]: r for r in single if r["implementation"] == "aws-lc"}
+    assert peers["sign"]["kept"] >= peers["sign"]["private_key"]
+
+
+def test_a_batch_takes_less_for_each_the_larger_it_is(
+    measured: tuple[Path, list[dict[str, Any]]],
+) -> None:
+    found = {}
+    for r in measured[1]:
+        if r["mode"] == "batch":
+            assert r["kept"] is None and r["threads"] == 1
+            cell = (r["backend"], r["key"], r["operation"])
+            found.setdefault(cell, {})[r["batch_size"]] = r
+    assert found
+    for (_, _, operation), sizes in found.items():
+        result = {"keygen": 2560, "sign": 2420, "verify": 0}[operation]
+        for size, r in sizes.items():
+            assert r["heap"] >= size * result
+        assert sizes[100]["heap"] > sizes[8]["heap"]
+        assert sizes[100]["heap"] / 100 < sizes[8]["heap"] / 8
+
+
+def test_threads_take_what_each_takes(tmp_path: Path) -> None:
+    if cores_to_use() < 2:
+        pytest.skip("one core")
+    ran = lab(
+        "memory", "--sets", "44", "--implementations", "mldsa-lanes:portable:expanded",
+        "--operations", "verify", "--thread-counts", "2", "--out", str(tmp_path), "--json", "-",
+    )  # fmt: skip
+    assert ran.status == 0, ran.err
+    rows = {r["threads"]: r for r in json.loads(ran.out) if r["mode"] == "batch"}
+    assert rows[2]["allocations"] == 2 * rows[1]["allocations"]
+    assert abs(rows[2]["heap"] - 2 * rows[1]["heap"]) < 2048
+    assert abs(rows[2]["stack"] - rows[1]["stack"]) < 2048
+
+
+def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.json"
+    ran = lab(
+        "memory", "--registry", str(broken_registry(tmp_path / "registry.toml", ("crash",))),
+        "--implementations", "broken-crash,mldsa-lanes:portable:compact", "--sets", "44",
+        "--operations", "verify", "--out", str(tmp_path / "out"), "--json", str(rows),
+    )  # fmt: skip
+    assert ran.status == 2
+    assert "broken-crash:test:compact ML-DSA-44 verify: the worker ended" in ran.err
+    by = {r["implementation"]: r for r in json.loads(rows.read_text())}
+    assert by["mldsa-lanes"]["stack"] and not by["mldsa-lanes"]["stack_lacking"]
+    assert by["broken-crash"]["stack"] is None and "ended" in by["broken-crash"]["stack_lacking"]
 
 
 def test_traffic_of_a_peer(tmp_path: Path) -> None:
@@ -211,5 +328,20 @@ def test_bad_input(tmp_path: Path) -> None:
     assert beside.status == 2
     unknown = here("memory", "--implementations", "nobody")
     assert unknown.status == 2
+    assert here("memory", "--workers", "nobody").status == 2
+    assert here("memory", "--batch-sizes", "0").status == 2
+    assert here("memory", "--implementations", "aws-lc", "--batch-sizes", "8").status == 2
     timed = sorted((ROOT / "records").glob("*/*.jsonl.xz"))[0]
     assert here("memory", str(timed)).status == 2
+
+
+def test_what_measures_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Said before anything is built or measured."""
+    out = tmp_path / "out"
+    monkeypatch.setattr("mldsa_lab.bench.memory.shutil", SimpleNamespace(which=lambda _: None))
+    ran = here("memory", "--traffic", "--out", str(out))
+    assert ran.status == 2 and "Valgrind, which is not installed" in ran.err
+    monkeypatch.setattr("mldsa_lab.bench.memory.sys", SimpleNamespace(platform="darwin"))
+    ran = here("memory", "--out", str(out))
+    assert ran.status == 2 and "needs Linux" in ran.err
+    assert not out.exists()

@@ -1,12 +1,16 @@
 /* Stack and heap of each timed region of a worker, by a library that is loaded before the others
  * (LD_PRELOAD). The worker is the program that is timed, unchanged: its readings of the clocks, in
- * the order of PROTOCOL.md (thread, wall, operation, wall, thread), tell where an operation begins
- * and ends. Before it the stack below the caller is painted, after it the paint is looked for.
- * malloc and its kin are counted between, in all threads, in bytes as malloc_usable_size tells.
+ * the order of PROTOCOL.md, tell where an operation begins and ends: thread, wall, operation, wall,
+ * thread; of several threads each reads thread, operation, thread. Before it the stack below the
+ * caller is painted, after it the paint is looked for. malloc and its kin are counted between, in
+ * all threads, in bytes as malloc_usable_size tells; so one region waits for another's end, and
+ * what threads take does not depend on how they were scheduled.
  *
  * MLDSA_METER names a file, which gets a line for each region: bytes of stack, bytes of stack that
  * were painted, the most bytes of heap at a time above those at the beginning, allocations (a
- * realloc that is not of NULL is one too), and bytes of these together. Needs glibc. */
+ * realloc that is not of NULL is one too), and bytes of these together. Between two readings of the
+ * process's clock a worker prepares an input: the line is `kept` and the bytes of heap that are
+ * left of it. Needs glibc. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -101,10 +105,14 @@ __attribute__((constructor)) static void begin(void) {
         out = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 }
 
+/* ARMED: the thread's clock was read, and a region is under way unless the wall clock is next;
+ * WITHIN: the wall clock was read too; BEHIND: and read again. */
 enum { IDLE, ARMED, WITHIN, BEHIND };
 static __thread int state;
+static __thread int preparing;
 static __thread uint64_t *lowest, *top;
 static __thread uintptr_t bottom; /* of this thread's stack */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 static uintptr_t stack_bottom(void) {
     pthread_attr_t attributes;
@@ -126,6 +134,16 @@ __attribute__((noinline)) static void paint(uintptr_t from) {
         *word = PAINT;
 }
 
+static void count(void) {
+    live = peak = allocations = allocated = 0;
+    atomic_store(&counting, 1);
+}
+
+static void tell(const char *line, int size) {
+    if (size > 0 && write(out, line, (size_t)size) != size)
+        _exit(99); /* figures would be of another input */
+}
+
 static void region_begins(uintptr_t from) {
     if (!bottom)
         bottom = stack_bottom();
@@ -135,9 +153,7 @@ static void region_begins(uintptr_t from) {
     else if (least < bottom + SPARE)
         least = bottom + SPARE;
     lowest = (uint64_t *)((least + 7) & ~(uintptr_t)7);
-    live = peak = allocations = allocated = 0;
-    atomic_store(&counting, 1);
-    state = WITHIN;
+    count();
     paint(from);
 }
 
@@ -146,22 +162,46 @@ static void region_ends(void) {
     while ((const uint64_t *)word < top && *word == PAINT)
         word++;
     atomic_store(&counting, 0);
-    state = BEHIND;
     char line[160];
     int size = snprintf(line, sizeof line, "%zu %zu %lld %lld %lld\n",
                         (size_t)((char *)top - (char *)word), (size_t)((char *)top - (char *)lowest),
                         (long long)peak, (long long)allocations, (long long)allocated);
-    if (size > 0 && write(out, line, (size_t)size) != size)
-        _exit(99); /* figures would be of another input */
+    tell(line, size);
+}
+
+static void prepares(void) {
+    preparing = !preparing;
+    if (preparing) {
+        pthread_mutex_lock(&one_at_a_time);
+        count();
+        return;
+    }
+    atomic_store(&counting, 0);
+    char line[40];
+    tell(line, snprintf(line, sizeof line, "kept %lld\n", (long long)live));
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    if (out >= 0 && clock == CLOCK_MONOTONIC && state == WITHIN)
-        region_ends(); /* before any call that could write to the stack */
-    long status = syscall(SYS_clock_gettime, clock, now);
-    if (out >= 0 && clock == CLOCK_THREAD_CPUTIME_ID)
-        state = state == IDLE ? ARMED : IDLE;
-    else if (out >= 0 && clock == CLOCK_MONOTONIC && state == ARMED)
+    int wall = clock == CLOCK_MONOTONIC, thread = clock == CLOCK_THREAD_CPUTIME_ID;
+    if (out < 0 || !(wall || thread || clock == CLOCK_PROCESS_CPUTIME_ID))
+        return (int)syscall(SYS_clock_gettime, clock, now);
+    /* Before any call that could write to the stack. */
+    if ((wall && state == WITHIN) || (thread && state == ARMED))
+        region_ends();
+    int status = (int)syscall(SYS_clock_gettime, clock, now);
+    if (!wall && !thread) {
+        prepares();
+    } else if (thread && state != IDLE) {
+        state = IDLE;
+        pthread_mutex_unlock(&one_at_a_time);
+    } else if (thread || state == ARMED) {
+        if (thread)
+            pthread_mutex_lock(&one_at_a_time);
+        state = thread ? ARMED : WITHIN;
         region_begins((uintptr_t)__builtin_dwarf_cfa());
-    return (int)status;
+    } else if (state == WITHIN) {
+        state = BEHIND;
+    }
+    return status;
 }

@@ -181,10 +181,10 @@ impl Session {
             }
         }
         let prepared = |input: &Input| {
-            (
-                input.id,
-                caught(|| variant.prepare(scheme, operation, &input.fields)),
-            )
+            timing::mark();
+            let made = caught(|| variant.prepare(scheme, operation, &input.fields));
+            timing::mark();
+            (input.id, made)
         };
         let prepared = PreparedJob {
             place,

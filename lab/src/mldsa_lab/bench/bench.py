@@ -23,7 +23,7 @@ from mldsa_lab.bench.material import (
     input_row,
     plain_inputs,
 )
-from mldsa_lab.bench.memory import MemoryBench
+from mldsa_lab.bench.memory import MemoryBench, check_tools
 from mldsa_lab.bench.options import Jmh, Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.pipeline_inputs import Drawn
@@ -36,7 +36,7 @@ from mldsa_lab.bench.rounds import (
     make_cell,
     role_in,
 )
-from mldsa_lab.bench.shapes import GROUP, role_of, shaped
+from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
@@ -86,6 +86,8 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
     ``judge`` tells the precision of what was measured so far.
     """
     place = Place.of(find_root())
+    if options.memory:
+        check_tools(place, traffic=options.memory == "traffic")
     with Fleet() as fleet:
         announced, skipped = launch(options, place, fleet, screen)
         variants = select(announced, options.implementations, options.sets)
@@ -129,9 +131,16 @@ def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list
         fleet.shape(v, shape)
         for v in variants
         for shape in found.get(v.id, ())
-        # Classical references are for comparison: one loop, and threads.
-        if v.family == "ml-dsa" or shape.form == "loop"
+        if _wanted(shape, v, options.memory)
     ]
+
+
+def _wanted(shape: Shape, variant: Variant, memory: str) -> bool:
+    """Whether a variant is measured in this shape. Classical references are for comparison: one
+    loop, and threads. A loop takes the memory of single calls, and room for results."""
+    if memory:
+        return shape.form == "batch"
+    return variant.family == "ml-dsa" or shape.form == "loop"
 
 
 def _new_folder(out: Path) -> Path:

@@ -1,7 +1,8 @@
 """What single operations take of memory, by the workers that are timed, unchanged.
 
 *Stack and heap*: the worker runs with `workers/meter/meter.c` loaded before its libraries, which
-finds the timed regions by the worker's own readings of the clocks. *Traffic*: the worker runs under
+finds the timed regions, and the preparation of keys before them, by the worker's own readings of
+the clocks. *Traffic*: the worker runs under
 two tools of Valgrind, once for one pass over an input and once for `1 + PASSES`; the difference is
 that of the operations alone. Outputs are compared with the expected ones, as while timing.
 """
@@ -31,11 +32,14 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.worker import Limits
+from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
 
 COMPILED = ("Rust", "C", "C++", "Zig")
 """Languages of workers whose operations use the thread's stack and the C library's heap. Others
 have a runtime, whose own stacks, heap and collector a meter would show."""
+COLLECTED = ("Go",)
+"""Languages of programs that are compiled before they run, and have a runtime in spite of that:
+what they read and write can be counted, with what their collector does meanwhile."""
 PASSES = 4
 """Operations that traffic is the mean of."""
 VALGRIND = "valgrind"
@@ -47,6 +51,8 @@ and a last one as large as a core's second level on present servers."""
 _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8, "F128": 16,
            "V128": 16, "V256": 32, "D32": 4, "D64": 8, "D128": 16}  # fmt: skip
 _TYPE = re.compile(r"^==\d+== +([A-Z]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", re.MULTILINE)
+_KEPT = "kept "
+_KEYLESS = ("keygen", "hash", "lookup")  # operations before which no key is made ready
 Measured = TypeVar("Measured", MemoryRow, TrafficRow)
 _SOURCE = Path("workers") / "meter" / "meter.c"
 
@@ -68,6 +74,13 @@ def build_meter(place: Place) -> Path:
     return library
 
 
+def check_tools(place: Place, *, traffic: bool) -> None:
+    """LabError, before any work is done, where what measures is missing."""
+    build_meter(place)
+    if traffic and shutil.which(VALGRIND) is None:
+        raise LabError("bytes read and written are counted by Valgrind, which is not installed")
+
+
 @dataclass(frozen=True, slots=True)
 class MeteredRegion:
     """What the meter says of one operation, in bytes but for `allocations`."""
@@ -80,8 +93,14 @@ class MeteredRegion:
 
 
 def read_regions(text: str) -> list[MeteredRegion]:
-    """The lines of the meter."""
-    return [MeteredRegion(*map(int, line.split())) for line in text.splitlines()]
+    """The meter's lines of timed regions."""
+    lines = [line for line in text.splitlines() if not line.startswith(_KEPT)]
+    return [MeteredRegion(*map(int, line.split())) for line in lines]
+
+
+def read_kept(text: str) -> list[int]:
+    """The meter's lines of prepared inputs: the bytes that each keeps."""
+    return [int(line[len(_KEPT) :]) for line in text.splitlines() if line.startswith(_KEPT)]
 
 
 def read_lackey(text: str) -> tuple[int, int]:
@@ -103,6 +122,20 @@ def read_cachegrind(text: str) -> tuple[int, int, int]:
     return counts["Ir"], counts["D1mr"] + counts["D1mw"], counts["DLmr"] + counts["DLmw"]
 
 
+def _behind(path: Path, size: int) -> str:
+    """What was added to a file of so many bytes."""
+    return path.read_bytes()[size:].decode("ascii")
+
+
+def _key_alone(given: JobInput) -> JobInput:
+    """The input without message and context, where it has them."""
+    return replace(
+        given,
+        message=None if given.message is None else b"",
+        context=None if given.context is None else b"",
+    )
+
+
 class MemoryBench:
     """Measures the memory of cells; what happens goes to ``write`` as record rows."""
 
@@ -114,7 +147,7 @@ class MemoryBench:
         write: Callable[[Row], None],
         attempts: Mapping[tuple[str, int], int],
     ) -> None:
-        """``attempts``: those of each set's inputs."""
+        """``attempts``: those of each set's inputs. BuildError if there is no meter."""
         self._fleet = fleet
         self._place = place
         self._limits = limits
@@ -124,10 +157,7 @@ class MemoryBench:
         self._attempts = attempts
         self._metered = Fleet()
         self._lines: dict[str, Path] = {}
-        try:
-            self._meter, self._no_meter = build_meter(place), ""
-        except BuildError as error:
-            self._meter, self._no_meter = Path(), f"the meter could not be built: {error}"
+        self._meter = build_meter(place)
 
     def __enter__(self) -> Self:
         return self
@@ -144,21 +174,18 @@ class MemoryBench:
     def _written(
         self, cell: Cell, row: Measured, why: str, measured: Callable[[], Measured]
     ) -> None:
-        """Write what was measured, or the row with the reason why not, or a fault."""
+        """Write what was measured, or the row with the reason why not, and a fault if it is one."""
         try:
             self._write(structs.replace(row, lacking=why) if why else measured())
         except Left as error:
             where = (cell.variant.id, cell.set_name, cell.operation)
             self._write(Fault(*where, None, error.reason))
+            self._write(structs.replace(row, lacking=error.reason))
         except LabError as error:
             self._write(structs.replace(row, lacking=str(error)))
 
-    def _own_runtime(self, cell: Cell) -> str:
-        """Why a cell's worker cannot be looked into, if it cannot."""
-        language = self._fleet.station(cell.variant.id).announcement.language
-        if language in COMPILED:
-            return ""
-        return f"a {language} runtime keeps stacks and a heap of its own"
+    def _language(self, cell: Cell) -> str:
+        return self._fleet.station(cell.variant.id).announcement.language
 
     def _typical(self, cell: Cell) -> JobInput:
         """The input whose attempts are nearest to the mean number of its set."""
@@ -174,8 +201,18 @@ class MemoryBench:
     def meter(self, cell: Cell) -> None:
         """The row of a cell's stack and heap, or of why it has none."""
         row = MemoryRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
-        why = self._own_runtime(cell) or self._no_meter
-        self._written(cell, row, why, lambda: self._metered_row(cell, row))
+
+        def measured() -> MemoryRow:
+            try:
+                return self._metered_row(cell, row)
+            except WorkerFault as fault:
+                raise Left(None, fault.rule) from None
+            except WorkerRefusal as refusal:
+                raise Left(None, f"the worker refused: {refusal.text}") from None
+
+        language = self._language(cell)
+        own = f"a {language} runtime keeps stacks and a heap of its own"
+        self._written(cell, row, "" if language in COMPILED else own, measured)
 
     def _metered_row(self, cell: Cell, row: MemoryRow) -> MemoryRow:
         station = self._fleet.station(cell.variant.id)
@@ -186,36 +223,63 @@ class MemoryBench:
             env = {"LD_PRELOAD": str(self._meter), "MLDSA_METER": str(path)}
             self._metered.add(Station(station.entry, self._place, self._limits, env=env))
         path = self._lines[name]
+        # By the id of single calls: the fleet with the meter knows no shapes.
+        own = replace(cell, variant=self._metered.variants[cell.variant.base])
         bench = Bench(self._metered, Schedule(), self._write)
-        own = replace(cell)
+        kept = self._kept(own, path) if cell.runs is None else None
         bench.prepare(own)
         before = path.stat().st_size
-        samples = self._metered.station(cell.variant.id).worker().measure(own.job, 1, 1, 0)
+        worker = self._metered.station(own.variant.id).worker()
+        samples = worker.measure(own.job, 1, 1, 0, runs=cell.runs)
         bench.check(own, samples)
-        found = read_regions(path.read_bytes()[before:].decode("ascii"))
-        if len(found) < len(samples):  # there may be more, of the warm-up
+        worker.forget(own.job)
+        threads = cell.runs.threads if cell.runs else 1
+        found = read_regions(_behind(path, before))
+        if len(found) < threads * len(samples):  # there may be more, of the warm-up
             raise LabError("the meter does not see it read the clocks")
-        found = found[-len(samples) :]
+        found = found[-threads * len(samples) :]
         if any(r.stack >= r.painted for r in found):
             raise LabError("it takes more stack than could be painted")
+        # Of several threads one waits for another, and together they may take what each does.
+        runs = [found[at : at + threads] for at in range(0, len(found), threads)]
         return structs.replace(
             row,
             lacking=None,
             samples=len(samples),
             stack=max(r.stack for r in found),
-            heap=max(r.heap for r in found),
-            allocations=max(r.allocations for r in found),
-            allocated=max(r.allocated for r in found),
+            heap=max(sum(r.heap for r in run) for run in runs),
+            allocations=max(sum(r.allocations for r in run) for run in runs),
+            allocated=max(sum(r.allocated for r in run) for run in runs),
+            kept=kept,
         )
+
+    def _kept(self, cell: Cell, path: Path) -> int | None:
+        """Bytes that a key made ready keeps, with the little that is prepared beside it; None if
+        the operation has no key or the worker does not tell when it prepares."""
+        if cell.operation in _KEYLESS:
+            return None
+        by_key = {(i.seed, i.sk, i.pk): i for i in cell.inputs}
+        # Two keys: what is made once in a process is not the second one's.
+        few = [_key_alone(i) for i in by_key.values()][:2]
+        before = path.stat().st_size
+        station = self._metered.station(cell.variant.id)
+        job = station.prepare(cell.variant.id, cell.set_name, cell.operation, few)
+        station.worker().forget(job)
+        found = read_kept(_behind(path, before))
+        return found[1] if len(found) == 2 else None
 
     # --- traffic ----------------------------------------------------------------------------------
 
     def traffic(self, cell: Cell) -> None:
-        """The row of a cell's traffic, or of why it has none."""
+        """The row of a cell's traffic, or of why it has none; of single calls alone."""
+        if cell.runs is not None:
+            return
         row = TrafficRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
-        none = "" if shutil.which(VALGRIND) else "Valgrind is not installed"
-        other = "it draws its own rnd, and no two of its signatures take as much"
-        why = self._own_runtime(cell) or (other if cell.random else none)
+        why, language = "", self._language(cell)
+        if language not in (*COMPILED, *COLLECTED):
+            why = f"a {language} runtime compiles or interprets while it runs, beside the operation"
+        elif cell.random:
+            why = "it draws its own rnd, and no two of its signatures take as much"
         self._written(cell, row, why, lambda: self._traffic_row(cell, row))
 
     def _traffic_row(self, cell: Cell, row: TrafficRow) -> TrafficRow:

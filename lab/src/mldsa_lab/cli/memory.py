@@ -8,11 +8,20 @@ from typing import Annotated, Literal
 
 import typer
 
-from mldsa_lab.bench.options import Options, Profile, parse_operations, parse_seed
+from mldsa_lab.bench.options import (
+    Options,
+    Profile,
+    parse_batch_sizes,
+    parse_operations,
+    parse_seed,
+    parse_thread_counts,
+)
 from mldsa_lab.cli.shared import EXIT_INTERRUPTED, SeedText, show_path, words
 from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.files import check_target, write_text
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
@@ -51,6 +60,16 @@ def memory(
             "worker for each line.",
         ),
     ] = False,
+    batch_sizes: Annotated[
+        list[str] | None,
+        typer.Option(help="Calls of batch interfaces too, of these sizes.", metavar="NUMBERS"),
+    ] = None,
+    thread_counts: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Calls of batch interfaces on these numbers of threads too.", metavar="NUMBERS"
+        ),
+    ] = None,
     seed: SeedText = None,
     json_path: Annotated[
         str | None,
@@ -66,6 +85,11 @@ def memory(
             metavar="PATH",
         ),
     ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option(help="The page with plots; by default memory.html beside the record."),
+    ] = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     out: Annotated[
         Path, typer.Option(help="Folder in which the run gets a folder of its own.")
     ] = Path("out"),
@@ -85,17 +109,19 @@ def memory(
     from mldsa_lab.show.grid import terminal
 
     single = {"json": json_path, "markdown": markdown}
-    for given in single.values():
+    for given in (*single.values(), page):
         if given not in (None, _STANDARD_OUTPUT):
             check_target(Path(given))
     quiet = _STANDARD_OUTPUT in single.values()
+    if not no_page and not quiet:
+        need("page", "the page")
     console = Console(stderr=True) if quiet else make_console()
     interrupted = False
     if record is not None:
         asked: dict[str, object] = {
             "--sets": sets, "--operations": operations, "--implementations": implementations,
             "--workers": workers, "--traffic": traffic or None, "--seed": seed,
-            "--registry": registry,
+            "--registry": registry, "--batch-sizes": batch_sizes, "--thread-counts": thread_counts,
         }  # fmt: skip
         refuse_beside("RECORD", "is shown as it is", asked)
         path = record
@@ -120,11 +146,16 @@ def memory(
             out=out,
             registry=registry,
             build=build,
+            batch_sizes=parse_batch_sizes(batch_sizes or ()),
+            thread_counts=parse_thread_counts(thread_counts, cores_to_use())
+            if thread_counts
+            else (),
             memory="traffic" if traffic else "stack-heap",
         )
         outcome = run_bench(options, Screen(console), _no_precision)
         path, interrupted = outcome.record, outcome.interrupted
-    listed = [] if record is None and not outcome.samples else shown.lines(read_record(path))
+    found = None if record is None and not outcome.samples else read_record(path)
+    listed = [] if found is None else shown.lines(found)
     if not quiet:
         for grid in shown.grids(listed):
             console.print()
@@ -138,9 +169,22 @@ def memory(
         elif given is not None:
             write_text(Path(given), texts[title])
             show_path(console, title, Path(given))
+    if found is not None and not no_page and not quiet:
+        from mldsa_lab.show.memory_page import render
+
+        target = page or path.parent / "memory.html"
+        write_text(target, render(listed, found.run, path.name))
+        show_path(console, "page", target)
     show_path(console, "record", path)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+    faults = [] if found is None or record is not None else found.faults
+    if failed := [f for f in faults if f.operation is not None]:  # the gate's have none
+        first = failed[0]
+        raise LabError(
+            f"{first.variant} {first.set} {first.operation}: {first.reason}; "
+            f"{len(failed)} could not be measured, the rest is in the record"
+        )
 
 
 def _no_precision(record: Record) -> None:

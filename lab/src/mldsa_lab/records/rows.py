@@ -310,9 +310,10 @@ class Chains(RecordLine, frozen=True, tag="chains"):
 
 
 class MemoryRow(RecordLine, frozen=True, tag="memory"):
-    """What single calls of an operation take of stack and heap: over so many ``samples``, each of
-    another input, the most bytes of ``stack``, of ``heap`` at a time, ``allocations``, and bytes
-    ``allocated`` by them. All None with a reason in ``lacking``."""
+    """What calls of an operation take of stack and heap: over so many ``samples``, each of another
+    input, the most bytes of ``stack`` of a thread, of ``heap`` at a time, ``allocations``, and
+    bytes ``allocated`` by them. All None with a reason in ``lacking``. ``kept``: bytes of heap that
+    a key ready for single calls keeps; None where there is none, and where that is not known."""
 
     variant: str
     set: SetName
@@ -322,6 +323,7 @@ class MemoryRow(RecordLine, frozen=True, tag="memory"):
     heap: Count | None = None
     allocations: Count | None = None
     allocated: Count | None = None
+    kept: Count | None = None
     lacking: str | None = None
 
     def __post_init__(self) -> None:

@@ -13,8 +13,8 @@ from mldsa_lab.show.format import MISSING, Unit, number, plain
 from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.sizes import OBJECTS, raw_bytes
 
-_KIB = Unit(1024.0, "KiB")
-_STACK_HEAP = ("stack", "heap", "allocations", "allocated")
+KIB = Unit(1024.0, "KiB")
+_STACK_HEAP = ("stack", "heap", "allocations", "allocated", "kept")
 _TRAFFIC = ("attempts", "instructions", "read", "written", "first_misses", "last_misses")
 
 
@@ -22,7 +22,8 @@ _TRAFFIC = ("attempts", "instructions", "read", "written", "first_misses", "last
 class MemoryLine:
     """An operation of a variant: bytes, but `allocations`, `attempts`, `instructions` and misses
     are numbers. None where a figure is not known; `stack_lacking` and `traffic_lacking` say why.
-    ``input``: the one that traffic is of."""
+    Figures are of a call: of ``batch_size`` operations on each of ``threads``. ``kept``: of a key
+    that is ready; ``input``: the one that traffic is of."""
 
     implementation: str
     version: str
@@ -30,12 +31,16 @@ class MemoryLine:
     backend: str
     build: str | None
     key: str
+    mode: str
+    batch_size: int
+    threads: int
     set: str
     operation: str
     stack: int | None
     heap: int | None
     allocations: int | None
     allocated: int | None
+    kept: int | None
     stack_lacking: str | None
     input: int | None
     attempts: int | None
@@ -49,6 +54,24 @@ class MemoryLine:
     private_key: int | None
     signature: int | None
     ciphertext: int | None
+
+    @property
+    def single(self) -> bool:
+        """Whether a call is one operation by the interface for one."""
+        return self.mode == "single"
+
+    @property
+    def call(self) -> str:
+        """What a call is."""
+        if self.single:
+            return "single"
+        on = f", {self.threads} threads" if self.threads > 1 else ""
+        return f"batch of {self.batch_size:,}{on}"
+
+    @property
+    def heap_each(self) -> float | None:
+        """The call's heap over its operations."""
+        return None if self.heap is None else self.heap / (self.batch_size * self.threads)
 
     @property
     def reasons(self) -> list[str]:
@@ -75,7 +98,7 @@ def _line(worker: WorkerRow, v: Variant, row: MemoryRow, moved: TrafficRow | Non
     artefacts = {name.replace(" ", "_"): raw_bytes(row.set, name) for name in OBJECTS}
     return MemoryLine(
         v.implementation, v.version, worker.language_of(v), v.backend, worker.build, v.key,
-        row.set, row.operation,
+        v.mode, v.batch_size, v.threads, row.set, row.operation,
         **{name: getattr(row, name) for name in _STACK_HEAP},
         stack_lacking=row.lacking,
         input=moved.input if moved else None,
@@ -108,18 +131,25 @@ def _grid(set_name: str, listed: Sequence[MemoryLine]) -> Grid:
     if len({line.build for line in listed if line.build}) > 1:
         columns.append(Column("build", [line.build or MISSING for line in listed]))
 
+    batches = not all(line.single for line in listed)
+    if batches:
+        columns.append(Column("call", [line.call for line in listed]))
+
     def add(title: str, figure: str, unit: Unit | None = None, spare: int = 0) -> None:
         values = [getattr(line, figure) for line in listed]
         if any(value is not None for value in values):
             cells = [number(v, 0) if unit is None else plain(v, unit) for v in values]
             columns.append(Column(title, cells, number=True, spare=spare))
 
-    add("stack, KiB", "stack", _KIB)
-    add("heap, KiB", "heap", _KIB)
+    add("stack, KiB", "stack", KIB)
+    add("heap, KiB", "heap", KIB)
+    if batches:
+        add("heap of one, KiB", "heap_each", KIB)
     add("allocations", "allocations", spare=2)
+    add("key, KiB", "kept", KIB)
     add("attempts", "attempts", spare=1)
-    add("read, KiB", "read", _KIB)
-    add("written, KiB", "written", _KIB)
+    add("read, KiB", "read", KIB)
+    add("written, KiB", "written", KIB)
     add("misses of 32 KiB", "first_misses", spare=3)
     add("of 1 MiB", "last_misses", spare=3)
     note = f"bytes of the {weights}" if weights else ""

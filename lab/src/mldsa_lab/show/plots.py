@@ -116,7 +116,8 @@ class DottedCurve:
 
 @dataclass(frozen=True, slots=True)
 class PartedBar:
-    """A line of `shares`: its parts, each with its colour, that of figures on it, and its cost."""
+    """A line of `shares` or `amounts`: its parts, each with its colour, that of figures on it, and
+    its cost."""
 
     label: str
     text: str
@@ -283,13 +284,39 @@ def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
 def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     """Shares of a mean, one bar a line, the parts' cost written where it fits; negative parts
     are 0."""
+    figure, axes = _parted(bars, width, [_whole(bar) or 1.0 for bar in bars])
+    axes.set_xlim(0, 1)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    axes.spines["bottom"].set_visible(False)
+    axes.set_xlabel(f"share of the mean; figures in {unit}", labelpad=4)
+    return figure
+
+
+def amounts(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
+    """Amounts made of parts, one bar a line, all from zero on one scale."""
+    most = max(_whole(bar) for bar in bars) or 1.0
+    figure, axes = _parted(bars, width, [most] * len(bars))
+    ticks = [v for v in MaxNLocator(4).tick_values(0, most) if v <= most]
+    axes.set_xlim(0, 1)
+    axes.set_xticks([v / most for v in ticks], [tick(v) for v in ticks])
+    axes.set_xlabel(f"{unit}, from zero", labelpad=4)
+    return figure
+
+
+def _whole(bar: PartedBar) -> float:
+    return sum(max(cost, 0.0) for _, _, cost in bar.parts)
+
+
+def _parted(
+    bars: Sequence[PartedBar], width: float, wholes: Sequence[float]
+) -> tuple[Figure, Axes]:
+    """The common body of bars of parts; each reaches to 1 where it has all of its whole."""
     figure, axes, plot = lines([(b.label, b.text) for b in bars], width)
-    for line, bar in enumerate(bars):
-        costs = [max(cost, 0.0) for _, _, cost in bar.parts]
-        total = sum(costs) or 1.0
+    for line, (bar, whole) in enumerate(zip(bars, wholes, strict=True)):
         start = 0.0
-        for (colour, ink, _), cost in zip(bar.parts, costs, strict=True):
-            share = cost / total
+        for colour, ink, given in bar.parts:
+            cost = max(given, 0.0)
+            share = cost / whole
             axes.barh(
                 line, share, left=start, height=0.72, color=colour, edgecolor=svg.SURFACE,
                 linewidth=1,
@@ -301,11 +328,7 @@ def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
                     fontsize=svg.FONT_PX - 1.5,
                 )  # fmt: skip
             start += share
-    axes.set_xlim(0, 1)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
-    axes.spines["bottom"].set_visible(False)
-    axes.set_xlabel(f"share of the mean; figures in {unit}", labelpad=4)
-    return figure
+    return figure, axes
 
 
 def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes, float]:
