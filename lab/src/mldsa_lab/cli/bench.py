@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -22,7 +23,7 @@ from mldsa_lab.bench.options import (
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED, JdkOption, SeedText, show_path, words
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, CoreOption, JdkOption, SeedText, show_path, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
@@ -32,7 +33,7 @@ from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import FAMILIES, OPERATIONS, USUAL_OPERATIONS, parse_set_names
-from mldsa_lab.worker.registry import JDKS
+from mldsa_lab.worker.registry import CORES, JDKS
 
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
@@ -67,6 +68,7 @@ def bench(
         typer.Option(help="Workers of the registry; all: every one.", metavar="NAMES"),
     ] = None,
     jdk: JdkOption = None,
+    core: CoreOption = None,
     build_: Annotated[
         Literal["default", "tuned", "both"],
         typer.Option(
@@ -160,8 +162,9 @@ def bench(
         sets=chosen_sets,
         operations=parse_operations(operations or USUAL_OPERATIONS),
         implementations=words(implementations),
-        workers=(*words(workers), JDKS) if workers and jdk else words(workers),
+        workers=_workers(words(workers), {JDKS: jdk, CORES: core}),
         jdks=tuple(jdk or ()),
+        cores=tuple(core or ()),
         profile=read_study(find_study("bench")).amount(named).profile(named),
         rounds=rounds,
         sizes=input_sizes(message_bytes),
@@ -195,6 +198,13 @@ def bench(
     show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _workers(
+    named: tuple[str, ...], given: Mapping[str, Sequence[object] | None]
+) -> tuple[str, ...]:
+    """Those that are named, and beside them those that other options give."""
+    return (*named, *(word for word, several in given.items() if several)) if named else ()
 
 
 def _judge(clock: str, confidence: float, record: Record) -> Precision | None:

@@ -45,6 +45,16 @@ JdkOption = Annotated[
 ]
 
 
+CoreOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--core",
+        help="The manifest of a hardware core as a worker more; may be given several times.",
+        metavar="PATH",
+    ),
+]
+
+
 class SpecOptions(NamedTuple):
     """Options that say which inputs are generated; None where one is not given."""
 

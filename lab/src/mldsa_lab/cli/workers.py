@@ -15,15 +15,16 @@ from rich.table import Table
 from rich.text import Text
 
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.shared import JdkOption, words
+from mldsa_lab.cli.shared import CoreOption, JdkOption, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
+from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.jdk import find_jdks, jdk_entries
-from mldsa_lab.worker.registry import JDKS, WorkerEntry, every_build, named, read_registry
+from mldsa_lab.worker.registry import CORES, JDKS, WorkerEntry, every_build, named, read_registry
 
 
 def doctor(
@@ -69,22 +70,33 @@ def setup(
 
 def conform(
     worker: Annotated[
-        str, typer.Argument(help="A worker of the registry; jdks: the one of --jdk.")
+        str,
+        typer.Argument(
+            help="A worker of the registry; jdks: the one of --jdk; cores: that of --core."
+        ),
     ],
     only: Annotated[
         list[str] | None, typer.Option(help="Make these checks alone.", metavar="CHECKS")
     ] = None,
     registry: Annotated[Path | None, typer.Option(help="Take it from this registry file.")] = None,
     jdk: JdkOption = None,
+    core: CoreOption = None,
 ) -> None:
     """Build a worker and check that it keeps to the worker protocol."""
     console = make_console()
     place = Place.of(find_root())
-    entries = _entries(place, registry, jdk or ())
-    given = entries[len(entries) - len(jdk or ()) :]
-    if worker == JDKS and len(given) != 1:
-        raise LabError(f"{JDKS}: --jdk has to name one virtual machine, not {len(given)}")
-    (entry,) = given if worker == JDKS else named(entries, [worker])
+    own = _entries(place, registry)
+    given = {
+        JDKS: ("--jdk", jdk_entries(jdk or (), own)),
+        CORES: ("--core", core_entries(core or (), own)),
+    }
+    if worker in given:
+        option, several = given[worker]
+        if len(several) != 1:
+            raise LabError(f"{worker}: {option} has to be given once, not {len(several)} times")
+        (entry,) = several
+    else:
+        (entry,) = named([*own, *(e for _, several in given.values() for e in several)], [worker])
     screen = Screen(console)
     with screen.phase("build") as phase:
         build(entry, place, phase.show)
@@ -99,7 +111,7 @@ def conform(
         raise typer.Exit(1)
 
 
-def _entries(place: Place, registry: Path | None, jdks: Sequence[str]) -> list[WorkerEntry]:
+def _entries(place: Place, registry: Path | None, jdks: Sequence[str] = ()) -> list[WorkerEntry]:
     """Those of a registry, and behind them one for each ``--jdk``."""
     own = read_registry(place.root / "workers" / "registry.toml")
     return [*(read_registry(registry) if registry else own), *jdk_entries(jdks, own)]

@@ -43,6 +43,8 @@ ALL = "all"
 """What stands for every worker where workers are named."""
 JDKS = "jdks"
 """What stands for the workers on the virtual machines that `--jdk` gives."""
+CORES = "cores"
+"""What stands for the hardware cores that `--core` gives."""
 
 
 class Need(Struct, frozen=True, forbid_unknown_fields=True):
@@ -104,7 +106,8 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
         if not NAME.fullmatch(self.name):
             rule = "must be small letters, digits, hyphens and dots"
             raise LabError(f"name {rule}, is {self.name!r}")
-        for word, what in ((ALL, "every worker"), (JDKS, "those of --jdk")):
+        given = ((ALL, "every worker"), (JDKS, "those of --jdk"), (CORES, "those of --core"))
+        for word, what in given:
             if self.name == word:
                 raise LabError(f"name must not be {word!r}, which stands for {what}")
         if ".." in Path(self.folder).parts:

@@ -1,0 +1,1 @@
+"""Hardware cores: their manifests, their models as workers, their resources."""

@@ -1,0 +1,288 @@
+"""The header `binding.hpp`: a manifest as the harness in rtl/harness is compiled with it."""
+
+from __future__ import annotations
+
+import json
+
+from mldsa_lab.rtl.manifest import CoreFile, CoreOperation, CoreStream, Manifest
+from mldsa_lab.rtl.parts import Layout
+from mldsa_lab.sets import PARAMETER_SETS
+
+PREFIX = "Vcore"
+"""What Verilator calls the model's class."""
+_ALL = 2**32  # any length
+_OPERATIONS = ("keygen", "load_key", "sign", "verify")
+
+
+def hello(manifest: Manifest, compiler: str) -> str:
+    """The reply to `hello`."""
+    f = manifest.file
+    sign = f.operations.sign
+    given = () if sign is None else (*sign.load, *_load(f.operations.load_key))
+    flags = " ".join(f"{name}={value}" for name, value in f.parameters.items())
+    head = {
+        "worker": manifest.worker,
+        "protocol": "1",
+        "language": f.language,
+        "compiler": compiler,
+        "flags": f"top {f.top}{f', {flags}' if flags else ''}",
+        "unit": "cycles",
+        "clock": "the core's own, simulated",
+        "phases": "load compute store",
+    }
+    text = _lines(head)
+    own = [name for name, _ in f.listed() if name != "load_key"]
+    keys = {"compact": own, "expanded": ["sign"] if f.operations.load_key else []}
+    notes = {
+        "compact": "the private key is handed over in each signature",
+        "expanded": "the private key was handed over before the clock starts",
+    }
+    for key, operations in keys.items():
+        if not operations:
+            continue
+        note = [f.standard, *([notes[key]] if "sign" in operations else []), f.note]
+        about = {
+            "variant": f"{variant(f)}:{key}",
+            "implementation": f.name,
+            "version": manifest.release,
+            "backend": f.configuration,
+            "key": key,
+            "family": "ml-dsa",
+            "sets": " ".join(name for name in PARAMETER_SETS if name in f.sets),
+            "operations": " ".join(operations),
+            "rnd": "given" if "rnd" in given else "zero",
+            "context": "yes" if _context(f) else "no",
+            "private_keys": private_key(f),
+            "note": "; ".join(part for part in note if part),
+        }
+        text += _lines(about)
+    return text + "end\n"
+
+
+def variant(f: CoreFile) -> str:
+    """The first two parts of its variants' ids."""
+    return f"{f.name}:{f.configuration}"
+
+
+def private_key(f: CoreFile) -> str:
+    """The form of private key that signing starts from."""
+    given = (*_load(f.operations.sign), *_load(f.operations.load_key))
+    return "seed" if "seed" in given else "sk"
+
+
+def _context(f: CoreFile) -> bool:
+    takes = {"context", "m_prime", "mu"}
+    whole = f.standard == "FIPS 204"
+    both = (f.operations.sign, f.operations.verify)
+    return whole and all(takes & set(_load(o)) for o in both if o is not None)
+
+
+def _load(operation: CoreOperation | None) -> tuple[str | int, ...]:
+    return () if operation is None else operation.load
+
+
+def _lines(about: dict[str, str]) -> str:
+    return "".join(f"{key} {' '.join(value.split())}\n" for key, value in about.items())
+
+
+def header(manifest: Manifest, compiler: str) -> str:
+    """The text of the header; ``compiler``: what the worker says it was made by."""
+    f = manifest.file
+    round_3 = f.standard == "round 3"
+    layouts = {name: Layout.of(name, round_3) for name in PARAMETER_SETS}
+    given = (*_load(f.operations.sign), *_load(f.operations.load_key))
+    flags = {
+        "COMPLETE_RESET": f.reset.complete,
+        "ROUND_3": round_3,
+        "HAS_COMMAND": f.command is not None,
+        "HAS_RESPONSE": f.response is not None,
+        "CONTEXT": _context(f),
+        "RND": "rnd" in given,
+    }
+    numbers = {"RESET_CYCLES": f.reset.cycles, "LIMIT": f.limit, "OK": _ok(f)}
+    texts = {
+        "VARIANT": variant(f),
+        "PRIVATE_KEY": private_key(f),
+        "HELLO": hello(manifest, compiler),
+    }
+    parts = [
+        f'#pragma once\n#include "{PREFIX}.h"\n#include "shape.hpp"\n\nnamespace binding {{',
+        f"using Model = {PREFIX};",
+        *(f"constexpr bool {name} = {_bool(value)};" for name, value in flags.items()),
+        *(f"constexpr std::uint64_t {name} = {value}u;" for name, value in numbers.items()),
+        *(f"inline const std::string {name} = {_quoted(text)};" for name, text in texts.items()),
+        f"inline const Stream INPUT = {_stream(f.input)};",
+        f"inline const Stream OUTPUT = {_stream(f.output)};",
+        _sizes(layouts),
+        _plans(f, layouts),
+        _functions(f),
+        "}  // namespace binding\n",
+    ]
+    return "\n".join(parts)
+
+
+def _ok(f: CoreFile) -> int:
+    return 0 if f.response is None else f.response.ok
+
+
+def _bool(value: object) -> str:
+    return "true" if value else "false"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _stream(s: CoreStream) -> str:
+    packet = "none" if s.last is None else s.packet
+    counts = s.bytes is not None or s.keep is not None
+    values = (str(s.width // 8), _bool(s.order == "big"), f"Packet::{packet}", _bool(counts))
+    return f"{{{', '.join(values)}, {_bool(s.steady and s.ready is not None)}}}"
+
+
+def _sizes(layouts: dict[str, Layout]) -> str:
+    names = ", ".join(_quoted(name) for name in layouts)
+    rows = ", ".join(
+        f"{{{', '.join(str(of.size(whole)) for whole in ('pk', 'sk', 'signature'))}, {of.tr}}}"
+        for of in layouts.values()
+    )
+    return (
+        f"inline const std::vector<std::string> SETS{{{names}}};\n"
+        f"inline const std::vector<Sizes> SIZES{{{rows}}};"
+    )
+
+
+def _part(part: str | int, words: dict[str, int], of: Layout) -> str:
+    if isinstance(part, int) or part in words:
+        return f"{{Source::literal, 0, 0, true, {words.get(str(part), part)}u}}"
+    source, _, _ = part.partition(".")
+    offset, size = of.slices.get(part, (0, 0))
+    # A whole operand is sent as it is, so that the core sees a wrong length.
+    return f"{{Source::{source}, {offset}, {size}, {_bool('.' not in part)}, 0}}"
+
+
+def _plans(f: CoreFile, layouts: dict[str, Layout]) -> str:
+    rows = []
+    for name in _OPERATIONS:
+        operation = getattr(f.operations, name)
+        row = []
+        for set_name, layout in layouts.items():
+            if operation is None or set_name not in f.sets:
+                row.append("{false, {}, {}}")
+                continue
+            words = f.sets[set_name].words
+            lists = (
+                ", ".join(_part(part, words, layout) for part in listed)
+                for listed in (operation.load, operation.store)
+            )
+            row.append("{true, " + ", ".join(f"{{{text}}}" for text in lists) + "}")
+        rows.append(f"    {{{', '.join(row)}}},")
+    return "inline const Plan PLANS[OPERATIONS][3] = {\n" + "\n".join(rows) + "\n};"
+
+
+def _functions(f: CoreFile) -> str:
+    c, r, i, o = f.command, f.response, f.input, f.output
+    active = f.reset.active == "high"
+    made = {
+        "void clock(Model& m, bool on)": f"m.{f.clock.port} = on;",
+        "void reset(Model& m, bool on)": f"m.{f.reset.port} = on == {_bool(active)};",
+        "void command(Model& m, bool on)": f"m.{c.valid} = on;" if c else "",
+        "bool commanded(Model& m)": f"return {_ready(c.ready if c else None)};",
+        "void offer(Model& m, bool on, const Word& word)": _offer(i),
+        "bool taken(Model& m)": f"return {_ready(i.ready)};",
+        "void accept(Model& m, bool on)": f"m.{o.ready} = on;" if o.ready else "",
+        "bool offered(Model& m, Word& word)": _offered(o),
+        "void hear(Model& m, bool on)": f"m.{r.ready} = on;" if r and r.ready else "",
+        "bool answered(Model& m, std::uint64_t& status)": _answered(f),
+        "void select(Model& m, Operation operation, int set)": _select(f),
+        "void idle(Model& m)": "offer(m, false, Word{}); command(m, false); accept(m, false); "
+        "hear(m, false);",
+        "bool refuses(std::uint64_t status)": _refuses(f),
+        "bool accepts(std::uint64_t verdict)": _accepts(f),
+        "std::string status(std::uint64_t value)": _status(f),
+    }
+    return "\n".join(
+        f"inline {name} {{ {_used(name, body)}{body} }}" for name, body in made.items()
+    )
+
+
+def _used(name: str, body: str) -> str:
+    """Casts of the arguments that the body leaves aside."""
+    arguments = name.partition("(")[2].rstrip(")").split(", ")
+    names = [a.split()[-1].lstrip("&") for a in arguments]
+    unused = [n for n in names if n not in _words(body)]
+    return "".join(f"(void){n}; " for n in unused)
+
+
+def _words(text: str) -> set[str]:
+    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+
+
+def _ready(port: str | None) -> str:
+    return f"m.{port} != 0" if port else "true"
+
+
+def _offer(s: CoreStream) -> str:
+    parts = [f"m.{s.valid} = on;", f"put(m.{s.data}, word, INPUT);"]
+    if s.last:
+        parts.append(f"m.{s.last} = on && word.last;")
+    if s.bytes:
+        parts.append(f"m.{s.bytes} = word.last ? word.bytes : INPUT.bytes;")
+    if s.keep:
+        bits = "word.last ? (std::uint64_t(1) << word.bytes) - 1 : ~std::uint64_t(0)"
+        mask = f"(std::uint64_t(1) << {s.width // 8}) - 1" if s.width < 512 else "~std::uint64_t(0)"
+        parts.append(f"m.{s.keep} = ({bits}) & ({mask});")
+    return " ".join(parts)
+
+
+def _offered(s: CoreStream) -> str:
+    parts = [f"if (!m.{s.valid}) return false;", f"take(m.{s.data}, word, OUTPUT);"]
+    parts.append(f"word.last = {f'm.{s.last} != 0' if s.last else 'false'};")
+    told = "OUTPUT.bytes"
+    if s.bytes:
+        told = f"m.{s.bytes}"
+    if s.keep:
+        told = f"unsigned(__builtin_popcountll(m.{s.keep}))"
+    parts.append(f"word.bytes = {f'word.last ? {told} : OUTPUT.bytes' if s.last else told};")
+    return " ".join([*parts, "return true;"])
+
+
+def _answered(f: CoreFile) -> str:
+    r = f.response
+    if r is None:
+        return "return false;"
+    status = f"status = m.{r.status}; " if r.status else f"status = {r.ok}; "
+    return f"{status}return m.{r.valid} != 0;"
+
+
+def _select(f: CoreFile) -> str:
+    parts = []
+    for name, operation in f.listed():
+        sets = "".join(f"m.{port} = {value}u; " for port, value in operation.ports.items())
+        if sets:
+            parts.append(f"if (operation == {name.upper()}) {{ {sets}}}")
+    for place, set_name in enumerate(PARAMETER_SETS):
+        of = f.sets.get(set_name)
+        sets = "".join(f"m.{port} = {value}u; " for port, value in of.ports.items()) if of else ""
+        if sets:
+            parts.append(f"if (set == {place}) {{ {sets}}}")
+    return " ".join(parts)
+
+
+def _refuses(f: CoreFile) -> str:
+    refused = () if f.response is None else f.response.refused
+    return "return " + (" || ".join(f"status == {value}u" for value in refused) or "false") + ";"
+
+
+def _accepts(f: CoreFile) -> str:
+    verify = f.operations.verify
+    if f.verdict is None or verify is None or "verdict" not in verify.store:
+        return "return true;"
+    mask = f" & {f.verdict.mask}u" if f.verdict.mask else ""
+    return f"return (verdict{mask}) == {f.verdict.accepted}u;"
+
+
+def _status(f: CoreFile) -> str:
+    names = () if f.response is None else f.response.names
+    cases = "".join(f"if (value == {n}u) return {_quoted(name)}; " for n, name in enumerate(names))
+    return f'{cases}return "status " + std::to_string(value);'

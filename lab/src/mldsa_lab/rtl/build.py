@@ -1,0 +1,104 @@
+"""`python -m mldsa_lab.rtl.build MANIFEST FOLDER`: the harness around a core's model, a program
+that speaks the worker protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from mldsa_lab.checkout import BuildError, find_root, run_tool
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import write_text, writing
+from mldsa_lab.machine import cores_to_use, tool_version
+from mldsa_lab.rtl.binding import PREFIX, header
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.rtl.verilator import Verilator
+
+PROGRAM = "mldsa-worker-core"
+"""The program in the folder."""
+_FLAGS = "-std=c++17 -pthread"
+
+
+def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Path:
+    """The worker's program, made anew if its text, the harness or the tools changed. `on_line` gets
+    what the tools print. LabError if Verilator is missing, BuildError if it fails."""
+    tool = Verilator.find()
+    compiler = tool_version((os.environ.get("CXX") or "c++", "--version"))
+    if compiler is None:
+        raise LabError("a C++ compiler is missing: on Debian `apt-get install g++ make`")
+    harness = find_root() / "rtl" / "harness"
+    text = header(manifest, f"{tool.version}, {compiler}")
+    command = _command(manifest, tool, folder, harness)
+    stamp, program = folder / "made", folder / PROGRAM
+    digest = _digest(manifest, text, harness, command)
+    if program.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
+        return program
+    with writing(folder):
+        # Files of an earlier model would be taken for this one's.
+        if folder.exists():
+            shutil.rmtree(folder)
+        folder.mkdir(parents=True)
+    write_text(folder / "binding.hpp", text)
+    run_tool(command, folder, tool.environment, on_line)
+    built = folder / "model" / PROGRAM
+    if not built.is_file():
+        raise BuildError(f"{tool.version} made no program of {manifest.path}", [])
+    built.replace(program)
+    shutil.rmtree(folder / "model")
+    write_text(stamp, digest)
+    return program
+
+
+def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -> list[str]:
+    f = manifest.file
+    base = manifest.path.resolve().parent
+    parameters = [f"-G{name}={_value(value)}" for name, value in f.parameters.items()]
+    return [
+        tool.program, "--cc", "--exe", "--build", "-j", str(cores_to_use()), "-O3",
+        # Whatever a reset leaves out begins with a random value.
+        "--x-initial", "unique", "--x-assign", "unique",
+        # How the text is written is judged by a linter, not here.
+        "--no-timing", "-Wno-lint", "-Wno-style", "-Wno-fatal",
+        "--prefix", PREFIX, "--top-module", f.top, *parameters,
+        *(f"-I{base / path}" for path in f.include),
+        "-CFLAGS", f"{_FLAGS} -I{harness} -I{folder}", "-LDFLAGS", "-pthread",
+        "-MAKEFLAGS", "OPT_FAST=-O2",
+        "--Mdir", str(folder / "model"), "-o", PROGRAM,
+        *map(str, manifest.sources()), str(harness / "worker.cpp"),
+    ]  # fmt: skip
+
+
+def _value(value: int | str) -> str:
+    return str(value) if isinstance(value, int) else f'"{value}"'
+
+
+def _digest(manifest: Manifest, text: str, harness: Path, command: list[str]) -> str:
+    whole = hashlib.sha256((text + manifest.digest + "\0".join(command)).encode())
+    for path in sorted(harness.glob("*.[ch]pp")):
+        whole.update(path.read_bytes())
+    return whole.hexdigest()
+
+
+def main(arguments: list[str]) -> int:
+    """The command line of this module; returns the exit status."""
+    try:
+        path, folder = map(Path, arguments)
+    except ValueError:
+        print("usage: python -m mldsa_lab.rtl.build MANIFEST FOLDER", file=sys.stderr)
+        return 2
+    try:
+        make(Manifest.read(path), folder.resolve(), print)
+    except BuildError:
+        return 2  # its lines have been shown
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

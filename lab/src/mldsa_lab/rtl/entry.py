@@ -1,0 +1,43 @@
+"""Cores as workers: each manifest becomes one, as if it stood in a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.rtl.build import PROGRAM
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.worker.registry import WorkerEntry
+
+
+def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
+    """The core as a worker, whose program takes these options."""
+    path = manifest.path.resolve()
+    return WorkerEntry(
+        name=manifest.worker,
+        language=manifest.file.language,
+        folder=str(path.parent),
+        build=("{python}", "-m", "mldsa_lab.rtl.build", str(path), "{home}"),
+        run=(f"{{home}}/{PROGRAM}", *options),
+        implementations=(manifest.file.name,),
+        locks=tuple(_shown(p) for p in (path, *manifest.sources())),
+        default=True,
+    )
+
+
+def core_entries(paths: Sequence[Path], others: Sequence[WorkerEntry]) -> list[WorkerEntry]:
+    """A worker for each `--core`. LabError also where two have one name."""
+    found: list[WorkerEntry] = []
+    for path in paths:
+        entry = core_entry(Manifest.read(path))
+        if entry.name in {e.name for e in (*others, *found)}:
+            raise LabError(f"--core {path}: a worker is called {entry.name} already")
+        found.append(entry)
+    return found
+
+
+def _shown(path: Path) -> str:
+    root = find_root().resolve()
+    return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)

@@ -1,0 +1,121 @@
+"""Manifests of cores: what is read, what is refused, and what the harness is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.rtl.binding import header, hello
+from mldsa_lab.rtl.entry import core_entries, core_entry
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.rtl.parts import Layout
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.protocol import parse_hello
+
+TOYS = find_root() / "rtl" / "tests" / "toy"
+TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"
+
+
+def altered(tmp_path: Path, old: str, new: str, of: Path = TOY) -> Path:
+    text = of.read_text(encoding="utf-8")
+    assert old in text
+    for source in TOYS.glob("toy.*"):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    path = tmp_path / "core.toml"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('load = ["seed"]', 'load = ["xi"]', "line 20: operations: keygen loads 'xi'; known are"),
+        ('port = "clk"', 'port = "c__lk"', "line 10, clock: port: must be the name of a port"),
+        ('store = ["pk", "sk"]', 'store = ["sk"]', "line 21, operations: keygen: store lacks pk"),
+        ('"pk", "sk"]', '"pk.t1"]', "line 21, operations: keygen: store lacks pk, or one of its"),
+        ('["pk", "sk"]', '["verdict"]', "line 21, operations: keygen: store has 'verdict'"),
+        ("version = 1", "version = 2", "line 2, version: 2 must be one of 1"),
+        ("FIPS 204", "FIPS 203", "line 6, standard: 'FIPS 203' must be one of FIPS 204, round 3"),
+        ('last = "in_last", ', "", "line 13, input: bytes: is told of the last word, and there is"),
+        ('bytes = "in_bytes"', "width = 60", "line 13, input: width: must be a multiple of 8"),
+        ("[sets.ML-DSA-44]", "[sets.ML-DSA-45]", "line 18: sets: must be of ML-DSA-44,"),
+        ('status = "rsp_status", ', "", "line 15: response: verify has neither a status nor a"),
+        ("limit = 20000", "limit = 0", "line 16, limit: must be a whole number >= 1"),
+        ("limit = 20000", "limits = 1", "line 16: the key 'limits' is unknown"),
+        ('name = "toy"', 'name = "Toy"', "line 3: name: must be small letters, digits"),
+        ("cmd_op = 0", "cmd_op = -1", "line 21, operations.keygen.ports[cmd_op]: must be a whole"),
+        ("{ cmd_op = 0 }", '{ "a b" = 0 }', "keygen sets 'a b', which is no port's name"),
+        ("DELAY = 9", '"a b" = 9', "line 9: parameters: 'a b' is no name of a module or parameter"),
+        ('"toy.cpp"', '"none/*.sv"', "core.toml: sources: 'none/*.sv' names no file"),
+        ("\nsign = {", "\nother = {", "line 23, operations: the key 'other' is unknown"),
+        ('top = "toy"', "", "top is missing"),
+        ("top =", "top == ", "not a readable TOML file"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, rule: str) -> None:
+    path = altered(tmp_path, old, new)
+    with pytest.raises(LabError) as caught:
+        Manifest.read(path)
+    assert rule in str(caught.value) and str(path) in str(caught.value)
+
+
+def test_a_word_of_a_set_must_be_in_each(tmp_path: Path) -> None:
+    path = altered(tmp_path, "words = {", "ports = {}\n[sets.ML-DSA-65]\nwords = {", WORDS)
+    with pytest.raises(LabError, match="sets: ML-DSA-44 lacks the word 'level', which keygen"):
+        Manifest.read(path)
+
+
+def test_what_a_core_announces() -> None:
+    both = parse_hello(hello(Manifest.read(TOY), "Verilator").splitlines()[:-1])
+    assert (both.worker, both.unit, both.cpu_clock) == ("toy-packets", "cycles", None)
+    assert both.phases == ("load", "compute", "store") and "DELAY=9" in both.flags
+    compact, loaded = both.variants
+    assert compact.operations == ("keygen", "sign", "verify") and loaded.operations == ("sign",)
+    assert (compact.key, loaded.key) == ("compact", "expanded")
+    assert compact.rnd == "given" and compact.context and compact.private_keys == ("sk",)
+    (words,) = parse_hello(hello(Manifest.read(WORDS), "Verilator").splitlines()[:-1]).variants
+    assert words.operations == ("keygen", "sign", "verify")
+    assert words.version.startswith("sha256-")
+
+
+def test_what_is_not_handed_over_is_not_announced(tmp_path: Path) -> None:
+    path = altered(tmp_path, 'load = ["rnd", "m_prime"]', 'load = ["seed", "message"]')
+    compact, _ = parse_hello(hello(Manifest.read(path), "Verilator").splitlines()[:-1]).variants
+    assert compact.rnd == "zero" and not compact.context and compact.private_keys == ("seed",)
+
+
+def test_round_3_has_its_own_sizes_and_no_context(tmp_path: Path) -> None:
+    made = {name: Layout.of(name, round_3=True) for name in PARAMETER_SETS}
+    sizes = [tuple(of.size(w) for w in ("pk", "sk", "signature")) for of in made.values()]
+    # Dilithium, round 3, version 3.1, table 2.
+    assert sizes == [(1312, 2528, 2420), (1952, 4000, 3293), (2592, 4864, 4595)]
+    path = altered(tmp_path, "FIPS 204", "round 3")
+    for variant in parse_hello(hello(Manifest.read(path), "Verilator").splitlines()[:-1]).variants:
+        assert not variant.context and variant.note.startswith("round 3")
+    assert "ROUND_3 = true" in header(Manifest.read(path), "Verilator")
+
+
+@pytest.mark.parametrize("name", PARAMETER_SETS)
+def test_fips_204_has_the_sizes_of_its_table(name: str) -> None:
+    p, of = PARAMETER_SETS[name], Layout.of(name, round_3=False)
+    assert of.size("pk") == p.public_key_bytes and of.size("sk") == p.private_key_bytes
+    assert of.size("signature") == p.signature_bytes
+    assert of.slices["signature.h"] == (p.hint_offset, p.omega + p.k)
+
+
+def test_a_core_is_a_worker(tmp_path: Path) -> None:
+    entry = core_entry(Manifest.read(TOY))
+    assert entry.name == "toy-packets" and entry.language == "SystemVerilog"
+    assert "rtl/tests/toy/toy.sv" in entry.locks
+    with pytest.raises(LabError, match="a worker is called toy-packets already"):
+        core_entries([TOY, altered(tmp_path, "limit", "limit")], [])
+
+
+def test_the_shipped_manifests_are_read() -> None:
+    for name in ("fast", "small"):
+        manifest = Manifest.read(find_root() / "rtl" / "core" / f"{name}.toml")
+        assert manifest.worker == f"mldsa-core-{name}"
+        assert tuple(manifest.file.sets) == tuple(PARAMETER_SETS)
