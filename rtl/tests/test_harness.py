@@ -1,0 +1,120 @@
+"""The harness on toy cores: two shapes of interfaces, phases, stalls, resets, and broken rules."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from conftest import LIMITS, TARGET, started
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.rtl.build import make
+from mldsa_lab.rtl.entry import core_entry
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.worker.conformance import conform_entry
+from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab.worker.worker import Worker
+
+TOYS = find_root() / "rtl" / "tests" / "toy"
+TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"
+SEED = bytes(range(32))
+
+
+@pytest.mark.parametrize("path", [TOY, WORDS], ids=lambda p: p.stem)
+def test_it_keeps_to_the_protocol(path: Path) -> None:
+    manifest = Manifest.read(path)
+    make(manifest, TARGET / manifest.worker, lambda line: None)
+    found = conform_entry(core_entry(manifest), find_root(), TARGET, limits=LIMITS)
+    assert found.passed, "\n".join(found.lines())
+
+
+def keys(worker: Worker, variant: str, seed: bytes = SEED) -> tuple[bytes, bytes]:
+    worker.prepare(1, variant, "ML-DSA-44", "keygen", [JobInput(0, seed=seed)])
+    output = worker.answer(1)[0]
+    assert output.value is not None and output.private_key is not None
+    return output.value, output.private_key
+
+
+def signing(sk: bytes, count: int) -> list[JobInput]:
+    return [
+        JobInput(n, sk=sk, message=bytes(11 * n), context=bytes(n), rnd=bytes(32))
+        for n in range(count)
+    ]
+
+
+def test_both_shapes_and_any_stalls_give_the_same_bytes() -> None:
+    """One is handed whole keys in words of 64 bits, the other their parts in words of 32."""
+    made = []
+    for path, variant in ((TOY, "toy:packets"), (WORDS, "toy:words")):
+        for options in (
+            [],
+            ["--stalls", "none"],
+            ["--resets"],
+            ["--threads", "1", "--resets"],
+        ):
+            with started(path, *options) as worker:
+                _, sk = keys(worker, f"{variant}:compact")
+                worker.prepare(2, f"{variant}:compact", "ML-DSA-44", "sign", signing(sk, 12))
+                outputs = [output.value for output in worker.answer(2).values()]
+                digests = [sample.digest for sample in worker.measure(2, 1, 1, 0)]
+            assert digests == [hashlib.sha256(value or b"").digest() for value in outputs]
+            made.append((sk, outputs))
+    assert all(one == made[0] for one in made) and len(set(made[0][1])) == 12
+
+
+def test_phases_are_what_the_core_does() -> None:
+    """Its operations take, in words: the command and its operands, the ten cycles that it works and
+    the one after, its results, and the response."""
+    delay = 9 + 1
+    with started(TOY) as worker:
+        variant = "toy:packets"
+        _, sk = keys(worker, f"{variant}:compact")
+        worker.prepare(1, f"{variant}:compact", "ML-DSA-44", "keygen", [JobInput(0, seed=SEED)])
+        (sample,) = worker.measure(1, 1, 1, 0)
+        assert sample.phases == (1 + 4, delay + 1, 164 + 320)
+        job = JobInput(0, sk=sk, message=bytes(6), context=b"", rnd=bytes(32))
+        for key, load, compute in (("compact", 1 + 320, delay + 1), ("expanded", 0, 0)):
+            worker.prepare(2, f"{variant}:{key}", "ML-DSA-44", "sign", [job])
+            first, again = worker.measure(2, 2, 1, 0)
+            assert first.phases == again.phases == (load + 1 + 4 + 1, compute + delay + 1, 303)
+        assert worker.measure(2, 1, 3, 0)[0].phases == tuple(3 * n for n in first.phases)
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A core that withdraws its results in ML-DSA-65 and never ends in ML-DSA-87, whose keys are
+    those of ML-DSA-44 besides."""
+    folder = tmp_path_factory.mktemp("broken")
+    for source in TOYS.glob("toy.*"):
+        (folder / source.name).write_bytes(source.read_bytes())
+    sets = (
+        "[sets]\nML-DSA-44 = {}\n"
+        + "".join(
+            f"ML-DSA-{n} = {{ ports = {{ fault = {fault} }} }}\n" for n, fault in ((65, 1), (87, 2))
+        )
+    ).replace("ML-DSA-44 = {}", "ML-DSA-44 = { ports = { fault = 0 } }")
+    text = TOY.read_text(encoding="utf-8").replace("[sets.ML-DSA-44]\n", sets)
+    path = folder / "core.toml"
+    path.write_text(text.replace('"packets"', '"broken"'), encoding="utf-8")
+    return path
+
+
+def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None:
+    with started(broken, "--threads", "1", name="toy-broken") as worker:
+        variant = "toy:broken:compact"
+        right = keys(worker, variant)
+        said = {}
+        for name in ("ML-DSA-65", "ML-DSA-87"):
+            worker.prepare(2, variant, name, "keygen", [JobInput(0, seed=SEED)])
+            said[name] = worker.answer(2)[0].failure
+            assert keys(worker, variant) == right
+        assert said["ML-DSA-65"] == "a result word was withdrawn or changed before it was taken"
+        assert said["ML-DSA-87"] == "no end after 20256 cycles"
+    with started(broken, "--stalls", "none", name="toy-broken") as worker:
+        worker.prepare(2, variant, "ML-DSA-65", "keygen", [JobInput(0, seed=SEED)])
+        assert worker.answer(2)[0].failure == "result 1, byte 1304: last is too early"
+        _, sk = keys(worker, variant)
+        job = JobInput(0, sk=sk[:-1], message=b"", context=b"", rnd=bytes(32))
+        worker.prepare(2, variant, "ML-DSA-44", "sign", [job])
+        assert worker.answer(2)[0].failure == "loading the key: bad key"
