@@ -54,6 +54,14 @@ package mldsa_pkg;
     endcase
   endfunction
 
+  // Where a polynomial goes that leaves the NTT engine: y-hat (slot 7: c-hat), t-hat, a row to be
+  // rounded, a row of c*t0.
+  typedef enum logic [1:0] {TO_Y, TO_T, TO_ROW, TO_HINT} target_t;
+  typedef struct packed {
+    target_t    to;
+    logic [2:0] slot;
+  } tag_t;
+
   // gamma1 and gamma2 by params_t.gamma_large.
   function automatic coef_t gamma1(logic wide);
     gamma1 = wide ? 23'd524288 : 23'd131072;
@@ -61,5 +69,10 @@ package mldsa_pkg;
 
   function automatic coef_t gamma2(logic wide);
     gamma2 = wide ? 23'd261888 : 23'd95232;
+  endfunction
+
+  // A coefficient of s1 or s2.
+  function automatic coef_t from_signed(logic [3:0] x);
+    from_signed = x[3] ? 23'(Q) - 23'(4'(-x)) : 23'(x);
   endfunction
 endpackage

@@ -12,28 +12,29 @@ module unpack (
     output logic [3:0][19:0] out_fields
 );
   // The oldest words; the next group starts at bit `at` of word[0] (at or above 64: in the next word).
-  // A group may reach beyond word[1] into the word that is offered.
-  logic [63:0] word[2];
+  logic [63:0] word[3];
   logic [1:0] words;
   logic [6:0] at;
 
   wire [6:0] group_bits = {width, 2'b00};
   wire [7:0] end_bit = 8'(at) + 8'(group_bits);
-  wire [7:0] bits = {words, 6'b0} + {1'b0, words == 2'd2 && in_valid, 6'b0};
-  wire take = words != 2'd0 && end_bit <= bits && !at[6] && (!out_valid || out_ready);
+  wire take = words != 2'd0 && end_bit <= {words, 6'b0} && !at[6] && (!out_valid || out_ready);
   wire [7:0] next_at = take ? end_bit : 8'(at);
   wire drop = words != 2'd0 && next_at[7:6] != 2'b00;
   wire load = in_valid && in_ready;
-  assign in_ready = words != 2'd2 || drop;
+  assign in_ready = words != 2'd3;
 
   // All positions are multiples of four bits.
-  wire [139:0] window = {in_word[11:0], word[1], word[0]};
+  wire [139:0] window = {word[2][11:0], word[1], word[0]};
   wire [91:0] near = 92'(window >> {at[5:4], 4'b0});
   wire [79:0] group = 80'(near >> {at[3:2], 2'b0});
 
   always_ff @(posedge clk) begin
-    if (drop || words == 2'd0) word[0] <= words == 2'd2 ? word[1] : in_word;
-    if (load) word[1] <= in_word;
+    if (drop) begin
+      word[0] <= word[1];
+      word[1] <= word[2];
+    end
+    if (load) word[words-2'(drop)] <= in_word;
     if (take) begin
       out_fields <= '0;
       unique case (width)

@@ -1,0 +1,395 @@
+// ML-DSA (FIPS 204): key generation, signing and verification for the three parameter sets.
+module mldsa_core
+  import mldsa_pkg::*;
+#(
+    parameter bit FAST = 1'b1          // 1: FAST, 0: SMALL
+) (
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        cmd_valid,
+    output logic        cmd_ready,
+    input  logic [2:0]  cmd_op,
+    input  logic [1:0]  cmd_set,
+    input  logic        cmd_mu,
+    input  logic        in_valid,
+    output logic        in_ready,
+    input  logic [63:0] in_data,
+    input  logic        in_last,
+    input  logic [3:0]  in_bytes,
+    output logic        out_valid,
+    input  logic        out_ready,
+    output logic [63:0] out_data,
+    output logic        out_last,
+    output logic [3:0]  out_bytes,
+    output logic        rsp_valid,
+    input  logic        rsp_ready,
+    output logic [3:0]  rsp_status,
+    output logic [31:0] cnt_load,
+    output logic [31:0] cnt_compute,
+    output logic [31:0] cnt_store,
+    output logic [15:0] cnt_attempts,
+    output logic [15:0] cnt_rej_z,
+    output logic [15:0] cnt_rej_r0,
+    output logic [15:0] cnt_rej_ct0,
+    output logic [15:0] cnt_rej_hint
+);
+  localparam int A_PLACES = FAST ? 64 : 2;
+  localparam int HALVES = FAST ? 2 : 1;
+
+  op_t op;
+  set_t set;
+  params_t par;
+  logic mu_given, start, clear, clear_key, key_loaded, no_key, have_a;
+  set_t key_set;
+  logic sync;
+  assign sync = rst || clear;
+
+  // ---- operands
+  logic rf_write, rf_ready, pk_in_valid, pk_in_last, message_valid, message_ready, seeds_loaded;
+  logic c_tilde_loaded, ls_write, z_write, t_write, z_more, t_more, z_fails, all_taken, load_done;
+  logic [5:0] rf_write_at, load_index;
+  logic [3:0] ls_poly, hint;
+  logic [3:0][3:0] ls_data;
+  logic [2:0] load_slot;
+  word_t load_word;
+  status_t load_status;
+  logic pk_ready;
+  word_t e_word;
+  tag_t e_tag;
+  logic [5:0] e_index;
+  logic e_valid, e_ready;
+  load load (
+      .clk, .rst(sync), .start, .no_key, .op, .set, .par, .mu_given,
+      .in_valid, .in_ready, .in_data, .in_last, .in_bytes,
+      .rf_write, .rf_ready, .rf_write_at,
+      .pk_valid(pk_in_valid), .pk_ready, .pk_last(pk_in_last), .message_valid, .message_ready,
+      .seeds_loaded, .c_tilde_loaded, .s_write(ls_write), .s_poly(ls_poly), .s_data(ls_data),
+      .z_write, .t_write, .slot(load_slot), .index(load_index), .word(load_word), .z_more, .t_more,
+      .z_fails, .hint_slot(e_tag.slot), .hint_index(e_index), .hint, .all_taken, .done(load_done),
+      .status(load_status)
+  );
+
+  // ---- hashing and sampling
+  logic [5:0] rf_read_at, a_index, hs_index, y_index, c_index;
+  logic [63:0] rf_read_data, pk_out_word, w1_word;
+  logic pk_out_valid, pk_out_last, w1_valid, w1_ready, a_write, a_done, a_issue, a_room;
+  logic hs_write, hs_done, y_write, y_done, c_done, tr_done, match_done, match, rejected;
+  logic [2:0] a_row, a_column, y_poly;
+  logic [3:0] hs_poly;
+  logic [3:0][3:0] hs_data;
+  word_t a_sampled, y_sampled, c_word;
+  logic list_write, list_negative;
+  logic [5:0] list_n;
+  logic [7:0] list_position;
+  hash #(.FAST(FAST)) hash (
+      .clk, .rst(sync), .start(start && !no_key), .op, .par, .mu_given, .have_a,
+      .a_room, .seeds_loaded, .c_tilde_loaded, .rejected,
+      .rf_write, .rf_ready, .rf_write_at, .rf_write_data(in_data), .rf_read_at, .rf_read_data,
+      .pk_valid(op == OP_KEYGEN ? pk_out_valid : pk_in_valid), .pk_ready,
+      .pk_word(op == OP_KEYGEN ? pk_out_word : in_data),
+      .pk_last(op == OP_KEYGEN ? pk_out_last : pk_in_last),
+      .message_valid, .message_ready, .message_word(in_data), .message_last(in_last),
+      .message_bytes(in_bytes), .w1_valid, .w1_ready, .w1_word,
+      .a_write, .a_word(a_sampled), .a_index, .a_row, .a_column, .a_done, .a_issue,
+      .s_write(hs_write), .s_data(hs_data), .s_index(hs_index), .s_poly(hs_poly), .s_done(hs_done),
+      .y_write, .y_word(y_sampled), .y_index, .y_poly, .y_done,
+      .list_write, .list_n, .list_position, .list_negative, .c_index, .c_word, .c_done,
+      .tr_done, .match_done, .match
+  );
+
+  // ---- the transforms
+  logic rows_end, row_request, row_grant, row_valid, e_half, c_ready, y_more;
+  tag_t row_tag;
+  word_t row_word, y_read, w_read;
+  logic [2:0] e_y_slot, e_t_slot, y_count;
+  logic [5:0] e_read_index;
+  logic [3:0] t_count;
+  logic hs_first;                      // of s1
+  assign hs_first = hs_poly < 4'(par.l);
+  assign c_index = e_read_index;
+  always_comb begin
+    unique case (op)
+      OP_KEYGEN: y_more = hs_done && hs_first;
+      OP_SIGN: y_more = y_done;
+      default: y_more = z_more;
+    endcase
+  end
+  engine #(.FAST(FAST)) engine (
+      .clk, .rst(sync), .rst_t(rst || clear_key), .par, .halves(op == OP_SIGN),
+      .y_more, .t_more, .c_more(c_done), .rows_end,
+      .row_request, .row_tag, .row_grant, .row_valid, .row_word,
+      .y_half(e_half), .y_slot(e_y_slot), .t_slot(e_t_slot), .index(e_read_index),
+      .y_word(y_read), .t_word(w_read), .c_word,
+      .out_valid(e_valid), .out_ready(e_ready), .out_word(e_word), .out_tag(e_tag),
+      .out_index(e_index), .y_count, .t_count, .c_ready
+  );
+
+  // ---- products
+  logic start_a, start_t, rows_wait;
+  logic [6:0] a_filled, a_issued, a_used;
+  logic [2:0] row, column;
+  logic [5:0] row_index;
+  word_t a_read, yh_read, th_read;
+  rows #(.FAST(FAST)) rows (
+      .clk, .rst(sync), .par, .verify(op == OP_VERIFY), .start_a, .start_t,
+      .a_filled, .y_count, .t_count, .c_ready, .a_used, .rows_end,
+      .row, .column, .index(row_index), .a_word(a_read), .y_word(yh_read), .t_word(th_read),
+      .row_request, .row_tag, .row_grant, .row_valid, .row_word
+  );
+  assign a_room = FAST || a_issued - a_used < 7'd2;
+  assign start_a = rows_wait && (op != OP_SIGN || t_count == par.k);
+  always_ff @(posedge clk) begin
+    if (a_done) a_filled <= a_filled + 7'd1;
+    if (a_issue) a_issued <= a_issued + 7'd1;
+    if (start && !(op == OP_SIGN && have_a)) begin
+      a_filled <= '0;
+      a_issued <= '0;
+    end
+    if (start_a) rows_wait <= 1'b0;
+    if ((start && !no_key && op != OP_LOAD_SK) || rejected) rows_wait <= 1'b1;
+    if (sync) rows_wait <= 1'b0;
+    if (rst) a_filled <= '0;
+  end
+  assign have_a = FAST && a_filled == 7'(par.k * par.l);
+
+  // ---- rounding, hints
+  logic yh_write, th_write, w_write, w_end, hint_in_valid, hint_in_ready, ct0_fails;
+  logic [2:0] w_slot;
+  logic [5:0] w_index;
+  word_t w_word, sum;
+  logic [3:0][5:0] sum_r1;
+  logic [3:0] hint_bits;
+  logic [3:0][3:0] s_read;
+  post post (
+      .clk, .rst(sync), .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
+      .in_tag(e_tag), .in_index(e_index), .y_write(yh_write), .t_write(th_write),
+      .w_write, .w_slot, .w_index, .w_word, .w_end, .r_word(w_read), .s_data(s_read), .hint,
+      .w1_valid, .w1_ready, .w1_word, .sum, .sum_r1,
+      .hint_valid(hint_in_valid), .hint_ready(hint_in_ready), .hint_bits, .start_t, .ct0_fails
+  );
+  logic hints_done, hint_overflow, hint_out_valid, hint_out_ready, hint_out_last;
+  logic [63:0] hint_out_word;
+  logic [3:0] hint_out_bytes;
+  hint_encode hint_encode (
+      .clk, .rst(sync), .par, .start(start_t), .in_valid(hint_in_valid), .in_ready(hint_in_ready),
+      .in_hint(hint_bits), .done(hints_done), .overflow(hint_overflow),
+      .out_valid(hint_out_valid), .out_ready(hint_out_ready), .out_word(hint_out_word),
+      .out_last(hint_out_last), .out_bytes(hint_out_bytes)
+  );
+
+  // ---- checks
+  logic cz_busy, cz_write, cr_busy, cr_write, accepted;
+  logic rejected_z, rejected_r0, rejected_ct0, rejected_hint;
+  logic [2:0] c_slot, c_write_slot;
+  logic [5:0] c_read_index, c_write_index;
+  word_t c_write_word, y_check;
+  logic store_reading;
+  logic [3:0] store_slot;
+  logic [5:0] store_index;
+  check #(.LANES(FAST ? 64 : 16)) check (
+      .clk, .rst(sync), .par, .sign(op == OP_SIGN),
+      .s_write(ls_write || hs_write),
+      .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
+      .s_write_index(ls_write ? load_index : hs_index),
+      .s_write_data(ls_write ? ls_data : hs_data),
+      .s_read_poly(store_reading ? store_slot : {1'b1, e_tag.slot}),
+      .s_read_index(store_reading ? store_index : e_index), .s_read_data(s_read),
+      .list_write, .list_n, .list_position, .list_negative, .c_done,
+      .z_busy(cz_busy), .z_write(cz_write), .slot(c_slot), .index(c_read_index),
+      .write_slot(c_write_slot), .write_index(c_write_index), .write_word(c_write_word),
+      .r_busy(cr_busy), .r_write(cr_write), .y_word(y_check), .w_word(w_read), .sum, .sum_r1,
+      .start_t, .hints_done, .ct0_fails, .hint_overflow,
+      .accepted, .rejected_z, .rejected_r0, .rejected_ct0, .rejected_hint
+  );
+  assign rejected = rejected_z || rejected_r0 || rejected_ct0 || rejected_hint;
+
+  // ---- memories
+  logic write_half, check_half;        // of y: being sampled, being checked
+  word_t [HALVES-1:0] y_half_read;
+  word_t ys_word;
+  for (genvar g = 0; g < 4; g++) begin : s_lanes
+    assign ys_word[g] = from_signed(hs_data[g]);
+  end
+  for (genvar h = 0; h < HALVES; h++) begin : y_memory
+    logic checked, write;
+    logic [8:0] write_at, read_at;
+    word_t data;
+    assign checked = check_half == 1'(h);
+    always_comb begin
+      write = y_write && write_half == 1'(h);
+      write_at = {y_poly, y_index};
+      data = y_sampled;
+      if (cz_write && checked) begin
+        write = 1'b1;
+        write_at = {c_write_slot, c_write_index};
+        data = c_write_word;
+      end
+      if (h == 0 && z_write) begin
+        write = 1'b1;
+        write_at = {load_slot, load_index};
+        data = load_word;
+      end
+      if (h == 0 && hs_write && hs_first) begin
+        write = 1'b1;
+        write_at = {hs_poly[2:0], hs_index};
+        data = ys_word;
+      end
+      read_at = {e_y_slot, e_read_index};
+      if (cz_busy && checked) read_at = {c_slot, c_read_index};
+      if (store_reading && checked) read_at = {store_slot[2:0], store_index};
+    end
+    ram #(.WIDTH(92), .DEPTH(512)) y (
+        .clk, .write, .write_at, .write_data(data), .read_at, .read_data(y_half_read[h])
+    );
+  end
+  assign y_read = y_half_read[FAST ? e_half : 1'b0];
+  assign y_check = y_half_read[FAST ? check_half : 1'b0];
+  always_ff @(posedge clk) begin
+    if (FAST && op == OP_SIGN && y_done && y_poly == par.l - 3'd1) write_half <= !write_half;
+    if (FAST && rejected) check_half <= !check_half;
+    if (sync) begin
+      write_half <= 1'b0;
+      check_half <= 1'b0;
+    end
+  end
+
+  logic [8:0] w_write_at, w_read_at;
+  word_t w_data;
+  always_comb begin
+    {w_write_at, w_data} = {w_slot, w_index, w_word};
+    if (cr_write) {w_write_at, w_data} = {c_write_slot, c_write_index, c_write_word};
+    if (t_write) {w_write_at, w_data} = {load_slot, load_index, load_word};
+    w_read_at = {e_t_slot, e_read_index};
+    if (e_valid && e_tag.to == TO_HINT) w_read_at = {e_tag.slot, e_index};
+    if (cr_busy) w_read_at = {c_slot, c_read_index};
+    if (op == OP_KEYGEN) w_read_at = {store_slot[2:0], store_index};
+  end
+  ram #(.WIDTH(92), .DEPTH(512)) w (
+      .clk, .write(w_write || cr_write || t_write), .write_at(w_write_at), .write_data(w_data),
+      .read_at(w_read_at), .read_data(w_read)
+  );
+  ram #(.WIDTH(92), .DEPTH(512)) y_hat (
+      .clk, .write(yh_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
+      .read_at({column, row_index}), .read_data(yh_read)
+  );
+  ram #(.WIDTH(92), .DEPTH(512)) t_hat (
+      .clk, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
+      .read_at({row, row_index}), .read_data(th_read)
+  );
+  localparam int A_BITS = $clog2(A_PLACES * 64);
+  ram #(.WIDTH(92), .DEPTH(A_PLACES * 64)) a_hat (
+      .clk, .write(a_write),
+      .write_at(FAST ? A_BITS'({a_row, a_column, a_index}) : A_BITS'({a_filled[0], a_index})),
+      .write_data(a_sampled),
+      .read_at(FAST ? A_BITS'({row, column, row_index}) : A_BITS'({a_used[0], row_index})),
+      .read_data(a_read)
+  );
+
+  // ---- results
+  logic store_done;
+  store store (
+      .clk, .rst(sync), .start((op == OP_KEYGEN && w_end) || accepted), .op, .par, .tr_done,
+      .rf_read_at, .rf_read_data, .reading(store_reading), .slot(store_slot), .index(store_index),
+      .t_word(w_read), .z_word(y_check), .s_data(s_read),
+      .pk_valid(pk_out_valid), .pk_ready, .pk_word(pk_out_word), .pk_last(pk_out_last),
+      .hint_valid(hint_out_valid), .hint_ready(hint_out_ready), .hint_word(hint_out_word),
+      .hint_last(hint_out_last), .hint_bytes(hint_out_bytes),
+      .out_valid, .out_ready, .out_data, .out_last, .out_bytes, .done(store_done)
+  );
+
+  // ---- the course of an operation
+  typedef enum logic [2:0] {IDLE, PREPARE, START, RUN, FINISH, RESPOND} state_t;
+  state_t state;
+  status_t status;
+  logic limit, matched, match_seen;
+  assign par = params(set);
+  assign cmd_ready = state == IDLE;
+  assign start = state == START;
+  assign clear_key = state == PREPARE && op != OP_SIGN;
+  assign clear = clear_key
+                 || (state == FINISH && !(op == OP_LOAD_SK && status == ST_OK)
+                     && status != ST_NO_KEY);
+  assign no_key = op == OP_SIGN && !(key_loaded && key_set == set);
+  assign rsp_valid = state == RESPOND;
+  assign rsp_status = status;
+
+  logic [15:0] most_attempts;          // kappa has 16 bits
+  assign most_attempts = set == ML_DSA_44 ? 16'd16384 : set == ML_DSA_65 ? 16'd13107 : 16'd9362;
+
+  always_ff @(posedge clk) begin
+    if (rejected && cnt_attempts == most_attempts - 16'd1) limit <= 1'b1;
+    if (match_done) {match_seen, matched} <= {1'b1, match};
+    unique case (state)
+      IDLE: if (cmd_valid) begin
+        op <= op_t'(cmd_op);
+        set <= set_t'(cmd_set);
+        mu_given <= cmd_mu;
+        status <= ST_BAD_COMMAND;
+        state <= cmd_op > 3'd3 || cmd_set == 2'd3 ? RESPOND : PREPARE;
+      end
+      PREPARE: begin
+        state <= START;
+        status <= ST_OK;
+        {limit, match_seen} <= 2'b00;
+        if (op != OP_SIGN) key_loaded <= 1'b0;
+      end
+      START: state <= RUN;
+      RUN: begin
+        if (load_done && load_status != ST_OK) begin
+          // A key that stays loaded is not left half transformed.
+          if (op != OP_SIGN || load_status == ST_NO_KEY || t_count == par.k) state <= FINISH;
+          status <= load_status;
+        end else begin
+          unique case (op)
+            OP_LOAD_SK: if (load_done) begin
+              state <= FINISH;
+              key_loaded <= 1'b1;
+              key_set <= set;
+            end
+            OP_VERIFY: if (load_done && match_seen) begin
+              state <= FINISH;
+              status <= matched && !z_fails ? ST_OK : ST_REFUSED;
+            end
+            default: if (store_done || limit) begin
+              state <= FINISH;
+              if (limit) status <= ST_LIMIT;
+            end
+          endcase
+        end
+      end
+      FINISH: state <= RESPOND;
+      default: if (rsp_ready) state <= IDLE;   // RESPOND
+    endcase
+    if (rst) begin
+      state <= IDLE;
+      key_loaded <= 1'b0;
+    end
+  end
+
+  // ---- counters
+  logic storing;
+  always_ff @(posedge clk) begin
+    if (state == IDLE) begin
+      if (cmd_valid) begin
+        storing <= 1'b0;
+        {cnt_load, cnt_compute, cnt_store} <= '0;
+        {cnt_attempts, cnt_rej_z, cnt_rej_r0, cnt_rej_ct0, cnt_rej_hint} <= '0;
+      end
+    end else if (state != RESPOND) begin
+      if (out_valid) storing <= 1'b1;
+      if (!all_taken) cnt_load <= cnt_load + 32'd1;
+      else if ((out_valid || storing) && !store_done) cnt_store <= cnt_store + 32'd1;
+      else cnt_compute <= cnt_compute + 32'd1;
+      cnt_attempts <= cnt_attempts + 16'(rejected || accepted);
+      cnt_rej_z <= cnt_rej_z + 16'(rejected_z);
+      cnt_rej_r0 <= cnt_rej_r0 + 16'(rejected_r0);
+      cnt_rej_ct0 <= cnt_rej_ct0 + 16'(rejected_ct0);
+      cnt_rej_hint <= cnt_rej_hint + 16'(rejected_hint);
+    end
+    if (rst) begin
+      storing <= 1'b0;
+      {cnt_load, cnt_compute, cnt_store} <= '0;
+      {cnt_attempts, cnt_rej_z, cnt_rej_r0, cnt_rej_ct0, cnt_rej_hint} <= '0;
+    end
+  end
+endmodule

@@ -1,0 +1,201 @@
+// Results, packed into the output stream: the keys (KEYGEN) or the signature (SIGN).
+module store
+  import mldsa_pkg::*;
+  import arith_pkg::*;
+(
+    input  logic        clk,
+    input  logic        rst,
+    input  logic        start,         // pulse: everything but tr and the hints is there
+    input  op_t         op,
+    input  params_t     par,
+    input  logic        tr_done,       // KEYGEN: tr is there
+    // register file
+    output logic [5:0]  rf_read_at,
+    input  logic [63:0] rf_read_data,
+    // polynomials: t, z, s1 and s2, a cycle after their address
+    output logic        reading,
+    output logic [3:0]  slot,          // of s: 0.. s1, 8.. s2
+    output logic [5:0]  index,
+    input  word_t       t_word,
+    input  word_t       z_word,
+    input  logic [3:0][3:0] s_data,
+    // the public key is hashed on its way
+    output logic        pk_valid,
+    input  logic        pk_ready,
+    output logic [63:0] pk_word,
+    output logic        pk_last,
+    // hints, packed
+    input  logic        hint_valid,
+    output logic        hint_ready,
+    input  logic [63:0] hint_word,
+    input  logic        hint_last,
+    input  logic [3:0]  hint_bytes,
+    //
+    output logic        out_valid,
+    input  logic        out_ready,
+    output logic [63:0] out_data,
+    output logic        out_last,
+    output logic [3:0]  out_bytes,
+    output logic        done
+);
+  typedef enum logic [2:0] {RHO, T1, K, TR, S1, S2, T0, END} key_t;
+  // SIGN goes the same way: c_tilde at TR, z at S1, the hints at END.
+  key_t part;
+  logic active, sign;
+  assign sign = op == OP_SIGN;
+
+  logic from_rf, pk_part;
+  logic second;                        // rho and all behind it: the private key
+  logic [3:0] words;                   // of the register file
+  assign from_rf = part inside {RHO, K, TR};
+  assign pk_part = !sign && !second && part inside {RHO, T1};
+  logic [3:0] count;
+  always_comb begin
+    unique case (part)
+      RHO: {rf_read_at, words} = {6'd32, 4'd4};
+      K: {rf_read_at, words} = {6'd0, 4'd4};
+      default: {rf_read_at, words} = sign ? {6'd24, par.c_words} : {6'd40, 4'd8};
+    endcase
+    rf_read_at = rf_read_at + 6'(count);
+  end
+
+  // ---- packing: two words may be on their way from the memory
+  logic [4:0] width;
+  logic [3:0][19:0] field;
+  always_comb begin
+    unique case (part)
+      T1: width = 5'd10;
+      T0: width = 5'd13;
+      default: width = sign ? (par.gamma_large ? 5'd20 : 5'd18) : par.eta4 ? 5'd4 : 5'd3;
+    endcase
+  end
+  for (genvar g = 0; g < 4; g++) begin : lanes
+    logic [9:0] t1;
+    logic [12:0] t0;
+    logic [3:0] s;
+    logic [19:0] z;
+    assign {t1, t0} = power2round(t_word[g]);
+    assign s = (par.eta4 ? 4'd4 : 4'd2) - s_data[g];
+    assign z = 20'(sub_q(gamma1(par.gamma_large), z_word[g]));
+    always_comb begin
+      unique case (part)
+        T1: field[g] = 20'(t1);
+        T0: field[g] = 20'(t0);
+        default: field[g] = sign ? z : 20'(s);
+      endcase
+    end
+  end
+
+  logic pack_ready, packed_valid, packed_ready, field_valid;
+  logic [63:0] packed_word;
+  pack pack (
+      .clk, .rst, .width, .in_valid(field_valid), .in_ready(pack_ready), .in_fields(field),
+      .out_valid(packed_valid), .out_ready(packed_ready), .out_word(packed_word)
+  );
+
+  logic [3:0] poly, polys;
+  logic [5:0] at;                      // word that is read
+  logic packs, next;
+  assign packs = part inside {T1, S1, S2, T0};
+  assign polys = part == S1 ? 4'(par.l) : par.k;
+  // One word ahead of the packer: while it does not take, the word before is read again.
+  assign next = !field_valid || pack_ready;
+  logic [8:0] place, place_before;
+  assign place = next ? {poly[2:0], at} : place_before;
+  assign slot = {part == S2, place[8:6]};
+  assign index = place[5:0];
+  assign reading = active && packs;
+
+  logic word_valid, word_last, take;   // towards both outputs
+  logic [63:0] word;
+  logic [3:0] word_bytes;
+  logic part_end;
+  assign hint_ready = active && part == END && sign && out_ready;
+  always_comb begin
+    word = packed_word;
+    word_valid = packed_valid;
+    word_last = 1'b0;
+    word_bytes = 4'd8;
+    if (from_rf) begin
+      word = rf_read_data;
+      word_valid = part != TR || sign || tr_seen;
+    end
+    if (part == END) begin
+      word = hint_word;
+      word_valid = hint_valid && sign;
+      word_last = hint_last;
+      if (hint_last) word_bytes = hint_bytes;
+    end
+    if (!active) word_valid = 1'b0;
+    if ((part == T1 || part == T0) && last_word) word_last = 1'b1;
+  end
+  assign pk_valid = word_valid && pk_part && out_ready;
+  assign pk_word = word;
+  assign pk_last = part == T1 && last_word;
+  assign out_valid = word_valid && (!pk_part || pk_ready);
+  assign out_data = word;
+  assign out_last = word_last;
+  assign out_bytes = word_bytes;
+  assign take = out_valid && out_ready;
+  assign packed_ready = packs && active && out_ready && (!pk_part || pk_ready);
+
+  logic [9:0] total, taken;            // words of the part
+  logic last_word, tr_seen;
+  always_comb begin
+    unique case (part)
+      T1: total = 10'(10'd40 * par.k);
+      T0: total = 10'(10'd52 * par.k);
+      S1: total = sign ? 10'((par.gamma_large ? 10'd80 : 10'd72) * par.l)
+                       : 10'((par.eta4 ? 10'd16 : 10'd12) * par.l);
+      S2: total = 10'((par.eta4 ? 10'd16 : 10'd12) * par.k);
+      default: total = 10'(words);
+    endcase
+  end
+  assign last_word = taken == total - 10'd1;
+  assign part_end = take && (part == END ? hint_last : last_word);
+  assign count = taken[3:0];
+
+  always_ff @(posedge clk) begin
+    place_before <= place;
+    if (tr_done) tr_seen <= 1'b1;
+    if (active && packs && next && poly != polys) begin
+      at <= at + 6'd1;
+      if (at == 6'd63) poly <= poly + 4'd1;
+    end
+    if (next) field_valid <= active && packs && poly != polys;
+    if (take) taken <= part_end ? '0 : taken + 10'd1;
+    if (part_end) begin
+      poly <= '0;
+      at <= '0;
+      unique case (part)
+        RHO: part <= second ? K : T1;
+        T1: begin
+          part <= RHO;
+          second <= 1'b1;
+        end
+        K: part <= TR;
+        TR: part <= S1;
+        S1: part <= sign ? END : S2;
+        S2: part <= T0;
+        default: active <= 1'b0;
+      endcase
+      done <= sign ? part == END : part == T0;
+    end
+    if (start) begin
+      active <= 1'b1;
+      part <= sign ? TR : RHO;
+      second <= 1'b0;
+      poly <= '0;
+      at <= '0;
+      taken <= '0;
+      field_valid <= 1'b0;
+      done <= 1'b0;
+    end
+    if (rst) begin
+      active <= 1'b0;
+      done <= 1'b0;
+      tr_seen <= 1'b0;
+      field_valid <= 1'b0;
+    end
+  end
+endmodule
