@@ -4,7 +4,10 @@
 //! edges and at random.
 use std::io::{self, BufWriter, Write};
 
-use mldsa_oracle::{N, Poly, Q, add_ntt, inverse_ntt, multiply_ntt, ntt, simple_bit_pack};
+use mldsa_oracle::{
+    D, ML_DSA_44, ML_DSA_65, N, Poly, Q, add_ntt, decompose, infinity_norm, inverse_ntt,
+    multiply_ntt, ntt, power2_round, simple_bit_pack, use_hint,
+};
 
 /// A beat: four 64-bit lanes.
 type Beat = [u64; 4];
@@ -182,15 +185,51 @@ fn pack_values(out: &mut Groups<impl Write>) -> io::Result<()> {
     Ok(())
 }
 
+/// Section 7.4 for every residue and both gamma2, with hints that alternate, and norms against the
+/// scheme's own bounds.
+fn round_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    for p in [&ML_DSA_44, &ML_DSA_65] {
+        let wide = u64::from(p.gamma2 == ML_DSA_65.gamma2);
+        let bounds = [p.gamma1 - p.beta, p.gamma2 - p.beta, p.gamma2];
+        for start in (0..Q).step_by(4096) {
+            let (mut input, mut output) = (vec![], vec![]);
+            for first in (start..Q.min(start + 4096)).step_by(4) {
+                let (mut operands, mut results) = ([0; 4], [0; 4]);
+                for lane in 0..4 {
+                    let r = (first + lane as i64) % Q;
+                    let h = (r / 3) % 2;
+                    let bound = bounds[r as usize % 3];
+                    let (r1, r0) = decompose(p, r);
+                    let (t1, t0) = power2_round(r);
+                    let exceeds = i64::from(infinity_norm(&[r]) >= bound);
+                    operands[lane] = (r | h << 33 | bound << 34) as u64;
+                    results[lane] = (r0.rem_euclid(Q)
+                        | r1 << 23
+                        | use_hint(p, h == 1, r) << 29
+                        | ((1 << (D - 1)) - t0) << 35
+                        | t1 << 48
+                        | exceeds << 58) as u64;
+                }
+                operands[0] |= wide << 32;
+                input.push(operands);
+                output.push(results);
+            }
+            out.group(&input, &output)?;
+        }
+    }
+    Ok(())
+}
+
 fn main() -> io::Result<()> {
     let mut out = Groups(BufWriter::new(io::stdout().lock()));
     match std::env::args().nth(1).as_deref() {
         Some("ntt") => ntt_values(&mut out)?,
         Some("mac") => mac_values(&mut out)?,
+        Some("round") => round_values(&mut out)?,
         Some("unpack") => unpack_values(&mut out)?,
         Some("pack") => pack_values(&mut out)?,
         _ => {
-            eprintln!("unit_values: UNIT is one of: mac ntt pack unpack");
+            eprintln!("unit_values: UNIT is one of: mac ntt pack round unpack");
             std::process::exit(2);
         }
     }
