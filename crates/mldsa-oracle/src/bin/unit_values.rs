@@ -5,8 +5,8 @@
 use std::io::{self, BufWriter, Write};
 
 use mldsa_oracle::{
-    D, ML_DSA_44, ML_DSA_65, N, Poly, Q, add_ntt, decompose, infinity_norm, inverse_ntt,
-    multiply_ntt, ntt, power2_round, simple_bit_pack, use_hint,
+    D, ML_DSA_44, ML_DSA_65, N, PARAMETER_SETS, Poly, Q, add_ntt, decompose, infinity_norm,
+    inverse_ntt, multiply_ntt, ntt, power2_round, simple_bit_pack, use_hint,
 };
 
 /// A beat: four 64-bit lanes.
@@ -220,16 +220,82 @@ fn round_values(out: &mut Groups<impl Write>) -> io::Result<()> {
     Ok(())
 }
 
+/// c*s of every set: short polynomials at random and at the edge, challenges with tau ones at random
+/// and side by side; then the short polynomials read back.
+fn sparse_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(5);
+    for n in 0..30 {
+        let p = PARAMETER_SETS[n % 3];
+        let (mut input, mut output) = (vec![], vec![]);
+        let mut beat = |value: u64| input.push([value, 0, 0, 0]);
+        let polys: Vec<Poly> = (0..p.k + p.l)
+            .map(|i| match (n + i) % 4 {
+                0 => vec![p.eta; N],
+                1 => (0..N).map(|_| p.eta * (2 * random.below(2) - 1)).collect(),
+                _ => (0..N)
+                    .map(|_| random.below(2 * p.eta + 1) - p.eta)
+                    .collect(),
+            })
+            .collect();
+        let nibbles =
+            |four: &[i64]| (0..4).fold(0, |data, i| data | ((four[i] & 15) as u64) << (4 * i));
+        for (number, poly) in polys.iter().enumerate() {
+            for (index, four) in poly.chunks(4).enumerate() {
+                beat(nibbles(four) | (index as u64) << 16 | (number as u64) << 22);
+            }
+        }
+        for _ in 0..2 {
+            let mut c: Poly = vec![0; N];
+            let together = random.below(2) == 1;
+            let start = random.below(256);
+            for entry in 0..p.tau as u64 {
+                let place = loop {
+                    let place = if together {
+                        start + entry as i64
+                    } else {
+                        random.below(256)
+                    };
+                    if c[place as usize % N] == 0 {
+                        break place as usize % N;
+                    }
+                };
+                c[place] = 1 - 2 * random.below(2);
+                let negative = u64::from(c[place] < 0);
+                beat(1 << 62 | place as u64 | negative << 8 | entry << 9);
+            }
+            for (number, poly) in polys.iter().enumerate() {
+                beat(2 << 62 | number as u64 | (p.tau as u64) << 4);
+                let product = inverse_ntt(&multiply_ntt(&ntt(&c), &ntt(poly)));
+                for (index, mut word) in words(&product).into_iter().enumerate() {
+                    word[0] |= (index as u64) << 32;
+                    output.push(word);
+                }
+            }
+        }
+        for _ in 0..50 {
+            let (number, index) = (
+                random.next() as usize % polys.len(),
+                random.below(64) as usize,
+            );
+            beat(3 << 62 | index as u64 | (number as u64) << 6);
+            output.push([nibbles(&polys[number][4 * index..]), 0, 0, 0]);
+        }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
 fn main() -> io::Result<()> {
     let mut out = Groups(BufWriter::new(io::stdout().lock()));
     match std::env::args().nth(1).as_deref() {
         Some("ntt") => ntt_values(&mut out)?,
         Some("mac") => mac_values(&mut out)?,
         Some("round") => round_values(&mut out)?,
+        Some("sparse") => sparse_values(&mut out)?,
         Some("unpack") => unpack_values(&mut out)?,
         Some("pack") => pack_values(&mut out)?,
         _ => {
-            eprintln!("unit_values: UNIT is one of: mac ntt pack round unpack");
+            eprintln!("unit_values: UNIT is one of: mac ntt pack round sparse unpack");
             std::process::exit(2);
         }
     }
