@@ -311,6 +311,9 @@ def test_a_runtime_has_no_row_of_figures(tmp_path: Path) -> None:
     assert {r["stack_lacking"] for r in rows} == {
         "a Python runtime keeps stacks and a heap of its own"
     }
+    assert {r["traffic_lacking"] for r in rows} == {
+        "a Python runtime compiles or interprets while it runs, beside the operation"
+    }
 
 
 def test_rows_have_all_figures_or_a_reason() -> None:
