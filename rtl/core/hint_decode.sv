@@ -1,99 +1,123 @@
-// HintBitUnpack (Algorithm 21): the bytes are stored, then walked through one a cycle.
+// HintBitUnpack (FIPS 204, Algorithm 21): the omega + k bytes y come as 64-bit words, the first byte
+// lowest; then the ones are set, one a cycle. `done` and `malformed` stay until the next start.
 module hint_decode
   import mldsa_pkg::*;
 (
     input  logic        clk,
     input  logic        rst,
     input  params_t     par,
-    input  logic        start,
+    input  logic        start,      // clears the hints, 64 cycles
     input  logic        in_valid,
     output logic        in_ready,
-    input  logic [63:0] in_word,       // omega + k bytes
+    input  logic [63:0] in_word,
     output logic        done,
     output logic        malformed,
-    input  logic [2:0]  rd_poly,
-    input  logic [5:0]  rd_index,
-    output logic [3:0]  rd_hint        // a cycle later; coefficient 4 rd_index in bit 0
+    input  logic [ 2:0] rd_poly,
+    input  logic [ 5:0] rd_index,
+    output logic [ 3:0] rd_hint     // of coefficients 4*rd_index and up, a cycle later
 );
-  typedef enum logic [2:0] {IDLE, CLEAR, TAKE, BOUND, WALK, REST, DONE} state_t;
+  typedef enum logic [2:0] {
+    IDLE,
+    DONE,
+    CLEAR,
+    COLLECT,
+    BOUND,    // the number of ones up to the end of polynomial `poly`
+    ONES,
+    PADDING
+  } state_t;
   state_t state;
-  logic [63:0] buffer[16];
-  logic [3:0] words, count;
-  logic [6:0] at;                      // index of the standard
-  logic [6:0] bound;
-  logic [3:0] poly;
-  logic [7:0] previous, value;
-  logic first;                         // of its polynomial
-  logic [8:0] clear;
+  wire unused = ^par;  // its other constants
 
-  assign words = 4'((8'(par.omega) + 8'(par.k) + 8'd7) >> 3);
-  assign in_ready = state == TAKE;
+  (* ram_style = "distributed" *)
+  logic [63:0] words[16];
+  logic [5:0] cleared;
+  logic [3:0] collected;
+  logic [2:0] poly;
+  logic [6:0] index, bound;
+  logic first;           // no one of this polynomial yet
+  logic [7:0] previous;  // its last one
+
+  wire [6:0] bytes = par.omega + 7'(par.k);
+  wire last_word = collected == 4'((bytes - 7'd1) >> 3);
+  wire [6:0] at = state == BOUND ? par.omega + 7'(poly) : index;
+  wire [63:0] word = words[at[6:3]];
+  wire [7:0] y = word[8*at[2:0]+:8];
+  wire last_poly = 4'(poly) == par.k - 4'd1;
+
+  assign in_ready = state == COLLECT;
   assign done = state == DONE;
-
-  logic [6:0] byte_at;
-  logic [63:0] word;
-  assign byte_at = state == BOUND ? par.omega + 7'(poly) : at;
-  assign word = buffer[byte_at[6:3]];
-  assign value = word[8*byte_at[2:0] +: 8];
-
-  logic set;
-  assign set = state == WALK && at != bound;
-  for (genvar g = 0; g < 4; g++) begin : banks
-    logic bits[512];
-    always_ff @(posedge clk) begin
-      if (state == CLEAR) bits[clear] <= 1'b0;
-      else if (set && value[1:0] == 2'(g)) bits[{poly[2:0], value[7:2]}] <= 1'b1;
-      rd_hint[g] <= bits[{rd_poly, rd_index}];
-    end
-  end
+  wire set = state == ONES && index != bound;
 
   always_ff @(posedge clk) begin
-    if (in_valid && in_ready) buffer[count] <= in_word;
+    if (in_valid && in_ready) words[collected] <= in_word;
     unique case (state)
       CLEAR: begin
-        clear <= clear + 9'd1;
-        if (clear == 9'd511) state <= TAKE;
+        cleared <= cleared + 6'd1;
+        if (cleared == 6'd63) state <= COLLECT;
       end
-      TAKE: if (in_valid) begin
-        count <= count + 4'd1;
-        if (count == words - 4'd1) state <= BOUND;
+      COLLECT:
+      if (in_valid) begin
+        collected <= collected + 4'd1;
+        if (last_word) state <= BOUND;
       end
       BOUND: begin
-        bound <= value[6:0];
+        bound <= y[6:0];
         first <= 1'b1;
-        state <= WALK;
-        if (value < 8'(at) || value > 8'(par.omega)) begin
+        state <= ONES;
+        if (y < 8'(index) || y > 8'(par.omega)) begin
           malformed <= 1'b1;
           state <= DONE;
         end
       end
-      WALK: if (at == bound) begin
-        poly <= poly + 4'd1;
-        state <= poly == par.k - 4'd1 ? REST : BOUND;
-      end else begin
-        at <= at + 7'd1;
+      ONES:
+      if (index != bound) begin
+        index <= index + 7'd1;
         first <= 1'b0;
-        previous <= value;
-        if (!first && previous >= value) begin
+        previous <= y;
+        if (!first && y <= previous) begin
           malformed <= 1'b1;
           state <= DONE;
         end
+      end else begin
+        poly  <= poly + 3'd1;
+        state <= last_poly ? PADDING : BOUND;
       end
-      REST: if (at == par.omega) state <= DONE;
-      else begin
-        at <= at + 7'd1;
-        if (value != 0) malformed <= 1'b1;
+      PADDING: begin
+        index <= index + 7'd1;
+        if (index == par.omega) state <= DONE;
+        else if (y != 8'd0) begin
+          malformed <= 1'b1;
+          state <= DONE;
+        end
       end
       default: ;
     endcase
     if (start) begin
       state <= CLEAR;
-      clear <= '0;
-      count <= '0;
-      at <= '0;
+      cleared <= '0;
+      collected <= '0;
       poly <= '0;
+      index <= '0;
       malformed <= 1'b0;
     end
-    if (rst) state <= IDLE;
+    if (rst) begin
+      state <= IDLE;
+      malformed <= 1'b0;
+    end
   end
+
+  // One bit a column: polynomial and lane.
+  logic [31:0] row;
+  logic [2:0] row_poly;
+  for (genvar c = 0; c < 32; c++) begin : g_column
+    (* ram_style = "distributed" *)
+    logic memory[64];
+    wire write = state == CLEAR || (set && poly == 3'(c / 4) && y[1:0] == 2'(c % 4));
+    always_ff @(posedge clk) begin
+      if (write) memory[state==CLEAR?cleared : y[7:2]] <= set;
+      row[c] <= memory[rd_index];
+    end
+  end
+  always_ff @(posedge clk) row_poly <= rd_poly;
+  assign rd_hint = row[4*row_poly+:4];
 endmodule

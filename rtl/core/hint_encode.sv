@@ -1,4 +1,7 @@
-// HintBitPack (Algorithm 20): hints come four at a time, and go a byte a cycle into a small memory.
+// HintBitPack (FIPS 204, Algorithm 20): hints come four a cycle, polynomial by polynomial; then the
+// omega + k bytes leave as 64-bit words, the first byte lowest. One group of hints is taken a cycle, with
+// a pause after each polynomial and sixteen cycles after the start, whatever the hints are. More than
+// omega ones set `overflow`, which is final when `done`; then nothing leaves.
 module hint_encode
   import mldsa_pkg::*;
 (
@@ -8,90 +11,119 @@ module hint_encode
     input  logic        start,
     input  logic        in_valid,
     output logic        in_ready,
-    input  logic [3:0]  in_hint,
-    output logic        done,          // all k * 64 groups are in
-    output logic        overflow,      // more than omega ones
-    output logic        out_valid,     // once done, if there is no overflow
+    input  logic [ 3:0] in_hint,
+    output logic        done,
+    output logic        overflow,
+    output logic        out_valid,
     input  logic        out_ready,
     output logic [63:0] out_word,
     output logic        out_last,
-    output logic [3:0]  out_bytes
+    output logic [ 3:0] out_bytes  // that count, of this word
 );
-  typedef enum logic [1:0] {IDLE, CLEAR, TAKE, DONE} state_t;
+  typedef enum logic [2:0] {
+    IDLE,
+    CLEAR,
+    HINTS,
+    COUNT,  // the number of ones so far becomes byte omega + poly
+    LEAVE
+  } state_t;
   state_t state;
-  logic [3:0] word_at;                 // cleared, later read
-  logic [3:0] pending;                 // hints of the last group
-  logic [5:0] group, next_group;
-  logic [6:0] count;                   // index of the standard
-  logic [3:0] poly;
-  logic mark;                          // a polynomial is complete: its count is written
+  wire unused = ^par;  // its other constants
 
-  logic [1:0] lowest;
-  assign lowest = pending[0] ? 2'd0 : pending[1] ? 2'd1 : pending[2] ? 2'd2 : 2'd3;
-  logic [3:0] others;
-  assign others = pending & (pending - 4'd1);
+  logic [3:0] word;  // cleared, or read
+  logic [5:0] index;
+  logic [2:0] poly;
+  logic [6:0] count;
 
-  logic write;
-  logic [6:0] write_at;
-  logic [7:0] write_byte;
+  // The ones of a group in ascending order: how many, and the lane of each.
+  logic [2:0] ones;
+  logic [3:0][1:0] lane;
   always_comb begin
-    write = state == TAKE && (pending != 0 ? count != par.omega : mark);
-    write_at = pending != 0 ? count : par.omega + 7'(poly);
-    write_byte = pending != 0 ? {group, lowest} : 8'(count);
+    ones = '0;
+    lane = '0;
+    for (int i = 0; i < 4; i++)
+      if (in_hint[i]) begin
+        lane[ones[1:0]] = 2'(i);
+        ones = ones + 3'd1;
+      end
   end
-  for (genvar g = 0; g < 8; g++) begin : banks
-    logic [7:0] bytes[16];
-    always_ff @(posedge clk) begin
-      if (state == CLEAR) bytes[word_at] <= '0;
-      else if (write && write_at[2:0] == 3'(g)) bytes[write_at[6:3]] <= write_byte;
-    end
-    assign out_word[8*g +: 8] = bytes[word_at];
-  end
+  wire take = in_valid && in_ready;
+  wire [7:0] new_count = 8'(count) + 8'(ones);
+  wire too_many = overflow || new_count > 8'(par.omega);
 
-  assign in_ready = state == TAKE && others == 0 && !mark;
-  assign done = state == DONE;
-  assign out_valid = done && !overflow;
-  logic [7:0] size;
-  assign size = 8'(par.omega) + 8'(par.k);
-  assign out_last = word_at == 4'((size + 8'd7) >> 3) - 4'd1;
-  assign out_bytes = {1'b0, size[2:0]};   // no set fills its last word
+  assign in_ready = state == HINTS;
+  assign done = state == LEAVE;
+
+  wire [6:0] bytes = par.omega + 7'(par.k);
+  wire [6:0] last_byte = bytes - 7'd1;
+  wire last_poly = 4'(poly) == par.k - 4'd1;
+  logic finished;  // the last word has been read
+  wire read = done && !overflow && !finished && (!out_valid || out_ready);
 
   always_ff @(posedge clk) begin
     unique case (state)
       CLEAR: begin
-        word_at <= word_at + 4'd1;
-        if (word_at == 4'd15) state <= TAKE;
+        word <= word + 4'd1;
+        if (word == 4'd15) state <= HINTS;
       end
-      TAKE: begin
-        pending <= others;
-        if (pending != 0) begin
-          if (count == par.omega) overflow <= 1'b1;
-          else count <= count + 7'd1;
-        end else if (mark) begin
-          mark <= 1'b0;
-          poly <= poly + 4'd1;
-          if (poly == par.k - 4'd1) state <= DONE;
-        end
-        if (in_valid && in_ready) begin
-          pending <= in_hint;
-          group <= next_group;
-          next_group <= next_group + 6'd1;
-          if (next_group == 6'd63) mark <= 1'b1;
-        end
+      HINTS:
+      if (take) begin
+        overflow <= too_many;
+        if (!too_many) count <= new_count[6:0];
+        index <= index + 6'd1;
+        if (index == 6'd63) state <= COUNT;
       end
-      DONE: if (out_ready) word_at <= word_at + 4'd1;
+      COUNT: begin
+        poly  <= poly + 3'd1;
+        state <= last_poly ? LEAVE : HINTS;
+      end
+      LEAVE:
+      if (read) begin
+        word <= word + 4'd1;
+        finished <= word == last_byte[6:3];
+        out_last <= word == last_byte[6:3];
+        out_bytes <= word == last_byte[6:3] ? {1'b0, last_byte[2:0]} + 4'd1 : 4'd8;
+      end
       default: ;
     endcase
-    if (start) begin
-      state <= CLEAR;
-      word_at <= '0;
-      pending <= '0;
-      next_group <= '0;
-      count <= '0;
+    if (read) out_valid <= 1'b1;
+    else if (out_ready) out_valid <= 1'b0;
+    if (start || rst) begin
+      state <= start && !rst ? CLEAR : IDLE;
+      word <= '0;
+      index <= '0;
       poly <= '0;
-      mark <= 1'b0;
+      count <= '0;
       overflow <= 1'b0;
+      finished <= 1'b0;
+      out_valid <= 1'b0;
     end
-    if (rst) state <= IDLE;
+  end
+
+  // A bank for each byte of a word, so that up to four positions are written in a cycle.
+  wire [6:0] count_at = par.omega + 7'(poly);
+  for (genvar b = 0; b < 8; b++) begin : g_byte
+    (* ram_style = "distributed" *)
+    logic [7:0] memory[16];
+    wire [2:0] slot = 3'(b) - count[2:0];  // which one of the group comes here
+    wire [6:0] slot_at = count + 7'(slot);
+    logic write;
+    logic [3:0] at;
+    logic [7:0] value;
+    always_comb begin
+      unique case (state)
+        CLEAR: {write, at, value} = {1'b1, word, 8'd0};
+        COUNT: {write, at, value} = {count_at[2:0] == 3'(b), count_at[6:3], 1'b0, count};
+        default: begin
+          write = take && !too_many && slot < ones;
+          at = 4'(slot_at >> 3);
+          value = {index, lane[slot[1:0]]};
+        end
+      endcase
+    end
+    always_ff @(posedge clk) begin
+      if (write) memory[at] <= value;
+      if (read) out_word[8*b+:8] <= memory[word];
+    end
   end
 endmodule

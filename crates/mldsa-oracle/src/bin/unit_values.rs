@@ -5,8 +5,9 @@
 use std::io::{self, BufWriter, Write};
 
 use mldsa_oracle::{
-    D, ML_DSA_44, ML_DSA_65, N, PARAMETER_SETS, Poly, Q, add_ntt, decompose, infinity_norm,
-    inverse_ntt, multiply_ntt, ntt, power2_round, simple_bit_pack, use_hint,
+    D, ML_DSA_44, ML_DSA_65, N, PARAMETER_SETS, Params, Poly, Q, add_ntt, decompose, hint_bit_pack,
+    hint_bit_unpack, infinity_norm, inverse_ntt, multiply_ntt, ntt, power2_round, simple_bit_pack,
+    use_hint,
 };
 
 /// A beat: four 64-bit lanes.
@@ -285,6 +286,111 @@ fn sparse_values(out: &mut Groups<impl Write>) -> io::Result<()> {
     Ok(())
 }
 
+/// Hints with `count` ones, at random or next to each other.
+fn hints(p: &Params, count: i64, random: &mut Random) -> Vec<Poly> {
+    let mut h = vec![vec![0; N]; p.k];
+    let together = random.below(2) == 1;
+    let mut place = random.below((p.k * N) as i64) as usize;
+    for _ in 0..count {
+        while h[place / N][place % N] == 1 {
+            place = (place + 1) % (p.k * N);
+        }
+        h[place / N][place % N] = 1;
+        if !together {
+            place = random.below((p.k * N) as i64) as usize;
+        }
+    }
+    h
+}
+
+/// Correct encodings of few, many and omega ones, each also altered in the ways that Algorithm 21
+/// refuses and at random; the oracle says which alterations are malformed.
+fn hint_decode_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(6);
+    for n in 0..1500 {
+        let set = n % 3;
+        let p = PARAMETER_SETS[set];
+        let omega = p.omega as i64;
+        let count = [0, 1, omega, omega - 1, random.below(omega + 1)][n / 3 % 5];
+        let mut y = hint_bit_pack(p, &hints(p, count, &mut random));
+        let used = y[p.omega + p.k - 1];
+        match n / 15 % 8 {
+            0 => (),
+            1 => y[p.omega + random.below(p.k as i64) as usize] = random.next() as u8,
+            2 => y[p.omega + p.k - 1] = p.omega as u8 + 1,
+            3 => y[p.omega + p.k - 1] = p.omega as u8,
+            4 if used >= 2 => {
+                let i = random.below(i64::from(used) - 1) as usize;
+                y[i + 1] = y[i].wrapping_sub((random.next() % 2) as u8);
+            }
+            5 => y[random.below(omega) as usize] ^= 1 << random.below(8),
+            6 => y[p.omega - 1] ^= 128,
+            _ => {
+                for byte in &mut y[..p.omega] {
+                    *byte = random.next() as u8;
+                }
+            }
+        }
+        let mut input = vec![command(set as u64)];
+        input.extend(byte_words(&y));
+        let mut output = vec![];
+        match hint_bit_unpack(p, &y) {
+            None => output.push([1, 0, 0, 0]),
+            Some(h) => {
+                output.push([0; 4]);
+                for poly in h {
+                    let mut beat = [0; 4];
+                    for (i, &bit) in poly.iter().enumerate() {
+                        beat[i / 64] |= (bit as u64) << (i % 64);
+                    }
+                    output.push(beat);
+                }
+            }
+        }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
+/// Few, many, omega ones and more.
+fn hint_encode_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(7);
+    for n in 0..600 {
+        let set = n % 3;
+        let p = PARAMETER_SETS[set];
+        let omega = p.omega as i64;
+        let several = [
+            0,
+            1,
+            omega,
+            omega + 1,
+            omega + 200,
+            random.below(omega + 1),
+            random.below(omega + 1),
+        ];
+        let count = several[n / 3 % several.len()];
+        let h = hints(p, count, &mut random);
+        let mut input = vec![command(set as u64)];
+        for four in h.iter().flat_map(|poly| poly.chunks(4)) {
+            let bits = (0..4).fold(0, |bits, i| bits | (four[i] as u64) << i);
+            input.push([bits, 0, 0, 0]);
+        }
+        let mut output = vec![];
+        if count > omega {
+            output.push([0, 1 << 8, 0, 0]);
+        } else {
+            let bytes = hint_bit_pack(p, &h);
+            output = byte_words(&bytes);
+            let last = output.len() - 1;
+            for (number, beat) in output.iter_mut().enumerate() {
+                beat[1] = (bytes.len() - 8 * number).min(8) as u64 | u64::from(number == last) << 4;
+            }
+        }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
 fn main() -> io::Result<()> {
     let mut out = Groups(BufWriter::new(io::stdout().lock()));
     match std::env::args().nth(1).as_deref() {
@@ -292,10 +398,14 @@ fn main() -> io::Result<()> {
         Some("mac") => mac_values(&mut out)?,
         Some("round") => round_values(&mut out)?,
         Some("sparse") => sparse_values(&mut out)?,
+        Some("hint_decode") => hint_decode_values(&mut out)?,
+        Some("hint_encode") => hint_encode_values(&mut out)?,
         Some("unpack") => unpack_values(&mut out)?,
         Some("pack") => pack_values(&mut out)?,
         _ => {
-            eprintln!("unit_values: UNIT is one of: mac ntt pack round sparse unpack");
+            eprintln!(
+                "unit_values: UNIT is one of: hint_decode hint_encode mac ntt pack round sparse unpack"
+            );
             std::process::exit(2);
         }
     }
