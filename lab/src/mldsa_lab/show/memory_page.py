@@ -16,7 +16,7 @@ from mldsa_lab.show.memory import KIB, MemoryLine, grids, remarks
 from mldsa_lab.show.page import asset, script_hash, templates
 from mldsa_lab.sizes import OBJECTS, raw_bytes
 
-_WIDTH = 540.0
+_WIDTH = 380.0
 _NUMBER = Unit(1.0, "")
 _FEW = 2
 """Sizes of batches below which no curve is drawn."""
