@@ -1,5 +1,5 @@
-// Everything that is hashed and sampled: the register file of seeds and digests, the order of the
-// Keccak jobs of each operation, and the samplers behind Keccak.
+// What is hashed and sampled by one Keccak: the register file of seeds and digests, the order of the
+// Keccak jobs of each operation, and the samplers behind Keccak. In FAST A-hat is sampled elsewhere.
 //
 // A job passes three places: it is fed (its words go into Keccak), handed over, and squeezed. The
 // next job is fed while one is squeezed, unless it needs what that one writes.
@@ -14,7 +14,6 @@ module hash
     input  op_t         op,
     input  params_t     par,
     input  logic        mu_given,
-    input  logic        have_a,         // SIGN: A-hat is stored already
     // what the other parts have done
     input  logic        a_room,         // there is room for one more polynomial of A-hat
     input  logic        seeds_loaded,   // xi; rnd, and mu where it is given
@@ -44,8 +43,6 @@ module hash
     output logic        a_write,
     output word_t       a_word,
     output logic [5:0]  a_index,
-    output logic [2:0]  a_row,
-    output logic [2:0]  a_column,
     output logic        a_done,
     output logic        a_issue,        // pulse: one more polynomial is on its way
     // s1 and s2
@@ -69,7 +66,11 @@ module hash
     output word_t       c_word,
     output logic        c_done,
     // digests
+    output logic        seed_done,      // rho, rho' and K are there
     output logic        tr_done,
+    output logic        rho_write,      // a word of rho is written
+    output logic [1:0]  rho_at,
+    output logic [63:0] rho_word,
     output logic        match_done,     // VERIFY: c_tilde' is compared
     output logic        match
 );
@@ -93,7 +94,6 @@ module hash
   logic [3:0] poly;
   logic [15:0] kappa;
   logic first;                          // the masks of the first attempt
-  logic a_stored;
   logic [1:0] verdicts;                 // rejections not yet waited for
 
   logic last_column, last_row, may, issue;
@@ -118,7 +118,6 @@ module hash
       poly <= '0;
       kappa <= '0;
       first <= 1'b1;
-      a_stored <= FAST && have_a;
       verdicts <= '0;
       unique case (op)
         OP_KEYGEN: {prog, kind} <= {ISSUE, J_SEED};
@@ -133,20 +132,12 @@ module hash
         J_SEED: kind <= J_S;
         J_S: begin
           poly <= poly + 4'd1;
-          if (poly == par.k + 4'(par.l) - 4'd1) kind <= J_A;
+          if (poly == par.k + 4'(par.l) - 4'd1) kind <= FAST ? J_TR : J_A;
         end
         J_A: begin
           column <= last_column ? '0 : column + 3'd1;
           if (last_column) row <= last_row ? '0 : row + 3'd1;
-          if (last_column && last_row) begin
-            a_stored <= FAST;
-            first <= 1'b0;
-            unique case (op)
-              OP_KEYGEN: kind <= J_TR;
-              OP_SIGN: kind <= FAST && first ? J_MASK : J_C;
-              default: kind <= J_C;
-            endcase
-          end
+          if (last_column && last_row) kind <= op == OP_KEYGEN ? J_TR : J_C;
         end
         J_TR: begin
           kind <= mu_given ? J_BALL : J_MU;
@@ -158,11 +149,8 @@ module hash
           kappa <= kappa + 16'd1;
           column <= last_column ? '0 : column + 3'd1;
           if (last_column) begin
-            if (!a_stored) kind <= J_A;
-            else begin
-              first <= 1'b0;
-              kind <= FAST && first ? J_MASK : J_C;
-            end
+            first <= 1'b0;
+            kind <= !FAST ? J_A : first ? J_MASK : J_C;
           end
         end
         J_C: begin
@@ -170,7 +158,7 @@ module hash
           if (op == OP_VERIFY) prog <= IDLE;
         end
         default: begin // J_BALL
-          if (op == OP_VERIFY) kind <= J_A;
+          if (op == OP_VERIFY) kind <= FAST ? J_C : J_A;
           else prog <= WAIT_REJECT;
         end
       endcase
@@ -184,7 +172,6 @@ module hash
   // ---- a job and what it needs
   typedef struct packed {
     kind_t      kind;
-    logic [2:0] row;
     logic [2:0] column;
     logic [3:0] poly;
   } job_t;
@@ -279,7 +266,7 @@ module hash
     unique case (feed)
       FREE: if (issue) begin
         feed <= WAIT_RF;
-        fed <= '{kind: kind, row: row, column: column, poly: poly};
+        fed <= '{kind: kind, column: column, poly: poly};
         tail <= kappa;
         if (kind == J_SEED) tail <= {5'b0, par.l, 4'b0, par.k};
         if (kind == J_S) tail <= 16'(poly);
@@ -345,11 +332,15 @@ module hash
 
   logic a_full, s_full, s_in_ready, ball_ready, ball_done;
   logic settle;                         // the last words of a sampler come out
-  sample_a sample_a (
-      .clk, .rst(rst || (squeeze_end && squeezed.kind == J_A)),
-      .in_valid(is_a && q_valid), .in_word(q_word), .full(a_full),
-      .out_valid(a_write), .out_word(a_word), .out_index(a_index)
-  );
+  if (FAST) begin : g_no_a
+    assign {a_full, a_write, a_word, a_index} = '0;
+  end else begin : g_a
+    sample_a sample_a (
+        .clk, .rst(rst || (squeeze_end && squeezed.kind == J_A)),
+        .in_valid(is_a && q_valid), .in_word(q_word), .full(a_full),
+        .out_valid(a_write), .out_word(a_word), .out_index(a_index)
+    );
+  end
   sample_s sample_s (
       .clk, .rst(rst || (squeeze_end && squeezed.kind == J_S)), .eta4(par.eta4),
       .in_valid(is_s && q_valid), .in_ready(s_in_ready), .in_word(q_word), .full(s_full),
@@ -404,9 +395,13 @@ module hash
   assign k_write = squeezing && q_valid && writes(squeezed.kind)
                    && !(squeezed.kind == J_C && op == OP_VERIFY);
   assign rf_ready = !k_write;
+  logic [5:0] write_at;
+  logic [63:0] write_word;
+  assign {write_at, write_word} = k_write ? {k_write_at, q_word} : {rf_write_at, rf_write_data};
+  assign rho_write = (k_write || rf_write) && write_at[5:2] == RF_RHO[5:2];
+  assign {rho_at, rho_word} = {write_at[1:0], write_word};
   always_ff @(posedge clk) begin
-    if (k_write) rf[k_write_at] <= q_word;
-    else if (rf_write) rf[rf_write_at] <= rf_write_data;
+    if (k_write || rf_write) rf[write_at] <= write_word;
     if (drop) settle <= 1'b1;
     if (squeeze_end) settle <= 1'b0;
     if (feed == HAND && (!squeezing || squeeze_end)) begin
@@ -435,7 +430,6 @@ module hash
   assign match_read = squeezing && squeezed.kind == J_C && op == OP_VERIFY;
   always_ff @(posedge clk) match_done <= match_read && squeeze_end && !rst;
 
-  assign {a_row, a_column} = {squeezed.row, squeezed.column};
   assign s_poly = squeezed.poly;
   assign y_poly = squeezed.column;
   assign a_done = a_last;
@@ -443,5 +437,8 @@ module hash
   assign s_done = s_last;
   assign y_done = y_last;
   assign c_done = is_ball && ball_done;
-  always_ff @(posedge clk) tr_done <= squeezing && squeezed.kind == J_TR && squeeze_end && !rst;
+  always_ff @(posedge clk) begin
+    tr_done <= squeezing && squeezed.kind == J_TR && squeeze_end && !rst;
+    seed_done <= squeezing && squeezed.kind == J_SEED && squeeze_end && !rst;
+  end
 endmodule

@@ -33,13 +33,12 @@ module mldsa_core
     output logic [15:0] cnt_rej_ct0,
     output logic [15:0] cnt_rej_hint
 );
-  localparam int A_PLACES = FAST ? 64 : 2;
   localparam int HALVES = FAST ? 2 : 1;
 
   op_t op;
   set_t set;
   params_t par;
-  logic mu_given, start, clear, clear_key, key_loaded, no_key, have_a;
+  logic mu_given, start, clear, clear_key, key_loaded, no_key;
   set_t key_set;
   logic sync;
   assign sync = rst || clear;
@@ -74,15 +73,17 @@ module mldsa_core
   logic [63:0] rf_read_data, pk_out_word, w1_word;
   logic pk_out_valid, pk_out_last, w1_valid, w1_ready, a_write, a_done, a_issue, a_room;
   logic hs_write, hs_done, y_write, y_done, c_done, tr_done, match_done, match, rejected;
-  logic [2:0] a_row, a_column, y_poly;
+  logic [2:0] y_poly;
   logic [3:0] hs_poly;
   logic [3:0][3:0] hs_data;
   word_t a_sampled, y_sampled, c_word;
-  logic list_write, list_negative;
+  logic list_write, list_negative, seed_done, rho_write;
+  logic [1:0] rho_at;
+  logic [63:0] rho_word;
   logic [5:0] list_n;
   logic [7:0] list_position;
   hash #(.FAST(FAST)) hash (
-      .clk, .rst(sync), .start(start && !no_key), .op, .par, .mu_given, .have_a,
+      .clk, .rst(sync), .start(start && !no_key), .op, .par, .mu_given,
       .a_room, .seeds_loaded, .c_tilde_loaded, .rejected,
       .rf_write, .rf_ready, .rf_write_at, .rf_write_data(in_data), .rf_read_at, .rf_read_data,
       .pk_valid(op == OP_KEYGEN ? pk_out_valid : pk_in_valid), .pk_ready,
@@ -90,11 +91,11 @@ module mldsa_core
       .pk_last(op == OP_KEYGEN ? pk_out_last : pk_in_last),
       .message_valid, .message_ready, .message_word(in_data), .message_last(in_last),
       .message_bytes(in_bytes), .w1_valid, .w1_ready, .w1_word,
-      .a_write, .a_word(a_sampled), .a_index, .a_row, .a_column, .a_done, .a_issue,
+      .a_write, .a_word(a_sampled), .a_index, .a_done, .a_issue,
       .s_write(hs_write), .s_data(hs_data), .s_index(hs_index), .s_poly(hs_poly), .s_done(hs_done),
       .y_write, .y_word(y_sampled), .y_index, .y_poly, .y_done,
       .list_write, .list_n, .list_position, .list_negative, .c_index, .c_word, .c_done,
-      .tr_done, .match_done, .match
+      .seed_done, .tr_done, .rho_write, .rho_at, .rho_word, .match_done, .match
   );
 
   // ---- the transforms
@@ -126,34 +127,26 @@ module mldsa_core
 
   // ---- products
   logic start_a, start_t, rows_wait;
-  logic [6:0] a_filled, a_issued, a_used;
+  logic a_ready;
+  logic [6:0] a_used;
   logic [2:0] row, column;
   logic [5:0] row_index;
   word_t a_read, yh_read, th_read;
   rows #(.FAST(FAST)) rows (
       .clk, .rst(sync), .par, .verify(op == OP_VERIFY), .start_a, .start_t,
-      .a_filled, .y_count, .t_count, .c_ready, .a_used, .rows_end,
+      .a_ready, .y_count, .t_count, .c_ready, .a_used, .rows_end,
       .row, .column, .index(row_index), .a_word(a_read), .y_word(yh_read), .t_word(th_read),
       .row_request, .row_tag, .row_grant, .row_valid, .row_word
   );
-  assign a_room = FAST || a_issued - a_used < 7'd2;
   assign start_a = rows_wait && (op != OP_SIGN || t_count == par.k);
   always_ff @(posedge clk) begin
-    if (a_done) a_filled <= a_filled + 7'd1;
-    if (a_issue) a_issued <= a_issued + 7'd1;
-    if (start && !(op == OP_SIGN && have_a)) begin
-      a_filled <= '0;
-      a_issued <= '0;
-    end
     if (start_a) rows_wait <= 1'b0;
     if ((start && !no_key && op != OP_LOAD_SK) || rejected) rows_wait <= 1'b1;
     if (sync) rows_wait <= 1'b0;
-    if (rst) a_filled <= '0;
   end
-  assign have_a = FAST && a_filled == 7'(par.k * par.l);
 
   // ---- rounding, hints
-  logic yh_write, th_write, w_write, w_end, hint_in_valid, hint_in_ready, ct0_fails;
+  logic yh_write, th_write, w_write, row_end, hint_in_valid, hint_in_ready, ct0_fails;
   logic [2:0] w_slot;
   logic [5:0] w_index;
   word_t w_word, sum;
@@ -163,7 +156,7 @@ module mldsa_core
   post post (
       .clk, .rst(sync), .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
       .in_tag(e_tag), .in_index(e_index), .y_write(yh_write), .t_write(th_write),
-      .w_write, .w_slot, .w_index, .w_word, .w_end, .r_word(w_read), .s_data(s_read), .hint,
+      .w_write, .w_slot, .w_index, .w_word, .row_end, .r_word(w_read), .s_data(s_read), .hint,
       .w1_valid, .w1_ready, .w1_word, .sum, .sum_r1,
       .hint_valid(hint_in_valid), .hint_ready(hint_in_ready), .hint_bits, .start_t, .ct0_fails
   );
@@ -183,8 +176,8 @@ module mldsa_core
   logic [2:0] c_slot, c_write_slot;
   logic [5:0] c_read_index, c_write_index;
   word_t c_write_word, y_check;
-  logic store_reading;
-  logic [3:0] store_slot;
+  logic store_z;
+  logic [2:0] store_slot;
   logic [5:0] store_index;
   check #(.LANES(FAST ? 64 : 16)) check (
       .clk, .rst(sync), .par, .sign(op == OP_SIGN),
@@ -192,8 +185,7 @@ module mldsa_core
       .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
       .s_write_index(ls_write ? load_index : hs_index),
       .s_write_data(ls_write ? ls_data : hs_data),
-      .s_read_poly(store_reading ? store_slot : {1'b1, e_tag.slot}),
-      .s_read_index(store_reading ? store_index : e_index), .s_read_data(s_read),
+      .s_read_poly({1'b1, e_tag.slot}), .s_read_index(e_index), .s_read_data(s_read),
       .list_write, .list_n, .list_position, .list_negative, .c_done,
       .z_busy(cz_busy), .z_write(cz_write), .slot(c_slot), .index(c_read_index),
       .write_slot(c_write_slot), .write_index(c_write_index), .write_word(c_write_word),
@@ -236,7 +228,7 @@ module mldsa_core
       end
       read_at = {e_y_slot, e_read_index};
       if (cz_busy && checked) read_at = {c_slot, c_read_index};
-      if (store_reading && checked) read_at = {store_slot[2:0], store_index};
+      if (store_z && checked) read_at = {store_slot, store_index};
     end
     ram #(.WIDTH(92), .DEPTH(512)) y (
         .clk, .write, .write_at, .write_data(data), .read_at, .read_data(y_half_read[h])
@@ -262,7 +254,7 @@ module mldsa_core
     w_read_at = {e_t_slot, e_read_index};
     if (e_valid && e_tag.to == TO_HINT) w_read_at = {e_tag.slot, e_index};
     if (cr_busy) w_read_at = {c_slot, c_read_index};
-    if (op == OP_KEYGEN) w_read_at = {store_slot[2:0], store_index};
+    if (op == OP_KEYGEN) w_read_at = {store_slot, store_index};
   end
   ram #(.WIDTH(92), .DEPTH(512)) w (
       .clk, .write(w_write || cr_write || t_write), .write_at(w_write_at), .write_data(w_data),
@@ -276,21 +268,41 @@ module mldsa_core
       .clk, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
       .read_at({row, row_index}), .read_data(th_read)
   );
-  localparam int A_BITS = $clog2(A_PLACES * 64);
-  ram #(.WIDTH(92), .DEPTH(A_PLACES * 64)) a_hat (
-      .clk, .write(a_write),
-      .write_at(FAST ? A_BITS'({a_row, a_column, a_index}) : A_BITS'({a_filled[0], a_index})),
-      .write_data(a_sampled),
-      .read_at(FAST ? A_BITS'({row, column, row_index}) : A_BITS'({a_used[0], row_index})),
-      .read_data(a_read)
-  );
+  // A-hat: all of it by Keccaks of its own; or two polynomials at a time, sampled for each attempt.
+  if (FAST) begin : g_whole
+    logic [1:0][5:0] count;
+    word_t [1:0] a_both;
+    logic lane;
+    expand_a #(.LANES(2)) expand_a (
+        .clk, .rst(rst || clear_key), .par, .rho_write, .rho_at, .rho_word,
+        .count, .place(a_used[5:1]), .index(row_index), .word(a_both)
+    );
+    assign a_ready = count[a_used[0]] > a_used[6:1];
+    always_ff @(posedge clk) lane <= a_used[0];
+    assign a_read = a_both[lane];
+    assign a_room = 1'b0;
+  end else begin : g_two
+    logic [6:0] filled, issued;
+    always_ff @(posedge clk) begin
+      if (a_done) filled <= filled + 7'd1;
+      if (a_issue) issued <= issued + 7'd1;
+      if (sync) {filled, issued} <= '0;
+    end
+    assign a_ready = filled != a_used;
+    assign a_room = issued - a_used < 7'd2;
+    ram #(.WIDTH(92), .DEPTH(128)) a_hat (
+        .clk, .write(a_write), .write_at({filled[0], a_index}), .write_data(a_sampled),
+        .read_at({a_used[0], row_index}), .read_data(a_read)
+    );
+  end
 
   // ---- results
   logic store_done;
   store store (
-      .clk, .rst(sync), .start((op == OP_KEYGEN && w_end) || accepted), .op, .par, .tr_done,
-      .rf_read_at, .rf_read_data, .reading(store_reading), .slot(store_slot), .index(store_index),
-      .t_word(w_read), .z_word(y_check), .s_data(s_read),
+      .clk, .rst(sync), .start((op == OP_KEYGEN && seed_done) || accepted), .op, .par, .tr_done,
+      .s_valid(hs_write), .s_data(hs_data), .row_end,
+      .rf_read_at, .rf_read_data, .z_reading(store_z), .slot(store_slot), .index(store_index),
+      .t_word(w_read), .z_word(y_check),
       .pk_valid(pk_out_valid), .pk_ready, .pk_word(pk_out_word), .pk_last(pk_out_last),
       .hint_valid(hint_out_valid), .hint_ready(hint_out_ready), .hint_word(hint_out_word),
       .hint_last(hint_out_last), .hint_bytes(hint_out_bytes),

@@ -22,7 +22,7 @@ module post
     output logic [2:0]  w_slot,
     output logic [5:0]  w_index,
     output word_t       w_word,
-    output logic        w_end,         // pulse: its last word of all rows
+    output logic        row_end,       // pulse: the last word of a row
     input  word_t       r_word,        // w - c*s2, a cycle after in_index and in_tag.slot
     input  logic [3:0][3:0] s_data,    // s2, likewise
     // hints of the signature being verified, likewise
@@ -67,7 +67,7 @@ module post
   assign w_write = row1 && op != OP_VERIFY;
   assign w_slot = slot1;
   assign w_index = index1;
-  assign w_end = w_write && 4'(slot1) == par.k - 4'd1 && index1 == 6'd63;
+  assign row_end = w_write && index1 == 6'd63;
   for (genvar g = 0; g < 4; g++) begin : lanes
     assign w_word[g] = op == OP_KEYGEN ? add_q(word1[g], from_signed(s_data[g])) : word1[g];
     assign sum[g] = add_q(word1[g], r_word[g]);

@@ -13,11 +13,11 @@ module rows
     input  logic       start_a,       // pulse: the rows of A-hat * y-hat may begin
     input  logic       start_t,       // pulse: those of c-hat * t0-hat
     // what is there
-    input  logic [6:0] a_filled,      // polynomials of A-hat, in SMALL since the operation began
+    input  logic       a_ready,       // polynomial a_used of A-hat is
     input  logic [2:0] y_count,
     input  logic [3:0] t_count,
     input  logic       c_ready,
-    output logic [6:0] a_used,        // as a_filled
+    output logic [6:0] a_used,        // polynomials of A-hat; in SMALL since the operation began
     output logic       rows_end,      // pulse: the last row of A-hat * y-hat is read
     // reading, a word each a cycle later
     output logic [2:0] row,
@@ -42,7 +42,7 @@ module rows
   assign last = by_t || (!verify && column == par.l - 3'd1);
   always_comb begin
     if (by_t) available = c_ready && t_count > 4'(row);
-    else available = y_count > column && (FAST ? a_used < a_filled : a_used != a_filled);
+    else available = y_count > column && a_ready;
   end
 
   assign row_request = state == REQUEST;

@@ -5,20 +5,23 @@ module store
 (
     input  logic        clk,
     input  logic        rst,
-    input  logic        start,         // pulse: everything but tr and the hints is there
+    input  logic        start,         // pulse: KEYGEN: rho and K are there; SIGN: everything is
     input  op_t         op,
     input  params_t     par,
     input  logic        tr_done,       // KEYGEN: tr is there
     // register file
     output logic [5:0]  rf_read_at,
     input  logic [63:0] rf_read_data,
-    // polynomials: t, z, s1 and s2, a cycle after their address
-    output logic        reading,
-    output logic [3:0]  slot,          // of s: 0.. s1, 8.. s2
+    // KEYGEN: s1 and s2 as they are sampled; a row of t is there
+    input  logic        s_valid,
+    input  logic [3:0][3:0] s_data,
+    input  logic        row_end,
+    // polynomials: t or z, a cycle after their address
+    output logic        z_reading,
+    output logic [2:0]  slot,
     output logic [5:0]  index,
     input  word_t       t_word,
     input  word_t       z_word,
-    input  logic [3:0][3:0] s_data,
     // the public key is hashed on its way
     output logic        pk_valid,
     input  logic        pk_ready,
@@ -38,9 +41,9 @@ module store
     output logic [3:0]  out_bytes,
     output logic        done
 );
-  typedef enum logic [2:0] {RHO, T1, K, TR, S1, S2, T0, END} key_t;
-  // SIGN goes the same way: c_tilde at TR, z at S1, the hints at END.
-  key_t part;
+  typedef enum logic [2:0] {RHO, T1, K, TR, S, T0, Z, HINT} part_t;
+  // KEYGEN: rho t1, rho K tr s t0. SIGN: c_tilde (at TR) z hints.
+  part_t part;
   logic active, sign;
   assign sign = op == OP_SIGN;
 
@@ -66,22 +69,20 @@ module store
     unique case (part)
       T1: width = 5'd10;
       T0: width = 5'd13;
-      default: width = sign ? (par.gamma_large ? 5'd20 : 5'd18) : par.eta4 ? 5'd4 : 5'd3;
+      default: width = par.gamma_large ? 5'd20 : 5'd18;
     endcase
   end
   for (genvar g = 0; g < 4; g++) begin : lanes
     logic [9:0] t1;
     logic [12:0] t0;
-    logic [3:0] s;
     logic [19:0] z;
     assign {t1, t0} = power2round(t_word[g]);
-    assign s = (par.eta4 ? 4'd4 : 4'd2) - s_data[g];
     assign z = 20'(sub_q(gamma1(par.gamma_large), z_word[g]));
     always_comb begin
       unique case (part)
         T1: field[g] = 20'(t1);
         T0: field[g] = 20'(t0);
-        default: field[g] = sign ? z : 20'(s);
+        default: field[g] = z;
       endcase
     end
   end
@@ -93,24 +94,43 @@ module store
       .out_valid(packed_valid), .out_ready(packed_ready), .out_word(packed_word)
   );
 
-  logic [3:0] poly, polys;
+  logic [3:0] poly, polys;             // polynomials read, there
+  logic [3:0] rows;
   logic [5:0] at;                      // word that is read
   logic packs, next;
-  assign packs = part inside {T1, S1, S2, T0};
-  assign polys = part == S1 ? 4'(par.l) : par.k;
+  assign packs = part inside {T1, T0, Z};
+  assign polys = sign ? 4'(par.l) : rows;
   // One word ahead of the packer: while it does not take, the word before is read again.
   assign next = !field_valid || pack_ready;
   logic [8:0] place, place_before;
   assign place = next ? {poly[2:0], at} : place_before;
-  assign slot = {part == S2, place[8:6]};
+  assign slot = place[8:6];
   assign index = place[5:0];
-  assign reading = active && packs;
+  assign z_reading = active && part == Z;
+
+  // s1 and s2 wait here, packed.
+  logic s_packed, s_word_valid;
+  logic [63:0] s_packed_word, s_word;
+  logic [3:0][19:0] s_field;
+  for (genvar g = 0; g < 4; g++) begin : s_lanes
+    logic [3:0] s;
+    assign s = (par.eta4 ? 4'd4 : 4'd2) - s_data[g];
+    assign s_field[g] = 20'(s);
+  end
+  pack pack_s (
+      .clk, .rst, .width(par.eta4 ? 5'd4 : 5'd3), .in_valid(s_valid), .in_ready(),
+      .in_fields(s_field), .out_valid(s_packed), .out_ready(1'b1), .out_word(s_packed_word)
+  );
+  fifo #(.WIDTH(64), .DEPTH(256)) s_fifo (
+      .clk, .rst, .in_valid(s_packed), .in_data(s_packed_word), .out_valid(s_word_valid),
+      .out_ready(part == S && take), .out_data(s_word)
+  );
 
   logic word_valid, word_last, take;   // towards both outputs
   logic [63:0] word;
   logic [3:0] word_bytes;
   logic part_end;
-  assign hint_ready = active && part == END && sign && out_ready;
+  assign hint_ready = active && part == HINT && out_ready;
   always_comb begin
     word = packed_word;
     word_valid = packed_valid;
@@ -120,9 +140,10 @@ module store
       word = rf_read_data;
       word_valid = part != TR || sign || tr_seen;
     end
-    if (part == END) begin
+    if (part == S) {word, word_valid} = {s_word, s_word_valid};
+    if (part == HINT) begin
       word = hint_word;
-      word_valid = hint_valid && sign;
+      word_valid = hint_valid;
       word_last = hint_last;
       if (hint_last) word_bytes = hint_bytes;
     end
@@ -145,18 +166,18 @@ module store
     unique case (part)
       T1: total = 10'(10'd40 * par.k);
       T0: total = 10'(10'd52 * par.k);
-      S1: total = sign ? 10'((par.gamma_large ? 10'd80 : 10'd72) * par.l)
-                       : 10'((par.eta4 ? 10'd16 : 10'd12) * par.l);
-      S2: total = 10'((par.eta4 ? 10'd16 : 10'd12) * par.k);
+      S: total = 10'((par.eta4 ? 10'd16 : 10'd12) * (10'(par.k) + 10'(par.l)));
+      Z: total = 10'((par.gamma_large ? 10'd80 : 10'd72) * par.l);
       default: total = 10'(words);
     endcase
   end
   assign last_word = taken == total - 10'd1;
-  assign part_end = take && (part == END ? hint_last : last_word);
+  assign part_end = take && (part == HINT ? hint_last : last_word);
   assign count = taken[3:0];
 
   always_ff @(posedge clk) begin
     place_before <= place;
+    if (row_end) rows <= rows + 4'd1;
     if (tr_done) tr_seen <= 1'b1;
     if (active && packs && next && poly != polys) begin
       at <= at + 6'd1;
@@ -174,12 +195,12 @@ module store
           second <= 1'b1;
         end
         K: part <= TR;
-        TR: part <= S1;
-        S1: part <= sign ? END : S2;
-        S2: part <= T0;
+        TR: part <= sign ? Z : S;
+        S: part <= T0;
+        Z: part <= HINT;
         default: active <= 1'b0;
       endcase
-      done <= sign ? part == END : part == T0;
+      done <= part inside {HINT, T0};
     end
     if (start) begin
       active <= 1'b1;
@@ -195,6 +216,7 @@ module store
       active <= 1'b0;
       done <= 1'b0;
       tr_seen <= 1'b0;
+      rows <= '0;
       field_valid <= 1'b0;
     end
   end
