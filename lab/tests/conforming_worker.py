@@ -7,6 +7,7 @@ it speaks the protocol.
 
 import contextlib
 import hashlib
+import math
 import sys
 import time
 
@@ -227,7 +228,7 @@ def hello(version):
     if version != "1":
         raise ValueError("unknown version")
     say("worker toy\nprotocol 1\nlanguage Python\ncompiler CPython\nunit ns")
-    say("clock time.monotonic_ns\ncpu_clock time.thread_time_ns\nchains yes")
+    say("clock time.monotonic_ns\ncpu_clock time.thread_time_ns\nchains yes\nblocks yes")
     for name, about in VARIANTS.items():
         implementation, backend, key = name.split(":")
         say(f"variant {name}\nimplementation {implementation}\nversion 1\nbackend {backend}")
@@ -409,6 +410,26 @@ def chain(words):
     say("\n".join([*replies, "done chain"]))
 
 
+def block(words):
+    number_, passes, batch, threads, stride, cold = map(number, words)
+    job = jobs[number_]
+    inputs = job[3]
+    count = len(inputs)
+    if not 1 <= threads <= count or math.gcd(stride, count) != 1:
+        raise ValueError("no such block")
+    limited(job, "batch" if batch else "loop", batch or 1, threads)
+    turns = [turn * stride % count for turn in range(count)]
+    for _ in range(passes):
+        other = bytes(cold)
+        whole = time.thread_time_ns(), time.monotonic_ns()
+        values = [perform(job, inputs[place][1])[0] for place in turns]
+        spent = time.monotonic_ns() - whole[1], time.thread_time_ns() - whole[0]
+        digest = hashlib.sha256(b"".join(values)).hexdigest()
+        say(f"sample {inputs[0][0]} {spent[0]} {spent[1]} 1 {digest}")
+        del other
+    say(f"done {number_}")
+
+
 def link(thread, first, listed, stages, items):
     whole = time.thread_time_ns(), time.monotonic_ns()
     made, told = [], []
@@ -451,6 +472,8 @@ def serve():
                 measure(words)
             elif word == "chain":
                 chain(words)
+            elif word == "block":
+                block(words)
             elif word == "forget":
                 (job,) = map(number, words)
                 del jobs[job]

@@ -317,6 +317,24 @@ DEVIATIONS = {
         "chain",
         "the signature of the stage before is refused",
     ),
+    "a block in the order of its inputs": (
+        "turn * stride % count",
+        "turn",
+        "block",
+        "is not the SHA-256 of its output",
+    ),
+    "a block that leaves out an input": (
+        "for place in turns]",
+        "for place in turns[1:]]",
+        "block",
+        "is not the SHA-256 of its output",
+    ),
+    "a block of any stride": (
+        " or math.gcd(stride, count) != 1",
+        "",
+        "block",
+        "to `block 1 1 0 1 2 0` it said `sample",
+    ),
     "digest of no output at all": (
         "digest = hashlib.sha256(value).hexdigest()",
         'digest = hashlib.sha256(value or b"-").hexdigest()',

@@ -403,11 +403,11 @@ def test_signatures_of_ml_dsa_hardly_shrink() -> None:
     build_rust()
     ecdsa, falcon = "ECDSA-secp256k1", "FN-DSA-512"
     found = compressibility([
-        "Ed25519", "ML-DSA-44", "Schnorr-secp256k1", ecdsa, f"{ecdsa} DER", falcon,
+        "Ed25519", "ML-DSA-44", "RSA-2048-PSS", ecdsa, f"{ecdsa} DER", falcon,
         f"{falcon} unpadded",
     ])  # fmt: skip
     assert found["Ed25519"].signatures == found["Ed25519"].keys == 1 and not found["Ed25519"].why
-    assert found["Schnorr-secp256k1"].why.endswith("the Rust worker has no Schnorr-secp256k1")
+    assert found["RSA-2048-PSS"].why.endswith("gives no keys and signatures of RSA-2048-PSS")
     one = found["ML-DSA-44"]
     # A public key is 32 random bytes and 10 bits of each coefficient of t1, all values alike.
     assert one.keys == 1 and 0.98 < one.signatures < 1 and "200 real ones" in one.source

@@ -19,6 +19,7 @@ from mldsa_lab.bench.pipeline_inputs import spread
 from mldsa_lab.bench.pipeline_rounds import PipelineBench, Work
 from mldsa_lab.bench.pipelines import Line, Pipeline, Stage, _variant, resolve, taking_part
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import over
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import (
@@ -36,7 +37,7 @@ from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES
 from mldsa_lab.show.sections import BESIDE
 from mldsa_lab.show.view import SHOWN_OPERATIONS
 from mldsa_lab.study.file import read_study
-from mldsa_lab.study.pipeline import BETWEEN, PipelineCosts, StudyPipeline, over
+from mldsa_lab.study.pipeline import BETWEEN, PipelineCosts, StudyPipeline
 from mldsa_lab.study.run import begin
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import (

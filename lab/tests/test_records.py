@@ -126,7 +126,8 @@ def test_published_records_are_read_and_written_again_as_they_are(path: Path) ->
         "input": record.inputs, "gate": record.gates, "samples": record.samples,
         "pipeline": record.pipelines, "chains": record.chains, "memory": record.memories,
         "traffic": record.traffic, "fault": record.faults, "load": record.loads,
-        "end": [record.end],
+        "end": [record.end], "block": record.blocks, "verifier": record.verifiers,
+        "validation": record.validations,
     }  # fmt: skip
     rows = {kind: iter(found) for kind, found in lists.items()}
     for line in lzma.decompress(path.read_bytes()).splitlines():

@@ -227,6 +227,7 @@ SCHEMES: dict[str, Scheme] = {
         Scheme("Ed25519", "classical", 32, 32, 64),
         Scheme("ECDSA-P256", "classical", 33, 32, 64),
         Scheme("ECDSA-secp256k1", "classical", 33, 32, 64),
+        Scheme("Schnorr-secp256k1", "classical", 32, 32, 64),
         Scheme("RSA-2048-PSS", "classical", 256, 256, 256, seeded=False),
         Scheme("RSA-3072-PSS", "classical", 384, 384, 384, seeded=False),
         *_slh_dsa(),

@@ -153,6 +153,10 @@ def _classical(s: Scheme) -> Iterator[ObjectSize]:
         yield ObjectSize(PRIVATE, "raw", 32, "RFC 8032")
         yield ObjectSize(PRIVATE, "PKCS #8", pkcs8_bytes(der(32), _ED25519_OID), "RFC 8410")
         yield ObjectSize(SIGNATURE, "raw", 64, "RFC 8032")
+    elif s.name == "Schnorr-secp256k1":
+        yield ObjectSize(PUBLIC, "raw", s.public_key_bytes, "BIP 340")
+        yield ObjectSize(PRIVATE, "raw", s.private_key_bytes, "BIP 340")
+        yield ObjectSize(SIGNATURE, "raw", s.output_bytes, "BIP 340")
     elif s.name in CURVES:
         curve, order = CURVES[s.name]
         point, identifiers = 65, _EC_OID + curve

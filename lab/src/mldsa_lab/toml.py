@@ -27,7 +27,7 @@ def decode_toml(text: str, kind: type[T], name: str) -> T:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
         keys, said = _place(document, kind, str(error))
-        line = _line(text, keys)
+        line = line_of(text, keys)
         with checked(kind, name if line is None else f"{name}, line {line}"):
             raise msgspec.ValidationError(said) from None
 
@@ -76,7 +76,7 @@ def _wrong_without(
     return False
 
 
-def _line(text: str, keys: Keys) -> int | None:
+def line_of(text: str, keys: Keys) -> int | None:
     """The line that what stands at ``keys`` begins on: the first ones that hold it, read as a
     text of their own, less those that are whole without it."""
     lines, start = text.splitlines(), 1

@@ -3,9 +3,10 @@
 //! that calls [`run`].
 //!
 //! Modules use those above them in this list alone: [`timing`], [`bytes`], [`protocol`], [`job`],
-//! [`runs`], [`chain`], [`adapter`], [`session`]; [`drawn`] is for adapters alone.
+//! [`runs`], [`chain`], [`block`], [`adapter`], [`session`]; [`drawn`] is for adapters alone.
 
 pub mod adapter;
+pub mod block;
 pub mod bytes;
 pub mod chain;
 pub mod drawn;

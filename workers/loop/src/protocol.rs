@@ -283,6 +283,37 @@ impl Chain {
     }
 }
 
+/// A job's inputs once, shared out to `threads`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Block {
+    pub job: u64,
+    pub passes: u64,
+    /// Operations in each call of the batch interface; 0 for single calls.
+    pub batch: u64,
+    pub threads: u64,
+    /// Input number j, counted from 0, is at position j times this, modulo their number.
+    pub stride: u64,
+    /// Bytes of other memory that every thread reads before each pass.
+    pub cold: u64,
+}
+
+impl Block {
+    fn parse(words: &[&str]) -> Result<Self, String> {
+        let [job, passes, batch, threads, stride, cold] = numbers(words)?;
+        if threads == 0 {
+            return Err("THREADS must be at least 1".into());
+        }
+        Ok(Self {
+            job,
+            passes,
+            batch,
+            threads,
+            stride,
+            cold,
+        })
+    }
+}
+
 /// A well-formed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -304,6 +335,7 @@ pub enum Request {
         runs: Option<Runs>,
     },
     Chain(Chain),
+    Block(Block),
     Forget {
         job: u64,
     },
@@ -441,6 +473,7 @@ fn parse_single(words: &[&str]) -> Result<Request, String> {
             })
         }
         "chain" => Chain::parse(words).map(Request::Chain),
+        "block" => Block::parse(words).map(Request::Block),
         "quit" => numbers::<0>(words).map(|_| Request::Quit),
         other => Err(format!("unknown request {}", quote(other))),
     }

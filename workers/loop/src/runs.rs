@@ -191,12 +191,15 @@ fn warm_up(group: &mut dyn Group, nanoseconds: u64, items: impl Fn(u64) -> Vec<u
 /// One thread's part of a sample: its own time, and the bytes of its outputs one after another.
 #[derive(Clone, Default)]
 pub(crate) struct Share {
-    cpu: u64,
-    outputs: Vec<u8>,
+    pub(crate) cpu: u64,
+    pub(crate) outputs: Vec<u8>,
 }
 
 /// The sample of all shares, or why one of them failed.
-fn whole(wall: u64, shares: Vec<Result<Share, String>>) -> Result<(Ticks, [u8; 32]), String> {
+pub(crate) fn whole(
+    wall: u64,
+    shares: Vec<Result<Share, String>>,
+) -> Result<(Ticks, [u8; 32]), String> {
     let mut cpu = 0;
     let mut hash = Sha256::new();
     for share in shares {

@@ -6,10 +6,11 @@ use std::io::{self, BufRead, Write};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{Family, Output, Prepared, PrivateKey, Rnd, Scheme, Variant};
+use crate::block;
 use crate::chain::{self, Link};
 use crate::job::caught;
 use crate::protocol::{
-    Chain, Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION,
+    Block, Chain, Fault, Fields, Form, Input, Operation, Prepare, Reader, Request, Runs, VERSION,
     format_hex, one_line,
 };
 use crate::runs::{self, Effort, Sample};
@@ -124,6 +125,7 @@ impl Session {
                 }
             }
             Request::Chain(chain) => self.chain(&chain, replies),
+            Request::Block(block) => self.block(block, replies),
             Request::Forget { job } => self.forget(job, replies),
             Request::Quit => Ok(()),
         };
@@ -151,6 +153,7 @@ impl Session {
         writeln!(out, "clock {WALL_CLOCK}")?;
         writeln!(out, "cpu_clock {CPU_CLOCK}")?;
         writeln!(out, "chains yes")?;
+        writeln!(out, "blocks yes")?;
         for line in self.variants.iter().flat_map(Variant::announcement) {
             writeln!(out, "{line}")?;
         }
@@ -368,6 +371,41 @@ impl Session {
             writeln!(out, "pass {}", pass.wall)?;
         }
         writeln!(out, "done chain")?;
+        Ok(())
+    }
+
+    fn block(&self, block: Block, out: &mut impl Write) -> Result<(), Stop> {
+        let prepared = self
+            .jobs
+            .get(&block.job)
+            .ok_or_else(|| unknown_job(block.job))?;
+        timeable(prepared)?;
+        let count = prepared.inputs.len();
+        within(count as u64, runs::MAX_SIZE, "a block", "operations")?;
+        within(block.batch, runs::MAX_SIZE, "a batch", "operations")?;
+        within(block.threads, runs::MAX_THREADS, "a block", "threads")?;
+        within(block.cold, block::MAX_COLD, "memory to read", "bytes")?;
+        within(block.threads, count as u64, "this block", "threads")?;
+        if !block::visits_all(count as u64, block.stride) {
+            return Err(format!(
+                "STRIDE {} and the number of inputs, {count}, have a common divisor",
+                block.stride
+            )
+            .into());
+        }
+        // Of the session the parts that threads may share.
+        let (variant, scheme) = self.at(prepared.place);
+        let operation = prepared.operation;
+        let form = if block.batch > 0 {
+            Form::Batch
+        } else {
+            Form::Loop
+        };
+        let prepare = |fields: &[Fields]| variant.group(scheme, operation, form, fields);
+        for Sample { first, result } in block::measure(&prepare, &prepared.fields, &block)? {
+            write_sample(out, prepared.inputs[first].0, 1, result)?;
+        }
+        writeln!(out, "done {}", block.job)?;
         Ok(())
     }
 

@@ -12,6 +12,8 @@ from rich.markup import escape
 
 from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
+from mldsa_lab.bench.block_rounds import BlockBench, Verifying
+from mldsa_lab.bench.blocks import MeasuredBlock, resolve_block
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.jmh import JmhBench, row_of
@@ -101,12 +103,16 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
         lines = resolve(options.pipelines, fleet, variants, cores_to_use())
         if lines:
             variants = taking_part(lines, variants)
+        block = None
+        if options.block is not None:
+            block = resolve_block(options.block, fleet, variants, cores_to_use())
+            variants = list(dict.fromkeys(v for _, v in block.verifiers))
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(options, place, screen, fleet, writer, judge)
             session.begin(skipped, by_jmh)
             try:
-                session.work(variants, reference, lines)
+                session.work(variants, reference, lines, block)
                 status = "complete"
             except KeyboardInterrupt:
                 status = "interrupted"
@@ -188,7 +194,10 @@ class _Session:
     def samples(self) -> bool:
         """Whether anything was measured."""
         return self._record is not None and bool(
-            self._record.samples or self._record.chains or self._record.memories
+            self._record.samples
+            or self._record.chains
+            or self._record.memories
+            or self._record.validations
         )
 
     def write(self, row: Row) -> None:
@@ -233,7 +242,11 @@ class _Session:
         self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
 
     def work(
-        self, variants: Sequence[Variant], reference: Reference | None, lines: Sequence[Line]
+        self,
+        variants: Sequence[Variant],
+        reference: Reference | None,
+        lines: Sequence[Line],
+        block: MeasuredBlock | None,
     ) -> None:
         """Inputs, gate, rounds."""
         o = self._with_groups(variants)
@@ -272,6 +285,10 @@ class _Session:
             for made_of in made[name]:
                 self.write(made_of.row)
         every: dict[str, Sequence[Input | PlainInput]] = {**inputs, **made}
+        if block is not None:
+            blocks = BlockBench(self.fleet, block, o.seed, passed, self._row)
+            self._measure(blocks, "verifiers of a block")
+            return
         if lines:
             pipelines = PipelineBench(self.fleet, lines, drawn, every, passed, self._row)
             self._measure(pipelines, "pipelines")
@@ -292,7 +309,9 @@ class _Session:
         texts = []
         if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
             texts.append(f"the signing inputs of {', '.join(given)}")
-        if o.pipelines:
+        if o.block is not None:
+            texts.append(f"a block of {o.block.verifications:,} signatures, made after the gate")
+        elif o.pipelines:
             texts.append("records of pipelines, chosen by the traces of signing them")
         elif len(given) < len(inputs):
             texts.append(
@@ -380,7 +399,7 @@ class _Session:
                     cells.append(make_cell(v, name, operation, taken, runs))
         return cells
 
-    def _measure(self, bench: Bench | PipelineBench, what: str) -> None:
+    def _measure(self, bench: Bench | PipelineBench | BlockBench, what: str) -> None:
         _require(bench.left)
         # Fresh processes: none carries the gate's jobs, and all have the same age.
         self.fleet.stop()
@@ -393,7 +412,7 @@ class _Session:
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
-            def show(cell: Cell | Work, part: float) -> None:
+            def show(cell: Cell | Work | Verifying, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
                 done = pace.part(whole, spent)

@@ -54,6 +54,10 @@ def input_sizes(message_bytes: int) -> Sizes:
     return Sizes(design=12, random=24, pool=1000, message_bytes=message_bytes)
 
 
+GATE_SIZES = Sizes(design=0, random=8, pool=0, message_bytes=32)
+"""Of runs that have inputs of their own: those that the gate takes beside these."""
+
+
 def keygen_job(item: Input) -> JobInput:
     """What key generation is handed of an input."""
     return JobInput(item.id, seed=item.what.seed)

@@ -19,6 +19,7 @@ from mldsa_lab.records import Variant
 from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
 
 if TYPE_CHECKING:
+    from mldsa_lab.bench.blocks import GivenBlock
     from mldsa_lab.bench.material import GivenSelection, Sizes
     from mldsa_lab.bench.pipelines import Pipeline
 
@@ -102,6 +103,8 @@ class Options:
     """Where JMH is to measure, in place of the workers."""
     pipelines: tuple[Pipeline, ...] = ()
     """What to measure in place of single operations, where there are any."""
+    block: GivenBlock | None = None
+    """The block to validate in place of single operations; its line in the record has the rest."""
     memory: Literal["", "stack-heap", "traffic"] = ""
     """Whether memory is measured in place of time, and with traffic."""
 
@@ -130,7 +133,8 @@ class Options:
 
     def as_record(self) -> dict[str, Any]:
         """The options as they stand in a record; paths of this machine are left out."""
-        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "cores", "selections")
+        apart = ("profile", "sizes", "seed", "out", "registry", "jdks", "cores", "selections",
+                 "block")  # fmt: skip
         own = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in apart}
         sizes = self.sizes
         told: dict[str, Any] = plain(own)

@@ -6,9 +6,10 @@ import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from rich.console import Console
 
 from mldsa_lab.bench.options import (
     DEFAULT_SETS,
@@ -23,7 +24,15 @@ from mldsa_lab.bench.options import (
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED, CoreOption, JdkOption, SeedText, show_path, words
+from mldsa_lab.cli.shared import (
+    EXIT_INTERRUPTED,
+    CoreOption,
+    JdkOption,
+    SeedText,
+    refuse_beside,
+    show_path,
+    words,
+)
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
@@ -35,6 +44,10 @@ from mldsa_lab.screen import Screen
 from mldsa_lab.sets import FAMILIES, OPERATIONS, USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.worker.registry import CORES, JDKS
 
+if TYPE_CHECKING:
+    from mldsa_lab.bench.bench import Outcome
+
+MESSAGE_BYTES = 32
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
 
 
@@ -113,7 +126,14 @@ def bench(
     ] = None,
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
-    ] = 32,
+    ] = MESSAGE_BYTES,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            help="Validate a block of signatures: a scenario of the tree (block), or a path.",
+            metavar="NAME",
+        ),
+    ] = None,
     selection: Annotated[
         list[Path] | None,
         typer.Option(
@@ -141,9 +161,19 @@ def bench(
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
+    from mldsa_lab.bench.blocks import read_block
     from mldsa_lab.bench.material import input_sizes, read_selections
+    from mldsa_lab.cli.blocks import block_options
     from mldsa_lab.study.file import find_study, read_study
 
+    if scenario is not None:
+        refuse_beside("--scenario", "says this itself", {
+            "--sets": sets, "--operations": operations, "--implementations": implementations,
+            "--workers": workers, "--jdk": jdk, "--batch": batch or None,
+            "--batch-sizes": batch_sizes, "--threads": threads or None,
+            "--thread-counts": thread_counts, "--until": until, "--selection": selection,
+            "--message-bytes": None if message_bytes == MESSAGE_BYTES else message_bytes,
+        })  # fmt: skip
     console = make_console()
     named = "quick" if quick else "default"
     need("bench", "bench")
@@ -153,6 +183,15 @@ def bench(
         check_target(json_path)
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
+    drawn = secrets.token_bytes(32) if seed is None else parse_seed(seed)
+    if scenario is not None:
+        options = block_options(
+            read_block(scenario, named), rounds=rounds, limit=limit, confidence=confidence,
+            seed=drawn, timeout=timeout, out=out, registry=registry, build=build_,
+        )  # fmt: skip
+        outcome = run_bench(options, Screen(console), lambda record: None)
+        _finish(outcome, options, console, no_page, json_path)
+        return
     selections = read_selections(selection or ())
     chosen_sets = parse_set_names(sets or selections or DEFAULT_SETS)
     for name, given in selections.items():
@@ -171,7 +210,7 @@ def bench(
         reference=reference,
         clock=clock,
         confidence=confidence,
-        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+        seed=drawn,
         timeout=timeout,
         out=out,
         registry=registry,
@@ -183,16 +222,27 @@ def bench(
         limit=limit,
     )
     outcome = run_bench(options, Screen(console), partial(_judge, clock, confidence))
+    _finish(outcome, options, console, no_page, json_path)
+
+
+def _finish(
+    outcome: Outcome, options: Options, console: Console, no_page: bool, json_path: Path | None
+) -> None:
+    """Show what was measured, and where it lies."""
     folder = outcome.record.parent
     page = None if no_page else folder / "report.html"
     if outcome.samples:
         # Only here: the plots' libraries take longer to load than the other commands to run.
+        from mldsa_lab.cli.blocks import show_block
         from mldsa_lab.show.present import Look, ReportFiles, present
 
         console.print()
-        table = json_path or folder / "table.json"
-        outputs = ReportFiles(page, table)
-        present([outcome.record], Look(reference, clock, confidence), console, outputs)
+        outputs = ReportFiles(page, json_path or folder / "table.json")
+        if options.block is not None:
+            show_block(outcome.record, options.confidence, console, outputs)
+        else:
+            look = Look(options.reference, options.clock, options.confidence)
+            present([outcome.record], look, console, outputs)
         for title, path in outputs.named():
             show_path(console, title, path)
     show_path(console, "record", outcome.record)

@@ -74,6 +74,7 @@ def report(
 
     from rich.console import Console
 
+    from mldsa_lab.cli.blocks import has_block, show_block
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
@@ -109,9 +110,18 @@ def report(
     if target is not None:
         need("page", "the page")
         check_target(target)
-    found = elsewhere.read(measured, selection, confidence)
     outputs = ReportFiles(target, json_path, csv, markdown_path)
     screen = Console(file=sys.stderr) if quiet else make_console()
+    if has_block(records):
+        if measured or selection:
+            raise LabError(f"{records[0]}: is of a block, beside which no measurements are shown")
+        text = show_block(records[0], confidence, screen, outputs, tables=not quiet)
+        if quiet:
+            print(text, end="")
+        for title, path in outputs.named():
+            show_path(screen, title, path)
+        return
+    found = elsewhere.read(measured, selection, confidence)
     views = present(records, look, screen, outputs, found, tables=not quiet)
     if quiet:
         print(exports.as_markdown(views, found), end="")

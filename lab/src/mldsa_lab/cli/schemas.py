@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mldsa_lab.audit.reading import claims_schema
+from mldsa_lab.bench.blocks import BlockFile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
@@ -32,6 +33,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "study.json": schema(StudyFile, "A study"),
         "scenario.json": schema(Scenario, "A scenario"),
         "network.json": schema(Network, "A peer-to-peer network"),
+        "block.json": schema(BlockFile, "A block to validate"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
         "selection.json": schema(selection.File, "A selection of signing inputs"),

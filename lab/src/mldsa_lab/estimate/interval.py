@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scipy.special import stdtrit
 
 from mldsa_lab.estimate.location import Median
+from mldsa_lab.theory.arrays import Array
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,15 @@ def student(value: float, error: float, df: float, confidence: float) -> Interva
     taken as that of the logarithm."""
     factor = math.exp(float(stdtrit(df, (1 + confidence) / 2)) * error)
     return Interval(value, value / factor, value * factor)
+
+
+def over(values: Array, confidence: float) -> Interval:
+    """The mean of independent values, of processes or rounds; one alone shows no variation."""
+    mean = float(values.mean())
+    if len(values) < 2 or mean <= 0:
+        return Interval(mean)
+    error = float(values.std(ddof=1)) / len(values) ** 0.5
+    return student(mean, error / mean, len(values) - 1, confidence)
 
 
 def combine(inner: Interval, rounds: Median, confidence: float) -> Interval:

@@ -1,4 +1,4 @@
-"""Schemes as scenarios name them: those of the lab, Schnorr's, and hybrids by concatenation."""
+"""Schemes as scenarios name them: those of the lab, and hybrids by concatenation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from mldsa_lab.sizes import CURVES, NOT_PADDED, PUBLIC, SIGNATURE, ecdsa_der_law
 
 SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
 """The signature schemes of the lab."""
-SCHNORR = "Schnorr-secp256k1"
 DER, UNPADDED = " DER", " unpadded"
 """Behind the name of a scheme: ECDSA's signatures in that encoding, FN-DSA's without padding."""
 
@@ -53,10 +52,8 @@ def _single(name: str) -> ImpactScheme:
     base = base_of(name)
     if name.endswith(DER) and base not in CURVES:
         raise ValueError(f"scheme {name!r}: only {' and '.join(CURVES)} have a DER encoding")
-    if base == SCHNORR:
-        return ImpactScheme(name, 32, (64, 64, 64), (base,), (name,), "BIP 340")
     if base not in SIGNERS:
-        known = ", ".join((*SIGNERS, SCHNORR))
+        known = ", ".join(SIGNERS)
         raise ValueError(
             f"scheme {name!r} is unknown: known are {known}; '{DER}' behind ECDSA's names for that "
             f"encoding, '{UNPADDED}' behind FN-DSA's, a plus between the parts of a hybrid"

@@ -11,10 +11,11 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.records import base_id, read_record
+from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.theory.arrays import Array
 
@@ -67,7 +68,26 @@ class RecordRate:
     source: str
 
 
-_Found = list[tuple[str, SummaryRow]]
+@dataclass(frozen=True)
+class RecordTime:
+    """What a record says of an operation with keys as bytes, on so many threads: ``cost`` of one in
+    the unit and, of several threads, their ``per_second`` together. ``tuned``: of such a build."""
+
+    set: str
+    operation: str
+    unit: str
+    implementation: str
+    backend: str
+    variant: str
+    tuned: bool
+    mode: str
+    batch_size: int
+    threads: int
+    cost: Interval
+    per_second: Interval | None
+
+
+_Found = list[tuple[str, RecordTime]]
 
 
 class RecordTimes:
@@ -80,8 +100,8 @@ class RecordTimes:
         """The records, as figures name them."""
         self.simulation = Simulation()
         wanted = set(schemes)
-        self._summaries = [
-            (name, _summary(path, wanted, operations))
+        self._times = [
+            (name, _times(path, wanted, operations))
             for name, path in zip(self.records, paths, strict=True)
         ]
 
@@ -124,8 +144,8 @@ class RecordTimes:
         """The rows of a scheme with their records; or why there is none."""
         rows = [
             (record, row)
-            for record, summary in self._summaries
-            for row in summary.rows
+            for record, times in self._times
+            for row in times
             if (row.set, row.operation, row.unit, row.mode) == (name, operation, unit, mode)
             and (wanted is None or wanted in (row.implementation, row.variant))
         ]
@@ -134,13 +154,13 @@ class RecordTimes:
         doing = {"verify": "verifying", "sign": "signing"}[operation]
         what = {"verify": "verification", "sign": "signing"}[operation]
         who = f"{wanted} {doing} {name}" if wanted else f"{what} of {name}"
-        where = ", ".join(record for record, _ in self._summaries)
+        where = ", ".join(record for record, _ in self._times)
         return f"no {who}{'' if unit == 'ns' else f' in {unit}'} in {where}"
 
     def _fastest(self, name: str, rows: _Found, cores: int, stretch: bool) -> RecordRate:
         """Of the first record that has the scheme: what is fastest on one core, then on these."""
         first = [row for record, row in rows if record == rows[0][0]]
-        best = min(first, key=lambda row: (row.threads, _later(row), row.mean or 0))
+        best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
         same = [
             (r, row) for r, row in rows
             if base_id(row.variant) == base_id(best.variant)
@@ -157,13 +177,10 @@ class RecordTimes:
         how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
         what = f"{row.implementation} ({row.backend}{how}), {record}"
         if threads == 1:
-            mean = row.interval("mean")
-            assert mean is not None
-            draws = (1e9 if row.unit == "ns" else 1.0) / self.simulation.measured(mean)
+            draws = (1e9 if row.unit == "ns" else 1.0) / self.simulation.measured(row.cost)
         else:
-            rate = row.interval("per_second")
-            assert rate is not None
-            draws = self.simulation.measured(rate)
+            assert row.per_second is not None
+            draws = self.simulation.measured(row.per_second)
         if cores != threads:
             what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
         return RecordRate(draws * (cores / threads), what)
@@ -175,28 +192,47 @@ def _together(rates: Sequence[RecordRate]) -> RecordRate:
     return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in rates)))
 
 
-def _later(row: SummaryRow) -> bool:
-    return row.build == TUNED_BUILD
-
-
-def _summary(path: Path, schemes: set[str], operations: Sequence[str]) -> Summary:
-    """Single operations and batches of a record by keys as bytes, in any number of threads."""
+def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[RecordTime]:
+    """Single operations and batches of a record by keys as bytes, in any number of threads; of a
+    block its verifications with warm caches."""
     record = read_record(path)
-    record.samples[:] = [
-        s for s in record.samples if s.operation in operations and s.set in schemes
-    ]
     try:
+        if record.blocks:
+            return _of_block(record) if "verify" in operations else []
+        record.samples[:] = [
+            s for s in record.samples if s.operation in operations and s.set in schemes
+        ]
         found = summarise(record, confidence=CONFIDENCE)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
-    found.rows[:] = [
-        r for r in found.rows
-        if r.mean is not None and r.unit in ("ns", "cycles")
+    return [
+        RecordTime(
+            r.set, r.operation, r.unit, r.implementation, r.backend, r.variant,
+            r.build == TUNED_BUILD, r.mode, r.batch_size, r.threads, mean,
+            r.interval("per_second"),
+        )
+        for r in found.rows
+        if (mean := r.interval("mean")) is not None and r.unit in ("ns", "cycles")
         and r.key == "compact"
         and (r.threads > 1 or r.batch_size <= (BATCH_MOST if r.mode == "batch" else 1))
         and (r.threads == 1 or r.per_second is not None)
     ]  # fmt: skip
-    return found
+
+
+def _of_block(record: Record) -> list[RecordTime]:
+    found = block_times(record, CONFIDENCE)
+    count = found.row.verifications
+    return [
+        RecordTime(
+            v.set, "verify", "ns", v.variant.implementation, v.variant.backend, v.variant.id,
+            v.variant.tuned, "batch" if v.batch else "single", v.batch or 1, t.threads,
+            t.block_ns.times(1 / count),
+            t.block_ns.inverse(count * 1e9) if t.threads > 1 else None,
+        )
+        for v in found.verifiers
+        for t in v.times
+        if v.variant.key == "compact" and not t.cold
+    ]  # fmt: skip
 
 
 def _shown(path: Path) -> str:

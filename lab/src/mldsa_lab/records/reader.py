@@ -15,6 +15,7 @@ from mldsa_lab.records.rows import (
     LINES_SINCE,
     SCHEMAS,
     SINCE,
+    BlockRow,
     Chains,
     Fault,
     Gate,
@@ -26,7 +27,9 @@ from mldsa_lab.records.rows import (
     Run,
     Samples,
     TrafficRow,
+    Validation,
     Variant,
+    Verifier,
     WorkerRow,
 )
 
@@ -157,7 +160,15 @@ class _Order:
                 if (row.set, row.id) in self.inputs:
                     raise LabError(f"{where}: input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))
-            case Gate() | Samples() | MemoryRow() | TrafficRow() | Fault():
+            case (
+                Gate()
+                | Samples()
+                | MemoryRow()
+                | TrafficRow()
+                | Verifier()
+                | Validation()
+                | Fault()
+            ):
                 variant = self.variants.get(row.variant)
                 if variant is None:
                     raise LabError(f"{where}: variant {row.variant!r} was not announced before")
@@ -167,6 +178,10 @@ class _Order:
                     self._check_inputs(row.set, row.inputs, where)
                 if isinstance(row, TrafficRow) and row.input is not None:
                     self._check_inputs(row.set, (row.input,), where)
+                if isinstance(row, Verifier | Validation):
+                    self._check_verifier(row, where)
+            case BlockRow() if self.record.blocks:
+                raise LabError(f"{where}: a record has one block")
             case PipelineRow():
                 self._check_pipeline(row, where)
             case Chains():
@@ -184,6 +199,17 @@ class _Order:
             self._check_inputs(stage.set, stage.inputs, where)
             if len(stage.inputs) != len(row.stages[0].inputs):
                 raise LabError(f"{where}: all stages must have as many inputs")
+
+    def _check_verifier(self, row: Verifier | Validation, where: str) -> None:
+        of = (row.variant, row.set, row.batch)
+        listed = any((v.variant, v.set, v.batch) == of for v in self.record.verifiers)
+        name = f"{row.variant} {row.set}, batch {row.batch}"
+        if not self.record.blocks:
+            raise LabError(f"{where}: no block was listed before")
+        if isinstance(row, Verifier) and listed:
+            raise LabError(f"{where}: verifier {name} appears twice in the record")
+        if isinstance(row, Validation) and not listed:
+            raise LabError(f"{where}: verifier {name} was not listed before")
 
     def _check_chains(self, row: Chains, where: str) -> None:
         of = next((p for p in self.record.pipelines if p.pipeline == row.pipeline), None)

@@ -36,7 +36,7 @@ SCHEMAS = (1, 2, 3, 4, 5, 6, 7)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
 implementations, their warm-ups, and families beside `ml-dsa` and `classical`, 6 hash functions,
-look-ups, pipelines and memory, 7 phases."""
+look-ups, pipelines and memory, 7 phases and blocks."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
@@ -44,7 +44,10 @@ SINCE = {
     "samples": {"phases": 7},
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
-LINES_SINCE = {"pipeline": 6, "chains": 6, "memory": 6, "traffic": 6}
+LINES_SINCE = {
+    "pipeline": 6, "chains": 6, "memory": 6, "traffic": 6,
+    "block": 7, "verifier": 7, "validation": 7,
+}  # fmt: skip
 """The types of line that later schemas added, each with the first one that has it."""
 
 DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
@@ -309,6 +312,63 @@ class Chains(RecordLine, frozen=True, tag="chains"):
                 raise LabError("all lists of ticks must have as many entries as first")
 
 
+class BlockRow(RecordLine, frozen=True, tag="block"):
+    """The block that is validated: so many ``verifications`` of each set, in which each key is
+    used ``uses`` times, of messages of ``message_bytes``; everything follows from the run's seed.
+
+    ``slot_seconds``: what it has to fit into, by name. ``stride``: input number j is at position j
+    times this, modulo the verifications. ``cache_bytes``: of the largest cache of the machine;
+    ``cold_bytes``: of other memory read before a pass where caches are cold; None where nothing is.
+    """
+
+    block: str
+    verifications: Positive
+    uses: Positive
+    message_bytes: Count
+    stride: Positive
+    slot_seconds: dict[str, Annotated[float, Meta(gt=0)]]
+    cache_bytes: Positive | None = None
+    cold_bytes: Positive | None = None
+
+
+class Verifier(RecordLine, frozen=True, tag="verifier"):
+    """A variant that validates the block of a set, by single calls (``batch`` 0) or by calls of its
+    batch interface with so many operations at most, and what was checked of it before anything was
+    timed. ``digest``: SHA-256 of the keys (of their seeds, where no others leave the worker),
+    messages and signatures. ``lacking``: why it is not measured so."""
+
+    variant: str
+    set: SetName
+    batch: Count
+    digest: Hex | None = None
+    checks: tuple[Check, ...] = ()
+    lacking: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.lacking is None) != bool(self.checks and self.digest):
+            raise LabError("either checks and digest are given, or lacking says why not")
+
+
+class Validation(RecordLine, frozen=True, tag="validation"):
+    """Passes over the whole block in one round, shared out to so many ``threads``: ticks from their
+    common start to the end of the last, and those of their own clocks together. ``cold``: whether
+    other memory was read before each."""
+
+    round: Count
+    turn: Count
+    variant: str
+    set: SetName
+    batch: Count
+    threads: Positive
+    cold: bool
+    wall: tuple[Count, ...]
+    cpu: tuple[Count, ...] | None
+
+    def __post_init__(self) -> None:
+        if self.cpu is not None and len(self.cpu) != len(self.wall):
+            raise LabError("cpu must have as many entries as wall")
+
+
 class MemoryRow(RecordLine, frozen=True, tag="memory"):
     """What calls of an operation take of stack and heap: over so many ``samples``, each of another
     input, the most bytes of ``stack`` of a thread, of ``heap`` at a time, ``allocations``, and
@@ -398,6 +458,9 @@ Row = (
     | Chains
     | MemoryRow
     | TrafficRow
+    | BlockRow
+    | Verifier
+    | Validation
     | Fault
     | Load
     | End
@@ -418,6 +481,9 @@ class Record:
     chains: list[Chains] = field(default_factory=list)
     memories: list[MemoryRow] = field(default_factory=list)
     traffic: list[TrafficRow] = field(default_factory=list)
+    blocks: list[BlockRow] = field(default_factory=list)
+    verifiers: list[Verifier] = field(default_factory=list)
+    validations: list[Validation] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     loads: list[Load] = field(default_factory=list)
     end: End | None = None
@@ -483,5 +549,6 @@ class Record:
 _LISTS = {
     WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates", Samples: "samples",
     PipelineRow: "pipelines", Chains: "chains", MemoryRow: "memories",
-    TrafficRow: "traffic", Fault: "faults", Load: "loads",
+    TrafficRow: "traffic", BlockRow: "blocks", Verifier: "verifiers", Validation: "validations",
+    Fault: "faults", Load: "loads",
 }  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from mldsa_lab.bench.bench import run_bench
-from mldsa_lab.bench.material import Sizes, input_sizes
+from mldsa_lab.bench.material import GATE_SIZES, input_sizes
 from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
 from mldsa_lab.bench.pipelines import Pipeline
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -15,9 +15,6 @@ from mldsa_lab.screen import Screen
 from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.study.file import Effort
 from mldsa_lab.study.run import Step
-
-_GATE_SIZES = Sizes(design=0, random=8, pool=0, message_bytes=32)
-"""Of pipelines, which have inputs of their own: those that the gate takes beside these."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class StudyBench:
             workers=m.workers,
             profile=self.amount.profile(self.profile),
             rounds=None,
-            sizes=_GATE_SIZES if self.pipelines else input_sizes(step.message_bytes),
+            sizes=GATE_SIZES if self.pipelines else input_sizes(step.message_bytes),
             reference=DEFAULT_REFERENCE,
             clock=self.clock,
             confidence=self.confidence,

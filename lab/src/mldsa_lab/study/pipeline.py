@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.interval import Interval, student
 from mldsa_lab.records import Chains, PipelineRow, Record, read_record
 from mldsa_lab.study.file import StudyFile
 from mldsa_lab.study.run import Step
@@ -79,15 +78,6 @@ class StudyPipeline:
     def rate(self, threads: int) -> Array:
         """(processes,) records in a second."""
         return np.array([p.rates[threads] for p in self.processes])
-
-
-def over(values: Array, confidence: float) -> Interval:
-    """The mean over processes; one alone shows no variation."""
-    mean = float(values.mean())
-    if len(values) < 2 or mean <= 0:
-        return Interval(mean)
-    error = float(values.std(ddof=1)) / len(values) ** 0.5
-    return student(mean, error / mean, len(values) - 1, confidence)
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from functools import partial
 import numpy as np
 from matplotlib.figure import Figure
 
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.show import plots, run_plots, svg
 from mldsa_lab.show.format import choose_unit, estimate
 from mldsa_lab.show.grid import Dot
 from mldsa_lab.study.figures import FigurePanel, picture
 from mldsa_lab.study.page import render_page
-from mldsa_lab.study.pipeline import BETWEEN, over
+from mldsa_lab.study.pipeline import BETWEEN
 from mldsa_lab.study.pipeline_show import PipelineFindings
 
 _WIDTH = 380.0

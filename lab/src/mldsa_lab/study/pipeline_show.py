@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from mldsa_lab.estimate.interval import over
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate
 from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.file import Effort, StudyFile
@@ -18,7 +19,6 @@ from mldsa_lab.study.pipeline import (
     StudyPipeline,
     as_json,
     gather,
-    over,
 )
 from mldsa_lab.study.run import Step
 from mldsa_lab.study.show import head_json

@@ -14,7 +14,7 @@ from mldsa_lab.worker.conformance_bench import (
     Subject,
     Trials,
 )
-from mldsa_lab.worker.protocol import ChainStage, JobInput, Runs
+from mldsa_lab.worker.protocol import BlockShape, ChainStage, JobInput, Runs
 from mldsa_lab.worker.worker import WorkerRefusal
 
 _SEEDS = [bytes([n]) * SEED_BYTES for n in (1, 2, 3)]
@@ -31,6 +31,13 @@ def add_rules(rules: Rules) -> None:
         if not bench.announcement.chains:
             raise NotApplicable("it does not announce chains")
         _chain(bench, cell)
+
+    @rules.of_cells("verify")
+    def block(bench: Trials, cell: Subject) -> None:
+        """`block` performs every input once, in the order that it is asked for."""
+        if not bench.announcement.blocks:
+            raise NotApplicable("it does not announce blocks")
+        _block(bench, cell)
 
 
 def _add(rules: Rules, operation: str) -> None:
@@ -163,6 +170,35 @@ def _chain(bench: Trials, cell: Subject) -> None:
         bench.refuses(f"{request}\n".encode())
     for job in (1, 2):
         worker.forget(job)
+
+
+def _block(bench: Trials, cell: Subject) -> None:
+    """Of four signatures the second is refused, so that the order and who is left out show."""
+    first, second, third = _inputs(bench, cell, "verify")
+    bad = replace(third, id=7, signature=second.signature)
+    inputs, verdicts = [first, bad, second, third], (1, 0, 1, 1)
+    worker = bench.worker
+    worker.prepare(1, cell.variant.id, cell.set, "verify", inputs)
+    for batch in (0, 3) if cell.variant.mode == "batch" else (0,):
+        for threads in sorted({1, min(cell.variant.threads, 3)}):
+            for stride, cold in ((1, 0), (3, 100_000)):
+                shape = BlockShape(batch, threads, stride, cold)
+                ordered = bytes(verdicts[turn] for turn in shape.turns(len(inputs)))
+                for sample in worker.block(1, 2, shape):
+                    bench.check_sample(cell, f"block {shape.text()}", sample, ordered)
+    asked = [
+        "1 1 0 0 1 0",
+        "1 1 0 5 1 0",
+        "1 1 0 1 2 0",
+        "1 1 0 1 0 0",
+        "4711 1 0 1 1 0",
+        "1 1 0 1 1",
+    ]
+    if cell.variant.mode != "batch":
+        asked.append("1 1 1 1 1 0")
+    for words in asked:
+        bench.refuses(f"block {words}\n".encode())
+    worker.forget(1)
 
 
 def _touches(runs: Runs, number: int, position: int) -> bool:

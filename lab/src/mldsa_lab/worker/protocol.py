@@ -108,6 +108,7 @@ class Announcement(Struct, frozen=True, forbid_unknown_fields=True):
     build: BuildName | None = None
     chains: bool = False
     phases: tuple[str, ...] = ()
+    blocks: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self.worker, "worker")
@@ -213,6 +214,26 @@ class ChainStage:
     def text(self) -> str:
         """The words that ask for it."""
         return f"{self.job} {self.batch} {self.message} {self.signature}"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """How a job's inputs are performed as a block: ``batch`` operations in each call of the batch
+    interface (0: single calls), on so many ``threads``, in the order of `turns`, after every
+    thread has read ``cold`` bytes of other memory."""
+
+    batch: int
+    threads: int
+    stride: int
+    cold: int = 0
+
+    def turns(self, inputs: int) -> list[int]:
+        """The positions of so many inputs in the order in which they are performed."""
+        return [turn * self.stride % inputs for turn in range(inputs)]
+
+    def text(self) -> str:
+        """The words that ask for it."""
+        return f"{self.batch} {self.threads} {self.stride} {self.cold}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,8 +357,9 @@ def parse_hello(lines: Iterable[str]) -> Announcement:
     found["protocol"] = PROTOCOL_VERSION
     if "phases" in found:
         found["phases"] = found["phases"].split(" ")
-    if "chains" in found:
-        found["chains"] = _yes(found["chains"], "hello: chains")
+    for key in ("chains", "blocks"):
+        if key in found:
+            found[key] = _yes(found[key], f"hello: {key}")
     try:
         found["variants"] = [_announced(identity, values) for identity, values in variants]
         return convert(found, Announcement, "hello")

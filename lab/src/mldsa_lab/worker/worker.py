@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
@@ -16,6 +17,7 @@ from mldsa_lab.worker.channel import Channel
 from mldsa_lab.worker.protocol import (
     Announcement,
     Attempts,
+    BlockShape,
     ChainStage,
     JobInput,
     Link,
@@ -201,22 +203,19 @@ class Worker:
         if runs is not None and expected:
             firsts = (n * len(known.inputs) // runs.count for n in range(runs.count))
             expected = tuple(known.inputs[position] for position in firsts)
-        has_cpu = None if self.announcement is None else self.announcement.cpu_clock is not None
         phases = 0 if self.announcement is None or runs else len(self.announcement.phases)
-
-        def parse(line: str) -> Sample:
-            sample = protocol.parse_sample(line, phases)
-            if sample.failure is None:
-                if sample.calls != calls:
-                    raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
-                if has_cpu is not None and has_cpu != (sample.cpu is not None):
-                    raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
-            return sample
-
         request = f"measure {job} {passes} {calls} {warmup}"
         if runs is not None:
             request += f" {runs.text()}"
+        parse = partial(self._sample, calls=calls, phases=phases)
         return self._listed(request, job, parse, expected, passes, self.limits.measure)
+
+    def block(self, job: int, passes: int, shape: BlockShape) -> list[Sample]:
+        """`passes` samples of all inputs of a job, each performed once and timed as a whole."""
+        first = self._job(job).inputs[:1]
+        request = f"block {job} {passes} {shape.text()}"
+        parse = partial(self._sample, calls=1)
+        return self._listed(request, job, parse, first, passes, self.limits.measure)
 
     def chain(
         self, stages: Sequence[ChainStage], passes: int, warmup: int, threads: int = 1
@@ -307,6 +306,16 @@ class Worker:
         if job not in self._jobs:
             raise LabError(f"worker {self.name}: job {job} has not been prepared")
         return self._jobs[job]
+
+    def _sample(self, line: str, calls: int, phases: int = 0) -> Sample:
+        sample = protocol.parse_sample(line, phases)
+        if sample.failure is None:
+            if sample.calls != calls:
+                raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
+            told = self.announcement
+            if told is not None and (told.cpu_clock is not None) != (sample.cpu is not None):
+                raise ProtocolError("CPU ticks must be `-` exactly where cpu_clock is `none`")
+        return sample
 
     def _acknowledged(self, request: str, text: bytes, reply: str, limit: float) -> None:
         def take(line: str) -> bool:

@@ -1,6 +1,7 @@
 //! The loop on schemes made for the purpose; the workers' own tests are about implementations.
 
 mod adapter;
+mod block;
 mod chain;
 mod protocol;
 mod runs;

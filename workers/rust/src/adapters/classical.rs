@@ -1,5 +1,6 @@
 //! Classical signatures for comparison. Their key pair comes from the input's seed.
 
+use std::mem;
 use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::agreement::{self, ECDH_P256};
@@ -11,14 +12,16 @@ use aws_lc_rs::signature::{
     VerificationAlgorithm,
 };
 use ed25519_dalek::Signer as _;
-use secp256k1::{Message, PublicKey, SecretKey, ecdsa};
+use secp256k1::{Keypair, Message, PublicKey, SecretKey, ecdsa, schnorr};
 use sha2::{Digest, Sha256};
 
 use crate::adapter::{
-    Family, Output, Prepared, Rnd, Scheme, Variant, WITH_KEY, describe, job, verdict,
+    Family, Inputs, Output, Prepared, Rnd, Scheme, Variant, WITH_KEY, describe, job, verdict,
 };
 use crate::build_info;
-use crate::protocol::Fields;
+use crate::bytes::Bytes;
+use crate::protocol::{Fields, Operation};
+use crate::runs::{Answer, Group, Loop};
 
 pub fn variants() -> Vec<Variant> {
     vec![
@@ -32,11 +35,13 @@ pub fn variants() -> Vec<Variant> {
         ),
         Variant {
             language: None,
+            batch: true,
             ..variant(
                 "dalek-ed25519",
                 build_info::ED25519_DALEK,
                 Rnd::Zero,
-                "",
+                "batches by verify_batch, which says of all signatures together whether they are \
+                 good; of a batch that is not, each is verified by itself",
                 "Ed25519",
                 Dalek,
             )
@@ -49,15 +54,19 @@ pub fn variants() -> Vec<Variant> {
             "ECDSA-P256",
             AwsP256,
         ),
-        variant(
-            "libsecp256k1",
-            build_info::SECP256K1,
-            Rnd::Zero,
-            "crate secp256k1; nonce of RFC 6979; SHA-256 of the message is timed; the seed is the \
-             private scalar",
-            "ECDSA-secp256k1",
-            Secp256k1,
-        ),
+        Variant {
+            schemes: vec![
+                ("ECDSA-secp256k1", Box::new(Secp256k1)),
+                ("Schnorr-secp256k1", Box::new(Bip340)),
+            ],
+            ..common(
+                "libsecp256k1",
+                build_info::SECP256K1,
+                Rnd::Zero,
+                "crate secp256k1; the seed is the private scalar. ECDSA: nonce of RFC 6979, \
+                 SHA-256 of the message is timed. Schnorr: BIP 340, without auxiliary randomness",
+            )
+        },
         Variant {
             operations: WITH_KEY,
             schemes: vec![
@@ -163,6 +172,77 @@ impl Scheme for Dalek {
                 .is_ok_and(|parsed| key.verify_strict(&message, &parsed).is_ok())
         })
     }
+
+    fn batch(&self, operation: Operation, inputs: Inputs<'_>) -> Option<Box<dyn Group>> {
+        let inputs = inputs.into_iter();
+        Some(match operation {
+            Operation::Verify => Box::new(DalekBatch {
+                inputs: inputs.map(|input| DalekJob::new(input?)).collect(),
+                verdicts: Vec::new(),
+            }),
+            // These the library has for one alone.
+            Operation::Keygen => Box::new(Loop(inputs.map(|i| self.keygen(i?)).collect())),
+            Operation::Sign => Box::new(Loop(inputs.map(|i| self.sign(i?)).collect())),
+            _ => return None,
+        })
+    }
+}
+
+/// What is verified by `verify_batch`.
+struct DalekJob {
+    key: ed25519_dalek::VerifyingKey,
+    message: Bytes,
+    signature: Bytes,
+}
+
+impl DalekJob {
+    fn new(input: &Fields) -> Result<Self, String> {
+        Ok(Self {
+            key: ed25519_dalek::SigningKey::from_bytes(&input.seed()?).verifying_key(),
+            message: input.message()?,
+            signature: input.signature()?,
+        })
+    }
+
+    fn parsed(&self) -> Option<ed25519_dalek::Signature> {
+        ed25519_dalek::Signature::from_slice(&self.signature).ok()
+    }
+
+    fn alone(&self) -> bool {
+        self.parsed()
+            .is_some_and(|parsed| self.key.verify_strict(&self.message, &parsed).is_ok())
+    }
+}
+
+/// Verification in batches.
+struct DalekBatch {
+    inputs: Vec<Result<DalekJob, String>>,
+    verdicts: Vec<bool>,
+}
+
+impl Group for DalekBatch {
+    fn perform(&mut self, items: &[usize]) {
+        let jobs: Vec<&DalekJob> = items
+            .iter()
+            .filter_map(|&item| self.inputs[item].as_ref().ok())
+            .collect();
+        let messages: Vec<&[u8]> = jobs.iter().map(|job| &*job.message).collect();
+        let keys: Vec<_> = jobs.iter().map(|job| job.key).collect();
+        let signatures: Option<Vec<_>> = jobs.iter().map(|job| job.parsed()).collect();
+        let all =
+            signatures.is_some_and(|s| ed25519_dalek::verify_batch(&messages, &s, &keys).is_ok());
+        self.verdicts = jobs.iter().map(|job| all || job.alone()).collect();
+    }
+
+    fn outputs(&mut self, items: &[usize]) -> Vec<Answer> {
+        let mut verdicts = mem::take(&mut self.verdicts).into_iter();
+        let mut next = |&item: &usize| {
+            self.inputs[item].as_ref().map_err(Clone::clone)?;
+            let verdict = verdicts.next().ok_or("the batch gave too few verdicts")?;
+            Ok(Output::Verdict(verdict))
+        };
+        items.iter().map(&mut next).collect()
+    }
 }
 
 struct AwsP256;
@@ -251,6 +331,46 @@ impl Scheme for Secp256k1 {
         verdict(move || {
             ecdsa::Signature::from_compact(&signature)
                 .is_ok_and(|parsed| ecdsa::verify(&parsed, hashed(&message), &public).is_ok())
+        })
+    }
+}
+
+/// Schnorr's signatures of BIP 340, of the message as it is.
+struct Bip340;
+
+fn keypair(input: &Fields) -> Result<Keypair, String> {
+    let secret = SecretKey::from_secret_bytes(input.seed()?).map_err(|error| describe(&error))?;
+    Ok(Keypair::from_secret_key(&secret))
+}
+
+impl Scheme for Bip340 {
+    fn keygen(&self, input: &Fields) -> Prepared {
+        let seed = input.seed()?;
+        job(
+            move || {
+                let pair = Keypair::from_secret_key(&SecretKey::from_secret_bytes(seed)?);
+                Ok::<_, secp256k1::Error>(pair.x_only_public_key().0.to_byte_array())
+            },
+            Output::public_key,
+        )
+    }
+
+    fn sign(&self, input: &Fields) -> Prepared {
+        let (pair, message) = (keypair(input)?, input.message()?);
+        job(
+            move || Ok::<_, ()>(schnorr::sign_no_aux_rand(&message, &pair).to_byte_array()),
+            Output::bytes,
+        )
+    }
+
+    fn verify(&self, input: &Fields) -> Prepared {
+        let (public, _) = keypair(input)?.x_only_public_key();
+        let (message, signature) = (input.message()?, input.signature()?);
+        verdict(move || {
+            <[u8; 64]>::try_from(&*signature).is_ok_and(|bytes| {
+                let parsed = schnorr::Signature::from_byte_array(bytes);
+                schnorr::verify(&parsed, &message, &public).is_ok()
+            })
         })
     }
 }

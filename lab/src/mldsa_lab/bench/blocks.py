@@ -1,0 +1,237 @@
+"""Blocks of signatures to verify, as a file asks for them, and which variants they mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from mldsa_lab import machine
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.options import all_thread_counts
+from mldsa_lab.bench.pipelines import Batch
+from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.checkout import file_or_shipped, find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.records import BlockRow, Variant
+from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
+from mldsa_lab.toml import decode_toml, line_of
+from mldsa_lab.worker.protocol import BlockShape
+
+WARM, COLD = CACHES = ("warm", "cold")
+_COLD_TIMES = 4
+"""How many times the largest cache is read before a pass, so that it holds nothing else."""
+_GOLDEN = (math.sqrt(5) - 1) / 2
+Bytes = Annotated[int, Meta(ge=1 << 20, le=8 << 30)]
+
+
+class BlockTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table of a block's file."""
+
+
+class BlockProfile(BlockTable, frozen=True):
+    """Rounds go on for so many ``seconds``, at least the first of ``rounds``, at most the second.
+    ``verifications``: another number of them than the file has elsewhere."""
+
+    seconds: Annotated[float, Meta(ge=1)]
+    rounds: tuple[Positive, Positive]
+    verifications: Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.rounds[0] > self.rounds[1]:
+            raise ValueError("rounds: the first number must not be above the second")
+
+
+class Verify(BlockTable, frozen=True):
+    """A ``set`` to verify by these ``implementations`` (or ids of variants, with wildcards), each
+    with the forms of ``keys`` that it has."""
+
+    set: SetName
+    implementations: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    keys: Annotated[tuple[KeyForm, ...], Meta(min_length=1)] = KEY_FORMS
+
+    def __post_init__(self) -> None:
+        scheme = SCHEMES[self.set]
+        if "verify" not in scheme.kin.operations:
+            raise ValueError(f"set: {self.set} has no operation verify")
+        if not scheme.seeded:
+            raise ValueError(f"set: {self.set} has one key for each process, and a block has many")
+
+
+class BlockFile(BlockTable, frozen=True):
+    """A block: so many ``verifications`` of each set, whose keys are used ``uses`` times each.
+
+    ``batches``: operations in each call, 1 for single calls. ``threads``: if not given 1 to all
+    cores. ``cold_bytes``: of other memory that every thread reads before a pass over cold caches;
+    if not given four times the largest cache.
+    """
+
+    format: Literal["mldsa-lab block"]
+    version: Literal[1]
+    title: Text
+    verifications: Annotated[int, Meta(ge=1, le=BATCH_SIZE_MAX)]
+    verify: Annotated[tuple[Verify, ...], Meta(min_length=1)]
+    slot_seconds: dict[Text, Annotated[float, Meta(gt=0)]]
+    profiles: dict[Text, BlockProfile]
+    worker: Text = "rust"
+    uses: Positive = 1
+    message_bytes: Annotated[int, Meta(ge=0, le=1 << 16)] = 32
+    batches: Annotated[tuple[Batch, ...], Meta(min_length=1)] = (1,)
+    threads: tuple[Positive, ...] = ()
+    caches: Annotated[tuple[Literal[CACHES], ...], Meta(min_length=1)] = CACHES  # type: ignore[valid-type]
+    cold_bytes: Bytes | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("default", "quick"):
+            if name not in self.profiles:
+                raise ValueError(f"profiles: the profile {name} is missing")
+        for name, profile in self.profiles.items():
+            count = profile.verifications or self.verifications
+            if count % self.uses:
+                raise ValueError(
+                    f"uses: {count} verifications of the profile {name} are not the uses of whole "
+                    f"keys, {self.uses} each"
+                )
+            for number in self.threads:
+                if number > count:
+                    raise ValueError(f"threads: {number} are more than {count} verifications")
+        if self.threads and 1 not in self.threads:
+            raise ValueError("threads: 1 must be among them, which others are compared with")
+        for name in ("threads", "batches", "caches"):
+            values = getattr(self, name)
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name}: a value is given twice")
+        sets = [v.set for v in self.verify]
+        for name in sets:
+            if sets.count(name) > 1:
+                raise ValueError(f"verify: {name} is given twice")
+
+
+def shipped() -> dict[str, Path]:
+    """The blocks of the source tree by name."""
+    return {p.stem: p for p in sorted((find_root() / "scenarios" / "blocks").glob("*.toml"))}
+
+
+@dataclass(frozen=True, slots=True)
+class GivenBlock:
+    """A block's file as it was read, and the profile to measure by."""
+
+    path: Path
+    text: str
+    file: BlockFile
+    profile: str
+
+    @property
+    def amount(self) -> BlockProfile:
+        """How much to measure."""
+        return self.file.profiles[self.profile]
+
+    @property
+    def verifications(self) -> int:
+        """Those of the profile, where it has its own."""
+        return self.amount.verifications or self.file.verifications
+
+    def error(self, rule: str, *keys: str | int) -> LabError:
+        """The error for what stands at these keys of the file."""
+        line = line_of(self.text, keys)
+        where = f"{self.path}" if line is None else f"{self.path}, line {line}"
+        return LabError(f"{where}: {rule}")
+
+
+def read_block(name: str, profile: str) -> GivenBlock:
+    """A block of the tree by name, or of a path. LabError for an unknown one; for a bad file it
+    names the file, the line, the place and the rule."""
+    path = file_or_shipped(name, shipped(), "scenario")
+    text = read_text(path)
+    return GivenBlock(path, text, decode_toml(text, BlockFile, str(path)), profile)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredBlock:
+    """A block as it is measured here: its line in the record; by whom each set is verified; and
+    the ways: the number of threads, and whether caches are cold."""
+
+    row: BlockRow
+    verifiers: tuple[tuple[str, Variant], ...]
+    batches: tuple[int, ...]
+    ways: tuple[tuple[int, bool], ...]
+
+    def shape(self, batch: int, threads: int, cold: bool) -> BlockShape:
+        """What a worker is asked for; ``batch``: 0 for single calls."""
+        bytes_read = (self.row.cold_bytes or 0) if cold else 0
+        return BlockShape(batch, threads, self.row.stride, bytes_read)
+
+
+def resolve_block(
+    given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
+) -> MeasuredBlock:
+    """The block with its variants; LabError for one that cannot be measured here."""
+    file = given.file
+    station = next((s for s in fleet.stations if s.entry.name == file.worker), None)
+    if station is None:
+        raise given.error(f"worker: {file.worker} does not take part", "worker")
+    told = station.announcement
+    if not told.blocks or told.unit != "ns":
+        lacks = "has no blocks (`blocks yes`)" if not told.blocks else f"counts {told.unit}, not ns"
+        raise given.error(f"worker: {file.worker} {lacks}", "worker")
+    for number in file.threads:
+        if number > cores:
+            rule = f"threads: {number} are more than the {cores} cores that there are to run on"
+            raise given.error(rule, "threads")
+    own = [v for v in variants if fleet.station(v.id) is station]
+    verifiers = [
+        (asked.set, v)
+        for place, asked in enumerate(file.verify)
+        for pattern in asked.implementations
+        for v in _variants(given, place, pattern, own)
+    ]
+    cache, cold = machine.cache_bytes(), None
+    if COLD in file.caches:
+        cold = file.cold_bytes or (None if cache is None else _COLD_TIMES * cache)
+        if cold is None:
+            rule = "caches: how large they are cannot be read here: cold_bytes says what to read"
+            raise given.error(rule, "caches")
+        if cache is not None and cold < 2 * cache:
+            rule = f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes"
+            raise given.error(rule, "cold_bytes")
+    count = given.verifications
+    row = BlockRow(
+        file.title, count, file.uses, file.message_bytes, stride(count),
+        dict(file.slot_seconds), cache, cold,
+    )  # fmt: skip
+    threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
+    ways = tuple((n, cache == COLD) for n in threads for cache in file.caches)
+    batches = tuple(0 if n == 1 else n for n in file.batches)
+    return MeasuredBlock(row, tuple(dict.fromkeys(verifiers)), batches, ways)
+
+
+def _variants(given: GivenBlock, place: int, pattern: str, own: Sequence[Variant]) -> list[Variant]:
+    """Those that a pattern means: of each implementation and form of key the last announced, which
+    is the best that this machine has."""
+    asked = given.file.verify[place]
+    able = [v for v in own if asked.set in v.sets and "verify" in v.operations]
+    found = [v for v in able if any(fnmatchcase(n, pattern) for n in v.names)]
+    best = {(v.implementation, v.key): v for v in found if v.key in asked.keys}
+    if not best:
+        known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
+        keys = f" with {' or '.join(asked.keys)} keys" if found else ""
+        raise given.error(
+            f"verify: no implementation {pattern!r} of worker {given.file.worker} verifies "
+            f"{asked.set}{keys}: known are {known}",
+            "verify", place, "implementations",
+        )  # fmt: skip
+    return list(best.values())
+
+
+def stride(inputs: int) -> int:
+    """A step that visits all of so many inputs, each far from the one before."""
+    found = max(1, round(inputs * _GOLDEN))
+    while math.gcd(found, inputs) > 1:
+        found += 1
+    return found

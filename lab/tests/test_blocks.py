@@ -1,0 +1,440 @@
+"""Blocks: what a file may ask for, what is checked and measured, and what is made of the record."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+from lab_runs import build_rust, here, lab, rust_station
+
+from mldsa_lab import machine
+from mldsa_lab.bench import blocks as asked_blocks
+from mldsa_lab.bench.block_rounds import BlockBench, drawn_of
+from mldsa_lab.bench.blocks import (
+    GivenBlock,
+    MeasuredBlock,
+    read_block,
+    resolve_block,
+    shipped,
+    stride,
+)
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.blocks import block_times
+from mldsa_lab.impact.schemes import scheme_of
+from mldsa_lab.impact.times import RecordTimes
+from mldsa_lab.records import (
+    BlockRow,
+    Check,
+    Fault,
+    Record,
+    Row,
+    Run,
+    Validation,
+    Variant,
+    Verifier,
+    WorkerRow,
+    read_record,
+    to_json,
+)
+from mldsa_lab.show import blocks as shown
+from mldsa_lab.show.block_page import render
+from mldsa_lab.worker.protocol import BlockShape, ProtocolError, parse_hello
+
+SMALL = """
+format = "mldsa-lab block"
+version = 1
+title = "A small block"
+verifications = 24
+uses = 3
+batches = [1, 8]
+threads = [1, 2]
+caches = ["warm", "cold"]
+
+[slot_seconds]
+"a slot" = 0.4
+
+[profiles.default]
+seconds = 1
+rounds = [2, 2]
+
+[profiles.quick]
+seconds = 1
+rounds = [2, 2]
+verifications = 12
+
+[[verify]]
+set = "ML-DSA-44"
+implementations = ["mldsa-lanes:portable:*"]
+
+[[verify]]
+set = "Schnorr-secp256k1"
+implementations = ["libsecp256k1"]
+
+[[verify]]
+set = "Ed25519"
+implementations = ["dalek-ed25519"]
+"""
+
+
+def write(folder: Path, text: str = SMALL) -> Path:
+    path = folder / "small.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_what_ships_can_be_read() -> None:
+    assert set(shipped()) == {"block", "block-repeated"}
+    for name in shipped():
+        given = read_block(name, "default")
+        assert given.file.verifications == 4000 and given.verifications == 4000
+        assert read_block(name, "quick").verifications == 1000
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("verifications = 24", "verifications = 0", 5, "must be a whole number >= 1"),
+        ("verifications = 24", "verifications = 100001", 5, "must be a whole number <= 100000"),
+        ("uses = 3", "uses = 5", 6, "24 verifications of the profile default are not the uses of "
+         "whole keys, 5 each"),
+        ("verifications = 12", "verifications = 13", 6, "13 verifications of the profile quick"),
+        ("batches = [1, 8]", "batches = [0]", 7, "must be a whole number >= 1"),
+        ("batches = [1, 8]", "batches = []", 7, "batches"),
+        ("batches = [1, 8]", "batches = [8, 8]", 7, "a value is given twice"),
+        ("threads = [1, 2]", "threads = [2]", 8, "1 must be among them"),
+        ("threads = [1, 2]", "threads = [1, 13]", 8, "13 are more than 12 verifications"),
+        ('["warm", "cold"]', '["tepid"]', 9, "'tepid' must be one of cold, warm"),
+        ('"a slot" = 0.4', '"a slot" = 0', 12, "must be a number > 0"),
+        ("rounds = [2, 2]", "rounds = [3, 2]", 16, "must not be above the second"),
+        ("[profiles.quick]", "[profiles.other]", None, "the profile quick is missing"),
+        ('"ML-DSA-44"', '"ML-KEM-512"', 24, "ML-KEM-512 has no operation verify"),
+        ('"ML-DSA-44"', '"RSA-2048-PSS"', 24, "one key for each process, and a block has many"),
+        ('"ML-DSA-44"', '"Ed25519"', None, "Ed25519 is given twice"),
+        ("uses = 3", "use = 3", 6, "unknown"),
+        ("version = 1", "version = 2", 3, "version"),
+    ],
+)  # fmt: skip
+def test_bad_files_name_line_and_rule(
+    tmp_path: Path, old: str, new: str, line: int | None, said: str
+) -> None:
+    assert old in SMALL
+    path = write(tmp_path, SMALL.replace(old, new, 1))
+    with pytest.raises(LabError) as caught:
+        read_block(str(path), "default")
+    text = str(caught.value)
+    assert said in text and str(path) in text, text
+    assert line is None or f"line {line}" in text, text
+
+
+def test_an_unknown_scenario_names_the_known() -> None:
+    with pytest.raises(LabError, match="unknown scenario 'blok': known are block-repeated, block"):
+        read_block("blok", "default")
+
+
+def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:
+    for option in (["--sets", "44"], ["--batch"], ["--message-bytes", "7"], ["--until", "1"]):
+        done = here("bench", "--scenario", str(write(tmp_path)), *option)
+        assert done.status == 2 and f"{option[0]}: cannot be used with --scenario" in done.err
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 12, 24, 1000, 4000, 99_999])
+def test_strides_visit_everything_far_apart(inputs: int) -> None:
+    step = stride(inputs)
+    assert math.gcd(step, inputs) == 1
+    assert sorted(BlockShape(0, 1, step).turns(inputs)) == list(range(inputs))
+    if inputs >= 24:
+        assert min(step, inputs - step) > inputs / 4
+
+
+def test_caches_are_read_in_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for core, sizes in enumerate((("32K", "1024K"), ("32K", "32768K"), ("odd",))):
+        for index, size in enumerate(sizes):
+            folder = tmp_path / f"cpu{core}" / "cache" / f"index{index}"
+            folder.mkdir(parents=True)
+            (folder / "size").write_text(f"{size}\n")
+    monkeypatch.setattr(machine, "_CPUS", tmp_path)
+    assert machine.cache_bytes() == 32 << 20
+    monkeypatch.setattr(machine, "_CPUS", tmp_path / "nowhere")
+    assert machine.cache_bytes() is None
+
+
+# --- with the real worker -------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def fleet() -> Any:
+    build_rust()
+    with Fleet() as made:
+        made.add(rust_station())
+        yield made
+
+
+def given_of(text: str = SMALL, profile: str = "default") -> GivenBlock:
+    from mldsa_lab.toml import decode_toml
+
+    return GivenBlock(Path("x.toml"), text, decode_toml(text, asked_blocks.BlockFile, "x"), profile)
+
+
+def resolved(fleet: Fleet, text: str = SMALL, cores: int = 2) -> MeasuredBlock:
+    return resolve_block(given_of(text), fleet, list(fleet.variants.values()), cores)
+
+
+def test_what_cannot_run_here_names_the_line(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    for old, new, said in (
+        ("threads = [1, 2]", "threads = [1, 3]", "x.toml, line 8: threads: 3 are more than the "),
+        ('"libsecp256k1"', '"libsecp"', "line 29: verify: no implementation 'libsecp' of worker "
+         "rust verifies Schnorr-secp256k1: known are libsecp256k1"),
+        ("uses = 3", 'uses = 3\nworker = "go"', "line 7: worker: go does not take part"),
+        ("uses = 3", "uses = 3\ncold_bytes = 1048576", "must be at least twice the largest cache"),
+    ):  # fmt: skip
+        assert old in SMALL
+        with pytest.raises(LabError) as caught:
+            resolved(fleet, SMALL.replace(old, new, 1))
+        assert said in str(caught.value), str(caught.value)
+    monkeypatch.setattr(machine, "cache_bytes", lambda: None)
+    with pytest.raises(LabError, match="line 9: caches: how large they are cannot be read here"):
+        resolved(fleet)
+    assert resolved(fleet, SMALL.replace(', "cold"', "")).row.cold_bytes is None
+
+
+def test_a_worker_without_blocks_is_refused(fleet: Fleet) -> None:
+    station = fleet.stations[0]
+    before = station.announcement
+    try:
+        for changed, said in ((("blocks", False), "has no blocks"), (("unit", "cycles"), "not ns")):
+            station._announced = msgspec.structs.replace(before, **dict([changed]))
+            with pytest.raises(LabError, match=said):
+                resolved(fleet)
+    finally:
+        station._announced = before
+
+
+def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[BlockBench, list[Row]]:
+    block, written = resolved(fleet, text), []  # type: tuple[MeasuredBlock, list[Row]]
+    passed = {(v.id, name) for name, v in block.verifiers}
+    return BlockBench(fleet, block, bytes(32), passed, written.append), written
+
+
+def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
+    bench, written = bench_of(fleet)
+    bench.calibrate(lambda work: None)
+    row, *verifiers = written
+    assert isinstance(row, BlockRow) and row.stride == stride(24)
+    assert row.cold_bytes and row.cache_bytes and row.cold_bytes >= 2 * row.cache_bytes
+    told = {(v.variant.split(":")[0], v.batch): v for v in verifiers if isinstance(v, Verifier)}
+    assert len(verifiers) == 8 and not any(isinstance(v, Fault) for v in verifiers)
+    lacking = told["libsecp256k1", 8]
+    assert lacking.lacking == "libsecp256k1 announces no batch interface" and not lacking.checks
+    for name in ("mldsa-lanes", "dalek-ed25519"):
+        for batch in (0, 8):
+            checks = [(c.check, c.cases, c.failed) for c in told[name, batch].checks]
+            assert checks == [("accepts-block", 48, 0), ("refuses-altered", 48, 0)]
+    bench.round(0, lambda work, part: None)
+    rows = [v for v in written if isinstance(v, Validation)]
+    # Two forms of ML-DSA keys and Ed25519 in two ways of calling, Schnorr in one.
+    assert len(rows) == (2 * 2 + 2 + 1) * 4
+    assert sorted(v.turn for v in rows) == list(range(len(rows)))
+    assert all(len(v.wall) == 1 and v.wall[0] > 0 and v.cpu for v in rows)
+
+
+def test_keys_are_used_as_often_as_asked() -> None:
+    row = BlockRow("b", 12, 3, 20, 7, {})
+    drawn = drawn_of(row, "ML-DSA-65", bytes(32))
+    seeds = [d.seed for d in drawn]
+    assert all(len({*seeds[i : i + 3]}) == 1 for i in range(0, 12, 3)) and len({*seeds}) == 4
+    assert len({d.message for d in drawn}) == 12 and {len(d.message) for d in drawn} == {20}
+
+
+@pytest.mark.parametrize("place", [0, 13, 23])
+def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet, place: int) -> None:
+    bench, written = bench_of(fleet)
+    work = bench.left[0]
+    bench.left = [work]
+    inputs = bench._inputs(work)
+    other = inputs[(place + 1) % len(inputs)]
+    inputs[place] = replace(inputs[place], signature=other.signature)
+    bench._inputs = lambda work: inputs  # type: ignore[method-assign]
+    bench.calibrate(lambda work: None)
+    fault = written[-1]
+    assert isinstance(fault, Fault) and "single calls, accepts-block: on 1 threads" in fault.reason
+    assert not bench.left
+
+
+def test_who_accepts_altered_signatures_is_left_out(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench, written = bench_of(fleet)
+    bench.left = bench.left[:1]
+    monkeypatch.setattr(
+        "mldsa_lab.bench.block_rounds._altered", lambda inputs: (list(inputs), [0, 1, 2])
+    )
+    bench.calibrate(lambda work: None)
+    fault = written[-1]
+    assert isinstance(fault, Fault) and not bench.left
+    assert "refuses-altered: on 1 threads: verdicts other than 3 refused of 24" in fault.reason
+
+
+def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
+    bench, written = bench_of(fleet)
+    bench.left = bench.left[:1]
+    (work,) = bench.left
+    bench.calibrate(lambda work: None)
+    work.inputs[5] = replace(work.inputs[5], message=b"another")
+    bench.round(1, lambda work, part: None)
+    fault = written[-1]
+    assert isinstance(fault, Fault) and fault.round == 1 and "no refused of 24" in fault.reason
+    assert not bench.left
+
+
+def test_the_command_measures_and_shows(tmp_path: Path) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    done = lab("bench", "--scenario", str(path), "--quick", "--out", str(out), "--seed", "tests")
+    assert done.status == 0, done.err
+    (folder,) = out.iterdir()
+    record = read_record(folder / "record.jsonl")
+    assert record.blocks[0].verifications == 12 and not record.faults
+    assert {v.round for v in record.validations} == {0, 1}
+    rows = json.loads((folder / "table.json").read_text())
+    assert len(rows) == 7 * 4 + 1
+    (none,) = [r for r in rows if r["lacking"]]
+    assert (none["set"], none["batch"], none["block_ns"]) == ("Schnorr-secp256k1", 8, None)
+    for r in rows:
+        if r["lacking"]:
+            continue
+        value, low, high = r["block_ns"]
+        assert low < value < high and r["signature_ns"][0] == pytest.approx(value / 12)
+        assert r["share_of_slot"]["a slot"][0] == pytest.approx(value / 0.4e9)
+        assert (r["scaling"] is None) == (r["threads"] == 1)
+        assert (r["cold_ratio"] is None) == (r["caches"] == "warm")
+    page = (folder / "report.html").read_text()
+    assert page.count("<svg") == 2 and "A small block" in page and "no batch interface" in page
+    assert "A block, cold caches" in done.out
+    again = here("report", str(folder / "record.jsonl"), "--markdown", "-")
+    assert again.status == 0 and "### A block, warm caches" in again.out
+    assert here("report", str(folder / "record.jsonl"), "--csv", str(tmp_path / "x")).status == 2
+
+
+# --- records and statistics -----------------------------------------------------------------------
+
+
+def record_of(levels: dict[tuple[int, bool], list[int]]) -> Record:
+    """A record of one verifier, by threads and caches the ticks of each round."""
+    variant = Variant("a:b:compact", "a", "1", "b", "compact", "classical", ("Ed25519",),
+                      ("verify",), "zero", False)  # fmt: skip
+    told = SimpleNamespace(started="2026-11-23T00:00:00Z", machine={"cpu": "x"})
+    record = Record(cast(Run, told))
+    record.add(WorkerRow("w", "C", "cc", "", "ns", "c", None, (variant,)))
+    record.add(BlockRow("b", 100, 1, 32, 61, {"s": 1.0}, 1 << 25, 1 << 27))
+    checks = (Check("accepts-block", 1, 0, None),)
+    record.add(Verifier(variant.id, "Ed25519", 0, b"\1", checks))
+    record.add(Verifier(variant.id, "Ed25519", 8, lacking="none"))
+    for (threads, cold), ticks in levels.items():
+        for number, wall in enumerate(ticks):
+            record.add(
+                Validation(number, 0, variant.id, "Ed25519", 0, threads, cold, (wall,), None)
+            )
+    return record
+
+
+LEVELS = {
+    (1, False): [1000, 1100, 900], (2, False): [500, 600, 400], (1, True): [2000, 1100, 1350],
+}  # fmt: skip
+
+
+def test_times_are_means_over_rounds_and_ratios_of_rounds() -> None:
+    found = block_times(record_of(LEVELS), 0.95)
+    measured, lacking = found.verifiers
+    assert lacking.times == () and lacking.lacking == "none"
+    one, two, cold = (measured.at(1, cold=False), measured.at(2, cold=False),
+                      measured.at(1, cold=True))  # fmt: skip
+    assert one and two and cold
+    assert one.block_ns.value == 1000 and one.scaling is None and one.cold_ratio is None
+    low, high = one.block_ns.low, one.block_ns.high
+    assert low and high
+    # Student's t of 2 degrees of freedom is 4.303; 57.7 is the standard error.
+    assert high / 1000 == pytest.approx(math.exp(4.303 * 0.0577), rel=1e-3)
+    assert low * high == pytest.approx(1000**2)
+    assert two.scaling and two.scaling.value == pytest.approx((2 + 11 / 6 + 9 / 4) / 3)
+    assert cold.cold_ratio and cold.cold_ratio.value == pytest.approx((2 + 1 + 1.5) / 3)
+    assert found.threads == [1, 2] and found.caches == [False, True]
+
+
+def test_a_block_without_measurements_is_an_error() -> None:
+    with pytest.raises(LabError, match="holds no measurements"):
+        block_times(record_of({}), 0.95)
+    empty = record_of(LEVELS)
+    empty.blocks.clear()
+    with pytest.raises(LabError, match="has no block"):
+        block_times(empty, 0.95)
+
+
+def test_shown_shares_are_of_all_cores() -> None:
+    found = block_times(record_of(LEVELS | {(3, False): [400, 400, 410]}), 0.95)
+    grids = shown.grids(found)
+    assert [g.title for g in grids] == [
+        "A block, warm caches", "A block, cold caches",
+        "A block over threads, warm caches", "A block over threads, cold caches",
+    ]  # fmt: skip
+    warm = {c.title: c.values[0] for c in grids[0].columns}
+    assert warm["% of s"].number == pytest.approx(1210 / 3 / 1e9 * 100)
+    assert "3 threads, ns" in warm and "2 threads, ns" not in warm
+    text = shown.as_markdown(found)
+    assert "no batch interface" in text and "134,217,728 bytes of other memory twice" in text
+    assert render(found, "record.jsonl").count("<svg") == 2
+
+
+def test_impact_takes_verification_from_a_block(tmp_path: Path) -> None:
+    record = record_of(LEVELS)
+    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
+    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
+    path = tmp_path / "record.jsonl"
+    path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
+    times = RecordTimes([path], ["Ed25519"])
+    for cores, ns in ((1, 1000), (2, 500)):
+        rate = times.rate(scheme_of("Ed25519"), cores, {})
+        assert not isinstance(rate, str) and "extrapolated" not in rate.source
+        assert rate.draws[0] == pytest.approx(100 / ns * 1e9)
+    with pytest.raises(LabError, match="3 cores, and a was measured on 2"):
+        times.rate(scheme_of("Ed25519"), 3, {})
+
+
+def test_rules_between_lines(tmp_path: Path) -> None:
+    record = record_of(LEVELS)
+    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {}, None, None)
+    (worker,), (block,), verifiers = record.workers, record.blocks, record.verifiers
+    validation = record.validations[0]
+    path = tmp_path / "record.jsonl"
+    for lines, said in (
+        ([block, block], "a record has one block"),
+        ([verifiers[0]], "no block was listed before"),
+        ([block, verifiers[0], verifiers[0]], "appears twice"),
+        ([block, verifiers[1], validation], "a:b:compact Ed25519, batch 0 was not listed before"),
+        ([block, *verifiers, validation], None),
+    ):
+        text = "".join(json.dumps(to_json(line)) + "\n" for line in (run, worker, *lines))
+        path.write_text(text)
+        if said is None:
+            assert read_record(path).validations == [validation]
+            with pytest.raises(LabError, match="'block' is unknown in schema 6"):
+                path.write_text(text.replace('"schema": 7', '"schema": 6', 1))
+                read_record(path)
+            continue
+        with pytest.raises(LabError, match=said):
+            read_record(path)
+    with pytest.raises(LabError, match="lacking says why not"):
+        Verifier("v", "Ed25519", 0)
+
+
+def test_announcing_blocks_is_yes_or_no() -> None:
+    with pytest.raises(ProtocolError, match="blocks must be yes or no"):
+        parse_hello(["protocol 1", "blocks perhaps", "variant x"])
