@@ -26,7 +26,7 @@ bench-kernels: setup ## time the kernels of each backend beside the peers' own: 
 	@sh scripts/bench_kernels.sh $(ARGS)
 
 # Every feature of the library: its tests need them.
-ALL := mldsa-lanes/trace,mldsa-lanes/rayon
+ALL := mldsa-lanes/trace,mldsa-lanes/rayon,mldsa-lanes/pem,mldsa-lanes/serde,mldsa-lanes/signature
 
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 

@@ -10,6 +10,8 @@ command -v rustup >/dev/null 2>&1 || fail "rustup is missing, which has the othe
 
 # What a build without default features names to have something in it, separated by commas: nothing.
 bare=ml-dsa-44,ml-dsa-65,ml-dsa-87
+# Everything for ordinary use.
+all=rayon,pem,serde,signature
 # Features that belong together: each line is one build, and - is none at all.
 feature_sets="
 -
@@ -20,6 +22,11 @@ ml-dsa-65,alloc
 ml-dsa-44,ml-dsa-87,trace
 ml-dsa-44,ml-dsa-65,ml-dsa-87
 ml-dsa-44,ml-dsa-65,ml-dsa-87,rayon
+ml-dsa-44,signature
+ml-dsa-65,pkcs8
+ml-dsa-87,serde
+ml-dsa-44,alloc,signature,pkcs8
+ml-dsa-44,ml-dsa-65,ml-dsa-87,pem,serde,signature
 ml-dsa-44,ml-dsa-65,ml-dsa-87,__internals
 "
 # Small CPUs, one without compare-and-swap among them, and 32 bits.
@@ -45,9 +52,9 @@ features() {
   for set in - ml-dsa-44 "$bare" "$bare,alloc"; do
     lanes check --no-default-features --features "${set#-}" --tests
   done
-  lanes check --features rayon,trace --tests
+  lanes check --features "$all,trace" --tests
   # Links in the documents must not need a feature.
-  for set in "$bare" "$bare,rayon"; do
+  for set in "$bare" "$bare,$all"; do
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps -p mldsa-lanes --no-default-features \
       --features "$set" --target-dir target/builds
   done
@@ -57,7 +64,7 @@ features() {
 targets() {
   for triple in $targets; do
     target "$triple"
-    for set in "$bare" "$bare,alloc"; do
+    for set in "$bare" "$bare,alloc" "$bare,pem,serde,signature"; do
       lanes check --no-default-features --features "$set" --target "$triple"
     done
   done
@@ -66,7 +73,7 @@ targets() {
 
 msrv() {
   oldest_rust
-  RUSTUP_TOOLCHAIN=$oldest lanes check --features rayon
+  RUSTUP_TOOLCHAIN=$oldest lanes check --features "$all"
   RUSTUP_TOOLCHAIN=$oldest lanes check --no-default-features --features "$bare"
   say "compiles with Rust $oldest"
 }

@@ -27,6 +27,8 @@ LAYERS = {
     "scheme": "params error declassify trace kernels backend",
     "keys": "params error trace kernels backend scheme",
     "batch": "params error declassify trace kernels backend scheme keys",
+    "hazmat": "params error backend scheme keys batch",
+    "interop": "params error kernels backend scheme keys",
     "internals": "params kernels backend scheme keys",
 }
 

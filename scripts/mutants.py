@@ -130,7 +130,7 @@ def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
     }
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            ["cargo", "test", "--locked", "-q", "-p", "mldsa-lanes", "--features", "trace,rayon", *arguments],
+            ["cargo", "test", "--locked", "-q", "-p", "mldsa-lanes", "--features", "trace,rayon,pem,serde,signature", *arguments],
             cwd=TREE,
             env=environment,
             stdout=said,

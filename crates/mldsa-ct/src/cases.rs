@@ -1,7 +1,7 @@
 //! Keys and messages: the known answers of the ACVP draft, which were searched for rare rejections
 //! and for many of them.
 
-use mldsa_lanes::{Backend, Check, Input, ParameterSet, SigningKey};
+use mldsa_lanes::{Backend, Check, Input, Mu, ParameterSet, SigningKey, hazmat};
 use mldsa_oracle::{PreHash, message_representative};
 
 #[path = "../../mldsa-lanes/tests/suite/common/kats.rs"]
@@ -13,7 +13,7 @@ pub struct Case {
     pub xi: [u8; 32],
     /// skEncode's bytes.
     pub sk: Vec<u8>,
-    pub mu: [u8; 64],
+    pub mu: Mu,
     /// SHA2-256 of the signature with rnd = 0.
     digest: Vec<u8>,
     /// For each attempt the check that ends it; nothing for the last.
@@ -49,6 +49,7 @@ fn case<P: ParameterSet>(kat: &kats::Kat) -> Case {
     let xi = unhex(kat.seed).try_into().expect("32 bytes");
     let key = SigningKey::<P>::from_seed_on(Backend::portable(), &xi);
     let mu = message_representative(&key.verifying_key().tr(), &unhex(kat.message));
+    let mu = hazmat::external_mu(mu);
     let mut ends = Vec::new();
     let order = [Check::R0, Check::Z, Check::Ct0, Check::Hint];
     key.sign_traced(&Input::Mu(&mu), &[0; 32], |attempt| {

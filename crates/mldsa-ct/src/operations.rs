@@ -1,8 +1,9 @@
 //! The operations, each from inputs whose secrets are marked.
 
-use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::hazmat::SignWithRnd;
+use mldsa_lanes::hazmat::batch::{SignJob, sign};
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, Input, ParameterSet, Signature, SigningKey, ct,
+    Backend, Error, ExpandedSigningKey, Input, ParameterSet, Signature, SigningKey, batch, ct,
 };
 
 use crate::cases::Case;
@@ -66,17 +67,17 @@ impl Operation {
             Operation::ImportRefused => refused_imports::<P>(backend, case),
             Operation::Sign => {
                 let key = import::<P>(backend, &case.sk).expect("a valid key");
-                signed(case, key.sign_input(&case.input(), &secret_rnd()));
+                signed(case, key.sign_with_rnd(&case.input(), &secret_rnd()));
             }
             Operation::SignExpanded => {
                 signed(
                     case,
-                    expanded::<P>(backend, case).sign_input(&case.input(), &secret_rnd()),
+                    expanded::<P>(backend, case).sign_with_rnd(&case.input(), &secret_rnd()),
                 );
             }
             Operation::SignBounded => {
                 let allowed = case.ends.len() as u32 - 1;
-                let result = expanded::<P>(backend, case).sign_bounded(
+                let result = expanded::<P>(backend, case).sign_bounded_with_rnd(
                     &case.input(),
                     &secret_rnd(),
                     allowed,
@@ -99,7 +100,7 @@ impl Operation {
             Operation::BatchKeygenExpanded => {
                 let mut keys = Vec::new();
                 batch::keygen_expanded::<P>(backend, &secret_seeds(case), &mut keys);
-                signed(case, keys[4].sign_input(&case.input(), &secret_rnd()));
+                signed(case, keys[4].sign_with_rnd(&case.input(), &secret_rnd()));
             }
             Operation::BatchSign => signed_in_a_batch::<P>(backend, case),
         }
@@ -164,7 +165,7 @@ fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
             rnd: &rnd,
         })
         .collect();
-    for (i, result) in batch::sign(&jobs).into_iter().enumerate() {
+    for (i, result) in sign(&jobs).into_iter().enumerate() {
         if matches!(i, 0 | 4 | 6) {
             signed(case, result);
         } else {

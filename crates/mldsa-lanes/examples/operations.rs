@@ -80,7 +80,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
         for message in &messages {
             let context = b"";
             let input = Input::Pure { message, context };
-            let signature = expanded.sign_in(&mut workspace, &input, &[0; 32], 821);
+            let signature = expanded.sign_deterministic_in(&mut workspace, &input);
             black_box(signature).expect("within 821 attempts");
         }
     });
@@ -104,7 +104,6 @@ fn operations<P: ParameterSet>(backend: Backend) {
         .map(|i| SignJob {
             key: SignWith::Expanded(&expanded),
             input: input(i),
-            rnd: &[0; 32],
         })
         .collect();
     let verify_jobs = |key| {
@@ -118,7 +117,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let verify_expanded = verify_jobs(VerifyWith::Expanded(&expanded_public));
     // Keys that differ: each job expands its own, beside others.
     let keys: Vec<_> = (0..COUNT).map(|_| public.clone()).collect();
-    let mut verify_compact = verify_jobs(VerifyWith::Compact(&public));
+    let mut verify_compact = verify_jobs(VerifyWith::Compact(public));
     for (job, key) in verify_compact.iter_mut().zip(&keys) {
         job.key = VerifyWith::Compact(key);
     }
@@ -135,10 +134,10 @@ fn operations<P: ParameterSet>(backend: Backend) {
         job.key = SignWith::Compact(key);
     }
     row("batch-sign-compact", COUNT, &mut || {
-        black_box(batch::sign(&sign_compact));
+        black_box(batch::sign_deterministic(&sign_compact));
     });
     row("batch-sign", COUNT, &mut || {
-        black_box(batch::sign(&sign_jobs));
+        black_box(batch::sign_deterministic(&sign_jobs));
     });
     row("batch-verify", COUNT, &mut || {
         assert!(batch::verify(&verify_compact).iter().all(Result::is_ok));

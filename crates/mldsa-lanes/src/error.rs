@@ -5,7 +5,7 @@ use core::fmt;
 /// An error names the input and the rule that it breaks. No variant depends on a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[allow(missing_docs)] // `expected`, `actual`: lengths in bytes; `allowed`: attempts.
+#[allow(missing_docs)] // `expected`, `actual`: lengths in bytes; `needed`: bits; `allowed`: attempts.
 pub enum Error {
     /// A private key in expanded form that has not exactly the set's number of bytes.
     SigningKeyLength { expected: usize, actual: usize },
@@ -17,6 +17,9 @@ pub enum Error {
     ContextTooLong { actual: usize },
     /// A digest that has not the length of its hash function.
     DigestLength { expected: usize, actual: usize },
+    /// A hash function with less collision strength than the set has, in bits (FIPS 204, section
+    /// 5.4.1); [`Input::WeakPreHash`](crate::Input::WeakPreHash) takes it.
+    WeakPreHash { needed: usize, actual: usize },
     /// Expanded private-key bytes that no key generation writes; the text says why.
     InvalidSigningKey(&'static str),
     /// Every allowed attempt was rejected.
@@ -49,6 +52,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "digest of {actual} bytes; the hash function gives {expected}"
+                )
+            }
+            Error::WeakPreHash { needed, actual } => {
+                write!(
+                    f,
+                    "hash function of {actual} bits of collision strength; this set asks for {needed}"
                 )
             }
             Error::InvalidSigningKey(reason) => write!(f, "invalid private key: {reason}"),

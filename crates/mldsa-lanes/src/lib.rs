@@ -15,6 +15,10 @@
 //! # Ok::<(), mldsa_lanes::Error>(())
 //! ```
 //!
+//! The interface has three floors. Keys, signatures and batches are for everybody; the [`guide`] shows
+//! them at work. Features add the traits of other crates: `signature`, `pkcs8`, `pem`, `serde`. And
+//! [`hazmat`] has what asks for care: a given `rnd`, μ from elsewhere, the standard's internal functions.
+//!
 //! `no_std`. With the feature `alloc` expanded keys lie on the heap, those too that a signature
 //! with a compact key makes for itself. The repository's docs/stack.md has the stack that each operation takes.
 
@@ -49,9 +53,14 @@ mod backend;
 pub mod batch;
 mod declassify;
 mod error;
+pub mod guide {
+    #![doc = include_str!("guide.md")]
+}
+pub mod hazmat;
 #[cfg(feature = "__internals")]
 #[doc(hidden)]
 pub mod internals;
+mod interop;
 mod kernels;
 mod keys;
 mod params;
@@ -65,6 +74,8 @@ pub use backend::{Backend, Feature};
 #[cfg(mldsa_ct)]
 pub use declassify::ct;
 pub use error::Error;
+#[cfg(feature = "pkcs8")]
+pub use interop::pkcs8::PrivateKeyForm;
 pub use keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, Place, Signature, SigningKey, VerifyingKey, Workspace,
 };
@@ -75,7 +86,11 @@ pub use params::MlDsa65;
 #[cfg(feature = "ml-dsa-87")]
 pub use params::MlDsa87;
 pub use params::{MAX_ATTEMPTS, Parameters};
-pub use scheme::message::{Input, MuHasher, PreHash};
+#[cfg(feature = "pkcs8")]
+pub use pkcs8;
+pub use scheme::message::{Input, Mu, MuHasher, PreHash};
+#[cfg(feature = "signature")]
+pub use signature;
 #[cfg(feature = "trace")]
 pub use trace::{Attempt, Check, Checks};
 

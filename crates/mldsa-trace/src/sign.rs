@@ -1,6 +1,6 @@
 //! Keys and signatures, a chunk of jobs at a time.
 
-use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::hazmat::batch::{self, SignJob};
 use mldsa_lanes::{Error, ParameterSet};
 
 use crate::jobs::{Jobs, Keys};

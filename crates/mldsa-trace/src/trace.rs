@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use mldsa_lanes::batch::{self, SignJob, SignWith};
+use mldsa_lanes::batch::{self, SignWith};
+use mldsa_lanes::hazmat::batch::SignJob;
 use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
 
 use crate::jobs::{Jobs, Keys};

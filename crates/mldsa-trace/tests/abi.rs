@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
+use mldsa_lanes::hazmat::SignWithRnd;
 use mldsa_lanes::{Attempt, Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_trace::{
     Failure, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run, mldsa_trace_sign,
@@ -285,7 +286,7 @@ fn signatures_equal_single_calls<P: ParameterSet>() {
                 let (message, context, rnd) = jobs.parts(job);
                 let input = mldsa_lanes::Input::Pure { message, context };
                 let public = key.verifying_key();
-                let signed = key.sign_input(&input, &rnd).unwrap();
+                let signed = key.sign_with_rnd(&input, &rnd).unwrap();
                 let expected: [&[u8]; 3] = [
                     public.as_bytes().as_ref(),
                     key.expanded_bytes().as_ref(),

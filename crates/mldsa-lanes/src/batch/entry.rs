@@ -1,9 +1,10 @@
 //! As [`crate::scheme::entry`], for many jobs.
 
+use super::given::SignJob;
 use super::sign::Signing;
 #[cfg(feature = "trace")]
 use super::trace::{Telling, Traces};
-use super::{SignJob, VerifyJob, keygen, sign, verify};
+use super::{VerifyJob, keygen, sign, verify};
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;

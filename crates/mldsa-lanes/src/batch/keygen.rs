@@ -60,7 +60,7 @@ pub(super) trait Product<P: Scheme> {
 
 impl<P: Scheme> Product<P> for SigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
-        &mut self.pk
+        &mut self.public.pk
     }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
         let mut sk = SigningKeyWriter::of::<P>(self.sk.as_mut());
@@ -72,22 +72,16 @@ impl<P: Scheme> Product<P> for SigningKey<P> {
     }
 }
 
-/// An expanded key in its place, and the public key that tr is the hash of.
-pub(super) struct Expanding<'k, P: Scheme> {
-    pk: P::VerifyingKeyBytes,
-    key: &'k mut ExpandedSigningKey<P>,
-}
-
-impl<P: Scheme> Product<P> for Expanding<'_, P> {
+impl<P: Scheme> Product<P> for ExpandedSigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
-        &mut self.pk
+        &mut self.public.pk
     }
     fn row(&mut self, number: usize, row: &[Poly]) {
-        self.key.material.set_row(number, row);
+        self.material.set_row(number, row);
     }
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]) {
         let vectors = [slot.s1.as_ref(), slot.s2.as_ref(), slot.t0.as_ref()];
-        self.key.material.set(e, vectors, slot.k.as_ref(), tr);
+        self.material.set(e, vectors, slot.k.as_ref(), tr);
     }
 }
 
@@ -101,7 +95,7 @@ pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [Si
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
             let space = single.get_or_insert_with(|| boxed(|| keygen::Space::<P>::ZERO));
-            keygen::keygen(e, xi, space, &mut key.sk, &mut key.pk);
+            keygen::keygen(e, xi, space, &mut key.sk, &mut key.public.pk);
         } else {
             group(e, seeds, &mut room, keys);
         }
@@ -121,11 +115,7 @@ pub(super) fn run_expanded<P: Scheme, E: Engine>(
     let mut room = Room::new(e, seeds.len());
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
     for (seeds, keys) in groups {
-        let products = keys.iter_mut().map(|key| Expanding {
-            pk: P::VerifyingKeyBytes::zero(),
-            key,
-        });
-        group(e, seeds, &mut room, &mut products.collect::<Vec<_>>());
+        group(e, seeds, &mut room, keys);
     }
 }
 

@@ -24,6 +24,7 @@
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
 pub(crate) mod entry;
+pub(crate) mod given;
 mod keygen;
 #[cfg(feature = "rayon")]
 pub mod parallel;
@@ -37,14 +38,13 @@ mod verify;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 
 use entry::Batch;
 use rand_core::TryCryptoRng;
 
 use crate::backend::{Backend, Engine};
 use crate::error::Error;
-use crate::kernels::poly::{Secret, Zero};
+use crate::kernels::poly::Wipe;
 use crate::kernels::sponge::Shake256Reader;
 use crate::kernels::sponges::shake256_each;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
@@ -64,14 +64,12 @@ pub enum SignWith<'a, P: Scheme> {
 }
 
 /// A message to be signed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct SignJob<'a, P: Scheme> {
     /// The key; its backend does the work.
     pub key: SignWith<'a, P>,
     /// What to sign.
     pub input: Input<'a>,
-    /// 32 fresh random bytes, or zeros for the deterministic variant. [`sign_hedged`] draws them.
-    pub rnd: &'a [u8; 32],
 }
 
 /// The key of a [`VerifyJob`].
@@ -94,87 +92,42 @@ pub struct VerifyJob<'a, P: Scheme> {
     pub signature: &'a Signature<P>,
 }
 
-/// Signs every job (Algorithms 2, 4 and 7): what `sign_input` gives for each.
+/// Signs every job (Algorithms 2, 4 and 7), hedged: what `sign_input` gives for each. `rnd` of each
+/// job, 32 bytes of memory until the end, comes from `rng`.
 ///
 /// # Errors
-/// Each job has its own: [`Error::ContextTooLong`], [`Error::DigestLength`],
+/// [`Error::Rng`] if `rng` fails; then nothing is signed. Each job has its own:
+/// [`Error::ContextTooLong`], [`Error::DigestLength`], [`Error::WeakPreHash`],
 /// [`Error::TooManyAttempts`].
-pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-    sign_bounded(jobs, MAX_ATTEMPTS)
+pub fn sign<P: Batch, R: TryCryptoRng + ?Sized>(
+    jobs: &[SignJob<'_, P>],
+    rng: &mut R,
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
+    sign_bounded(jobs, MAX_ATTEMPTS, rng)
 }
 
 /// [`sign`] with at most `max_attempts` attempts for each job; 821 is the most that is ever tried.
 ///
 /// # Errors
 /// As [`sign`].
-pub fn sign_bounded<P: Batch>(
+pub fn sign_bounded<P: Batch, R: TryCryptoRng + ?Sized>(
     jobs: &[SignJob<'_, P>],
     max_attempts: u32,
-) -> Vec<Result<Signature<P>, Error>> {
-    let mut results = unsigned(jobs.len());
-    sign_into(jobs, max_attempts, &mut results);
-    results
-}
-
-/// [`sign`], hedged: `rnd` of each job, 32 bytes of memory until the end, comes from `rng`.
-///
-/// # Errors
-/// [`Error::Rng`] if `rng` fails; then nothing is signed. Those of [`sign`], for each job.
-pub fn sign_hedged<'a, P: Batch, R: TryCryptoRng + ?Sized>(
-    messages: &[(SignWith<'a, P>, Input<'a>)],
     rng: &mut R,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = draw(messages.len(), rng)?;
-    Ok(sign(&hedged(messages, &rnds)))
+    let rnds = given::draw(jobs.len(), rng)?;
+    Ok(given::sign_bounded(
+        &given::hedged(jobs, &rnds),
+        max_attempts,
+    ))
 }
 
-/// `count` values of rnd, in the place from which they are used.
-fn draw<R: TryCryptoRng + ?Sized>(
-    count: usize,
-    rng: &mut R,
-) -> Result<Vec<Secret<[u8; 32]>>, Error> {
-    let mut rnds = made(count, Secret::<[u8; 32]>::zero);
-    for rnd in &mut rnds {
-        rng.try_fill_bytes(rnd.as_mut()).map_err(|_| Error::Rng)?;
-    }
-    Ok(rnds)
-}
-
-fn hedged<'a, P: Scheme>(
-    messages: &[(SignWith<'a, P>, Input<'a>)],
-    rnds: &'a [Secret<[u8; 32]>],
-) -> Vec<SignJob<'a, P>> {
-    let jobs = messages.iter().zip(rnds);
-    jobs.map(|((key, input), rnd)| SignJob {
-        key: *key,
-        input: *input,
-        rnd,
-    })
-    .collect()
-}
-
-/// Room for results, every one of which will be written.
-fn unsigned<P: Scheme>(count: usize) -> Vec<Result<Signature<P>, Error>> {
-    made(count, || Err(Error::TooManyAttempts { allowed: 0 }))
-}
-
-fn sign_into<P: Batch>(
-    jobs: &[SignJob<'_, P>],
-    max_attempts: u32,
-    results: &mut [Result<Signature<P>, Error>],
-) {
-    if let ([job], [result]) = (jobs, &mut *results) {
-        let SignJob { key, input, rnd } = job;
-        *result = match key {
-            SignWith::Compact(key) => key.sign_bounded(input, rnd, max_attempts),
-            SignWith::Expanded(key) => key.sign_bounded(input, rnd, max_attempts),
-        };
-        return;
-    }
-    by_backend(
-        jobs.iter().map(|job| job.key.backend()),
-        |backend, order| P::sign_jobs(backend, jobs, order, max_attempts, results),
-    );
+/// The deterministic variant of [`sign`].
+///
+/// # Errors
+/// Each job has its own, as those of [`sign`].
+pub fn sign_deterministic<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    given::sign(&given::deterministic(jobs))
 }
 
 /// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
@@ -188,7 +141,7 @@ fn sign_into<P: Batch>(
 /// As [`sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
 #[cfg(feature = "trace")]
 pub fn trace<P: Batch>(
-    jobs: &[SignJob<'_, P>],
+    jobs: &[given::SignJob<'_, P>],
     checks: Checks,
     mut on_attempt: impl FnMut(usize, Attempt),
 ) -> Vec<Result<(), Error>> {
@@ -209,7 +162,7 @@ pub fn trace<P: Batch>(
 ///
 /// # Errors
 /// Each job has its own: [`Error::InvalidSignature`], [`Error::ContextTooLong`],
-/// [`Error::DigestLength`].
+/// [`Error::DigestLength`], [`Error::WeakPreHash`].
 pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = unverified(jobs.len());
     verify_into(jobs, &mut results);
@@ -235,6 +188,30 @@ fn verify_into<P: Batch>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Er
     );
 }
 
+/// ML-DSA.KeyGen (Algorithm 1), `count` times.
+///
+/// # Errors
+/// [`Error::Rng`] if `rng` fails.
+pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
+    count: usize,
+    rng: &mut R,
+) -> Result<Vec<SigningKey<P>>, Error> {
+    generated(count, rng, |seeds| keygen(Backend::detect(), seeds))
+}
+
+/// Draws seeds, and overwrites them when `keygen` has had them.
+fn generated<P: Batch, R: TryCryptoRng + ?Sized>(
+    count: usize,
+    rng: &mut R,
+    keygen: impl FnOnce(&[[u8; 32]]) -> Vec<SigningKey<P>>,
+) -> Result<Vec<SigningKey<P>>, Error> {
+    let mut seeds = made(count, || [0; 32]);
+    let drawn = rng.try_fill_bytes(seeds.as_flattened_mut());
+    let keys = drawn.map(|()| keygen(&seeds));
+    seeds.as_flattened_mut().wipe();
+    keys.map_err(|_| Error::Rng)
+}
+
 /// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
 /// unless it was [disabled](Backend::disable).
 pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
@@ -246,7 +223,7 @@ pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<
 
 /// [`keygen`] and [`SigningKey::expand`] in one, for keys that only sign: Â, most of the work of either,
 /// is sampled once. `keys` becomes the keys of the seeds; what it held before is overwritten. They
-/// take 26, 44 and 75 KiB each, and the jobs in flight 3 KiB more than with [`keygen`].
+/// take 28, 46 and 78 KiB each.
 pub fn keygen_expanded<P: Batch>(
     backend: Backend,
     seeds: &[[u8; 32]],
@@ -260,7 +237,7 @@ pub fn keygen_expanded<P: Batch>(
     keys.resize_with(seeds.len(), || ExpandedSigningKey::EMPTY);
     P::keygen_expanded_jobs(backend, seeds, keys);
     for key in keys {
-        key.backend = backend;
+        key.public.backend = backend;
     }
 }
 
@@ -324,8 +301,8 @@ fn hash_each<'a, E: Engine, T, const PARTS: usize>(
 impl<P: Scheme> SignWith<'_, P> {
     fn backend(&self) -> Backend {
         match self {
-            SignWith::Compact(key) => key.backend,
-            SignWith::Expanded(key) => key.backend,
+            SignWith::Compact(key) => key.backend(),
+            SignWith::Expanded(key) => key.backend(),
         }
     }
 }
@@ -336,15 +313,6 @@ impl<P: Scheme> VerifyWith<'_, P> {
             VerifyWith::Compact(key) => key.backend,
             VerifyWith::Expanded(key) => key.backend,
         }
-    }
-}
-
-impl<P: Scheme> fmt::Debug for SignJob<'_, P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without rnd, which may have to stay secret.
-        let mut out = f.debug_struct("SignJob");
-        out.field("key", &self.key).field("input", &self.input);
-        out.finish_non_exhaustive()
     }
 }
 

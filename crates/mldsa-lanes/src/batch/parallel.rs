@@ -12,46 +12,75 @@ use rayon::prelude::*;
 use rand_core::TryCryptoRng;
 
 use super::entry::Batch;
-use super::{SignJob, SignWith, VerifyJob};
+use super::{SignJob, VerifyJob};
 use crate::backend::{Backend, Engine, with_engine};
 use crate::error::Error;
 use crate::keys::{Signature, SigningKey};
 use crate::params::MAX_ATTEMPTS;
-use crate::scheme::message::Input;
 
 /// As [`super::sign`].
 ///
 /// # Errors
 /// As [`super::sign`].
-pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-    sign_bounded(jobs, MAX_ATTEMPTS)
-}
-
-/// As [`super::sign_hedged`].
-///
-/// # Errors
-/// As [`super::sign_hedged`].
-pub fn sign_hedged<'a, P: Batch, R: TryCryptoRng + ?Sized>(
-    messages: &[(SignWith<'a, P>, Input<'a>)],
+pub fn sign<P: Batch, R: TryCryptoRng + ?Sized>(
+    jobs: &[SignJob<'_, P>],
     rng: &mut R,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = super::draw(messages.len(), rng)?;
-    Ok(sign(&super::hedged(messages, &rnds)))
+    sign_bounded(jobs, MAX_ATTEMPTS, rng)
 }
 
 /// As [`super::sign_bounded`].
 ///
 /// # Errors
 /// As [`super::sign`].
-pub fn sign_bounded<P: Batch>(
+pub fn sign_bounded<P: Batch, R: TryCryptoRng + ?Sized>(
     jobs: &[SignJob<'_, P>],
     max_attempts: u32,
-) -> Vec<Result<Signature<P>, Error>> {
-    let mut results = super::unsigned(jobs.len());
-    let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
-    let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
-    pieces.for_each(|(jobs, results)| super::sign_into(jobs, max_attempts, results));
-    results
+    rng: &mut R,
+) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
+    let rnds = super::given::draw(jobs.len(), rng)?;
+    Ok(given::sign_bounded(
+        &super::given::hedged(jobs, &rnds),
+        max_attempts,
+    ))
+}
+
+/// As [`super::sign_deterministic`].
+///
+/// # Errors
+/// As [`super::sign_deterministic`].
+pub fn sign_deterministic<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    given::sign(&super::given::deterministic(jobs))
+}
+
+pub(crate) mod given {
+    //! Signing with given values of `rnd`.
+
+    use super::*;
+    use crate::batch::given::{SignJob, sign_into, unsigned};
+
+    /// As [`crate::hazmat::batch::sign`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+        sign_bounded(jobs, MAX_ATTEMPTS)
+    }
+
+    /// As [`crate::hazmat::batch::sign_bounded`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn sign_bounded<P: Batch>(
+        jobs: &[SignJob<'_, P>],
+        max_attempts: u32,
+    ) -> Vec<Result<Signature<P>, Error>> {
+        let mut results = unsigned(jobs.len());
+        let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
+        let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
+        pieces.for_each(|(jobs, results)| sign_into(jobs, max_attempts, results));
+        results
+    }
 }
 
 /// As [`super::verify`].
@@ -64,6 +93,17 @@ pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
     pieces.for_each(|(jobs, results)| super::verify_into(jobs, results));
     results
+}
+
+/// As [`super::generate`].
+///
+/// # Errors
+/// As [`super::generate`].
+pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
+    count: usize,
+    rng: &mut R,
+) -> Result<Vec<SigningKey<P>>, Error> {
+    super::generated(count, rng, |seeds| keygen(Backend::detect(), seeds))
 }
 
 /// As [`super::keygen`].

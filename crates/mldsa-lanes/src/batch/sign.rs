@@ -10,7 +10,8 @@
 
 use alloc::vec::Vec;
 
-use super::{SignJob, SignWith, boxed, hash_each, made};
+use super::given::SignJob;
+use super::{SignWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
@@ -144,7 +145,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
     if allowed == 0 {
         for job in order {
             // A malformed input is told as it is told otherwise.
-            let malformed = jobs[*job].input.mu_source(e.permutation()).err();
+            let malformed = jobs[*job].input.mu_source::<P>(e.permutation()).err();
             outcome.refuse(
                 *job,
                 malformed.unwrap_or(Error::TooManyAttempts { allowed }),
@@ -351,7 +352,7 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
         self.order = later;
         let mut sources = Vec::with_capacity(now.len());
         for job in now {
-            match self.jobs[*job].input.mu_source(e.permutation()) {
+            match self.jobs[*job].input.mu_source::<P>(e.permutation()) {
                 Ok(source) => sources.push((*job, source)),
                 Err(error) => outcome.refuse(*job, error),
             }

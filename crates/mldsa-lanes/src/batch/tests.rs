@@ -2,6 +2,7 @@
 
 use std::vec::Vec;
 
+use super::given::{SignJob, unsigned};
 use super::sign::{Outcome, Which};
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
@@ -37,8 +38,8 @@ fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJ
 
 fn bounded<P: Batch>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
     match job.key {
-        SignWith::Compact(key) => key.sign_bounded(&job.input, job.rnd, most),
-        SignWith::Expanded(key) => key.sign_bounded(&job.input, job.rnd, most),
+        SignWith::Compact(key) => key.run(&job.input, job.rnd, most),
+        SignWith::Expanded(key) => key.run(&job.input, job.rnd, most),
     }
 }
 
@@ -207,7 +208,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
         }
         // Keys in runs of 1, 2, 3 …, so that some go on from group to group.
         let public: Vec<_> = keys.iter().map(SigningKey::verifying_key).collect();
-        let expanded: Vec<_> = public.iter().map(VerifyingKey::expand).collect();
+        let expanded: Vec<_> = public.iter().map(|key| key.expand()).collect();
         let runs: Vec<_> = (0..count)
             .flat_map(|i| (0..i % 7 + 1).map(move |_| i))
             .collect();
@@ -226,7 +227,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
             .map(|i| VerifyJob {
                 key: match i % 5 {
                     0 => (&expanded[runs[i]]).into(),
-                    _ => (&public[runs[i]]).into(),
+                    _ => public[runs[i]].into(),
                 },
                 input: Input::Pure {
                     message: &messages[i],

@@ -88,7 +88,7 @@ pub(super) fn run<'a, P: Scheme, E: Engine>(
             let VerifyJob {
                 input, signature, ..
             } = &jobs[*job];
-            match input.mu_source(e.permutation()) {
+            match input.mu_source::<P>(e.permutation()) {
                 Err(error) => results[*job] = Err(error),
                 Ok(source) => {
                     if candidate.claim.decode(e, &signature.0) {

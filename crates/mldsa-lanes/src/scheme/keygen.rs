@@ -132,6 +132,19 @@ fn difference(a: &Poly, b: &Poly) -> i32 {
     pairs.fold(0, |difference, (a, b)| difference | (a ^ b))
 }
 
+/// Compares a private key of an import with the one that its seed gives, in full.
+#[cfg(feature = "pkcs8")]
+pub(crate) fn agree(key: &[u8], given: &[u8]) -> Result<(), Error> {
+    let pairs = key.iter().zip(given);
+    let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
+    if public(Site::KeyImport, key.len() != given.len() || difference != 0) {
+        return Err(Error::InvalidSigningKey(
+            "seed and expanded key do not belong together",
+        ));
+    }
+    Ok(())
+}
+
 /// Writes the public key that belongs to the private key `sk`, read from bytes, after checking that
 /// these are what key generation would have written.
 #[inline(never)]

@@ -1,17 +1,22 @@
 //! What is signed: M' of FIPS 204, sections 5.2 to 5.4, and its hash μ.
 
+use core::fmt;
+
 use sha2::Digest;
 
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::keccak::Permutation;
 use crate::kernels::sponge::{Shake128, Shake256, Shake256Reader, Sponge};
+use crate::params::Parameters;
 
 /// The hash functions approved for HashML-DSA (FIPS 204, section 5.4.1 with SP 800-57).
 ///
 /// FIPS 204 asks for a collision strength of at least λ bits: 128, 192, 256 for ML-DSA-44, -65,
-/// -87. The library leaves that choice to the caller.
+/// -87. A weaker one is refused, unless it is asked for by [`Input::WeakPreHash`] or
+/// [`Input::WeakDigest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 #[allow(missing_docs)]
 pub enum PreHash {
     Sha2_224,
@@ -53,6 +58,22 @@ impl PreHash {
             PreHash::Sha2_384 | PreHash::Sha3_384 => 48,
             PreHash::Sha2_512 | PreHash::Sha3_512 | PreHash::Shake256 => 64,
         }
+    }
+
+    /// Collision strength in bits: half the digest.
+    pub const fn collision_bits(self) -> usize {
+        4 * self.digest_bytes()
+    }
+
+    /// Refuses one that is weaker than the set.
+    fn strong_enough<P: Parameters>(self) -> Result<(), Error> {
+        if self.collision_bits() < P::LAMBDA {
+            return Err(Error::WeakPreHash {
+                needed: P::LAMBDA,
+                actual: self.collision_bits(),
+            });
+        }
+        Ok(())
     }
 
     /// The DER object identifier 2.16.840.1.101.3.4.2.x with its tag and length.
@@ -150,6 +171,7 @@ digester! {
 
 /// What to sign or verify.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub enum Input<'a> {
     /// ML-DSA (Algorithms 2 and 3): the message itself.
     Pure {
@@ -160,7 +182,7 @@ pub enum Input<'a> {
     },
     /// HashML-DSA (Algorithms 4 and 5): the message, hashed here.
     PreHash {
-        /// The hash function.
+        /// The hash function, not weaker than the set.
         hash: PreHash,
         /// Any length.
         message: &'a [u8],
@@ -169,6 +191,24 @@ pub enum Input<'a> {
     },
     /// HashML-DSA with the digest computed by the caller.
     Digest {
+        /// The hash function that made the digest, not weaker than the set.
+        hash: PreHash,
+        /// Exactly [`PreHash::digest_bytes`] bytes.
+        digest: &'a [u8],
+        /// At most 255 bytes.
+        context: &'a [u8],
+    },
+    /// [`Input::PreHash`] with a hash function of any strength: a signature is no stronger than it.
+    WeakPreHash {
+        /// The hash function.
+        hash: PreHash,
+        /// Any length.
+        message: &'a [u8],
+        /// At most 255 bytes.
+        context: &'a [u8],
+    },
+    /// [`Input::Digest`] with a hash function of any strength: a signature is no stronger than it.
+    WeakDigest {
         /// The hash function that made the digest.
         hash: PreHash,
         /// Exactly [`PreHash::digest_bytes`] bytes.
@@ -176,8 +216,21 @@ pub enum Input<'a> {
         /// At most 255 bytes.
         context: &'a [u8],
     },
-    /// μ computed by the caller, with [`MuHasher`] or elsewhere (external μ).
-    Mu(&'a [u8; 64]),
+    /// μ of a message that came in pieces, by the key's own hasher
+    /// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher)).
+    Mu(&'a Mu),
+}
+
+/// μ = H(tr ‖ M'), 64 bytes: what is signed in the end. A key's [`MuHasher`] makes it;
+/// [`hazmat::external_mu`](crate::hazmat::external_mu) takes it from elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mu(pub(crate) [u8; 64]);
+
+impl Mu {
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 64] {
+        &self.0
+    }
 }
 
 /// μ itself, or what it is the hash of.
@@ -247,15 +300,30 @@ fn context_length(context: &[u8]) -> Result<u8, Error> {
 
 impl<'a> Input<'a> {
     /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
-    pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> Result<[u8; 64], Error> {
-        Ok(self.mu_source(permute)?.mu(permute, || *tr))
+    pub(crate) fn mu<P: Parameters>(
+        &self,
+        permute: Permutation,
+        tr: &[u8; 64],
+    ) -> Result<[u8; 64], Error> {
+        Ok(self.mu_source::<P>(permute)?.mu(permute, || *tr))
     }
 
     /// What of μ does not depend on the key; hashes the message where that is to be done here.
-    pub(crate) fn mu_source(&self, permute: Permutation) -> Result<MuSource<'a>, Error> {
+    pub(crate) fn mu_source<P: Parameters>(
+        &self,
+        permute: Permutation,
+    ) -> Result<MuSource<'a>, Error> {
+        if let Input::PreHash { hash, .. } | Input::Digest { hash, .. } = self {
+            hash.strong_enough::<P>()?;
+        }
         let m_prime = match *self {
             Input::Pure { message, context } => MPrime::new(context, None, message)?,
             Input::PreHash {
+                hash,
+                message,
+                context,
+            }
+            | Input::WeakPreHash {
                 hash,
                 message,
                 context,
@@ -272,6 +340,11 @@ impl<'a> Input<'a> {
                 hash,
                 digest,
                 context,
+            }
+            | Input::WeakDigest {
+                hash,
+                digest,
+                context,
             } => {
                 if digest.len() != hash.digest_bytes() {
                     return Err(Error::DigestLength {
@@ -281,15 +354,16 @@ impl<'a> Input<'a> {
                 }
                 MPrime::new(context, Some(hash), digest)?
             }
-            Input::Mu(mu) => return Ok(MuSource::Known(mu)),
+            Input::Mu(mu) => return Ok(MuSource::Known(&mu.0)),
         };
         Ok(MuSource::Hash(m_prime))
     }
 }
 
 /// Computes μ of a message that arrives in pieces, for [`Input::Mu`]. Made by a key
-/// ([`VerifyingKey::mu_hasher`](crate::VerifyingKey::mu_hasher) and
-/// [`prehash_mu_hasher`](crate::VerifyingKey::prehash_mu_hasher)), or here without one.
+/// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher) and
+/// [`prehash_mu_hasher`](crate::SigningKey::prehash_mu_hasher)), or by
+/// [`hazmat`](crate::hazmat) without one.
 #[derive(Clone)]
 pub struct MuHasher {
     /// tr and the start of M'; of pure ML-DSA the message too.
@@ -299,20 +373,17 @@ pub struct MuHasher {
 }
 
 impl MuHasher {
-    /// For pure ML-DSA, by whoever has only the key's tr = H(pk).
-    ///
-    /// # Errors
-    /// [`Error::ContextTooLong`] for more than 255 bytes.
-    pub fn new(tr: &[u8; 64], context: &[u8]) -> Result<Self, Error> {
-        Self::begin(Backend::detect(), tr, None, context)
-    }
-
-    /// The same for HashML-DSA.
-    ///
-    /// # Errors
-    /// [`Error::ContextTooLong`] for more than 255 bytes.
-    pub fn with_prehash(tr: &[u8; 64], hash: PreHash, context: &[u8]) -> Result<Self, Error> {
-        Self::begin(Backend::detect(), tr, Some(hash), context)
+    /// For a key of `P`, which a hash function must be fit for.
+    pub(crate) fn of_key<P: Parameters>(
+        backend: Backend,
+        tr: &[u8; 64],
+        hash: Option<PreHash>,
+        context: &[u8],
+    ) -> Result<Self, Error> {
+        if let Some(hash) = hash {
+            hash.strong_enough::<P>()?;
+        }
+        Self::begin(backend, tr, hash, context)
     }
 
     pub(crate) fn begin(
@@ -332,6 +403,14 @@ impl MuHasher {
         })
     }
 
+    /// M' itself is to come, as a whole or in pieces.
+    pub(crate) fn of_m_prime(backend: Backend, tr: &[u8; 64]) -> Self {
+        MuHasher {
+            mu: Shake256::new(backend.permutation()).absorb(tr),
+            digester: None,
+        }
+    }
+
     /// The next piece of the message.
     pub fn update(&mut self, piece: &[u8]) {
         match &mut self.digester {
@@ -341,11 +420,17 @@ impl MuHasher {
     }
 
     /// μ.
-    pub fn finish(mut self) -> [u8; 64] {
+    pub fn finish(mut self) -> Mu {
         if let Some(digester) = self.digester {
             let len = digester.hash().digest_bytes();
             self.mu.update(&digester.finish()[..len]);
         }
-        self.mu.finish().read()
+        Mu(self.mu.finish().read())
+    }
+}
+
+impl fmt::Debug for MuHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MuHasher")
     }
 }

@@ -312,7 +312,7 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
         scratch,
     } = space;
     // Algorithm 7, step 6.
-    let mu = order.input.mu(e.permutation(), &key.tr)?;
+    let mu = order.input.mu::<P>(e.permutation(), &key.tr)?;
     // Algorithm 7, step 7.
     let hash = Shake256::new(e.permutation());
     let hash = hash.absorb(key.k.as_ref()).absorb(order.rnd).absorb(&mu);
@@ -393,6 +393,7 @@ mod tests {
     use super::*;
     use crate::params::MlDsa44;
     use crate::scheme::entry::Scheme;
+    use crate::scheme::message::Mu;
 
     /// A caller's space is wiped in the end, whether there is a signature or none.
     #[test]
@@ -407,7 +408,7 @@ mod tests {
             let mut space = Space::ZERO;
             let order = Order {
                 backend,
-                input: &Input::Mu(&[byte; 64]),
+                input: &Input::Mu(&Mu([byte; 64])),
                 rnd: &[0; 32],
                 max_attempts: 2,
             };

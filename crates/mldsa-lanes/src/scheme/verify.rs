@@ -153,7 +153,7 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     input: &Input<'_>,
     sig: &P::SignatureBytes,
 ) -> Result<(), Error> {
-    let source = input.mu_source(e.permutation())?;
+    let source = input.mu_source::<P>(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
     let mut challenge = challenge::<P, E>(e, sig);
@@ -282,7 +282,7 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
     input: &Input<'_>,
     sig: &P::SignatureBytes,
 ) -> Result<(), Error> {
-    let source = input.mu_source(e.permutation())?;
+    let source = input.mu_source::<P>(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
     let challenge = challenge::<P, E>(e, sig);

@@ -163,7 +163,7 @@ impl Needles {
         }
         let a_hat = oracle::expand_a(p, rho);
         for (mu, with_rnd) in SIGNED {
-            let (mu, rnd) = (&given.mus[mu], given.rnd(with_rnd));
+            let (mu, rnd) = (given.mus[mu].as_bytes(), given.rnd(with_rnd));
             needles.add_signature(p, given, k, &a_hat, mu, rnd);
         }
         needles.add_bytes("xi", &given.xi);

@@ -1,10 +1,13 @@
 //! Every operation of the library as a caller makes it, for any set and backend.
 
 use crate::own_stack::{Pause, Work};
-use mldsa_lanes::batch::{self, SignJob, VerifyJob};
+use mldsa_lanes::batch::{self, VerifyJob};
+use mldsa_lanes::hazmat::batch::SignJob;
+use mldsa_lanes::hazmat::{self, SignWithRnd};
+use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Place,
-    Signature, SigningKey, VerifyingKey, Workspace,
+    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
+    PrivateKeyForm, Signature, SigningKey, VerifyingKey, Workspace,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
@@ -24,7 +27,7 @@ pub struct Given {
     pub rnd: [u8; 32],
     pub message: Vec<u8>,
     /// μ of `message` with context `b"c"`, and another.
-    pub mus: [[u8; 64]; 2],
+    pub mus: [Mu; 2],
     pub pk: Vec<u8>,
     pub sk: Vec<u8>,
     /// Attempts that the first signature takes: 2 to 5, so at least one is rejected.
@@ -54,7 +57,7 @@ impl Given {
             xi,
             rnd: random(255)[..32].try_into().unwrap(),
             message,
-            mus: [mu, oracle::h(&[&mu], 64).try_into().unwrap()],
+            mus: [mu, oracle::h(&[&mu], 64).try_into().unwrap()].map(hazmat::external_mu),
             pk,
             sk,
             attempts,
@@ -105,7 +108,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
     pub fn new(backend: Backend, given: &'g Given) -> Box<Self> {
         let key = Box::new(SigningKey::<P>::from_seed_on(backend, &given.xi));
         assert_eq!(key.expanded_bytes().as_ref(), given.sk);
-        let public = Box::new(key.verifying_key());
+        let public = Box::new(key.verifying_key().clone());
         let altered = |at: usize, mask: u8| {
             let mut sk = given.sk.clone();
             sk[at] |= mask;
@@ -176,7 +179,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
     pub fn operations(&self) -> Vec<Operation<'_>> {
         let mut all: Vec<Operation<'_>> = Vec::new();
         macro_rules! operation {
-            ($name:literal, $call:expr) => {
+            ($name:expr, $call:expr) => {
                 all.push(($name, Box::new(move |pause: &Pause| {
                     let result = $call;
                     pause.with(&result);
@@ -197,21 +200,37 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("clone", (*self.key).clone());
         operation!("expand", self.key.expand());
         let key = &self.key;
+        // Reading takes the backend that is detected.
+        if backend == Backend::detect() {
+            use PrivateKeyForm::{Both, ExpandedKey, Seed};
+            for (form, write, read) in [
+                (Seed, "to_pkcs8_der_as Seed", "from_pkcs8_der, Seed"),
+                (ExpandedKey, "to_pkcs8_der_as ExpandedKey", "from_pkcs8_der, ExpandedKey"),
+                (Both, "to_pkcs8_der_as Both", "from_pkcs8_der, Both"),
+            ] {
+                operation!(write, key.to_pkcs8_der_as(form));
+                let der = key.to_pkcs8_der_as(form).unwrap();
+                operation!(read, SigningKey::<P>::from_pkcs8_der(der.as_bytes()));
+            }
+            let mut der = key.to_pkcs8_der_as(Both).unwrap().to_bytes();
+            *der.last_mut().unwrap() ^= 1;
+            operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
+        }
         operation!("sign", key.sign(message, b"c", &mut Same(rnd)));
         operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
-        operation!("sign_input, mu", key.sign_input(&self.input(), rnd));
-        operation!("sign_bounded, limit reached", key.sign_bounded(&self.input(), &[0; 32], attempts - 1));
+        operation!("sign_with_rnd, mu", key.sign_with_rnd(&self.input(), rnd));
+        operation!("sign_bounded_with_rnd, limit reached", key.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
         let expanded = &self.expanded;
         operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd)));
         operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
-        operation!("sign_input, mu, expanded key", expanded.sign_input(&self.input(), rnd));
-        operation!("sign_bounded, expanded key, limit reached", expanded.sign_bounded(&self.input(), &[0; 32], attempts - 1));
+        operation!("sign_with_rnd, mu, expanded key", expanded.sign_with_rnd(&self.input(), rnd));
+        operation!("sign_bounded_with_rnd, expanded key, limit reached", expanded.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
-        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), rnd, 821));
-        operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
+        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &mut Same(rnd)));
+        operation!("sign_in_with_rnd, a workspace, limit reached", hazmat::sign_in_with_rnd(expanded, &mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
         // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
-        operation!("sign_in, its room on the stack", expanded.sign_in(&mut ManuallyDrop::new(Workspace::new()), &self.input(), rnd, 821));
+        operation!("sign_in_with_rnd, its room on the stack", hazmat::sign_in_with_rnd(expanded, &mut ManuallyDrop::new(Workspace::new()), &self.input(), rnd, 821));
         operation!("Place::fill and wipe, on the stack", {
             let mut place = ManuallyDrop::new(Place::<ExpandedSigningKey<P>>::new());
             place.fill(key);
@@ -222,7 +241,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             place.fill(key);
             place.wipe();
         });
-        operation!("verifying_key", key.verifying_key());
+        operation!("verifying_key", key.verifying_key().clone());
         operation!("VerifyingKey::from_bytes", VerifyingKey::<P>::from_bytes(pk));
         operation!("VerifyingKey::expand", self.public.expand());
         operation!("Place::fill, public key", {
@@ -233,17 +252,17 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("verify, expanded key", self.expanded_public.verify(message, b"c", &self.signature));
         operation!("verify_input, mu, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
         let jobs = self.jobs(|_| false);
-        operation!("batch::sign", batch::sign(&jobs));
+        operation!("hazmat::batch::sign", hazmat::batch::sign(&jobs));
         let jobs = self.jobs(|_| true);
-        operation!("batch::sign, expanded key", batch::sign(&jobs));
+        operation!("hazmat::batch::sign, expanded key", hazmat::batch::sign(&jobs));
         let jobs = self.jobs(|i| i % 2 == 0);
-        operation!("batch::sign, both kinds of key", batch::sign(&jobs));
-        let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| (job.key, job.input)).collect();
-        operation!("batch::sign_hedged", batch::sign_hedged(&messages, &mut Same(rnd)));
+        operation!("hazmat::batch::sign, both kinds of key", hazmat::batch::sign(&jobs));
+        let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| batch::SignJob { key: job.key, input: job.input }).collect();
+        operation!("batch::sign", batch::sign(&messages, &mut Same(rnd)));
         let jobs = self.jobs(|i| i % 2 == 0);
-        operation!("batch::sign_bounded, limit reached", batch::sign_bounded(&jobs, attempts - 1));
+        operation!("hazmat::batch::sign_bounded, limit reached", hazmat::batch::sign_bounded(&jobs, attempts - 1));
         let jobs = self.jobs(|_| false);
-        operation!("batch::sign, one job", batch::sign(&jobs[1..2]));
+        operation!("hazmat::batch::sign, one job", hazmat::batch::sign(&jobs[1..2]));
         let jobs = self.jobs(|_| true);
         operation!("batch::trace", batch::trace(&jobs, Checks::All, |_, _| ()));
         let verify_job = |key| VerifyJob { key, input: self.pure(), signature: &*self.signature };

@@ -10,6 +10,7 @@ use crate::every_operation;
 use crate::needles::{Hit, Kind, Needles, absorbed, keccak_f};
 use crate::operations::Given;
 use crate::own_stack::{OwnStack, Pause, Used, Work, running};
+use mldsa_lanes::hazmat::external_mu;
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
 
@@ -158,9 +159,9 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
     let parts = oracle::sk_decode(p, &given.sk);
     let seeds = oracle::h(&[&given.xi, &[p.k as u8, p.l as u8]], 128);
     let rho_prime = &seeds[32..96];
-    let rho_second = oracle::h(&[&parts.key[..], &given.rnd, &given.mus[0]], 64);
+    let rho_second = oracle::h(&[&parts.key[..], &given.rnd, given.mus[0].as_bytes()], 64);
     let y = &oracle::expand_mask(p, &rho_second, p.l)[0];
-    let mut signer = oracle::Signer::new(p, &given.sk, &given.mus[0], &[0; 32]);
+    let mut signer = oracle::Signer::new(p, &given.sk, given.mus[0].as_bytes(), &[0; 32]);
     let z = &signer.attempt().z[1];
     let eta_bytes = if p.eta == 2 { 96 } else { 128 };
     let (s1, s2) = (&parts.s1[1], &parts.s2[p.k - 1]);
@@ -207,7 +208,7 @@ fn planted(p: &Params, given: &Given) -> Vec<(Kind, Vec<u8>)> {
         ),
         (
             "state of H(K)",
-            [&parts.key[..], &given.rnd, &given.mus[0]].concat(),
+            [&parts.key[..], &given.rnd, given.mus[0].as_bytes()].concat(),
         ),
         ("state of ExpandMask", block),
     ] {
@@ -239,7 +240,7 @@ fn planted_secrets_are_found() {
         let needles = Needles::new(p, &given);
         let mut other = Given::new(p);
         (other.xi, other.rnd) = (given.rnd, given.xi);
-        other.mus = [other.mus[1], [1; 64]];
+        other.mus = [other.mus[1], external_mu([1; 64])];
         other.sk = oracle::keygen(p, &other.xi).1;
         for ((kind, secret), (_, stranger)) in
             planted(p, &given).into_iter().zip(planted(p, &other))

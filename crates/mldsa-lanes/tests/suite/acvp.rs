@@ -9,8 +9,8 @@ use mldsa_oracle as oracle;
 /// public key.
 fn message(case: &Case, tr: &[u8]) -> Message {
     match case.input() {
-        Input::Mu(mu) => Message::Mu(mu),
-        Input::Formatted(m_prime) => Message::Mu(oracle::message_representative(tr, &m_prime)),
+        Input::Mu(mu) => Message::of_mu(mu),
+        Input::Formatted(m_prime) => Message::of_mu(oracle::message_representative(tr, &m_prime)),
         Input::Pure { message, context } => Message::Pure { message, context },
         Input::PreHash {
             hash,

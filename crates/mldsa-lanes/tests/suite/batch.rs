@@ -2,7 +2,8 @@
 
 use crate::common::batch::{Case, keys, sign_alone, verify_alone};
 use crate::common::{Stream, TestRng, backends};
-use mldsa_lanes::batch::{self, SignWith, VerifyJob};
+use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob};
+use mldsa_lanes::hazmat::{self, SignWithRnd};
 use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 
 fn sizes_agree<P: ParameterSet>() {
@@ -13,7 +14,7 @@ fn sizes_agree<P: ParameterSet>() {
             .map(|_| Case::new(&mut stream, keys.len()))
             .collect();
         let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let signatures = batch::sign(&jobs);
+        let signatures = hazmat::batch::sign(&jobs);
         assert_eq!(signatures.len(), size);
         for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
             assert_eq!(*signature, sign_alone(job), "{} {i} of {size}", P::NAME);
@@ -30,11 +31,11 @@ fn bounds_agree<P: ParameterSet>() {
         .collect();
     let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
     for most in [0, 1, 2, 3, 6, 821, u32::MAX] {
-        let signatures = batch::sign_bounded(&jobs, most);
+        let signatures = hazmat::batch::sign_bounded(&jobs, most);
         for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
             let alone = match job.key {
-                SignWith::Compact(key) => key.sign_bounded(&job.input, job.rnd, most),
-                SignWith::Expanded(key) => key.sign_bounded(&job.input, job.rnd, most),
+                SignWith::Compact(key) => key.sign_bounded_with_rnd(&job.input, job.rnd, most),
+                SignWith::Expanded(key) => key.sign_bounded_with_rnd(&job.input, job.rnd, most),
             };
             assert_eq!(*signature, alone, "{} {i}, {most} attempts", P::NAME);
         }
@@ -42,6 +43,13 @@ fn bounds_agree<P: ParameterSet>() {
         let refused = signatures.iter().filter(|result| **result == refused);
         let expected = if most == 0 { 20 } else { 3 };
         assert!(refused.count() > expected || most > 6, "{most} attempts");
+    }
+}
+
+fn without_rnd<'a, P: ParameterSet>(job: &hazmat::batch::SignJob<'a, P>) -> SignJob<'a, P> {
+    SignJob {
+        key: job.key,
+        input: job.input,
     }
 }
 
@@ -57,15 +65,25 @@ fn hedged_agree<P: ParameterSet>() {
             case.rnd = stream.array();
         }
         let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let messages: Vec<_> = jobs.iter().map(|job| (job.key, job.input)).collect();
+        let messages: Vec<_> = jobs.iter().map(without_rnd).collect();
         let bytes: Vec<u8> = cases.iter().flat_map(|case| case.rnd).collect();
         let mut rng = TestRng::new(&bytes);
-        let signatures = batch::sign_hedged(&messages, &mut rng);
-        assert_eq!(signatures, Ok(batch::sign(&jobs)), "{} {size}", P::NAME);
+        let signatures = batch::sign(&messages, &mut rng);
+        let given = hazmat::batch::sign(&jobs);
+        assert_eq!(signatures, Ok(given), "{} {size}", P::NAME);
         assert_eq!(rng.left(), 0);
+        let bounded = batch::sign_bounded(&messages, 2, &mut TestRng::new(&bytes));
+        assert_eq!(bounded, Ok(hazmat::batch::sign_bounded(&jobs, 2)));
+        for case in &mut cases {
+            case.rnd = [0; 32];
+        }
+        let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
+        let messages: Vec<_> = jobs.iter().map(without_rnd).collect();
+        let deterministic = batch::sign_deterministic(&messages);
+        assert_eq!(deterministic, hazmat::batch::sign(&jobs));
         if size > 0 {
             let mut short = TestRng::new(&bytes[1..]);
-            assert_eq!(batch::sign_hedged(&messages, &mut short), Err(Error::Rng));
+            assert_eq!(batch::sign(&messages, &mut short), Err(Error::Rng));
         }
     }
 }
@@ -111,7 +129,7 @@ fn verdicts_agree<P: ParameterSet>() {
                 // Where the input is none, any string of the right length will do.
                 let signature = signer
                     .signing_expanded
-                    .sign_input(&case.input(), &case.rnd)
+                    .sign_with_rnd(&case.input(), &case.rnd)
                     .unwrap_or(Signature::from_bytes(&vec![1; P::SIGNATURE_BYTES]).unwrap());
                 (how, damage(how, &signature))
             })
@@ -155,6 +173,18 @@ fn keys_agree<P: ParameterSet>() {
                 assert!(key.verifying_key() == alone.verifying_key(), "{label}");
                 assert_eq!(key.seed(), Some(seed), "{label}");
             }
+            // Drawn, they are the same.
+            let drawn = batch::generate::<P, _>(size, &mut TestRng::new(seeds.as_flattened()));
+            let drawn = drawn.unwrap();
+            assert!(
+                drawn
+                    .iter()
+                    .map(SigningKey::seed)
+                    .eq(seeds.iter().map(Some))
+            );
+            let short = &mut TestRng::new(&seeds.as_flattened()[..(32 * size).saturating_sub(1)]);
+            let failed = batch::generate::<P, _>(size, short).err();
+            assert_eq!(failed, (size > 0).then_some(Error::Rng));
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::common::batch::{Case, keys, sign_alone};
 use crate::common::{Stream, backends};
 use mldsa_lanes::batch::{self, VerifyJob, parallel};
+use mldsa_lanes::hazmat;
 use mldsa_lanes::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -16,9 +17,9 @@ fn agrees<P: ParameterSet>(pool: &ThreadPool) {
             .map(|_| Case::new(&mut stream, keys.len()))
             .collect();
         let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let signed = pool.install(|| parallel::sign(&jobs));
+        let signed = pool.install(|| hazmat::batch::parallel::sign(&jobs));
         assert_eq!(signed, jobs.iter().map(sign_alone).collect::<Vec<_>>());
-        assert_eq!(signed, batch::sign(&jobs));
+        assert_eq!(signed, hazmat::batch::sign(&jobs));
 
         let other = Signature::from_bytes(&vec![1; P::SIGNATURE_BYTES]).unwrap();
         let jobs: Vec<_> = cases

@@ -3,12 +3,15 @@
 
 use crate::common::batch::{Key, keys};
 use crate::common::{Stream, backends};
-use mldsa_lanes::batch::{self, SignJob};
-use mldsa_lanes::{Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
+use mldsa_lanes::hazmat::SignWithRnd;
+use mldsa_lanes::hazmat::batch::{SignJob, sign};
+use mldsa_lanes::{
+    Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Signature, batch, hazmat,
+};
 
 /// A message under one key, with its signature and the attempts that it takes.
 struct Traced<P: ParameterSet> {
-    mu: [u8; 64],
+    mu: Mu,
     signature: Signature<P>,
     attempts: usize,
 }
@@ -16,7 +19,7 @@ struct Traced<P: ParameterSet> {
 /// Messages under `key`, those of the fewest attempts first.
 fn traced<P: ParameterSet>(key: &Key<P>, count: usize, stream: &mut Stream) -> Vec<Traced<P>> {
     let one = |_| {
-        let mu = stream.array();
+        let mu = hazmat::external_mu(stream.array());
         let mut attempts = 0;
         let expanded = &key.signing_expanded;
         let signature = expanded.sign_traced(&Input::Mu(&mu), &[0; 32], |_| attempts += 1);
@@ -40,8 +43,13 @@ fn check<P: ParameterSet>(key: &Key<P>, expanded: bool, batch: &[&Traced<P>], wh
             rnd: &[0; 32],
         })
         .collect();
-    for (i, (result, traced)) in batch::sign(&jobs).iter().zip(batch).enumerate() {
-        assert_eq!(*result, Ok(traced.signature), "{}, {what}: {i}", P::NAME);
+    for (i, (result, traced)) in sign(&jobs).iter().zip(batch).enumerate() {
+        assert_eq!(
+            result.as_ref(),
+            Ok(&traced.signature),
+            "{}, {what}: {i}",
+            P::NAME
+        );
     }
 }
 
@@ -111,7 +119,8 @@ fn keys_mixed<P: ParameterSet>() {
     for backend in backends() {
         keys.extend((0..9).map(|_| Key::new(backend, &stream.array())));
     }
-    let mus: Vec<[u8; 64]> = (0..COUNT).map(|_| stream.array()).collect();
+    let mus = (0..COUNT).map(|_| hazmat::external_mu(stream.array()));
+    let mus: Vec<Mu> = mus.collect();
     let backend_sorted = key_patterns(keys.len(), COUNT);
     for pattern in backend_sorted {
         let jobs: Vec<_> = pattern
@@ -123,11 +132,11 @@ fn keys_mixed<P: ParameterSet>() {
                 rnd: &[9; 32],
             })
             .collect();
-        let signatures = batch::sign(&jobs);
+        let signatures = sign(&jobs);
         for (i, ((key, _), mu)) in pattern.iter().zip(&mus).enumerate() {
             let alone = keys[*key]
                 .signing_expanded
-                .sign_input(&Input::Mu(mu), &[9; 32]);
+                .sign_with_rnd(&Input::Mu(mu), &[9; 32]);
             assert_eq!(signatures[i], alone, "{} {i} of {pattern:?}", P::NAME);
         }
         let signatures: Vec<_> = signatures.into_iter().map(Result::unwrap).collect();
@@ -139,7 +148,7 @@ fn keys_mixed<P: ParameterSet>() {
 fn verify_mixed<P: ParameterSet>(
     keys: &[Key<P>],
     pattern: &[(usize, bool)],
-    mus: &[[u8; 64]],
+    mus: &[Mu],
     signatures: &[Signature<P>],
 ) {
     let jobs: Vec<_> = (0..mus.len())

@@ -4,9 +4,11 @@ use crate::common::batch::{Case, Key, keys};
 use crate::common::kats::{Kat, REJECTION_PATHS};
 use crate::common::{Stream, backends};
 use mldsa_acvp::unhex;
-use mldsa_lanes::batch::{self, SignJob, SignWith};
+use mldsa_lanes::batch::{self, SignWith};
+use mldsa_lanes::hazmat::batch::SignJob;
+use mldsa_lanes::hazmat::external_mu;
 use mldsa_lanes::{
-    Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet,
+    Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
     SigningKey,
 };
 use mldsa_oracle::message_representative;
@@ -80,10 +82,11 @@ fn every_outcome<P: ParameterSet>() {
             .iter()
             .map(|kat| Key::<P>::new(backend, &seed(kat)))
             .collect();
-        let mus: Vec<[u8; 64]> = kats
+        let mus: Vec<Mu> = kats
             .iter()
             .zip(&keys)
             .map(|(kat, key)| message_representative(&key.verifying.tr(), &unhex(kat.message)))
+            .map(external_mu)
             .collect();
         let jobs: Vec<_> = keys
             .iter()
@@ -155,7 +158,7 @@ fn keys_made_expanded() {
 #[test]
 fn batches_of_every_size_agree() {
     let key = Key::<MlDsa65>::new(Backend::detect(), &[8; 32]);
-    let mus: Vec<[u8; 64]> = (0..60).map(|i| [i; 64]).collect();
+    let mus: Vec<Mu> = (0..60).map(|i| external_mu([i; 64])).collect();
     let jobs: Vec<_> = mus
         .iter()
         .map(|mu| SignJob {

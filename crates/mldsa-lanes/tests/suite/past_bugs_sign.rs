@@ -7,6 +7,7 @@
 use crate::common::forge::{self, Forger};
 use crate::common::{Stream, Subject, Traced, subjects_of};
 use crate::source;
+use mldsa_lanes::hazmat::external_mu;
 use mldsa_lanes::{Backend, Error, Input, mldsa44};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Poly};
@@ -118,7 +119,7 @@ fn bug_07_largest_inputs_of_the_transforms() {
         let signature = forger.signature(&z, &forge::no_hint(p));
         let expected = oracle::verify_mu(p, &pk, &MU, &signature);
         for subject in subjects_of(p) {
-            let verdict = subject.accepts(&pk, &Input::Mu(&MU), &signature);
+            let verdict = subject.accepts(&pk, &Input::Mu(&external_mu(MU)), &signature);
             assert_eq!(verdict, expected, "{}", subject.label());
         }
     }
@@ -280,7 +281,10 @@ fn bug_14_hint_arguments() {
         for number in 0..100 {
             let (subject, key) = &keys[number % keys.len()];
             let mu = stream.array();
-            let signature = key.signer.sign(&Input::Mu(&mu), &[0; 32]).unwrap();
+            let signature = key
+                .signer
+                .sign(&Input::Mu(&external_mu(mu)), &[0; 32])
+                .unwrap();
             assert!(
                 oracle::verify_mu(p, &key.public, &mu, &signature),
                 "{}",
@@ -351,8 +355,10 @@ fn bug_18_masks_are_used_once() {
                 let mu = stream.array();
                 // The same message twice in a row: with another rnd every mask is another one.
                 for rnd in [[number; 32], stream.array()] {
-                    let Traced { signature, trace } =
-                        key.signer.traced(&Input::Mu(&mu), &rnd).unwrap();
+                    let Traced { signature, trace } = key
+                        .signer
+                        .traced(&Input::Mu(&external_mu(mu)), &rnd)
+                        .unwrap();
                     let (c_tilde, z, _) = oracle::sig_decode(p, &signature).unwrap();
                     let c = oracle::ntt(&oracle::sample_in_ball(p, &c_tilde));
                     let rho_second = oracle::h(&[&secret.key, &rnd, &mu], 64);

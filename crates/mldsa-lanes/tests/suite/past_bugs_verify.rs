@@ -3,7 +3,7 @@
 
 use crate::common::forge::{self, Forger};
 use crate::common::{Stream, subjects, subjects_of};
-use mldsa_lanes::{Error, Input, MuHasher, SigningKey, VerifyingKey, mldsa44, mldsa65};
+use mldsa_lanes::{Error, Input, SigningKey, VerifyingKey, hazmat, mldsa44, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
 
@@ -208,7 +208,7 @@ fn bug_11_digest_lengths() {
         for hash in PreHash::ALL {
             let digest = hash.digest(b"message");
             let ours = crate::common::prehash(hash);
-            let input = |digest| Input::Digest {
+            let input = |digest| Input::WeakDigest {
                 hash: ours,
                 digest,
                 context: b"c",
@@ -327,7 +327,7 @@ fn bug_17_long_contexts() {
         );
         for actual in [256, 257, 511, 512, 65_535, 65_536, 65_791] {
             let context = &longest[..actual];
-            let hash = mldsa_lanes::PreHash::Sha2_256;
+            let hash = mldsa_lanes::PreHash::Sha2_512;
             let error = Err(Error::ContextTooLong { actual });
             for input in [
                 Input::Pure {
@@ -341,20 +341,23 @@ fn bug_17_long_contexts() {
                 },
                 Input::Digest {
                     hash,
-                    digest: &[0; 32],
+                    digest: &[0; 64],
                     context,
                 },
             ] {
                 assert_eq!(key.signer.sign(&input, &[0; 32]).map(|_| ()), error);
                 assert_eq!(verifier.verify(&input, &signature), error);
             }
-            assert_eq!(MuHasher::new(&[0; 64], context).map(|_| ()), error);
+            assert_eq!(hazmat::mu_hasher(&[0; 64], context).map(|_| ()), error);
         }
         // A context of 256 bytes whose length was cut to one byte is the empty one and a message.
         let mu = oracle::h(&[&verifier.tr(), &[0, 0], &longest[..256], b"m"], 64);
         let cut = key
             .signer
-            .sign(&Input::Mu(&mu.try_into().unwrap()), &[0; 32])
+            .sign(
+                &Input::Mu(&hazmat::external_mu(mu.try_into().unwrap())),
+                &[0; 32],
+            )
             .unwrap();
         assert!(verifier.verify_pure(b"m", &longest[..256], &cut).is_err());
     }

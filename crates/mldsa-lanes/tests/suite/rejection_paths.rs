@@ -33,7 +33,7 @@ fn check_kat(kat: &Kat) -> Vec<oracle::Attempt> {
     let keys = PreHash::Sha2_256.digest(&[&pk[..], &sk].concat());
     assert_eq!(hex(&keys), kat.keys);
     let tr = oracle::h(&[&pk], 64);
-    let message = Message::Mu(oracle::message_representative(
+    let message = Message::of_mu(oracle::message_representative(
         &tr,
         &mldsa_acvp::unhex(kat.message),
     ));
@@ -109,7 +109,7 @@ fn every_combination() {
                 "{}: only {seen:?} after {signatures} signatures",
                 p.name
             );
-            let message = Message::Mu(stream.array());
+            let message = Message::of_mu(stream.array());
             // One subject looks; where it reports something new the others and the oracle agree.
             let (_, first) = &keys[signatures % keys.len()];
             let traced = first.signer.traced(&message.input(), &[0; 32]).unwrap();

@@ -66,7 +66,7 @@ fn collect(subject: &crate::common::Subject) -> (Vec<Attempt>, usize) {
         if signatures % PER_KEY == 0 {
             key = subject.key(&stream.array());
         }
-        let message = Message::Mu(stream.array());
+        let message = Message::of_mu(stream.array());
         attempts.extend(key.signer.traced(&message.input(), &[0; 32]).unwrap().trace);
         signatures += 1;
     }

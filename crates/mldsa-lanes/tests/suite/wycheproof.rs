@@ -18,7 +18,7 @@ fn sign(key: &Key, test: &mldsa_sign::Test) -> Result<Vec<u8>, Error> {
         .as_ref()
         .map(|mu| <[u8; 64]>::try_from(&mu[..]).unwrap());
     let context = test.ctx.as_ref().map_or(vec![], |context| context.to_vec());
-    let by_mu = mu.map(|mu| key.signer.sign(&Message::Mu(mu).input(), &rnd));
+    let by_mu = mu.map(|mu| key.signer.sign(&Message::of_mu(mu).input(), &rnd));
     let Some(message) = &test.msg else {
         return by_mu.expect("a message or mu");
     };

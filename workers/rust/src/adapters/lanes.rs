@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::rc::Rc;
 
+use mldsa_lanes::hazmat::SignWithRnd;
 use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
@@ -127,13 +128,13 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         if EXPANDED {
             let key = self.expanded_signing_key(input)?;
             job(
-                move || key.sign_input(&pure(&message, &context), &rnd),
+                move || key.sign_with_rnd(&pure(&message, &context), &rnd),
                 convert,
             )
         } else {
             let key = self.signing_key(input)?;
             job(
-                move || key.sign_input(&pure(&message, &context), &rnd),
+                move || key.sign_with_rnd(&pure(&message, &context), &rnd),
                 convert,
             )
         }

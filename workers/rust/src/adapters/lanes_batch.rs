@@ -4,7 +4,8 @@
 use std::mem;
 use std::rc::Rc;
 
-use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::batch::{self, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::hazmat::batch::{SignJob, sign};
 use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Signature,
     SigningKey, VerifyingKey,
@@ -68,7 +69,7 @@ impl<P: ParameterSet> Group for Signing<P> {
                 rnd: &to_sign.rnd,
             })
         });
-        self.results = batch::sign(&jobs.collect::<Vec<_>>());
+        self.results = sign(&jobs.collect::<Vec<_>>());
     }
 
     fn outputs(&mut self, items: &[usize]) -> Vec<Answer> {

@@ -4,4 +4,5 @@
 mod common;
 
 mod classical;
+mod encodings;
 mod worker;

@@ -1,9 +1,11 @@
 //! Jobs for the batch functions, and what the single ones say of them.
 
 use super::{Signer, Stream, TestRng, Traced, Verifier, backends};
-use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::batch::{self, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::hazmat::batch::SignJob;
+use mldsa_lanes::hazmat::{self, SignWithRnd};
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, PreHash,
+    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, PreHash,
     Signature, SigningKey, VerifyingKey,
 };
 
@@ -18,7 +20,7 @@ pub struct Key<P: ParameterSet> {
 impl<P: ParameterSet> Key<P> {
     pub fn new(backend: Backend, seed: &[u8; 32]) -> Self {
         let signing = SigningKey::from_seed_on(backend, seed);
-        let verifying = signing.verifying_key();
+        let verifying: VerifyingKey<P> = signing.verifying_key().clone();
         Key {
             signing_expanded: signing.expand(),
             verifying_expanded: verifying.expand(),
@@ -51,7 +53,7 @@ pub struct Case {
     pub kind: usize,
     pub message: Vec<u8>,
     pub context: Vec<u8>,
-    pub mu: [u8; 64],
+    pub mu: Mu,
     pub rnd: [u8; 32],
 }
 
@@ -73,7 +75,7 @@ impl Case {
             kind,
             message: stream.bytes(length),
             context: stream.bytes(context),
-            mu: stream.array(),
+            mu: hazmat::external_mu(stream.array()),
             rnd: if stream.below(2) == 0 {
                 [0; 32]
             } else {
@@ -87,9 +89,9 @@ impl Case {
         let (message, context) = (&self.message[..], &self.context[..]);
         let hash = PreHash::Sha2_256;
         match self.kind {
-            1 => Input::Digest {
+            1 => Input::WeakDigest {
                 hash,
-                digest: &self.mu,
+                digest: self.mu.as_bytes(),
                 context,
             },
             2 => Input::PreHash {
@@ -97,9 +99,9 @@ impl Case {
                 message,
                 context,
             },
-            3 => Input::Digest {
+            3 => Input::WeakDigest {
                 hash,
-                digest: &self.mu[..32],
+                digest: &self.mu.as_bytes()[..32],
                 context,
             },
             4 => Input::Mu(&self.mu),
@@ -118,8 +120,8 @@ impl Case {
 
 pub fn sign_alone<P: ParameterSet>(job: &SignJob<'_, P>) -> Result<Signature<P>, Error> {
     match job.key {
-        SignWith::Compact(key) => key.sign_input(&job.input, job.rnd),
-        SignWith::Expanded(key) => key.sign_input(&job.input, job.rnd),
+        SignWith::Compact(key) => key.sign_with_rnd(&job.input, job.rnd),
+        SignWith::Expanded(key) => key.sign_with_rnd(&job.input, job.rnd),
     }
 }
 
@@ -158,12 +160,13 @@ impl<P: ParameterSet> Signing<P> {
 /// The one result of two jobs that are the same.
 fn both<P: ParameterSet>(results: &[Result<Signature<P>, Error>]) -> Result<Vec<u8>, Error> {
     assert_eq!(results[0], results[1], "{}", P::NAME);
-    results[0].map(|signature| signature.as_ref().to_vec())
+    let first = results[0].as_ref().map_err(|error| *error)?;
+    Ok(first.as_ref().to_vec())
 }
 
 impl<P: ParameterSet> Signer for Signing<P> {
     fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-        both(&batch::sign(&self.jobs(input, rnd)))
+        both(&hazmat::batch::sign(&self.jobs(input, rnd)))
     }
     fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
         let traced = self.0.traced(input, rnd);
@@ -174,7 +177,7 @@ impl<P: ParameterSet> Signer for Signing<P> {
         traced
     }
     fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error> {
-        both(&batch::sign_bounded(&self.jobs(input, rnd), max))
+        both(&hazmat::batch::sign_bounded(&self.jobs(input, rnd), max))
     }
     fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
         Signer::sign(self, &Input::Pure { message, context }, &[0; 32])

@@ -7,6 +7,7 @@
 
 use super::{Verifier, subjects_of};
 use mldsa_lanes::Input;
+use mldsa_lanes::hazmat::external_mu;
 use mldsa_oracle as oracle;
 use mldsa_oracle::{Params, Poly};
 
@@ -77,7 +78,9 @@ impl Forger {
     /// Asserts the verdict on all subjects of the set.
     pub fn assert_verdict(&self, signature: &[u8], accepted: bool, what: &str) {
         for (label, verifier) in &self.verifiers {
-            let verdict = verifier.verify(&Input::Mu(&self.mu), signature).is_ok();
+            let verdict = verifier
+                .verify(&Input::Mu(&external_mu(self.mu)), signature)
+                .is_ok();
             assert_eq!(verdict, accepted, "{label}: {what}");
         }
     }

@@ -7,9 +7,10 @@ pub mod forge;
 pub mod kats;
 
 pub use backends::backends;
+use mldsa_lanes::hazmat::{SignWithRnd, external_mu};
 use mldsa_lanes::{
     Attempt, Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
-    MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
+    MlDsa87, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
@@ -112,7 +113,7 @@ macro_rules! signer {
     ($($key:ident)*) => { $(
         impl<P: ParameterSet> Signer for $key<P> {
             fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-                self.sign_input(input, rnd).map(|signature| raw(signature.as_bytes()))
+                self.sign_with_rnd(input, rnd).map(|signature| raw(signature.as_bytes()))
             }
             fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
                 let mut trace = Vec::new();
@@ -125,7 +126,7 @@ macro_rules! signer {
                 rnd: &[u8; 32],
                 max: u32,
             ) -> Result<Vec<u8>, Error> {
-                self.sign_bounded(input, rnd, max).map(|signature| raw(signature.as_bytes()))
+                self.sign_bounded_with_rnd(input, rnd, max).map(|signature| raw(signature.as_bytes()))
             }
             fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
                 let signature = self.sign_deterministic(message, context)?;
@@ -257,10 +258,14 @@ pub enum Message {
         message: Vec<u8>,
         context: Vec<u8>,
     },
-    Mu([u8; 64]),
+    Mu(Mu),
 }
 
 impl Message {
+    pub fn of_mu(mu: [u8; 64]) -> Self {
+        Message::Mu(external_mu(mu))
+    }
+
     pub fn input(&self) -> Input<'_> {
         match self {
             Message::Pure { message, context } => Input::Pure { message, context },
@@ -268,20 +273,35 @@ impl Message {
                 hash,
                 message,
                 context,
-            } => Input::PreHash {
-                hash: prehash(*hash),
-                message,
-                context,
+            } => match prehash(*hash) {
+                // Half of the hash functions are too weak for some set.
+                hash if hash.collision_bits() == 256 => Input::PreHash {
+                    hash,
+                    message,
+                    context,
+                },
+                hash => Input::WeakPreHash {
+                    hash,
+                    message,
+                    context,
+                },
             },
             Message::Digest {
                 hash,
                 digest,
                 context,
                 ..
-            } => Input::Digest {
-                hash: prehash(*hash),
-                digest,
-                context,
+            } => match prehash(*hash) {
+                hash if hash.collision_bits() == 256 => Input::Digest {
+                    hash,
+                    digest,
+                    context,
+                },
+                hash => Input::WeakDigest {
+                    hash,
+                    digest,
+                    context,
+                },
             },
             Message::Mu(mu) => Input::Mu(mu),
         }
@@ -290,7 +310,7 @@ impl Message {
     /// μ by the oracle; `tr` is the hash of the public key.
     pub fn mu(&self, tr: &[u8]) -> [u8; 64] {
         let m_prime = match self {
-            Message::Mu(mu) => return *mu,
+            Message::Mu(mu) => return *mu.as_bytes(),
             Message::Pure { message, context } => oracle::pure_m_prime(message, context),
             Message::PreHash {
                 hash,

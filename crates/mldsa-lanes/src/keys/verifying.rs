@@ -1,0 +1,189 @@
+//! Public keys.
+
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use super::{Signature, copy_exactly};
+use crate::backend::Backend;
+use crate::error::Error;
+use crate::kernels::poly::Zero;
+use crate::scheme::entry::Scheme;
+use crate::scheme::message::Input;
+use crate::scheme::verify;
+
+/// A public key as FIPS 204's `pkEncode` writes it: 1,312, 1,952 or 2,592 bytes. Each
+/// verification expands Â and computes tr anew; an [`ExpandedVerifyingKey`] has them.
+#[derive(Clone)]
+pub struct VerifyingKey<P: Scheme> {
+    pub(crate) pk: P::VerifyingKeyBytes,
+    pub(crate) backend: Backend,
+}
+
+impl<P: Scheme> VerifyingKey<P> {
+    /// To be filled where it stays.
+    pub(crate) const fn empty(backend: Backend) -> Self {
+        VerifyingKey {
+            pk: Zero::ZERO,
+            backend,
+        }
+    }
+
+    /// Every string of the right length is a public key.
+    ///
+    /// # Errors
+    /// [`Error::VerifyingKeyLength`].
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let mut key = Self::empty(Backend::detect());
+        if !copy_exactly(bytes, key.pk.as_mut()) {
+            return Err(Error::VerifyingKeyLength {
+                expected: P::VERIFYING_KEY_BYTES,
+                actual: bytes.len(),
+            });
+        }
+        Ok(key)
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &P::VerifyingKeyBytes {
+        &self.pk
+    }
+
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// The same key on another backend, unless that one was [disabled](Backend::disable).
+    #[must_use]
+    pub fn with_backend(self, backend: Backend) -> Self {
+        let backend = backend.granted();
+        VerifyingKey { backend, ..self }
+    }
+
+    /// tr = H(pk), 64 bytes.
+    pub fn tr(&self) -> [u8; 64] {
+        verify::tr(self.backend, self.pk.as_ref())
+    }
+
+    /// Caches Â, NTT(t1·2^d) and tr. Who has no heap uses a [`Place`].
+    #[cfg(feature = "alloc")]
+    pub fn expand(&self) -> Box<ExpandedVerifyingKey<P>> {
+        let mut place = Box::new(ExpandedVerifyingKey::EMPTY);
+        place.fill(self);
+        place
+    }
+
+    /// ML-DSA.Verify (Algorithm 3).
+    ///
+    /// # Errors
+    /// [`Error::InvalidSignature`]; [`Error::ContextTooLong`] for more than 255 bytes.
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        signature: &Signature<P>,
+    ) -> Result<(), Error> {
+        self.verify_input(&Input::Pure { message, context }, signature)
+    }
+
+    /// Verification of any [`Input`] (Algorithms 3, 5 and 8).
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`], [`Error::DigestLength`] and [`Error::WeakPreHash`].
+    pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
+        P::verify_compact(self.backend, &self.pk, input, &signature.0)
+    }
+}
+
+impl<P: Scheme> PartialEq for VerifyingKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.pk == other.pk
+    }
+}
+impl<P: Scheme> Eq for VerifyingKey<P> {}
+
+impl<P: Scheme> Hash for VerifyingKey<P> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_ref().hash(state);
+    }
+}
+
+impl<P: Scheme> AsRef<[u8]> for VerifyingKey<P> {
+    fn as_ref(&self) -> &[u8] {
+        self.pk.as_ref()
+    }
+}
+
+impl<P: Scheme> TryFrom<&[u8]> for VerifyingKey<P> {
+    type Error = Error;
+    fn try_from(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_bytes(bytes)
+    }
+}
+
+impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "VerifyingKey<{}>", P::NAME)
+    }
+}
+
+/// A public key with Â, NTT(t1·2^d) and tr cached: about 20, 36 and 64 KiB
+/// (1 KiB for each of the k·l + k polynomials). Made only from a [`VerifyingKey`], never read from
+/// bytes.
+#[derive(Clone)]
+pub struct ExpandedVerifyingKey<P: Scheme> {
+    pub(crate) material: verify::Material<P>,
+    pub(crate) backend: Backend,
+}
+
+impl<P: Scheme> ExpandedVerifyingKey<P> {
+    /// To be filled where it stays.
+    pub(super) const EMPTY: Self = ExpandedVerifyingKey {
+        material: verify::Material::ZERO,
+        backend: Backend::PORTABLE,
+    };
+
+    /// The backend that the key's operations run on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    pub(super) fn fill(&mut self, key: &VerifyingKey<P>) {
+        self.backend = key.backend;
+        P::expand_verifying(key.backend, &key.pk, &mut self.material);
+    }
+
+    /// tr = H(pk), 64 bytes.
+    pub fn tr(&self) -> [u8; 64] {
+        self.material.tr
+    }
+
+    /// As [`VerifyingKey::verify`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn verify(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        signature: &Signature<P>,
+    ) -> Result<(), Error> {
+        self.verify_input(&Input::Pure { message, context }, signature)
+    }
+
+    /// As [`VerifyingKey::verify_input`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
+        P::verify(self.backend, &self.material, input, &signature.0)
+    }
+}
+
+impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ExpandedVerifyingKey<{}>", P::NAME)
+    }
+}

@@ -1,0 +1,127 @@
+//! The traits of `signature` and `serde`, as generic code uses them.
+
+use crate::common::TestRng;
+use mldsa_lanes::signature::{
+    Keypair, MultipartSigner, MultipartVerifier, RandomizedMultipartSigner, RandomizedSigner,
+    SignatureEncoding, Signer, Verifier,
+};
+use mldsa_lanes::{
+    Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey, VerifyingKey,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+use std::error::Error as _;
+
+const MESSAGE: &[u8] = b"a message";
+const PIECES: &[&[u8]] = &[b"a", b"", b" mess", b"age"];
+
+/// A caller that knows no type but the signature's.
+fn signs<P, K>(key: &K, expected: &SigningKey<P>)
+where
+    P: ParameterSet,
+    K: Signer<Signature<P>>
+        + MultipartSigner<Signature<P>>
+        + RandomizedSigner<Signature<P>>
+        + RandomizedMultipartSigner<Signature<P>>
+        + Keypair,
+    K::VerifyingKey: Verifier<Signature<P>> + MultipartVerifier<Signature<P>>,
+{
+    let deterministic = expected.sign_deterministic(MESSAGE, b"").unwrap();
+    assert_eq!(key.sign(MESSAGE), deterministic);
+    assert_eq!(key.multipart_sign(PIECES), deterministic);
+    let hedged = expected
+        .sign(MESSAGE, b"", &mut TestRng::new(&[5; 32]))
+        .unwrap();
+    assert_ne!(hedged, deterministic);
+    let rng = || TestRng::new(&[5; 32]);
+    assert_eq!(key.try_sign_with_rng(&mut rng(), MESSAGE).unwrap(), hedged);
+    assert_eq!(
+        key.try_multipart_sign_with_rng(&mut rng(), PIECES).unwrap(),
+        hedged
+    );
+    let failed = key.try_sign_with_rng(&mut TestRng::new(&[5; 31]), MESSAGE);
+    let source = failed.unwrap_err();
+    let source = source.source().and_then(|source| source.downcast_ref());
+    assert_eq!(source, Some(&Error::Rng));
+    verifies(&key.verifying_key(), &deterministic);
+}
+
+fn verifies<P, V>(key: &V, signature: &Signature<P>)
+where
+    P: ParameterSet,
+    V: Verifier<Signature<P>> + MultipartVerifier<Signature<P>>,
+{
+    assert!(key.verify(MESSAGE, signature).is_ok());
+    assert!(key.multipart_verify(PIECES, signature).is_ok());
+    let source = key.verify(b"another", signature).unwrap_err();
+    let source = source.source().and_then(|source| source.downcast_ref());
+    assert_eq!(source, Some(&Error::InvalidSignature));
+    assert!(key.multipart_verify(&PIECES[1..], signature).is_err());
+}
+
+/// Text in JSON, bytes in MessagePack; read back equal, of either case, and refused in
+/// any other length.
+fn written<T>(value: &T, bytes: &[u8])
+where
+    T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let hex = crate::common::hex(bytes);
+    let text = serde_json::to_string(value).unwrap();
+    assert_eq!(text, format!("\"{hex}\""));
+    assert_eq!(serde_json::from_str::<T>(&text).unwrap(), *value);
+    let upper = serde_json::Value::String(hex.to_uppercase());
+    assert_eq!(serde_json::from_value::<T>(upper).unwrap(), *value);
+    let mut binary = rmp_serde::to_vec(value).unwrap();
+    assert!(binary.ends_with(bytes) && binary.len() == bytes.len() + 3);
+    assert_eq!(rmp_serde::from_slice::<T>(&binary).unwrap(), *value);
+    let wrong = [&hex[2..], &hex[1..], "", "zz"].map(str::to_owned);
+    for wrong in wrong
+        .into_iter()
+        .chain([hex.clone() + "00", format!("{}zz", &hex[2..])])
+    {
+        let wrong = serde_json::Value::String(wrong);
+        assert!(serde_json::from_value::<T>(wrong).is_err());
+    }
+    assert!(serde_json::from_str::<T>("[1, 2]").is_err());
+    binary.pop();
+    assert!(rmp_serde::from_slice::<T>(&binary).is_err());
+    // MessagePack's "bin 16": another length before as many bytes.
+    for length in [bytes.len() - 1, bytes.len() + 1] {
+        let mut other = vec![1; length];
+        other.splice(..0, [0xc5, (length >> 8) as u8, length as u8]);
+        assert!(rmp_serde::from_slice::<T>(&other).is_err(), "{length}");
+    }
+}
+
+fn all<P: ParameterSet>() {
+    let key = SigningKey::<P>::from_seed(&[8; 32]);
+    let signature = key.sign_deterministic(MESSAGE, b"").unwrap();
+    signs(&key, &key);
+    signs(&*key.expand(), &key);
+    verifies(key.verifying_key(), &signature);
+    verifies(&*key.verifying_key().expand(), &signature);
+
+    let encoded = signature.to_bytes();
+    assert_eq!(signature.encoded_len(), P::SIGNATURE_BYTES);
+    assert_eq!(Signature::try_from(encoded.as_ref()), Ok(signature.clone()));
+    let public = key.verifying_key();
+    assert_eq!(VerifyingKey::try_from(public.as_ref()).as_ref(), Ok(public));
+    let actual = P::SIGNATURE_BYTES - 1;
+    let expected = P::SIGNATURE_BYTES;
+    let refused = Signature::<P>::try_from(&encoded.as_ref()[1..]);
+    assert_eq!(refused, Err(Error::SignatureLength { expected, actual }));
+    let keys = HashSet::from([public.clone(), key.expand().verifying_key().clone()]);
+    assert_eq!(keys.len(), 1);
+    assert_eq!(HashSet::from([signature.clone(), encoded]).len(), 1);
+
+    written(&signature, signature.as_ref());
+    written(public, public.as_ref());
+}
+
+#[test]
+fn traits_of_other_crates() {
+    all::<MlDsa44>();
+    all::<MlDsa65>();
+    all::<MlDsa87>();
+}
