@@ -2,8 +2,10 @@
 
 use mldsa_lanes::hazmat::SignWithRnd;
 use mldsa_lanes::hazmat::batch::{SignJob, sign};
+use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, Input, ParameterSet, Signature, SigningKey, batch, ct,
+    Backend, Error, ExpandedSigningKey, Input, ParameterSet, PrivateKeyForm, Signature, SigningKey,
+    batch, ct,
 };
 
 use crate::cases::Case;
@@ -13,6 +15,7 @@ pub enum Operation {
     Keygen,
     Import,
     ImportRefused,
+    Pkcs8,
     Sign,
     SignExpanded,
     SignBounded,
@@ -23,10 +26,11 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 10] = [
+    pub const ALL: [Operation; 11] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
+        Operation::Pkcs8,
         Operation::Sign,
         Operation::SignExpanded,
         Operation::SignBounded,
@@ -41,6 +45,7 @@ impl Operation {
             Operation::Keygen => "key generation",
             Operation::Import => "key import",
             Operation::ImportRefused => "key import, refused",
+            Operation::Pkcs8 => "PKCS#8, read and written",
             Operation::Sign => "sign, compact key",
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
@@ -65,6 +70,7 @@ impl Operation {
                 import::<P>(backend, &case.sk).expect("a valid key");
             }
             Operation::ImportRefused => refused_imports::<P>(backend, case),
+            Operation::Pkcs8 => pkcs8::<P>(backend, case),
             Operation::Sign => {
                 let key = import::<P>(backend, &case.sk).expect("a valid key");
                 signed(case, key.sign_with_rnd(&case.input(), &secret_rnd()));
@@ -179,6 +185,33 @@ fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
     // z is public in the caller's hands; nothing before needs it to be.
     ct::publish(&mut bytes);
     assert!(case.is_answer(&bytes), "{}: a wrong signature", P::NAME);
+}
+
+/// The seed and the expanded key of a file, secret but for rho and tr: read, refused where they are of
+/// two keys, and written. Reading takes the backend that is detected, so it is done once.
+fn pkcs8<P: ParameterSet>(backend: Backend, case: &Case) {
+    if backend != Backend::detect() {
+        return;
+    }
+    let key = SigningKey::<P>::from_seed_on(backend, &case.xi);
+    let both = key.to_pkcs8_der_as(PrivateKeyForm::Both).expect("a seed");
+    // The expanded key ends the file; the seed is before its tag and length of 4 bytes.
+    let sk = both.as_bytes().len() - case.sk.len();
+    for (flip, valid) in [(0, true), (1, false)] {
+        let mut der = both.as_bytes().to_vec();
+        der[sk + 40] ^= flip;
+        ct::secret(&mut der[sk - 36..sk - 4]);
+        ct::secret(&mut der[sk + 32..sk + 64]);
+        ct::secret(&mut der[sk + 128..]);
+        let read = SigningKey::<P>::from_pkcs8_der(&der);
+        assert!(read.is_ok() == valid, "{}: a verdict on PKCS#8", P::NAME);
+        if let Ok(read) = read {
+            let written = read.to_pkcs8_der_as(PrivateKeyForm::Both);
+            let mut written = written.expect("a seed").as_bytes().to_vec();
+            ct::publish(&mut written);
+            assert!(written == both.as_bytes(), "{}: another file", P::NAME);
+        }
+    }
 }
 
 /// A coefficient of s1 out of range, another t0, another tr.

@@ -10,8 +10,8 @@
 //! bytes for verification.
 //!
 //! # Memory
-//! Beyond the results and 8 bytes a job, the memory does not grow with the number of jobs. A
-//! backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 2 (`neon`), 4
+//! Beyond the results and 8 bytes a job, some 100 a job that is signed, the memory does not grow with
+//! the number of jobs. A backend keeps S jobs in flight, one for each of its Keccak states: 1 (`portable`), 2 (`neon`), 4
 //! (`avx2`) or 8 (`avx512`). At most so many KiB for ML-DSA-44, -65, -87; what is secret is wiped:
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
@@ -223,7 +223,7 @@ pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<
 
 /// [`keygen`] and [`SigningKey::expand`] in one, for keys that only sign: Â, most of the work of either,
 /// is sampled once. `keys` becomes the keys of the seeds; what it held before is overwritten. They
-/// take 28, 46 and 78 KiB each.
+/// take 27, 46 and 78 KiB each.
 pub fn keygen_expanded<P: Batch>(
     backend: Backend,
     seeds: &[[u8; 32]],

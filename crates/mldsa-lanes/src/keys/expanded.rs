@@ -14,9 +14,9 @@ use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
 use crate::scheme::sign::{self, Order};
 
-/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 26, 44 and 75 KiB
-/// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k). Made only from a
-/// [`SigningKey`], where it stays, never read from bytes. Wiped when dropped.
+/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 27, 46 and 78 KiB
+/// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k, and the public key). Made
+/// only from a [`SigningKey`], where it stays, never read from bytes. Wiped when dropped.
 pub struct ExpandedSigningKey<P: Scheme> {
     pub(crate) material: sign::Material<P>,
     pub(crate) public: VerifyingKey<P>,
