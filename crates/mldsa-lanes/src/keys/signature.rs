@@ -13,7 +13,7 @@ use crate::scheme::entry::Scheme;
 pub struct Signature<P: Scheme>(pub(crate) P::SignatureBytes);
 
 impl<P: Scheme> Signature<P> {
-    /// Any string of the right length; [`VerifyingKey::verify`] judges its content.
+    /// Any string of the right length; [`VerifyingKey::verify`](crate::VerifyingKey::verify) judges its content.
     ///
     /// # Errors
     /// [`Error::SignatureLength`].

@@ -21,8 +21,8 @@ use crate::scheme::message::Input;
 use crate::scheme::sign::Order;
 
 /// A private key: the seed where it is known, the bytes of FIPS 204's `skEncode` and the public
-/// key. Each signature expands Â and transforms the secrets anew; an [`ExpandedSigningKey`] has
-/// them. Wiped when dropped.
+/// key. Each signature expands Â and transforms the secrets anew; an
+/// [`ExpandedSigningKey`](crate::ExpandedSigningKey) has them. Wiped when dropped.
 pub struct SigningKey<P: Scheme> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) public: VerifyingKey<P>,
@@ -156,7 +156,8 @@ impl<P: Scheme> SigningKey<P> {
         self
     }
 
-    /// Caches Â, NTT(t0) and the rotations of s1 and s2. Who has no heap uses a [`Place`].
+    /// Caches Â, NTT(t0) and the rotations of s1 and s2. Who has no heap uses a
+    /// [`Place`](crate::Place).
     #[cfg(feature = "alloc")]
     pub fn expand(&self) -> Box<ExpandedSigningKey<P>> {
         let mut place = Box::new(ExpandedSigningKey::EMPTY);

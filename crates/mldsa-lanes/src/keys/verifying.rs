@@ -67,7 +67,8 @@ impl<P: Scheme> VerifyingKey<P> {
         verify::tr(self.backend, self.pk.as_ref())
     }
 
-    /// Caches Â, NTT(t1·2^d) and tr. Who has no heap uses a [`Place`].
+    /// Caches Â, NTT(t1·2^d) and tr. Who has no heap uses a
+    /// [`Place`](crate::Place).
     #[cfg(feature = "alloc")]
     pub fn expand(&self) -> Box<ExpandedVerifyingKey<P>> {
         let mut place = Box::new(ExpandedVerifyingKey::EMPTY);
