@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
-from lab_runs import build_rust, here, lab, rust_station
+from lab_runs import broken_registry, build_rust, here, lab, place, rust_station
 
 from mldsa_lab import machine
 from mldsa_lab.bench import blocks as asked_blocks
@@ -24,7 +24,7 @@ from mldsa_lab.bench.blocks import (
     shipped,
     stride,
 )
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.impact.schemes import scheme_of
@@ -45,7 +45,10 @@ from mldsa_lab.records import (
 )
 from mldsa_lab.show import blocks as shown
 from mldsa_lab.show.block_page import render
+from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape, ProtocolError, parse_hello
+from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.worker import Limits
 
 SMALL = """
 format = "mldsa-lab block"
@@ -142,9 +145,12 @@ def test_an_unknown_scenario_names_the_known() -> None:
 
 
 def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:
-    for option in (["--sets", "44"], ["--batch"], ["--message-bytes", "7"], ["--until", "1"]):
+    for option in (["--sets", "44"], ["--batch"], ["--message-bytes", "7"], ["--until", "1"],
+                   ["--reference", "aws-lc"], ["--core", "x.toml"]):  # fmt: skip
         done = here("bench", "--scenario", str(write(tmp_path)), *option)
         assert done.status == 2 and f"{option[0]}: cannot be used with --scenario" in done.err
+    done = here("bench", "--scenario", str(write(tmp_path)), "--build", "both")
+    assert done.status == 2 and "a scenario is measured in one build" in done.err
 
 
 @pytest.mark.parametrize("inputs", [1, 2, 3, 12, 24, 1000, 4000, 99_999])
@@ -255,14 +261,14 @@ def test_keys_are_used_as_often_as_asked() -> None:
     assert len({d.message for d in drawn}) == 12 and {len(d.message) for d in drawn} == {20}
 
 
-@pytest.mark.parametrize("place", [0, 13, 23])
-def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet, place: int) -> None:
+@pytest.mark.parametrize("at", [0, 13, 23])
+def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet, at: int) -> None:
     bench, written = bench_of(fleet)
     work = bench.left[0]
     bench.left = [work]
     inputs = bench._inputs(work)
-    other = inputs[(place + 1) % len(inputs)]
-    inputs[place] = replace(inputs[place], signature=other.signature)
+    other = inputs[(at + 1) % len(inputs)]
+    inputs[at] = replace(inputs[at], signature=other.signature)
     bench._inputs = lambda work: inputs  # type: ignore[method-assign]
     bench.calibrate(lambda work: None)
     fault = written[-1]
@@ -282,6 +288,25 @@ def test_who_accepts_altered_signatures_is_left_out(
     fault = written[-1]
     assert isinstance(fault, Fault) and not bench.left
     assert "refuses-altered: on 1 threads: verdicts other than 3 refused of 24" in fault.reason
+
+
+@pytest.mark.parametrize(
+    ("mode", "way"), [("accept-all", "single calls"), ("spoil-batch", "batches of 8")]
+)
+def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> None:
+    entries = read_registry(broken_registry(tmp_path / "registry.toml", (mode,)))
+    name = f"broken-{mode}"
+    entry = next(e for e in entries if e.name == name)
+    build(entry, place(), lambda _: None)
+    text = SMALL[: SMALL.index("[[verify]]")].replace("uses = 3", f'uses = 3\nworker = "{name}"')
+    text += f'[[verify]]\nset = "ML-DSA-65"\nimplementations = ["{name}"]\n'
+    with Fleet() as fleet:
+        fleet.add(Station(entry, place(), Limits()))
+        bench, written = bench_of(fleet, text)
+        bench.calibrate(lambda work: None)
+    fault = written[-1]
+    assert isinstance(fault, Fault) and not bench.left
+    assert f"block: {way}, refuses-altered: on 1 threads" in fault.reason
 
 
 def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from mldsa_lab.bench.options import (
+    BOTH_BUILDS,
     DEFAULT_SETS,
     UNTIL_LIMIT_S,
     Options,
@@ -169,11 +170,14 @@ def bench(
     if scenario is not None:
         refuse_beside("--scenario", "says this itself", {
             "--sets": sets, "--operations": operations, "--implementations": implementations,
-            "--workers": workers, "--jdk": jdk, "--batch": batch or None,
+            "--workers": workers, "--jdk": jdk, "--core": core, "--batch": batch or None,
             "--batch-sizes": batch_sizes, "--threads": threads or None,
             "--thread-counts": thread_counts, "--until": until, "--selection": selection,
             "--message-bytes": None if message_bytes == MESSAGE_BYTES else message_bytes,
+            "--reference": None if reference == DEFAULT_REFERENCE else reference,
         })  # fmt: skip
+        if build_ == BOTH_BUILDS:
+            raise LabError("--build both: a scenario is measured in one build")
     console = make_console()
     named = "quick" if quick else "default"
     need("bench", "bench")
