@@ -5,7 +5,6 @@ package arith_pkg;
 
   localparam int MUL_LATENCY = 4;                      // mulmod
   localparam int BUTTERFLY_LATENCY = MUL_LATENCY + 2;  // butterfly
-  localparam int MAC_LATENCY = MUL_LATENCY + 2;        // mac
   localparam int DECOMPOSE_LATENCY = 3;                // decompose
 
   function automatic coef_t add_q(input coef_t a, input coef_t b);

@@ -137,15 +137,13 @@ module engine
     end
   end
 
-  logic [7:0] ntt_tag;
   logic out_last;
   ntt ntt (
       .clk, .rst,
-      .job_valid(state == OFFER), .job_ready, .job_inverse(source == ROW), .job_tag(8'(tag)),
+      .job_valid(state == OFFER), .job_ready, .job_inverse(source == ROW), .job_tag(tag),
       .in_valid(in_valid), .in_ready, .in_word,
-      .out_valid, .out_ready, .out_word, .out_tag(ntt_tag), .out_last
+      .out_valid, .out_ready, .out_word, .out_tag, .out_last
   );
-  assign out_tag = tag_t'(ntt_tag[4:0]);
 
   always_ff @(posedge clk) begin
     if (out_valid && out_ready) begin

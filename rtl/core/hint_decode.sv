@@ -26,7 +26,6 @@ module hint_decode
     PADDING
   } state_t;
   state_t state;
-  wire unused = ^par;  // its other constants
 
   (* ram_style = "distributed" *)
   logic [63:0] words[16];

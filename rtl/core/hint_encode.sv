@@ -28,7 +28,6 @@ module hint_encode
     LEAVE
   } state_t;
   state_t state;
-  wire unused = ^par;  // its other constants
 
   logic [3:0] word;  // cleared, or read
   logic [5:0] index;

@@ -1,6 +1,6 @@
 // Products of polynomials in the transform domain, coefficient by coefficient, summed up: acc +- a*b on
 // four lanes, a word a cycle. The accumulator is one polynomial in a memory of its own. Words of a
-// polynomial come in the order of their index; a word comes out MAC_LATENCY cycles after its last
+// polynomial come in the order of their index; a word comes out SUM + 1 cycles after its last
 // operands went in. Nothing can hold the pipe up.
 module mac
   import mldsa_pkg::*;
@@ -16,9 +16,7 @@ module mac
     input  logic       in_last,    // the sum leaves
     input  logic       in_negate,  // the product is subtracted
     output logic       out_valid,
-    output word_t      out_word,
-    output logic [5:0] out_index,
-    output logic       busy
+    output word_t      out_word
 );
   typedef struct packed {
     logic [5:0] index;
@@ -56,6 +54,4 @@ module mac
 
   assign out_valid = valid[SUM] && step[SUM].last;
   assign out_word = sum;
-  assign out_index = step[SUM].index;
-  assign busy = |valid;
 endmodule

@@ -17,7 +17,7 @@ module ntt
     input  logic       job_valid,
     output logic       job_ready,
     input  logic       job_inverse,
-    input  logic [7:0] job_tag,
+    input  tag_t       job_tag,
     // Its 64 words, all accepted without a pause once the job is taken.
     input  logic       in_valid,
     output logic       in_ready,
@@ -26,10 +26,8 @@ module ntt
     output logic       out_valid,
     input  logic       out_ready,
     output word_t      out_word,
-    output logic [7:0] out_tag,
-    output logic       out_first,
-    output logic       out_last,
-    output logic       idle
+    output tag_t       out_tag,
+    output logic       out_last
 );
   // From a group's read address to its write: bank, operand register, two butterflies.
   localparam int LATENCY = 2 + 2 * BUTTERFLY_LATENCY;
@@ -65,7 +63,7 @@ module ntt
   logic [1:0] loaded;  // waits for the butterflies or is in them
   logic [1:0] result;  // holds a result that is not yet unloaded
   logic [1:0] inverse;
-  logic [1:0][7:0] tag;
+  tag_t [1:0] tag;
 
   logic load_at, run_at, unload_at;  // each goes from one scratch to the other
   logic loading;
@@ -74,7 +72,6 @@ module ntt
 
   assign job_ready = !loading && !taken[load_at];
   assign in_ready = loading;
-  assign idle = taken == 2'b00 && !out_valid;
 
   wire running = loaded[run_at];
   wire load = in_valid && in_ready;
@@ -229,7 +226,6 @@ module ntt
   // ---- the way out ----
   logic out_scratch;
   logic [5:0] out_index;
-  assign out_first = out_index == 6'd0;
   assign out_last = out_index == 6'd63;
   for (genvar i = 0; i < 4; i++) begin : g_out
     assign out_word[i] = bank_out[out_scratch][digits_sum(out_index)+2'(i)];

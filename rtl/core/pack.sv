@@ -1,5 +1,5 @@
 // 64-bit words out of fields of `width` bits, the lowest bits first, four fields a cycle. Widths: 3, 4, 6,
-// 10, 13, 18, 20; constant while not empty. Higher bits of a field are ignored.
+// 10, 13, 18, 20; constant within a polynomial. Higher bits of a field are ignored.
 module pack (
     input  logic             clk,
     input  logic             rst,
@@ -9,8 +9,7 @@ module pack (
     input  logic [3:0][19:0] in_fields,
     output logic             out_valid,
     input  logic             out_ready,
-    output logic [63:0]      out_word,
-    output logic             empty
+    output logic [63:0]      out_word
 );
   // The bits that make no word yet. At 64 they do: widths 18 and 20 can complete two at once.
   logic [63:0] rest;
@@ -56,5 +55,4 @@ module pack (
       out_valid <= leave || (out_valid && !out_ready);
     end
   end
-  assign empty = at == '0 && !out_valid;
 endmodule

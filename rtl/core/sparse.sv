@@ -37,7 +37,6 @@ module sparse
     output logic [5:0]      out_index
 );
   localparam int L = $clog2(LANES);
-  localparam int GROUPS = LANES / 4;  // words of a row
   typedef logic [7-L:0] row_t;
   typedef logic signed [8:0] sum_t;  // |sum| <= beta <= 196
 

@@ -1,5 +1,5 @@
-// A group: a beat with the job (bit 0 inverse, bits 15..8 its tag) and the 64 words of the polynomial.
-// Out come 64 words: a lane in each 64 bits, and above lane 0 (from bit 32) the tag, first and last.
+// A group: a beat with the job (bit 0 inverse, bits 12..8 its tag) and the 64 words of the polynomial.
+// Out come 64 words: a lane in each 64 bits, and above lane 0 (from bit 32) the tag and last.
 module ntt_bench
   import mldsa_pkg::*;
 (
@@ -22,8 +22,8 @@ module ntt_bench
     else if (in_valid && in_ready) beat <= beat == 7'd64 ? 7'd0 : beat + 7'd1;
 
   word_t in_word, out_word;
-  logic [7:0] out_tag;
-  logic out_first, out_last, idle;
+  tag_t out_tag;
+  logic out_last;
   for (genvar i = 0; i < 4; i++) begin : g_lane
     assign in_word[i] = in_data[64*i+:23];
   end
@@ -33,7 +33,7 @@ module ntt_bench
       .job_valid(in_valid && job),
       .job_ready,
       .job_inverse(in_data[0]),
-      .job_tag(in_data[15:8]),
+      .job_tag(in_data[12:8]),
       .in_valid(in_valid && !job),
       .in_ready(word_ready),
       .in_word,
@@ -41,15 +41,12 @@ module ntt_bench
       .out_ready,
       .out_word,
       .out_tag,
-      .out_first,
-      .out_last,
-      .idle
+      .out_last
   );
   always_comb begin
     out_data = '0;
     for (int i = 0; i < 4; i++) out_data[64*i+:23] = out_word[i];
-    out_data[32+:10] = {out_last, out_first, out_tag};
+    out_data[32+:6] = {out_last, out_tag};
   end
   assign can_wait = 1'b1;
-  wire unused = idle;
 endmodule

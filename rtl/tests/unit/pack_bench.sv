@@ -1,5 +1,5 @@
 // A group: a beat with the width, then four fields a beat, one in each 64 bits. Out come words in the low
-// 64 bits; bit 64 is `empty`, which no word may come with.
+// 64 bits.
 module pack_bench (
     input  logic         clk,
     input  logic         rst,
@@ -21,7 +21,6 @@ module pack_bench (
   for (genvar i = 0; i < 4; i++) begin : g_lane
     assign in_fields[i] = in_data[64*i+:20];
   end
-  logic empty;
   pack dut (
       .clk,
       .rst,
@@ -31,8 +30,7 @@ module pack_bench (
       .in_fields,
       .out_valid,
       .out_ready,
-      .out_word(out_data[63:0]),
-      .empty
+      .out_word(out_data[63:0])
   );
-  assign out_data[255:64] = 192'(empty);
+  assign out_data[255:64] = '0;
 endmodule

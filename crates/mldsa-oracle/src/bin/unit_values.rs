@@ -77,7 +77,7 @@ fn ntt_values(out: &mut Groups<impl Write>) -> io::Result<()> {
         let (mut input, mut output) = (vec![], vec![]);
         for poly in several {
             let inverse = (random.next() >> 32) % 2;
-            let tag = n as u64 % 256;
+            let tag = n as u64 % 32;
             input.push([tag << 8 | inverse, 0, 0, 0]);
             input.extend(words(poly));
             let result = if inverse == 1 {
@@ -89,8 +89,7 @@ fn ntt_values(out: &mut Groups<impl Write>) -> io::Result<()> {
             for beat in &mut result {
                 beat[0] |= tag << 32;
             }
-            result[0][0] |= 1 << 40;
-            result[63][0] |= 1 << 41;
+            result[63][0] |= 1 << 37;
             output.extend(result);
         }
         out.group(&input, &output)?;
@@ -124,11 +123,7 @@ fn mac_values(out: &mut Groups<impl Write>) -> io::Result<()> {
                 input.push(beat);
             }
         }
-        let mut output = words(&sum);
-        for (index, beat) in output.iter_mut().enumerate() {
-            beat[0] |= (index as u64) << 32;
-        }
-        out.group(&input, &output)?;
+        out.group(&input, &words(&sum))?;
     }
     Ok(())
 }
