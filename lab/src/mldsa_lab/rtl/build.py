@@ -66,7 +66,8 @@ def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -
         "--prefix", PREFIX, "--top-module", f.top, *parameters,
         *(f"-I{base / path}" for path in f.include),
         "-CFLAGS", f"{_FLAGS} -I{harness} -I{folder}", "-LDFLAGS", "-pthread",
-        "-MAKEFLAGS", "OPT_FAST=-O2",
+        # The package's makefile leaves out how g++ is told of a precompiled header.
+        "-MAKEFLAGS", "OPT_FAST=-O2 CFG_CXXFLAGS_PCH_I=-include",
         "--Mdir", str(folder / "model"), "-o", PROGRAM,
         *map(str, manifest.sources()), str(harness / "worker.cpp"),
     ]  # fmt: skip
