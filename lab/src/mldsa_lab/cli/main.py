@@ -20,6 +20,7 @@ from mldsa_lab.cli import (
     memory,
     propagate,
     report,
+    rtl,
     select,
     study,
     trace,
@@ -66,6 +67,7 @@ app.command()(audit.audit)
 app.command()(impact.impact)
 app.command()(propagate.propagate)
 app.command()(memory.memory)
+app.command()(rtl.synth)
 app.command()(workers.doctor)
 app.command()(workers.setup)
 app.command()(workers.conform)

@@ -21,6 +21,8 @@ from mldsa_lab.impact.file import Scenario
 from mldsa_lab.impact.network import Network
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
+from mldsa_lab.rtl.manifest import CoreFile
+from mldsa_lab.rtl.synth import Resources
 from mldsa_lab.study.file import StudyFile
 from mldsa_lab.theory.cost_model import CostModelFile
 from mldsa_lab.worker.registry import RegistryWorker
@@ -42,6 +44,8 @@ def schemas() -> dict[str, dict[str, Any]]:
         "measurements.json": schema(
             list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"
         ),
+        "core.json": schema(CoreFile, "The manifest of a hardware core"),
+        "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
         "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
     }
 

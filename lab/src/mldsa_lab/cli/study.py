@@ -11,11 +11,13 @@ import typer
 from typer.core import TyperGroup
 
 from mldsa_lab.cli.report import ClockOption, ConfidenceOption
+from mldsa_lab.cli.rtl import study_rtl
 from mldsa_lab.cli.shared import JdkOption
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
-    "names them; the others judge our own methods and count instructions."
+    "names them; `study rtl` measures hardware cores; the others judge our own methods and count "
+    "instructions."
 )
 
 
@@ -48,6 +50,7 @@ def add_to(app: typer.Typer) -> None:
     )
     studies.command("list")(list_studies)
     studies.command("run")(run)
+    studies.command("rtl")(study_rtl)
     if find_spec("mldsa_studies") is not None:
         from mldsa_studies.command import app as own
 

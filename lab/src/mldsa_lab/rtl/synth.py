@@ -21,9 +21,9 @@ from mldsa_lab.rtl.manifest import Manifest
 TARGET = "xc7"
 NOTE = (
     "yosys maps to LUTs and counts them; it places and routes nothing. Resources are near what a "
-    "vendor's tool finds (a published core: 50,951 logic cells here, 53,187 LUTs in its paper), but "
-    "nothing here tells a clock rate: cycles become a time only with the fmax of one's own tool and "
-    "chip."
+    "vendor's tool finds (a published core: 50,951 logic cells here, 53,187 LUTs in its paper). "
+    "Nothing here tells a clock rate: cycles become a time only with the fmax of one's own tool "
+    "and chip."
 )
 _SCRIPT = "synth.ys"
 _STAT = "stat.json"

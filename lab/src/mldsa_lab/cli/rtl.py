@@ -1,0 +1,173 @@
+"""`mldsa-lab synth` and `mldsa-lab study rtl`: hardware cores."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mldsa_lab.cli.report import ConfidenceOption
+from mldsa_lab.cli.shared import SeedText
+
+_SHIPPED = ("fast", "small")
+
+
+def _manifests(given: list[Path] | None) -> tuple[Path, ...]:
+    """Those given, or those of the tree's own core."""
+    from mldsa_lab.checkout import find_root
+
+    return tuple(given or (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED))
+
+
+def synth(
+    cores: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Manifests; without any those of the tree's core.", metavar="CORES"),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for a file of resources of each core.")] = Path(
+        "out/synth"
+    ),
+) -> None:
+    """Say what a hardware core takes of an FPGA, module by module, by yosys."""
+    from mldsa_lab.checkout import find_root
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.files import write_text
+    from mldsa_lab.rtl.manifest import Manifest
+    from mldsa_lab.rtl.synth import NOTE, synthesise
+    from mldsa_lab.screen import Screen
+    from mldsa_lab.show.grid import terminal
+    from mldsa_lab.study.rtl_show import resource_grids
+
+    console = make_console()
+    screen = Screen(console)
+    found = []
+    manifests = [Manifest.read(path) for path in _manifests(cores)]
+    for manifest in manifests:
+        with screen.phase("synth") as phase:
+            folder = find_root() / "target" / "synth" / manifest.worker
+            made = synthesise(manifest, folder, phase.show)
+            phase.summary = f"{manifest.worker}: {made.total.lut:,} LUT"
+        path = out / f"{manifest.worker}.json"
+        write_text(path, made.to_json())
+        show_path(console, "resources", path)
+        found.append(made)
+    for grid in resource_grids(found):
+        console.print(terminal(grid, console.width))
+        console.print()
+    console.print(NOTE, style="dim")
+
+
+def study_rtl(
+    core: Annotated[
+        list[Path] | None,
+        typer.Option("--core", help="A manifest; without any those of the tree's core."),
+    ] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Show this run of `bench --core` and measure nothing.")
+    ] = None,
+    resources: Annotated[
+        list[Path] | None, typer.Option(help="Resources that `synth` wrote.", metavar="FILE")
+    ] = None,
+    sets: Annotated[list[str] | None, typer.Option(help="44, 65, 87.", metavar="NAMES")] = None,
+    json_path: Annotated[
+        Path | None, typer.Option("--json", help="Write the rows to this file.", metavar="PATH")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write the tables as Markdown to this file.", metavar="PATH")
+    ] = None,
+    confidence: ConfidenceOption = 0.95,
+    seed: SeedText = None,
+    out: Annotated[
+        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
+    ] = Path("out"),
+    timeout: Annotated[
+        float, typer.Option(help="Seconds a core has for one request.", min=0.5)
+    ] = 600.0,
+) -> None:
+    """Measure hardware cores in cycles: every operation by phase, signing exactly."""
+    import json
+
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import refuse_beside, show_path
+    from mldsa_lab.files import check_target, write_text
+    from mldsa_lab.records import read_record
+    from mldsa_lab.rtl.synth import read_resources
+    from mldsa_lab.show.grid import terminal
+    from mldsa_lab.study.rtl import core_rows
+    from mldsa_lab.study.rtl_show import CoreFindings
+
+    console = make_console()
+    for path in (json_path, markdown):
+        if path is not None:
+            check_target(path)
+    taken = [read_resources(path) for path in resources or ()]
+    if record is None:
+        record = _measured(_manifests(core), tuple(sets or ()), seed, confidence, out, timeout)
+    else:
+        refuse_beside(
+            "--record", "is shown as it is", {"--core": core, "--sets": sets, "--seed": seed}
+        )
+    found = CoreFindings(core_rows(read_record(record), confidence), taken, confidence)
+    for grid in found.grids():
+        console.print(terminal(grid, console.width))
+        console.print()
+    for source in found.sources():
+        console.print(source, style="dim", markup=False, highlight=False)
+    if json_path is not None:
+        write_text(json_path, json.dumps([r.as_dict() for r in found.rows], indent=1) + "\n")
+        show_path(console, "rows", json_path)
+    if markdown is not None:
+        write_text(markdown, found.as_markdown())
+        show_path(console, "markdown", markdown)
+    show_path(console, "record", record)
+
+
+def _measured(
+    cores: tuple[Path, ...],
+    sets: tuple[str, ...],
+    seed: str | None,
+    confidence: float,
+    out: Path,
+    timeout: float,
+) -> Path:
+    """The record of a run of one round, since a model's cycles do not vary."""
+    from mldsa_lab.bench.bench import run_bench
+    from mldsa_lab.bench.material import input_sizes
+    from mldsa_lab.bench.options import Options, Profile, parse_seed
+    from mldsa_lab.cli.shared import EXIT_INTERRUPTED
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.extras import need
+    from mldsa_lab.records.reference import DEFAULT_REFERENCE
+    from mldsa_lab.screen import Screen
+    from mldsa_lab.sets import PARAMETER_SETS, SIGNATURE_OPERATIONS, parse_set_names
+    from mldsa_lab.worker.registry import CORES
+
+    need("bench", "study rtl")
+    chosen = parse_set_names(sets or PARAMETER_SETS)
+    for name in chosen:
+        if name not in PARAMETER_SETS:
+            raise LabError(f"study rtl: {name} is no parameter set of ML-DSA")
+    options = Options(
+        sets=chosen,
+        operations=SIGNATURE_OPERATIONS,
+        implementations=(),
+        workers=(CORES,),
+        cores=cores,
+        profile=Profile("custom", 0.0, 1, 1),
+        rounds=1,
+        sizes=input_sizes(32),
+        reference=DEFAULT_REFERENCE,
+        clock="wall",
+        confidence=confidence,
+        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+        timeout=timeout,
+        out=out,
+    )
+    outcome = run_bench(options, Screen(make_console()), lambda record: None)
+    if outcome.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    return outcome.record
