@@ -14,7 +14,7 @@ use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKe
 use crate::params::Parameters;
 use crate::scheme::entry::Scheme;
 
-/// The same for keys and signatures (RFC 9881, section 2); there are no parameters.
+/// The same for keys and signatures (RFC 9881); there are no parameters.
 const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
     let oid = match P::LAMBDA {
         128 => "2.16.840.1.101.3.4.3.17",
@@ -59,7 +59,7 @@ impl<P: Scheme> TryFrom<SubjectPublicKeyInfoRef<'_>> for VerifyingKey<P> {
     }
 }
 
-/// The CHOICE of RFC 9881, section 6: which of its forms a private key is written in.
+/// The CHOICE of RFC 9881: which of its forms a private key is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PrivateKeyForm {
     /// `seed`, 32 bytes: what RFC 9881 recommends.
@@ -73,7 +73,6 @@ pub enum PrivateKeyForm {
 const SEED: TagNumber = TagNumber(0);
 
 /// The bytes of that CHOICE, by reference.
-#[derive(Default)]
 struct Choice<'a> {
     seed: Option<&'a [u8]>,
     expanded: Option<&'a [u8]>,

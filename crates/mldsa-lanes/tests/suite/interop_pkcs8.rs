@@ -33,7 +33,7 @@ fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
     [&head, content].concat()
 }
 
-/// OneAsymmetricKey by hand (RFC 5958; RFC 9881, sections 2 and 6).
+/// OneAsymmetricKey by hand (RFC 5958; RFC 9881).
 fn one_asymmetric_key<P: ParameterSet>(version: u8, choice: &[u8], rest: &[u8]) -> Vec<u8> {
     let fields = [
         &[2, 1, version],
