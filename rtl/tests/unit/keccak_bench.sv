@@ -1,0 +1,68 @@
+// A beat in: a word of a message; in bits 67..64 its bytes, 68 last, 69 SHAKE128, 76..70 in_words, 79..77
+// in_eager and in 87..80 how many words are read, after which a job without in_words is dropped. Out come these.
+module keccak_bench (
+    input  logic         clk,
+    input  logic         rst,
+    input  logic         in_valid,
+    output logic         in_ready,
+    input  logic [255:0] in_data,
+    output logic         out_valid,
+    input  logic         out_ready,
+    output logic [255:0] out_data,
+    output logic         can_wait
+);
+  logic ready, valid;
+  logic [63:0] word;
+  logic starts;  // the next word is a job's first
+  logic [7:0] read[$];
+  logic open[$];
+  logic [7:0] left;
+  logic busy, drops, drop;
+  wire go = in_valid && in_ready;
+  assign in_ready = ready;
+  assign can_wait = 1'b1;
+  keccak dut (
+      .clk,
+      .rst,
+      .in_valid,
+      .in_ready(ready),
+      .in_word(in_data[63:0]),
+      .in_bytes(in_data[67:64]),
+      .in_last(in_data[68]),
+      .in_shake128(in_data[69]),
+      .in_words(in_data[76:70]),
+      .in_eager(in_data[79:77]),
+      .out_valid(valid),
+      .out_ready(out_ready && out_valid),
+      .out_word(word),
+      .out_drop(drop)
+  );
+  assign out_valid = valid && busy && !drop;
+  assign out_data = 256'(word);
+  always_ff @(posedge clk) begin
+    drop <= 1'b0;
+    if (go) begin
+      starts <= in_data[68];
+      if (starts) begin
+        read.push_back(in_data[87:80]);
+        open.push_back(in_data[76:70] == '0);
+      end
+    end
+    if (!busy && !drop && read.size() != 0) begin
+      busy  <= 1'b1;
+      left  <= read.pop_front();
+      drops <= open.pop_front();
+    end
+    if (out_valid && out_ready) begin
+      left <= left - 8'd1;
+      if (left == 8'd1) begin
+        busy <= 1'b0;
+        drop <= drops;
+      end
+    end
+    if (rst) begin
+      starts <= 1'b1;
+      busy   <= 1'b0;
+    end
+  end
+endmodule
