@@ -129,6 +129,13 @@ impl<'p> Signer<'p> {
         }
     }
 
+    /// The same, about to make attempt number `number`, counted from 0: tests of the last of 821 need
+    /// not make the others.
+    pub fn at_attempt(self, number: usize) -> Self {
+        let kappa = number * self.p.l;
+        Signer { kappa, ..self }
+    }
+
     /// Steps 11-31 of Algorithm 7. c·t0 and h are computed even if z or r0 fails.
     pub fn attempt(&mut self) -> Candidate {
         let p = self.p;

@@ -26,6 +26,8 @@
 pub(crate) mod entry;
 pub(crate) mod given;
 mod keygen;
+#[cfg(all(test, feature = "trace"))]
+mod limit_tests;
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;

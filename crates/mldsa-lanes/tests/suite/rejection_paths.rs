@@ -9,7 +9,7 @@ use crate::common::kats::{Kat, MANY_REJECTIONS, REJECTION_PATHS};
 use crate::common::{Message, Stream, Traced, hex, oracle_signature, subjects_of};
 use mldsa_lanes::Error;
 use mldsa_oracle as oracle;
-use mldsa_oracle::{PARAMETER_SETS, PreHash};
+use mldsa_oracle::{PARAMETER_SETS, Params, PreHash};
 use std::collections::BTreeSet;
 
 const Z: u8 = 1;
@@ -42,21 +42,58 @@ fn check_kat(kat: &Kat) -> Vec<oracle::Attempt> {
         hex(&PreHash::Sha2_256.digest(&expected.signature)),
         kat.signature
     );
-    for subject in subjects_of(p) {
-        let key = subject.key(&seed);
-        assert!(key.public == pk && key.secret == sk, "{}", subject.label());
-        let traced = key.signer.traced(&message.input(), &[0; 32]);
-        assert_eq!(traced.as_ref(), Ok(&expected), "{}", subject.label());
-        let signature = key.signer.sign(&message.input(), &[0; 32]);
-        assert_eq!(
-            signature,
-            Ok(expected.signature.clone()),
-            "{}",
-            subject.label()
-        );
-        assert!(subject.accepts(&pk, &message.input(), &expected.signature));
-    }
+    assert_all(p, &seed, &[pk, sk], &message, &expected);
     expected.trace
+}
+
+/// Asserts the key of a seed, and the signature and trace of a message, on all subjects.
+fn assert_all(
+    p: &'static Params,
+    seed: &[u8; 32],
+    [pk, sk]: &[Vec<u8>; 2],
+    message: &Message,
+    expected: &Traced,
+) {
+    for subject in subjects_of(p) {
+        let key = subject.key(seed);
+        let label = subject.label();
+        assert!(key.public == *pk && key.secret == *sk, "{label}");
+        let traced = key.signer.traced(&message.input(), &[0; 32]);
+        assert_eq!(traced.as_ref(), Ok(expected), "{label}");
+        let signature = key.signer.sign(&message.input(), &[0; 32]);
+        assert_eq!(signature.as_ref(), Ok(&expected.signature), "{label}");
+        assert!(subject.accepts(pk, &message.input(), &expected.signature));
+    }
+}
+
+/// ω hints are accepted and ω + 1 are one too many. The messages, numbers for μ, were found by search.
+#[test]
+fn hints_at_the_limit() {
+    let found = [
+        ("ML-DSA-44", 542u32, 2226u32),
+        ("ML-DSA-65", 150, 414),
+        ("ML-DSA-87", 247, 291),
+    ];
+    for (name, full, over) in found {
+        let p = oracle::by_name(name).unwrap();
+        let seed = Stream::new(&format!("hints, {name}")).array();
+        let (pk, sk) = oracle::keygen(p, &seed);
+        let keys = [pk, sk];
+        for (number, failed, weight) in [(full, 0, p.omega), (over, HINT, p.omega + 1)] {
+            let mut mu = [0; 64];
+            mu[..4].copy_from_slice(&number.to_le_bytes());
+            let message = Message::Mu(mu);
+            let expected = oracle_signature(p, &keys[1], &message, &[0; 32]);
+            let mut signer = oracle::Signer::new(p, &keys[1], &mu, &[0; 32]);
+            let seen = expected.trace.iter().any(|_| {
+                let candidate = signer.attempt();
+                let ones = candidate.h.iter().flatten().sum::<i64>() as usize;
+                candidate.attempt.failed == failed && ones == weight
+            });
+            assert!(seen, "{name}: no attempt of {number} has {weight} hints");
+            assert_all(p, &seed, &keys, &message, &expected);
+        }
+    }
 }
 
 /// Each case of the ACVP draft's table 1 takes every path of its parameter set.

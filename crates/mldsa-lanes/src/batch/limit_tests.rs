@@ -1,0 +1,205 @@
+//! Paths that no key reaches which a key generation writes: all 821 attempts, κ at its end, c·t0
+//! rejected in every set.
+
+use std::vec::Vec;
+
+use mldsa_oracle as oracle;
+
+use super::sign::{Outcome, Signing, Which, run};
+use super::*;
+use crate::backend::wide::{Wide2, Wide4, Wide8};
+use crate::backend::with_engine;
+use crate::kernels::poly::Poly;
+use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q};
+use crate::scheme::sign::{Material, Order, Scratch, Space, Trial, check, sign as sign_alone};
+use crate::trace::{Attempt, Check};
+
+const SEED: [u8; 32] = [0x61; 32];
+const LAST: u32 = MAX_ATTEMPTS - 1;
+
+fn set<P: Batch>() -> &'static oracle::Params {
+    oracle::by_name(P::NAME).unwrap()
+}
+
+/// A key whose t0 has coefficients of all sizes below q/2, so that c·t0 is never below γ2 in all of
+/// its own: whatever the set, no attempt is accepted. The rest of it is the key of [`SEED`].
+fn hopeless<P: Batch>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
+    let key = SigningKey::<P>::from_seed_on(backend, &SEED);
+    let secret = oracle::sk_decode(set::<P>(), key.expanded_bytes().as_ref());
+    let read = |v: &[oracle::Poly]| -> Vec<Poly> {
+        let poly = |p: &oracle::Poly| Poly(core::array::from_fn(|i| p[i] as i32));
+        v.iter().map(poly).collect()
+    };
+    let large = |i: usize| (i as u32).wrapping_mul(0x9e37_79b9) % Q as u32;
+    let t0: Vec<Poly> = (0..P::K)
+        .map(|row| {
+            Poly(core::array::from_fn(|i| {
+                large(row * N + i + 1) as i32 - Q / 2
+            }))
+        })
+        .collect();
+    let vectors = [&read(&secret.s1)[..], &read(&secret.s2), &t0];
+    let mut expanded = key.expand();
+    with_engine!(backend, e => expanded.material.set(e, vectors, &secret.key, &key.tr()));
+    expanded
+}
+
+/// Signing gives up after 821 attempts, alone and in a batch, where the others are signed; each of
+/// them fails what the oracle says of z and r0, which do not depend on t0, and c·t0.
+fn gives_up<P: Batch>() {
+    let mu = [0x62; 64];
+    let rnd = [0x63; 32];
+    let p = set::<P>();
+    for backend in Backend::available() {
+        let label = std::format!("{} on {}", P::NAME, backend.name());
+        let good = SigningKey::<P>::from_seed_on(backend, &SEED);
+        let key = hopeless::<P>(backend);
+        let input = Input::Mu(&mu);
+        let allowed = MAX_ATTEMPTS;
+        let up = Err(Error::TooManyAttempts { allowed });
+
+        let mut trace: Vec<Attempt> = Vec::new();
+        let traced = key.sign_traced(&input, &rnd, |attempt| trace.push(attempt));
+        assert_eq!(traced, up, "{label}");
+        assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
+        let mut signer = oracle::Signer::new(p, good.expanded_bytes().as_ref(), &mu, &rnd);
+        for (number, attempt) in trace.iter().enumerate() {
+            assert!(attempt.fails(Check::Ct0), "{label}: attempt {number}");
+            if number == 4 {
+                signer = signer.at_attempt(LAST as usize - 3);
+            }
+            if !(4..LAST as usize - 3).contains(&number) {
+                let expected = signer.attempt().attempt;
+                assert_eq!(attempt.kappa, expected.kappa, "{label}");
+                assert_eq!(
+                    attempt.failed & 3,
+                    expected.failed & 3,
+                    "{label}: attempt {number}"
+                );
+                assert_eq!(
+                    attempt.first_failing[..2],
+                    expected.first_failing[..2],
+                    "{label}"
+                );
+            }
+        }
+
+        assert_eq!(key.sign_input(&input, &rnd), up, "{label}");
+        let expected = good.sign_input(&input, &rnd);
+        assert!(expected.is_ok());
+        let job = |key| SignJob {
+            key,
+            input,
+            rnd: &rnd,
+        };
+        let [hopeless, good] = [job((&key).into()), job((&good).into())];
+        let batch = [good, good, hopeless, good, good, good];
+        let results = batch.map(|job| matches!(job.key, SignWith::Expanded(_)));
+        let results = results.map(|hopeless| if hopeless { up } else { expected });
+        assert_eq!(sign(&batch), results, "{label}");
+    }
+}
+
+#[test]
+fn signing_gives_up_after_821_attempts() {
+    gives_up::<MlDsa44>();
+    gives_up::<MlDsa65>();
+    gives_up::<MlDsa87>();
+}
+
+/// Signing that rejects all attempts but the last that is allowed, which is checked.
+struct Late<'r, P: Batch>(Signing<'r, P>);
+
+impl<P: Batch> Outcome<P> for Late<'_, P> {
+    fn check<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        which: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch<P>,
+    ) -> bool {
+        which.attempt == LAST && self.0.check(e, key, which, trial, scratch)
+    }
+    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
+        self.0.accept(e, job, trial);
+    }
+    fn refuse(&mut self, job: usize, error: Error) {
+        self.0.refuse(job, error);
+    }
+}
+
+/// The signature of attempt 821, with the largest κ that there is, is the oracle's: alone and in
+/// groups, where one job more is refused at its last attempt.
+fn last_attempt_on<P: Batch, E: Engine>(e: E) {
+    let p = set::<P>();
+    let rnd = [0; 32];
+    let key = SigningKey::<P>::from_seed(&SEED);
+    let sk = key.expanded_bytes().as_ref();
+    let last = |mu: &[u8; 64]| {
+        oracle::Signer::new(p, sk, mu, &rnd)
+            .at_attempt(LAST as usize)
+            .attempt()
+    };
+    // Both kinds of message are among the first few dozen.
+    let mut mus = (0..=u8::MAX).map(|number| ([number; 64], last(&[number; 64])));
+    let (good, candidate) = mus.find(|(_, last)| last.attempt.failed == 0).unwrap();
+    let (bad, _) = mus.find(|(_, last)| last.attempt.failed != 0).unwrap();
+    assert_eq!(usize::from(candidate.attempt.kappa), LAST as usize * P::L);
+    let signature = oracle::sig_encode(p, &candidate.c_tilde, &candidate.z, &candidate.h);
+    let signature = Signature::<P>::from_bytes(&signature);
+    let allowed = MAX_ATTEMPTS;
+    let up = Err(Error::TooManyAttempts { allowed });
+
+    let expanded = key.expand();
+    let jobs = [&good, &bad, &good].map(|mu| SignJob {
+        key: (&expanded).into(),
+        input: Input::Mu(mu),
+        rnd: &rnd,
+    });
+    let mut results = unsigned(jobs.len());
+    run(
+        e,
+        &jobs,
+        &[0, 1, 2],
+        allowed,
+        &mut Late(Signing(&mut results)),
+    );
+    assert_eq!(results, [signature, up, signature], "{}", P::NAME);
+
+    for (max_attempts, expected) in [
+        (MAX_ATTEMPTS, signature),
+        (LAST, Err(Error::TooManyAttempts { allowed: LAST })),
+    ] {
+        let order = Order {
+            backend: Backend::detect(),
+            input: &Input::Mu(&good),
+            rnd: &rnd,
+            max_attempts,
+        };
+        let mut space = Box::new(Space::<P>::ZERO);
+        let material = &expanded.material;
+        let alone = sign_alone(
+            e,
+            material,
+            &order,
+            &mut space,
+            |attempt, trial, scratch| attempt == LAST && check(e, material, trial, scratch),
+        );
+        assert_eq!(alone.map(Signature), expected, "{}", P::NAME);
+    }
+}
+
+#[test]
+fn the_last_attempt_is_the_oracles() {
+    for backend in Backend::available() {
+        with_engine!(backend, e => {
+            last_attempt_on::<MlDsa44, _>(e);
+            last_attempt_on::<MlDsa65, _>(e);
+            last_attempt_on::<MlDsa87, _>(e);
+        });
+    }
+    last_attempt_on::<MlDsa87, _>(Wide2);
+    last_attempt_on::<MlDsa87, _>(Wide4);
+    last_attempt_on::<MlDsa87, _>(Wide8);
+}
