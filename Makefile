@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
-  test-workers test-go test-lab check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
+  test-workers test-go test-lab fuzz fuzz-faults soak trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -31,7 +31,7 @@ ALL := mldsa-lanes/trace,mldsa-lanes/rayon,mldsa-lanes/pem,mldsa-lanes/serde,mld
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL)
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace -p mldsa-fuzz --features $(ALL)
 	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
@@ -96,7 +96,7 @@ check: lint layers features targets msrv package check-dependent deny ## what is
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples
 
@@ -129,6 +129,24 @@ miri: ## every operation once in Miri, which finds undefined behaviour
 	  || rustup toolchain install $(MIRI) --profile minimal --component miri --component rust-src \
 	  || { echo "miri: rustup cannot get $(MIRI); MIRI=nightly takes another that is here" >&2; exit 2; }
 	cargo +$(MIRI) miri test --locked -p mldsa-lanes --no-default-features --features alloc,ml-dsa-44 --test once
+
+# Seconds for each target; FUZZ names some of them.
+SECONDS := 60
+FUZZ :=
+
+fuzz: setup ## the library under libFuzzer, then the lab's readers: SECONDS=60 for each target
+	@sh scripts/fuzz.sh $(SECONDS) $(MIRI) $(FUZZ)
+	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PYTHON) -m pytest tests/test_fuzz_readers.py -k bent
+
+fuzz-faults: setup ## faults that are planted: the bounded session of a target finds each
+	$(PYTHON) scripts/mutants.py --fuzz
+
+HOURS := 1
+
+soak: ## every fuzzing target at random for HOURS=1, then digests over 1,000,000 signatures a set
+	@mkdir -p out
+	cargo run --locked --release -p mldsa-fuzz -- soak $(HOURS) out/soak.txt
+	MLDSA_ACCUMULATED=1000000 cargo test --locked --release -p mldsa-lanes --features $(ALL) --test suite accumulated::
 
 setup: ## the Python environment in .venv
 	@sh scripts/setup_venv.sh

@@ -56,6 +56,8 @@ class Mutant:
     at: int = 0
     of: int = 1
     first: str = "rejection_paths"
+    # The target of crates/mldsa-fuzz whose bounded session must find it too (`--fuzz`).
+    fuzz: str | None = None
 
 
 def load_mutants() -> list[Mutant]:
@@ -109,14 +111,21 @@ class Run:
 
     program: str
     arguments: tuple[str, ...] = ()
+    package: tuple[str, ...] = ("mldsa-lanes", "--features", "trace,rayon,pem,serde,signature")
 
     def build(self) -> tuple[bool, str]:
         """Whether it compiles, and what Cargo said."""
-        return cargo("--no-run", "--test", self.program)
+        return cargo("-p", *self.package, "--no-run", "--test", self.program)
 
     def test(self, limit: float) -> tuple[bool, str]:
         """Whether the tests pass within so many seconds, and what they said."""
-        return cargo("--test", self.program, "--", *self.arguments, limit=limit)
+        tests = ("--test", self.program, "--", *self.arguments)
+        return cargo("-p", *self.package, *tests, limit=limit)
+
+
+def session(target: str) -> Run:
+    """The bounded session of a fuzzing target."""
+    return Run("bounded", (target, "--exact"), ("mldsa-fuzz",))
 
 
 def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
@@ -130,7 +139,7 @@ def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
     }
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(
-            ["cargo", "test", "--locked", "-q", "-p", "mldsa-lanes", "--features", "trace,rayon,pem,serde,signature", *arguments],
+            ["cargo", "test", "--locked", "-q", *arguments],
             cwd=TREE,
             env=environment,
             stdout=said,
@@ -150,8 +159,12 @@ def cargo(*arguments: str, limit: float | None = None) -> tuple[bool, str]:
         return succeeded, said.read()
 
 
-def runs(first: str) -> Iterator[Run]:
-    """What is tried, in order: the likely one, then everything."""
+def runs(mutant: Mutant, fuzz: bool) -> Iterator[Run]:
+    """What is tried, in order: the likely one, then everything; or a session alone."""
+    first = mutant.first
+    if fuzz and mutant.fuzz:
+        yield session(mutant.fuzz)
+        return
     if first in MODULES:
         yield Run("suite", (f"{first}::", *LEFT_OUT))
     else:
@@ -160,10 +173,15 @@ def runs(first: str) -> Iterator[Run]:
     yield from (Run(program) for program in sorted(PROGRAMS - {first}))
 
 
-def check_unchanged(firsts: set[str]) -> float:
+def check_unchanged(mutants: list[Mutant], fuzz: bool) -> float:
     """Fail if a test fails without any mutant; return the longest time that one takes."""
     longest = 0.0
-    for run in [Run("suite", LEFT_OUT), *(Run(program) for program in sorted(PROGRAMS & firsts))]:
+    if fuzz:
+        first = [session(target) for target in sorted({mutant.fuzz or "" for mutant in mutants})]
+    else:
+        programs = sorted(PROGRAMS & {mutant.first for mutant in mutants})
+        first = [Run("suite", LEFT_OUT), *(Run(program) for program in programs)]
+    for run in first:
         built, said = run.build()
         if not built:
             raise MutantError(f"the tree as it is does not compile\n{said}")
@@ -175,13 +193,15 @@ def check_unchanged(firsts: set[str]) -> float:
     return longest
 
 
-def caught_by(mutant: Mutant, limit: float) -> str | None:
+def caught_by(mutant: Mutant, limit: float, fuzz: bool) -> str | None:
     """The test that fails, or None if all pass."""
-    for number, run in enumerate(runs(mutant.first)):
+    for number, run in enumerate(runs(mutant, fuzz)):
         built, said = run.build()
         if not built:
             raise MutantError(f"{mutant.name}: does not compile\n{said}")
         if not run.test(limit)[0]:
+            if fuzz:
+                return f"the session of {mutant.fuzz}"
             return mutant.first if number == 0 else run.program
     return None
 
@@ -198,11 +218,11 @@ def check_anchors(mutants: list[Mutant]) -> None:
         raise MutantError("\n".join(problems))
 
 
-def run(mutants: list[Mutant]) -> list[str]:
+def run(mutants: list[Mutant], fuzz: bool) -> list[str]:
     """Try all; return the names of those that survive."""
     copy_tree()
     check_anchors(mutants)
-    limit = max(LEAST_LIMIT, PATIENCE * check_unchanged({mutant.first for mutant in mutants}))
+    limit = max(LEAST_LIMIT, PATIENCE * check_unchanged(mutants, fuzz))
     survivors = []
     for number, mutant in enumerate(mutants, 1):
         path = TREE / SOURCE / mutant.file
@@ -210,7 +230,7 @@ def run(mutants: list[Mutant]) -> list[str]:
         started = time.monotonic()
         path.write_text(mutate(mutant, original), encoding="utf-8")
         try:
-            test = caught_by(mutant, limit)
+            test = caught_by(mutant, limit, fuzz)
         finally:
             path.write_text(original, encoding="utf-8")
         if test is None:
@@ -231,12 +251,18 @@ def main() -> int:
         "names", nargs="*", help="run only mutants whose name contains one of these"
     )
     parser.add_argument("--list", action="store_true", help="list the mutants and stop")
+    parser.add_argument(
+        "--fuzz",
+        action="store_true",
+        help="those that a bounded fuzzing session must find, against that session alone",
+    )
     options = parser.parse_args()
     try:
         chosen = [
             mutant
             for mutant in load_mutants()
-            if not options.names or any(part in mutant.name for part in options.names)
+            if (not options.names or any(part in mutant.name for part in options.names))
+            and (mutant.fuzz or not options.fuzz)
         ]
         if not chosen:
             raise MutantError("no mutant has such a name")
@@ -244,7 +270,7 @@ def main() -> int:
             for mutant in chosen:
                 print(f"{mutant.name} ({mutant.file})")
             return 0
-        survivors = run(chosen)
+        survivors = run(chosen, options.fuzz)
     except (MutantError, OSError, subprocess.SubprocessError) as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 2

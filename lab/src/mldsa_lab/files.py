@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, first_line
 
 T = TypeVar("T")
 
@@ -129,6 +129,8 @@ def parse_json(text: str, where: str) -> Any:
         raise LabError(f"{where}: {error}") from None
     except RecursionError:
         raise LabError(f"{where}: is nested too deeply") from None
+    except ValueError as error:  # an integer too long
+        raise LabError(f"{where}: {first_line(error)}") from None
 
 
 def decode_json(text: str, kind: type[T], where: str) -> T:
@@ -164,6 +166,8 @@ def checked(kind: Any, where: str) -> Iterator[None]:
     """Turns what msgspec says of a value that is no ``kind`` into a LabError."""
     try:
         yield
+    except UnicodeEncodeError as error:  # JSON can write half a character
+        raise LabError(f"{where}: {error.object[error.start]!r} is no character") from None
     except msgspec.ValidationError as error:
         rule, _, path = str(error).replace("`key` in ", "").partition(" - at `$")
         place = path.rstrip("`").removeprefix(".")

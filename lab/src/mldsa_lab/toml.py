@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import checked
 
 T = TypeVar("T")
@@ -16,13 +16,20 @@ T = TypeVar("T")
 Keys = tuple[str | int, ...]
 
 
+def parse_toml(text: str, name: str) -> dict[str, Any]:
+    """The tables of a TOML text; LabError that begins with ``name`` if it is none."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise LabError(f"{name}: is nested too deeply") from None
+    except ValueError as error:  # an integer too long, too
+        raise LabError(f"{name}: not a readable TOML file: {first_line(error)}") from None
+
+
 def decode_toml(text: str, kind: type[T], name: str) -> T:
     """The value of a TOML text as a ``kind``, a type that msgspec knows; ``name`` stands for its
     file in errors. LabError with the line, the place in the text and the rule."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise LabError(f"{name}: not a readable TOML file: {error}") from None
+    document = parse_toml(text, name)
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:

@@ -9,7 +9,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Self
@@ -20,6 +19,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.files import Text, convert
 from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
+from mldsa_lab.toml import parse_toml
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _PLACES = (
@@ -263,10 +263,10 @@ def compiler_include() -> str:
 def read_registry(path: Path) -> list[WorkerEntry]:
     """All entries in the file's order. LabError names the file, the entry and the key."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = parse_toml(path.read_text(encoding="utf-8"), str(path))
     except FileNotFoundError:
         raise LabError(f"{path}: there is no such worker registry") from None
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise LabError(f"{path}: not a readable TOML file: {error}") from None
     for key in document:
         if key != "worker":

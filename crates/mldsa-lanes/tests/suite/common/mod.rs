@@ -15,6 +15,7 @@ use mldsa_lanes::{
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
+use std::collections::VecDeque;
 
 /// How the library is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -346,25 +347,49 @@ pub fn oracle_signature(p: &Params, sk: &[u8], message: &Message, rnd: &[u8; 32]
     Traced { signature, trace }
 }
 
-/// A reproducible stream of test data: SHAKE128 of a label.
-pub struct Stream(Shake128Reader);
+/// A reproducible stream of test data: SHAKE128 of a label, after bytes that are given.
+pub struct Stream {
+    given: VecDeque<u8>,
+    rest: Shake128Reader,
+}
 
 impl Stream {
     pub fn new(label: &str) -> Self {
+        Stream {
+            given: VecDeque::new(),
+            ..Stream::after(label.as_bytes())
+        }
+    }
+
+    /// The given bytes, then their SHAKE128.
+    pub fn after(given: &[u8]) -> Self {
         let mut hash = Shake128::default();
-        hash.update(label.as_bytes());
-        Stream(hash.finalize_xof())
+        hash.update(given);
+        Stream {
+            given: given.iter().copied().collect(),
+            rest: hash.finalize_xof(),
+        }
+    }
+
+    fn fill(&mut self, out: &mut [u8]) {
+        let given = out.len().min(self.given.len());
+        let (first, rest) = out.split_at_mut(given);
+        first
+            .iter_mut()
+            .zip(self.given.drain(..given))
+            .for_each(|(to, from)| *to = from);
+        self.rest.read(rest);
     }
 
     pub fn array<const L: usize>(&mut self) -> [u8; L] {
         let mut out = [0; L];
-        self.0.read(&mut out);
+        self.fill(&mut out);
         out
     }
 
     pub fn bytes(&mut self, length: usize) -> Vec<u8> {
         let mut out = vec![0; length];
-        self.0.read(&mut out);
+        self.fill(&mut out);
         out
     }
 
@@ -385,7 +410,7 @@ impl Stream {
 
 /// A generator that hands out given bytes, and fails when they are used up.
 pub struct TestRng {
-    bytes: std::collections::VecDeque<u8>,
+    bytes: VecDeque<u8>,
 }
 
 impl TestRng {

@@ -1,0 +1,160 @@
+//! Two implementations that share no code with mldsa-lanes or its oracle: `fips204` and RustCrypto's
+//! `ml-dsa`.
+
+use crate::common::Message;
+use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
+use ml_dsa::{EncodedVerifyingKey, ExpandedSigningKeyBytes, Keypair, MlDsaParams};
+use mldsa_oracle::{Params, PreHash};
+
+/// An implementation in one parameter set; `None` is what its interface cannot be asked.
+pub trait Peer {
+    fn keygen(&self, xi: &[u8; 32]) -> (Vec<u8>, Vec<u8>);
+    fn sign(&self, sk: &[u8], message: &Message, rnd: &[u8; 32]) -> Option<Vec<u8>>;
+    fn verify(&self, pk: &[u8], message: &Message, signature: &[u8]) -> Option<bool>;
+}
+
+/// The peers of a set.
+pub fn peers(p: &Params) -> [Box<dyn Peer>; 2] {
+    match p.name {
+        "ML-DSA-44" => [
+            Box::new(Fips44),
+            Box::new(RustCrypto::<ml_dsa::MlDsa44>(Default::default())),
+        ],
+        "ML-DSA-65" => [
+            Box::new(Fips65),
+            Box::new(RustCrypto::<ml_dsa::MlDsa65>(Default::default())),
+        ],
+        _ => [
+            Box::new(Fips87),
+            Box::new(RustCrypto::<ml_dsa::MlDsa87>(Default::default())),
+        ],
+    }
+}
+
+/// The DER encoding of a hash function's identifier (FIPS 204, Algorithm 4), and the digest.
+fn hashed(hash: PreHash, message: &[u8]) -> ([u8; 11], Vec<u8>) {
+    let last = match hash {
+        PreHash::Sha2_256 => 1,
+        PreHash::Sha2_384 => 2,
+        PreHash::Sha2_512 => 3,
+        PreHash::Sha2_224 => 4,
+        PreHash::Sha2_512_224 => 5,
+        PreHash::Sha2_512_256 => 6,
+        PreHash::Sha3_224 => 7,
+        PreHash::Sha3_256 => 8,
+        PreHash::Sha3_384 => 9,
+        PreHash::Sha3_512 => 10,
+        PreHash::Shake128 => 11,
+        PreHash::Shake256 => 12,
+    };
+    let oid = [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, last];
+    (oid, hash.digest(message))
+}
+
+macro_rules! fips204 {
+    ($name:ident, $set:ident) => {
+        struct $name;
+
+        impl Peer for $name {
+            fn keygen(&self, xi: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {
+                let (pk, sk) = fips204::$set::KG::keygen_from_seed(xi);
+                (pk.into_bytes().to_vec(), sk.into_bytes().to_vec())
+            }
+
+            fn sign(&self, sk: &[u8], message: &Message, rnd: &[u8; 32]) -> Option<Vec<u8>> {
+                let sk = fips204::$set::PrivateKey::try_from_bytes(sk.try_into().unwrap()).unwrap();
+                let signature = match message {
+                    Message::Pure { message, context } => {
+                        sk.try_sign_with_seed(rnd, message, context)
+                    }
+                    Message::PreHash {
+                        hash,
+                        message,
+                        context,
+                    }
+                    | Message::Digest {
+                        hash,
+                        message,
+                        context,
+                        ..
+                    } => {
+                        let (oid, digest) = hashed(*hash, message);
+                        sk.try_hash_sign_with_seed(rnd, &digest, context, &oid)
+                    }
+                    Message::Mu(_) => return None,
+                };
+                Some(signature.unwrap().to_vec())
+            }
+
+            fn verify(&self, pk: &[u8], message: &Message, signature: &[u8]) -> Option<bool> {
+                let pk = fips204::$set::PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
+                let signature = signature.try_into().unwrap();
+                match message {
+                    Message::Pure { message, context } => {
+                        Some(pk.verify(message, &signature, context))
+                    }
+                    Message::PreHash {
+                        hash,
+                        message,
+                        context,
+                    }
+                    | Message::Digest {
+                        hash,
+                        message,
+                        context,
+                        ..
+                    } => {
+                        let (oid, digest) = hashed(*hash, message);
+                        Some(pk.hash_verify(&digest, &signature, context, &oid))
+                    }
+                    Message::Mu(_) => None,
+                }
+            }
+        }
+    };
+}
+fips204!(Fips44, ml_dsa_44);
+fips204!(Fips65, ml_dsa_65);
+fips204!(Fips87, ml_dsa_87);
+
+/// It signs and verifies pure messages, and signs with rnd of zeros.
+struct RustCrypto<P>(std::marker::PhantomData<P>);
+
+// The expanded form is deprecated there in favour of the seed; the oracle's keys have it.
+#[allow(deprecated)]
+impl<P: MlDsaParams> Peer for RustCrypto<P> {
+    fn keygen(&self, xi: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {
+        let key = ml_dsa::SigningKey::<P>::from_seed(&(*xi).into());
+        (
+            key.verifying_key().encode().to_vec(),
+            key.expanded_key().to_expanded().to_vec(),
+        )
+    }
+
+    fn sign(&self, sk: &[u8], message: &Message, rnd: &[u8; 32]) -> Option<Vec<u8>> {
+        let Message::Pure { message, context } = message else {
+            return None;
+        };
+        let bytes = ExpandedSigningKeyBytes::<P>::try_from(sk).unwrap();
+        let key = ml_dsa::ExpandedSigningKey::<P>::from_expanded(&bytes);
+        let zero = *rnd == [0; 32];
+        zero.then(|| {
+            key.sign_deterministic(message, context)
+                .unwrap()
+                .encode()
+                .to_vec()
+        })
+    }
+
+    fn verify(&self, pk: &[u8], message: &Message, signature: &[u8]) -> Option<bool> {
+        let Message::Pure { message, context } = message else {
+            return None;
+        };
+        let pk = EncodedVerifyingKey::<P>::try_from(pk).unwrap();
+        let key = ml_dsa::VerifyingKey::<P>::decode(&pk);
+        // It reads no signature whose hint is malformed.
+        let accepted = ml_dsa::Signature::<P>::try_from(signature)
+            .is_ok_and(|signature| key.verify_with_context(message, context, &signature));
+        Some(accepted)
+    }
+}

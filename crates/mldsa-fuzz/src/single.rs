@@ -1,0 +1,230 @@
+//! Keys, signatures and encodings, one at a time.
+
+use crate::common::{Message, Stream, forge, prehash, subjects_of};
+use crate::peers::peers;
+use crate::set;
+use mldsa_lanes::{Error, Input};
+use mldsa_oracle as oracle;
+use mldsa_oracle::PreHash;
+
+const HASHES: [PreHash; 12] = [
+    PreHash::Sha2_224,
+    PreHash::Sha2_256,
+    PreHash::Sha2_384,
+    PreHash::Sha2_512,
+    PreHash::Sha2_512_224,
+    PreHash::Sha2_512_256,
+    PreHash::Sha3_224,
+    PreHash::Sha3_256,
+    PreHash::Sha3_384,
+    PreHash::Sha3_512,
+    PreHash::Shake128,
+    PreHash::Shake256,
+];
+
+/// A message of any kind with a context that is allowed.
+pub fn message(stream: &mut Stream) -> Message {
+    let kind = stream.below(6);
+    let hash = HASHES[stream.below(HASHES.len())];
+    // Short ones, and around the end of a SHAKE256 block.
+    let length = [stream.below(200), stream.below(2000), 136 * stream.below(4)][stream.below(3)];
+    let context = [0, stream.below(20), 255][stream.below(3)];
+    let (message, context) = (stream.bytes(length), stream.bytes(context));
+    match kind {
+        0 => Message::Mu(stream.array()),
+        1 => Message::PreHash {
+            hash,
+            message,
+            context,
+        },
+        2 => {
+            let digest = hash.digest(&message);
+            Message::Digest {
+                hash,
+                digest,
+                message,
+                context,
+            }
+        }
+        _ => Message::Pure { message, context },
+    }
+}
+
+/// The private keys that are read are those whose s1 and s2 are in range and whose t0 and tr follow
+/// from them; public keys and signatures are read by their length.
+pub fn decode(data: &[u8]) {
+    let mut stream = Stream::after(data);
+    let p = set(&mut stream);
+    let mut sk = match stream.below(3) {
+        0 => stream.bytes(p.sk_bytes()),
+        _ => oracle::keygen(p, &stream.array()).1,
+    };
+    for _ in 0..stream.below(3) {
+        let at = [stream.below(128), stream.below(sk.len())][stream.below(2)];
+        sk[at] ^= 1 << stream.below(8);
+    }
+    let key = oracle::sk_decode(p, &sk);
+    let small = key
+        .s1
+        .iter()
+        .chain(&key.s2)
+        .flatten()
+        .all(|c| c.abs() <= p.eta);
+    let rho: [u8; 32] = key.rho.as_slice().try_into().unwrap();
+    let (mut written, pk) = forge::key(p, &rho, key.s1, key.s2);
+    written[32..64].copy_from_slice(&key.key);
+    let expected = (small && written == sk).then_some(pk);
+
+    let length = [stream.below(64), p.pk_bytes(), p.sig_bytes(), p.sk_bytes()][stream.below(4)];
+    let length = length + stream.below(3) - 1.min(length);
+    let any = stream.bytes(length);
+    for subject in subjects_of(p) {
+        let label = subject.label();
+        match (subject.import(&sk), &expected) {
+            (Ok(key), Some(pk)) => assert_eq!(key.public, *pk, "{label}"),
+            (Err(Error::InvalidSigningKey(_)), None) => {}
+            (read, _) => panic!("{label}: {:?} and not {}", read.err(), expected.is_some()),
+        }
+        let actual = any.len();
+        let read = subject.import(&any).err();
+        assert!(
+            read.is_some()
+                && (actual == p.sk_bytes())
+                    == !matches!(read, Some(Error::SigningKeyLength { .. }))
+        );
+        assert_eq!(
+            subject.verifier(&any).is_ok(),
+            actual == p.pk_bytes(),
+            "{label}"
+        );
+        let verifier = subject.verifier(&vec![7; p.pk_bytes()]).unwrap();
+        let verdict = verifier.verify(&Input::Mu(&[0; 64]), &any);
+        let expected = if actual == p.sig_bytes() {
+            Error::InvalidSignature
+        } else {
+            Error::SignatureLength {
+                expected: p.sig_bytes(),
+                actual,
+            }
+        };
+        assert_eq!(verdict, Err(expected), "{label}");
+    }
+}
+
+/// Keys and signatures of every subject are those of the peers, and each accepts the others'.
+pub fn agree(data: &[u8]) {
+    let mut stream = Stream::after(data);
+    let p = set(&mut stream);
+    let xi = stream.array();
+    let message = message(&mut stream);
+    let rnd = if stream.below(2) == 0 {
+        [0; 32]
+    } else {
+        stream.array()
+    };
+    let peers = peers(p);
+    let (pk, sk) = peers[0].keygen(&xi);
+    assert!(
+        peers[1].keygen(&xi) == (pk.clone(), sk.clone()),
+        "the peers' keys differ"
+    );
+    let subjects = subjects_of(p);
+    let subject = subjects[stream.below(subjects.len())];
+    let key = subject.key(&xi);
+    assert!(key.public == pk && key.secret == sk, "{}", subject.label());
+    let signature = key.signer.sign(&message.input(), &rnd).unwrap();
+    for peer in &peers {
+        let theirs = peer.sign(&sk, &message, &rnd);
+        assert!(
+            theirs.is_none_or(|theirs| theirs == signature),
+            "{}",
+            subject.label()
+        );
+        let verdict = peer.verify(&pk, &message, &signature);
+        assert_ne!(verdict, Some(false), "{}", subject.label());
+    }
+    assert!(
+        subject.accepts(&pk, &message.input(), &signature),
+        "{}",
+        subject.label()
+    );
+}
+
+/// Every backend and form against the portable backend with a compact key.
+pub fn backends_agree(data: &[u8]) {
+    let mut stream = Stream::after(data);
+    let p = set(&mut stream);
+    let xi = stream.array();
+    let message = message(&mut stream);
+    let (rnd, max) = (stream.array(), stream.below(4) as u32);
+    let bent = stream.below(p.sig_bytes());
+    let cuts = [stream.below(300), stream.below(300)];
+    let mut subjects = subjects_of(p).into_iter();
+    let subject = subjects.find(|s| s.backend.name() == "portable").unwrap();
+    let input = message.input();
+    let all = |subject: &crate::common::Subject| {
+        let key = subject.key(&xi);
+        let traced = key.signer.traced(&input, &rnd).unwrap();
+        let verifier = subject.verifier(&key.public).unwrap();
+        let mut altered = traced.signature.clone();
+        altered[bent] ^= 1;
+        let verdicts = [&traced.signature, &altered].map(|s| verifier.verify(&input, s));
+        assert_eq!(
+            key.signer.sign(&input, &rnd).as_ref(),
+            Ok(&traced.signature)
+        );
+        let bounded = key.signer.bounded(&input, &rnd, max);
+        let again = subject.import(&key.secret).unwrap().public == key.public;
+        (
+            key.public,
+            key.secret,
+            traced,
+            verdicts,
+            bounded,
+            again,
+            verifier.tr(),
+        )
+    };
+    let expected = all(&subject);
+    assert_eq!(expected.3[0], Ok(()));
+    for subject in subjects {
+        assert!(all(&subject) == expected, "{}", subject.label());
+        pieces(&message, &subject, &xi, cuts);
+    }
+}
+
+/// μ of a message in pieces.
+fn pieces(message: &Message, subject: &crate::common::Subject, xi: &[u8; 32], cuts: [usize; 2]) {
+    let (hash, text, context) = match message {
+        Message::Pure { message, context } => (None, message, context),
+        Message::PreHash {
+            hash,
+            message,
+            context,
+        } => (Some(prehash(*hash)), message, context),
+        _ => return,
+    };
+    macro_rules! mu {
+        ($set:ident) => {{
+            use mldsa_lanes::$set::SigningKey;
+            let key = SigningKey::from_seed_on(subject.backend, xi);
+            let hasher = match hash {
+                None => key.mu_hasher(context),
+                Some(hash) => key.prehash_mu_hasher(hash, context),
+            };
+            let mut hasher = hasher.unwrap();
+            let first = cuts[0].min(text.len());
+            let second = (first + cuts[1]).min(text.len());
+            for piece in [&text[..first], &text[first..second], &text[second..]] {
+                hasher.update(piece);
+            }
+            (hasher.finish(), key.tr())
+        }};
+    }
+    let (mu, tr) = match subject.p.name {
+        "ML-DSA-44" => mu!(mldsa44),
+        "ML-DSA-65" => mu!(mldsa65),
+        _ => mu!(mldsa87),
+    };
+    assert_eq!(mu, message.mu(&tr), "{}", subject.label());
+}
