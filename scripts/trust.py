@@ -1,0 +1,164 @@
+"""make trust: a bounded version of the evidence for mldsa-lanes, and one table of it (docs/trust.md).
+
+Runs the commands below one after another, tells what each says as it ends, and prints the table:
+evidence, the backends that it covers, its figure. What a missing tool prevents is in the table as
+left out. Exit code 1 if anything failed.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOGS = ROOT / "target" / "trust"
+FEATURES = ("--features", "mldsa-lanes/trace,mldsa-lanes/rayon")
+TESTS = ("cargo", "test", "--locked", "-p", "mldsa-lanes")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "tests": (*TESTS, "-p", "mldsa-fuzz", *FEATURES, "--lib", "--test", "*", "--", "--show-output"),
+    "memory": (*TESTS, "--release", *FEATURES, "--test", "memory"),
+    "readers": (sys.executable, "-m", "pytest", "-q", "lab/tests/test_fuzz_readers.py"),
+    "ct": ("make", "ct"),
+    "miri": ("make", "miri"),
+    "arm": ("make", "test-arm"),
+    "s390x": ("make", "test-big-endian"),
+    "x86": ("make", "test-x86"),
+    "faults": (sys.executable, "scripts/mutants.py", "--fuzz"),
+    "supply": (sys.executable, "scripts/supply.py"),
+}
+# Programs without which a command has nothing to run on.
+NEEDS = {
+    "ct": ("valgrind", "objdump"),
+    "miri": ("rustup",),
+    "arm": ("qemu-aarch64", "aarch64-linux-gnu-gcc"),
+    "s390x": ("qemu-s390x", "s390x-linux-gnu-gcc"),
+    "x86": ("bochs",),
+}
+
+
+def passed(pattern: str) -> Callable[[str], str | None]:
+    """How many tests passed whose name begins so; None if none did."""
+
+    def count(said: str) -> str | None:
+        number = len(re.findall(rf"^test (?:{pattern})\S* \.\.\. ok$", said, re.MULTILINE))
+        return f"{number} tests" if number else None
+
+    return count
+
+
+def found(pattern: str, shown: str = r"\1") -> Callable[[str], str | None]:
+    """What the pattern finds last, as ``shown`` says; None if it finds nothing."""
+
+    def figure(said: str) -> str | None:
+        matches = list(re.finditer(pattern, said, re.MULTILINE))
+        return matches[-1].expand(shown) if matches else None
+
+    return figure
+
+
+def inputs(said: str) -> str | None:
+    """The inputs of all sessions."""
+    counts = [int(n) for n in re.findall(r"^\w+: (\d+) inputs, seed", said, re.MULTILINE)]
+    return f"{len(counts)} targets, {sum(counts):,} inputs" if counts else None
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of the table: what ``command`` says of ``evidence``."""
+
+    evidence: str
+    command: str
+    figure: Callable[[str], str | None]
+    backends: str = "this CPU's"
+
+
+ROWS = (
+    Row("NIST ACVP", "tests", passed("acvp::")),
+    Row("Wycheproof", "tests", passed("wycheproof::")),
+    Row(
+        "accumulated digests, published",
+        "tests",
+        lambda said: passed("accumulated::")(said) and "10,000 keys and signatures a set",
+    ),
+    Row("literal oracle: keys, signatures, traces", "tests", passed("oracle_agreement::")),
+    Row("every rejection path, ω, all 821 attempts", "tests", passed("rejection_paths::|batch::limit")),
+    Row("past bugs of others", "tests", passed("past_bugs_")),
+    Row("bad input: error or verdict, no panic", "tests", passed("bad_input::")),
+    Row("batches against single calls", "tests", passed("batch::(?!limit)|batch_")),
+    Row("kernels against portable; whole domains", "tests", passed("backend::|kernels::")),
+    Row("fuzzing targets: corpora, short sessions", "tests", inputs),
+    Row("soak: memory flat", "tests", found(r"memory: (.*): flat$")),
+    Row("secrets left in stack, heap, freed memory", "memory", found(r"test result: ok\. (\d+) passed", r"\1 tests")),
+    Row("no branch, index or division by a secret", "ct", found(r"secret: (\d+ functions)"), "portable, avx2"),
+    Row("undefined behaviour (Miri)", "miri", found(r"test result: ok\. (\d+) passed", r"\1 tests"), "portable"),
+    Row("Arm, emulated", "arm", passed(""), "neon, neon-sha3"),
+    Row("big-endian CPU, emulated", "s390x", passed(""), "portable"),
+    Row("AVX-512, emulated", "x86", passed(""), "avx512, avx512-vbmi"),
+    Row("planted faults found by the sessions", "faults", found(r"(\d+ of \d+) mutants")),
+    Row("the lab's readers: bent files, planted faults", "readers", found(r"(\d+) passed", r"\1 tests"), "–"),
+    Row("dependencies, SBOM, package twice the same", "supply", found(r"supply: (\d+ crates)"), "–"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a command: its output, or why it was left out."""
+
+    said: str
+    failed: bool = False
+    left_out: str = ""
+
+
+def run(name: str) -> Outcome:
+    """Runs a command; its output is kept in target/trust."""
+    if name == "x86" and re.search(r"\bavx512_vbmi2\b", Path("/proc/cpuinfo").read_text()):
+        return Outcome("", left_out="this CPU has it")
+    missing = [tool for tool in NEEDS.get(name, ()) if shutil.which(tool) is None]
+    if missing:
+        return Outcome("", left_out=f"{', '.join(missing)} missing")
+    done = subprocess.run(
+        COMMANDS[name], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    (LOGS / f"{name}.log").write_text(done.stdout, encoding="utf-8")
+    return Outcome(done.stdout, done.returncode != 0)
+
+
+def line(row: Row, outcome: Outcome, here: str) -> tuple[str, str, str]:
+    """A row's cells."""
+    backends = here if row.backends == "this CPU's" else row.backends
+    figure = None if outcome.failed else row.figure(outcome.said)
+    if outcome.left_out:
+        figure = f"left out: {outcome.left_out}"
+    return row.evidence, backends, figure or "FAILED"
+
+
+def main() -> int:
+    """Runs all and prints the table."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    start, outcomes = time.monotonic(), dict[str, Outcome]()
+    for name in COMMANDS:
+        begun = time.monotonic()
+        outcomes[name] = outcome = run(name)
+        verdict = "failed" if outcome.failed else outcome.left_out or "passed"
+        print(f"trust: {name}: {verdict}, {time.monotonic() - begun:.0f} s", flush=True)
+    here = found(r"backends (portable.*)$")(outcomes["tests"].said) or "?"
+    cells = [line(row, outcomes[row.command], here) for row in ROWS]
+    widths = [max(len(cell[i]) for cell in cells) for i in range(3)]
+    print()
+    for cell in cells:
+        print("  ".join(text.ljust(width) for text, width in zip(cell, widths, strict=True)).rstrip())
+    print(f"\ntrust: {(time.monotonic() - start) / 60:.0f} minutes; what was said is in {LOGS}")
+    failed = [evidence for evidence, _, figure in cells if figure == "FAILED"]
+    for evidence in failed:
+        print(f"trust: FAILED: {evidence}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
