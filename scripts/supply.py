@@ -50,7 +50,9 @@ def graph() -> dict[str, dict[str, Any]]:
         arguments = ("-e", "normal", "--all-features", "--target", target, "--no-dedupe")
         shown = ("--prefix", "depth", "--format", " {p}")
         path: list[str] = []
-        for line in run("cargo", "tree", "--locked", "-p", PACKAGE, *arguments, *shown).splitlines():
+        for line in run(
+            "cargo", "tree", "--locked", "-p", PACKAGE, *arguments, *shown
+        ).splitlines():
             depth, name, version, *_ = line.split()
             version = version.removeprefix("v")
             entry = found.setdefault(name, packages[name, version] | {"needs": set()})

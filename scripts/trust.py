@@ -1,4 +1,4 @@
-"""make trust: a bounded version of the evidence for mldsa-lanes, and one table of it (docs/trust.md).
+"""make trust: a bounded version of the evidence for mldsa-lanes, in one table (docs/trust.md).
 
 Runs the commands below one after another, tells what each says as it ends, and prints the table:
 evidence, the backends that it covers, its figure. What a missing tool prevents is in the table as
@@ -87,22 +87,47 @@ ROWS = (
         lambda said: passed("accumulated::")(said) and "10,000 keys and signatures a set",
     ),
     Row("literal oracle: keys, signatures, traces", "tests", passed("oracle_agreement::")),
-    Row("every rejection path, ω, all 821 attempts", "tests", passed("rejection_paths::|batch::limit")),
+    Row(
+        "every rejection path, ω, all 821 attempts",
+        "tests",
+        passed("rejection_paths::|batch::limit"),
+    ),
     Row("past bugs of others", "tests", passed("past_bugs_")),
     Row("bad input: error or verdict, no panic", "tests", passed("bad_input::")),
     Row("batches against single calls", "tests", passed("batch::(?!limit)|batch_")),
     Row("kernels against portable; whole domains", "tests", passed("backend::|kernels::")),
     Row("fuzzing targets: corpora, short sessions", "tests", inputs),
     Row("soak: memory flat", "tests", found(r"memory: (.*): flat$")),
-    Row("secrets left in stack, heap, freed memory", "memory", found(r"test result: ok\. (\d+) passed", r"\1 tests")),
-    Row("no branch, index or division by a secret", "ct", found(r"secret: (\d+ functions)"), "portable, avx2"),
-    Row("undefined behaviour (Miri)", "miri", found(r"test result: ok\. (\d+) passed", r"\1 tests"), "portable"),
+    Row(
+        "secrets left in stack, heap, freed memory",
+        "memory",
+        found(r"test result: ok\. (\d+) passed", r"\1 tests"),
+    ),
+    Row(
+        "no branch, index or division by a secret",
+        "ct",
+        found(r"secret: (\d+ functions)"),
+        "portable, avx2",
+    ),
+    Row(
+        "undefined behaviour (Miri)",
+        "miri",
+        found(r"test result: ok\. (\d+) passed", r"\1 tests"),
+        "portable",
+    ),
     Row("Arm, emulated", "arm", passed(""), "neon, neon-sha3"),
     Row("big-endian CPU, emulated", "s390x", passed(""), "portable"),
     Row("AVX-512, emulated", "x86", passed(""), "avx512, avx512-vbmi"),
     Row("planted faults found by the sessions", "faults", found(r"(\d+ of \d+) mutants")),
-    Row("the lab's readers: bent files, planted faults", "readers", found(r"(\d+) passed", r"\1 tests"), "–"),
-    Row("dependencies, SBOM, package twice the same", "supply", found(r"supply: (\d+ crates)"), "–"),
+    Row(
+        "the lab's readers: bent files, planted faults",
+        "readers",
+        found(r"(\d+) passed", r"\1 tests"),
+        "–",
+    ),
+    Row(
+        "dependencies, SBOM, package twice the same", "supply", found(r"supply: (\d+ crates)"), "–"
+    ),
 )
 
 
@@ -152,7 +177,9 @@ def main() -> int:
     widths = [max(len(cell[i]) for cell in cells) for i in range(3)]
     print()
     for cell in cells:
-        print("  ".join(text.ljust(width) for text, width in zip(cell, widths, strict=True)).rstrip())
+        print(
+            "  ".join(text.ljust(width) for text, width in zip(cell, widths, strict=True)).rstrip()
+        )
     print(f"\ntrust: {(time.monotonic() - start) / 60:.0f} minutes; what was said is in {LOGS}")
     failed = [evidence for evidence, _, figure in cells if figure == "FAILED"]
     for evidence in failed:
