@@ -43,7 +43,9 @@ def graph() -> dict[str, dict[str, Any]]:
     """The crates that the library is built from on any target, by name, with what each needs."""
     # Cargo's metadata has the sources of all crates; what the library needs of them, with features
     # of its own alone, only `cargo tree` tells.
-    said = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1"))
+    said = json.loads(
+        run("cargo", "metadata", "--locked", "--all-features", "--format-version", "1")
+    )
     packages = {(p["name"], p["version"]): p for p in said["packages"]}
     found: dict[str, dict[str, Any]] = {}
     for target in TARGETS:

@@ -4,6 +4,7 @@ use crate::common::batch::{Case, Key, sign_alone, verify_alone};
 use crate::common::{Stream, backends};
 use crate::set;
 use mldsa_lanes::batch::{self, VerifyJob, parallel};
+use mldsa_lanes::hazmat;
 use mldsa_lanes::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 
 /// Jobs of every kind in any mix of keys, backends, forms, errors and sizes.
@@ -27,9 +28,9 @@ fn of<P: ParameterSet>(stream: &mut Stream) {
     let alone: Vec<_> = jobs.iter().map(sign_alone).collect();
     let threads = stream.below(2) == 0;
     let signed = if threads {
-        parallel::sign(&jobs)
+        hazmat::batch::parallel::sign(&jobs)
     } else {
-        batch::sign(&jobs)
+        hazmat::batch::sign(&jobs)
     };
     assert!(signed == alone, "{}: signatures of {size} jobs", P::NAME);
 

@@ -5,10 +5,12 @@ use std::vec::Vec;
 
 use mldsa_oracle as oracle;
 
+use super::given::{SignJob, sign, unsigned};
 use super::sign::{Outcome, Signing, Which, run};
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
+use crate::hazmat::{SignWithRnd, external_mu};
 use crate::kernels::poly::Poly;
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q};
 use crate::scheme::sign::{Material, Order, Scratch, Space, Trial, check, sign as sign_alone};
@@ -47,7 +49,7 @@ fn hopeless<P: Batch>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
 /// Signing gives up after 821 attempts, alone and in a batch, where the others are signed; each of
 /// them fails what the oracle says of z and r0, which do not depend on t0, and c·t0.
 fn gives_up<P: Batch>() {
-    let mu = [0x62; 64];
+    let mu = external_mu([0x62; 64]);
     let rnd = [0x63; 32];
     let p = set::<P>();
     for backend in Backend::available() {
@@ -62,7 +64,8 @@ fn gives_up<P: Batch>() {
         let traced = key.sign_traced(&input, &rnd, |attempt| trace.push(attempt));
         assert_eq!(traced, up, "{label}");
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
-        let mut signer = oracle::Signer::new(p, good.expanded_bytes().as_ref(), &mu, &rnd);
+        let mut signer =
+            oracle::Signer::new(p, good.expanded_bytes().as_ref(), mu.as_bytes(), &rnd);
         for (number, attempt) in trace.iter().enumerate() {
             assert!(attempt.fails(Check::Ct0), "{label}: attempt {number}");
             if number == 4 {
@@ -84,19 +87,29 @@ fn gives_up<P: Batch>() {
             }
         }
 
-        assert_eq!(key.sign_input(&input, &rnd), up, "{label}");
-        let expected = good.sign_input(&input, &rnd);
+        assert_eq!(key.sign_with_rnd(&input, &rnd), up, "{label}");
+        let expected = good.sign_with_rnd(&input, &rnd);
         assert!(expected.is_ok());
-        let job = |key| SignJob {
-            key,
+        let jobs = [false, false, true, false, false, false].map(|hopeless| SignJob {
+            key: if hopeless {
+                (&key).into()
+            } else {
+                (&good).into()
+            },
             input,
             rnd: &rnd,
-        };
-        let [hopeless, good] = [job((&key).into()), job((&good).into())];
-        let batch = [good, good, hopeless, good, good, good];
-        let results = batch.map(|job| matches!(job.key, SignWith::Expanded(_)));
-        let results = results.map(|hopeless| if hopeless { up } else { expected });
-        assert_eq!(sign(&batch), results, "{label}");
+        });
+        for (number, result) in sign(&jobs).into_iter().enumerate() {
+            assert_eq!(
+                result,
+                if number == 2 {
+                    up.clone()
+                } else {
+                    expected.clone()
+                },
+                "{label}"
+            );
+        }
     }
 }
 
@@ -152,6 +165,7 @@ fn last_attempt_on<P: Batch, E: Engine>(e: E) {
     let up = Err(Error::TooManyAttempts { allowed });
 
     let expanded = key.expand();
+    let [good, bad] = [good, bad].map(external_mu);
     let jobs = [&good, &bad, &good].map(|mu| SignJob {
         key: (&expanded).into(),
         input: Input::Mu(mu),
@@ -165,7 +179,12 @@ fn last_attempt_on<P: Batch, E: Engine>(e: E) {
         allowed,
         &mut Late(Signing(&mut results)),
     );
-    assert_eq!(results, [signature, up, signature], "{}", P::NAME);
+    assert_eq!(
+        results,
+        [signature.clone(), up, signature.clone()],
+        "{}",
+        P::NAME
+    );
 
     for (max_attempts, expected) in [
         (MAX_ATTEMPTS, signature),

@@ -82,7 +82,7 @@ fn hints_at_the_limit() {
         for (number, failed, weight) in [(full, 0, p.omega), (over, HINT, p.omega + 1)] {
             let mut mu = [0; 64];
             mu[..4].copy_from_slice(&number.to_le_bytes());
-            let message = Message::Mu(mu);
+            let message = Message::of_mu(mu);
             let expected = oracle_signature(p, &keys[1], &message, &[0; 32]);
             let mut signer = oracle::Signer::new(p, &keys[1], &mu, &[0; 32]);
             let seen = expected.trace.iter().any(|_| {
