@@ -18,7 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / "target" / "trust"
-FEATURES = ("--features", "mldsa-lanes/trace,mldsa-lanes/rayon")
+# Every feature of the library, as the Makefile has them.
+ALL = re.search(r"^ALL := (\S+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+FEATURES = ("--features", ALL[1] if ALL else "")
 TESTS = ("cargo", "test", "--locked", "-p", "mldsa-lanes")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "tests": (*TESTS, "-p", "mldsa-fuzz", *FEATURES, "--lib", "--test", "*", "--", "--show-output"),
