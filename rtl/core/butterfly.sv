@@ -1,8 +1,8 @@
-// A butterfly of the number-theoretic transform, one every cycle, arith_pkg::BUTTERFLY_LATENCY long.
-//   forward: x = a + b*w          y = a - b*w          (Cooley-Tukey; FIPS 204, Algorithm 41)
-//   inverse: x = (a + b)/2        y = (b - a)/2 * w    (Gentleman-Sande; Algorithm 42, which negates
-//            w; halving in each of the eight layers is its multiplication by 256^-1)
-// Operands and results are in 0..q-1; `inverse` travels with its operands.
+// A butterfly of the number-theoretic transform, one every cycle, arith_pkg::BUTTERFLY_LATENCY
+// long.   forward: x = a + b*w          y = a - b*w          (Cooley-Tukey; FIPS 204, Algorithm 41)
+// inverse: x = (a + b)/2        y = (b - a)/2 * w    (Gentleman-Sande; Algorithm 42, which negates
+// w; halving in each of the eight layers is its multiplication by 256^-1) Operands and results are
+// in 0..q-1; `inverse` travels with its operands.
 module butterfly
   import mldsa_pkg::*;
   import arith_pkg::*;

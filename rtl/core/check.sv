@@ -1,11 +1,12 @@
-// The checks of an attempt, in this order: z = y + c*s1 and its norm; r = w - c*s2 and the norm of its
-// low bits; then c*t0 and the hints, by the other parts, of which the outcome comes back here. A check
-// goes over the whole vector before it says no: the time of an attempt depends on its outcome alone.
+// The checks of an attempt, in this order: z = y + c*s1 and its norm; r = w - c*s2 and the norm of
+// its low bits; then c*t0 and the hints, by the other parts, of which the outcome comes back here.
+// A check goes over the whole vector before it says no: the time of an attempt depends on its
+// outcome alone.
 module check
   import mldsa_pkg::*;
   import arith_pkg::*;
 #(
-    parameter int LANES = 64
+    parameter int LANES = 128
 ) (
     input  logic        clk,
     input  logic        rst,

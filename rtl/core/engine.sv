@@ -1,5 +1,5 @@
-// What the NTT engine does next. Polynomials that wait to be transformed are counted; a job takes 64
-// words from y, t, c or the row under way in the multiplier and says in its tag where they go.
+// What the NTT engine does next. Polynomials that wait to be transformed are counted; a job takes
+// 64 words from y, t, c or the row under way in the multiplier and says in its tag where they go.
 module engine
   import mldsa_pkg::*;
 #(
@@ -9,7 +9,7 @@ module engine
     input  logic       rst,
     input  logic       rst_t,         // forgets t-hat, which otherwise outlasts an operation
     input  params_t    par,
-    input  logic       halves,        // SIGN: y of successive attempts alternates between two places
+    input  logic       halves,        // SIGN: y of successive attempts has two places in turn
     // polynomials ready to be transformed
     input  logic       y_more,        // pulses
     input  logic       t_more,

@@ -1,4 +1,5 @@
-// A queue; what is put in can be taken out in the next cycle. Whoever puts in knows that there is room.
+// A queue; what is put in can be taken out in the next cycle. Whoever puts in knows that there is
+// room.
 module fifo #(
     parameter int WIDTH = 64,
     parameter int DEPTH = 128,         // a power of two

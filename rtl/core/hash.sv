@@ -1,5 +1,6 @@
-// What is hashed and sampled by one Keccak: the register file of seeds and digests, the order of the
-// Keccak jobs of each operation, and the samplers behind Keccak. In FAST A-hat is sampled elsewhere.
+// What is hashed and sampled by one Keccak: the register file of seeds and digests, the order of
+// the Keccak jobs of each operation, and the samplers behind Keccak. In FAST A-hat is sampled
+// elsewhere.
 //
 // A job passes three places: it is fed (its words go into Keccak), handed over, and squeezed. The
 // next job is fed while one is squeezed, unless it needs what that one writes.
@@ -316,6 +317,7 @@ module hash
 
   // ---- Keccak and what takes its words
   logic q_valid, q_ready, drop;
+  logic [6:0] q_count;                  // words of a digest or mask still to come
   logic [63:0] q_word;
   keccak keccak (
       .clk, .rst,
@@ -371,7 +373,6 @@ module hash
     if (rst) y_index <= '0;
   end
 
-  logic [6:0] q_count;                  // words of a digest or mask still to come
   logic a_last, s_last, y_last;
   assign a_last = a_write && a_index == 6'd63;
   assign s_last = s_write && s_index == 6'd63;
@@ -425,9 +426,9 @@ module hash
     end
     if (rst) settle <= 1'b0;
   end
-  assign rf_read_data = rf[match_read ? k_write_at : rf_read_at];
   logic match_read;
   assign match_read = squeezing && squeezed.kind == J_C && op == OP_VERIFY;
+  assign rf_read_data = rf[match_read ? k_write_at : rf_read_at];
   always_ff @(posedge clk) match_done <= match_read && squeeze_end && !rst;
 
   assign s_poly = squeezed.poly;

@@ -1,5 +1,6 @@
-// HintBitUnpack (FIPS 204, Algorithm 21): the omega + k bytes y come as 64-bit words, the first byte
-// lowest; then the ones are set, one a cycle. `done` and `malformed` stay until the next start.
+// HintBitUnpack (FIPS 204, Algorithm 21): the omega + k bytes y come as 64-bit words, the first
+// byte lowest; then the ones are set, one a cycle. `done` and `malformed` stay until the next
+// start.
 module hint_decode
   import mldsa_pkg::*;
 (

@@ -1,7 +1,7 @@
 // HintBitPack (FIPS 204, Algorithm 20): hints come four a cycle, polynomial by polynomial; then the
-// omega + k bytes leave as 64-bit words, the first byte lowest. One group of hints is taken a cycle, with
-// a pause after each polynomial and sixteen cycles after the start, whatever the hints are. More than
-// omega ones set `overflow`, which is final when `done`; then nothing leaves.
+// omega + k bytes leave as 64-bit words, the first byte lowest. One group of hints is taken a
+// cycle, with a pause after each polynomial and sixteen cycles after the start, whatever the hints
+// are. More than omega ones set `overflow`, which is final when `done`; then nothing leaves.
 module hint_encode
   import mldsa_pkg::*;
 (

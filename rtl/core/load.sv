@@ -64,6 +64,7 @@ module load
 
   logic [2:0] at;
   step_t step;
+  segment_t unpacked;                  // what is in the unpacker
   logic [9:0] z_words, s_words;
   assign s_words = par.eta4 ? 10'd16 : 10'd12;
   assign z_words = par.gamma_large ? 10'd80 : 10'd72;
@@ -200,7 +201,6 @@ module load
   end
 
   // ---- unpacking
-  segment_t unpacked;                  // what is in the unpacker
   logic [3:0] poly, polys;           // of the segment
   logic [4:0] width;
   always_comb begin

@@ -1,7 +1,7 @@
-// Products of polynomials in the transform domain, coefficient by coefficient, summed up: acc +- a*b on
-// four lanes, a word a cycle. The accumulator is one polynomial in a memory of its own. Words of a
-// polynomial come in the order of their index; a word comes out SUM + 1 cycles after its last
-// operands went in. Nothing can hold the pipe up.
+// Products of polynomials in the transform domain, coefficient by coefficient, summed up: acc +-
+// a*b on four lanes, a word a cycle. The accumulator is one polynomial in a memory of its own.
+// Words of a polynomial come in the order of their index; a word comes out SUM + 1 cycles after its
+// last operands went in. Nothing can hold the pipe up.
 module mac
   import mldsa_pkg::*;
   import arith_pkg::*;

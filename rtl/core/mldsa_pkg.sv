@@ -4,7 +4,7 @@ package mldsa_pkg;
   localparam int D = 13;
 
   typedef logic [22:0] coef_t;        // a coefficient in 0..q-1
-  typedef coef_t [3:0] word_t;        // coefficients 4i..4i+3, 4i in lane 0; a polynomial is 64 words
+  typedef coef_t [3:0] word_t;        // coefficients 4i..4i+3, 4i in lane 0; 64 make a polynomial
 
   typedef enum logic [1:0] {
     ML_DSA_44 = 2'd0,

@@ -1,15 +1,15 @@
-// p = a * b mod q for a, b in 0..q-1; a product every cycle, arith_pkg::MUL_LATENCY cycles after its
-// operands, which should come from registers that a DSP block can take in.
+// p = a * b mod q for a, b in 0..q-1; a product every cycle, arith_pkg::MUL_LATENCY cycles after
+// its operands, which should come from registers that a DSP block can take in.
 //
-// With 2^23 = 2^13 - 1 (mod q), write the product x = h*2^23 + l with h = c2*2^20 + c1*2^10 + c0 and
-// c = h >> 10 = c2*2^10 + c1. The rule for h, then for c, then for c2:
-//   x = l + 2^13*h - h = l + 2^13*(c0 + c) - c - h = l + 2^13*(c0 + c1 + c2) - (h + c + c2).
-// t = l[22:13] + c0 + c1 + c2 <= 3*1023 + 7 has 12 bits; its upper two, t2, fold once more:
-//   x = {t[9:0] + t2, l[12:0]} - (h + c + c2 + t2) = u - v.
-// Bounds: u <= (1023 + 3)*2^13 + 8191 < 2q. As x <= (q-1)^2 = (2^23 - 2^14 + 8)*2^23, h <= 8372232,
-// c <= 8176, c2 <= 7. If h = 8372232 then l = 0, t = 1023 and v = q - 2. Else h <= 8372231 and
-// v <= q - 3 + t2; t2 = 3 would need t >= 3072, so c1 >= 3072 - 2*1023 - 7 = 1019, so c2 <= 6 (as
-// 7*2^10 + 1019 > 8176), where v is far below q. So -q < u - v < 2q: one correction is enough.
+// With 2^23 = 2^13 - 1 (mod q), write the product x = h*2^23 + l with h = c2*2^20 + c1*2^10 + c0
+// and c = h >> 10 = c2*2^10 + c1. The rule for h, then for c, then for c2:   x = l + 2^13*h - h = l
+// + 2^13*(c0 + c) - c - h = l + 2^13*(c0 + c1 + c2) - (h + c + c2). t = l[22:13] + c0 + c1 + c2 <=
+// 3*1023 + 7 has 12 bits; its upper two, t2, fold once more:   x = {t[9:0] + t2, l[12:0]} - (h + c
+// + c2 + t2) = u - v. Bounds: u <= (1023 + 3)*2^13 + 8191 < 2q. As x <= (q-1)^2 = (2^23 - 2^14 +
+// 8)*2^23, h <= 8372232, c <= 8176, c2 <= 7. If h = 8372232 then l = 0, t = 1023 and v = q - 2.
+// Else h <= 8372231 and v <= q - 3 + t2; t2 = 3 would need t >= 3072, so c1 >= 3072 - 2*1023 - 7 =
+// 1019, so c2 <= 6 (as 7*2^10 + 1019 > 8176), where v is far below q. So -q < u - v < 2q: one
+// correction is enough.
 module mulmod
   import mldsa_pkg::*;
 (

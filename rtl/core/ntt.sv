@@ -1,12 +1,13 @@
 // NTT and NTT^-1 of streamed polynomials (FIPS 204, Algorithms 41 and 42), 256 cycles a polynomial.
 //
-// A 2x2 butterfly takes four coefficients a cycle through two layers, so a transform is four passes of
-// 64 cycles over a private scratch polynomial. There are two: one is transformed while the other is
-// unloaded and then loaded. Write a coefficient's index in base 4 as digits d3 d2 d1 d0. It lives in
-// bank (d3 + d2 + d1 + d0) mod 4 at address d3 d2 d1. Pass P runs over the groups of four coefficients
-// that differ in digit P alone, so the four banks are hit once each; the groups go in the order of the
-// other digits. With that order a pass may follow the one before without a gap: what it reads was
-// written before as long as LATENCY < 16 (digits 3 and 2, or at the end of the inverse the unloading).
+// A 2x2 butterfly takes four coefficients a cycle through two layers, so a transform is four passes
+// of 64 cycles over a private scratch polynomial. There are two: one is transformed while the other
+// is unloaded and then loaded. Write a coefficient's index in base 4 as digits d3 d2 d1 d0. It
+// lives in bank (d3 + d2 + d1 + d0) mod 4 at address d3 d2 d1. Pass P runs over the groups of four
+// coefficients that differ in digit P alone, so the four banks are hit once each; the groups go in
+// the order of the other digits. With that order a pass may follow the one before without a gap:
+// what it reads was written before as long as LATENCY < 16 (digits 3 and 2, or at the end of the
+// inverse the unloading).
 module ntt
   import mldsa_pkg::*;
   import arith_pkg::*;
@@ -147,8 +148,10 @@ module ntt
       wire digit_t write_lane = 2'(b) - digits_sum(write.rest);
       wire digit_t read_lane = 2'(b) - digits_sum(read.rest);
       wire digit_t load_lane = 2'(b) - digits_sum(load_count);
-      wire address_t write_at = writing ? lane_address(write.digit, write.rest, write_lane) : load_count;
-      wire address_t read_at = reading ? lane_address(read.digit, read.rest, read_lane) : unload_count;
+      wire address_t write_at = writing
+          ? lane_address(write.digit, write.rest, write_lane) : load_count;
+      wire address_t read_at = reading
+          ? lane_address(read.digit, read.rest, read_lane) : unload_count;
       always_ff @(posedge clk) begin
         if (writing || (load && load_at == 1'(s)))
           memory[write_at] <= writing ? results[write_lane] : in_word[load_lane];

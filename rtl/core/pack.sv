@@ -1,5 +1,5 @@
-// 64-bit words out of fields of `width` bits, the lowest bits first, four fields a cycle. Widths: 3, 4, 6,
-// 10, 13, 18, 20; constant within a polynomial. Higher bits of a field are ignored.
+// 64-bit words out of fields of `width` bits, the lowest bits first, four fields a cycle. Widths:
+// 3, 4, 6, 10, 13, 18, 20; constant within a polynomial. Higher bits of a field are ignored.
 module pack (
     input  logic             clk,
     input  logic             rst,

@@ -1,6 +1,6 @@
-// What becomes of a polynomial that leaves the NTT engine: y-hat, c-hat and t-hat are stored; a row w
-// (SIGN) is stored and its high bits go to be hashed; a row w'_approx (VERIFY) is corrected by the
-// hints and hashed; a row of t (KEYGEN) takes s2 and is stored; a row of c*t0 gives the hints.
+// What becomes of a polynomial that leaves the NTT engine: y-hat, c-hat and t-hat are stored; a row
+// w (SIGN) is stored and its high bits go to be hashed; a row w'_approx (VERIFY) is corrected by
+// the hints and hashed; a row of t (KEYGEN) takes s2 and is stored; a row of c*t0 gives the hints.
 module post
   import mldsa_pkg::*;
   import arith_pkg::*;

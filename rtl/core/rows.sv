@@ -1,6 +1,6 @@
-// Products in the NTT domain, one polynomial after the other into the multiplier: the rows of
-// A-hat * y-hat, in verification with - c-hat * t1-hat[r] behind them; and the rows of c-hat * t0-hat.
-// A row's last product goes on to the engine, which has to be ready for it.
+// Products in the NTT domain, one polynomial after the other into the multiplier: the rows of A-hat
+// * y-hat, in verification with - c-hat * t1-hat[r] behind them; and the rows of c-hat * t0-hat. A
+// row's last product goes on to the engine, which has to be ready for it.
 module rows
   import mldsa_pkg::*;
 #(

@@ -2,9 +2,9 @@
 // LANES coefficients of the result at a time, one of c's tau entries a cycle. It holds the 15 short
 // polynomials of a key. A product takes 256/LANES * (tau + 1) cycles and a few more, whatever s is.
 //
-// A row is LANES coefficients. Coefficient j of the block of row b adds +-s[j - pos], so source lane m
-// reads row floor((LANES*b - pos)/LANES) or the one after it, and the lanes are turned by pos. Rows
-// below 0 are those of s times -1, as X^256 = -1.
+// A row is LANES coefficients. Coefficient j of the block of row b adds +-s[j - pos], so source
+// lane m reads row floor((LANES*b - pos)/LANES) or the one after it, and the lanes are turned by
+// pos. Rows below 0 are those of s times -1, as X^256 = -1.
 module sparse
   import mldsa_pkg::*;
   import arith_pkg::*;
@@ -92,7 +92,8 @@ module sparse
 
   // ---- a row's worth of s, by source lane ----
   wire [L-1:0] turn = pos[L-1:0];
-  // Rows from -256/LANES. The last `turn` source lanes take the first, which becomes the first `turn`.
+  // Rows from -256/LANES. The last `turn` source lanes take the first, which becomes the first
+  // `turn`.
   wire [8-L:0] after = {1'b0, fetched_block} - {1'b0, pos[7:L]};
   wire [8-L:0] first = after - 1'b1;
   wire [LANES-1:0] below = ~({LANES{1'b1}} << turn);

@@ -108,6 +108,10 @@ module store
   assign index = place[5:0];
   assign z_reading = active && part == Z;
 
+  logic word_valid, word_last, take;   // towards both outputs
+  logic last_word;                     // of the part
+  logic tr_seen;
+
   // s1 and s2 wait here, packed.
   logic s_packed, s_word_valid;
   logic [63:0] s_packed_word, s_word;
@@ -126,7 +130,6 @@ module store
       .out_ready(part == S && take), .out_data(s_word)
   );
 
-  logic word_valid, word_last, take;   // towards both outputs
   logic [63:0] word;
   logic [3:0] word_bytes;
   logic part_end;
@@ -161,7 +164,6 @@ module store
   assign packed_ready = packs && active && out_ready && (!pk_part || pk_ready);
 
   logic [9:0] total, taken;            // words of the part
-  logic last_word, tr_seen;
   always_comb begin
     unique case (part)
       T1: total = 10'(10'd40 * par.k);

@@ -1,5 +1,6 @@
-// Fields of `width` bits out of 64-bit words, the lowest bits first, four fields a cycle while the words
-// keep up. Widths: 3, 4, 10, 13, 18, 20; constant from the first word of a polynomial to its last field.
+// Fields of `width` bits out of 64-bit words, the lowest bits first, four fields a cycle while the
+// words keep up. Widths: 3, 4, 10, 13, 18, 20; constant from the first word of a polynomial to its
+// last field.
 module unpack (
     input  logic             clk,
     input  logic             rst,
@@ -11,7 +12,8 @@ module unpack (
     input  logic             out_ready,
     output logic [3:0][19:0] out_fields
 );
-  // The oldest words; the next group starts at bit `at` of word[0] (at or above 64: in the next word).
+  // The oldest words; the next group starts at bit `at` of word[0] (at or above 64: in the next
+  // word).
   logic [63:0] word[3];
   logic [1:0] words;
   logic [6:0] at;

@@ -1,5 +1,5 @@
-// The zetas of a 2x2 butterfly: for node n of the tree of Algorithm 41 those of n and of its children
-// 2n and 2n+1, one cycle after n. Nodes are 1, 4..7, 16..31 and 64..127.
+// The zetas of a 2x2 butterfly: for node n of the tree of Algorithm 41 those of n and of its
+// children 2n and 2n+1, one cycle after n. Nodes are 1, 4..7, 16..31 and 64..127.
 module zetas
   import mldsa_pkg::*;
 (

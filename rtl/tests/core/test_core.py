@@ -1,0 +1,273 @@
+"""The core by itself, in both configurations, against the software library: what the gate of
+`bench` does not reach. Keys, signatures and verdicts of many inputs are compared there."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from core import (
+    BAD_COMMAND,
+    BAD_HINT,
+    BAD_KEY,
+    BAD_OPERAND,
+    BAD_SIGNATURE,
+    KEYGEN,
+    LOAD_SK,
+    NO_KEY,
+    OK,
+    REFUSED,
+    SETS,
+    SIGN,
+    VERIFY,
+    Core,
+    build,
+    sources,
+)
+
+from mldsa_lab.inputs import library
+from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.rtl.verilator import Verilator
+from mldsa_lab.sets import parameter_set
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["fast", "small"])
+def program(request: pytest.FixtureRequest) -> Path:
+    return build(bool(request.param))
+
+
+@pytest.fixture(params=[0, 1], ids=["", "stalls"])
+def core(program: Path, request: pytest.FixtureRequest) -> Iterator[Core]:
+    found = Core(program, stalls=int(request.param))
+    yield found
+    found.close()
+
+
+def inputs(set_name: str, count: int, seed: int = 1) -> tuple[Input, ...]:
+    """Random inputs of one key, with their traces, keys and signatures."""
+    draw = random.Random(f"{set_name} {seed}")
+    xi = draw.randbytes(32)
+    made = [
+        SigningInput(xi, draw.randbytes(draw.choice([0, 5, 6, 70, 200])), rnd=draw.randbytes(32))
+        for _ in range(count)
+    ]
+    return library.load().make(set_name, made)
+
+
+def m_prime(made: SigningInput) -> bytes:
+    """M' of Algorithms 2 and 3."""
+    return bytes([0, len(made.context)]) + made.context + made.message
+
+
+def mu(pk: bytes, made: SigningInput) -> bytes:
+    tr = hashlib.shake_256(pk).digest(64)
+    return hashlib.shake_256(tr + m_prime(made)).digest(64)
+
+
+def rejections(made: Input) -> tuple[int, int, int, int]:
+    """How many attempts failed z first, r0 first, ct0 first, the hint alone."""
+    found = [0, 0, 0, 0]
+    for attempt in made.trace[:-1]:
+        found[(attempt.failed & -attempt.failed).bit_length() - 1] += 1
+    return tuple(found)  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_keys_signatures_and_counters(core: Core, set_name: str) -> None:
+    made = inputs(set_name, 3)
+    keys = core.run(KEYGEN, set_name, made[0].what.seed)
+    out = made[0].made
+    assert (keys.status, keys.packets) == (OK, [out.pk, out.sk])
+    assert core.run(LOAD_SK, set_name, out.sk).status == OK
+    for one in made:
+        message = m_prime(one.what)
+        for given, is_mu in ((message, False), (mu(out.pk, one.what), True)):
+            signed = core.run(SIGN, set_name, one.what.rnd, given, mu=is_mu)
+            assert (signed.status, signed.packets) == (OK, [one.made.signature])
+            assert signed.attempts == len(one.trace)
+            assert signed.rejected == rejections(one)
+    for one in made:
+        signature = one.made.signature
+        args = (out.pk, m_prime(one.what), signature)
+        assert core.run(VERIFY, set_name, *args).status == OK
+        args = (out.pk, mu(out.pk, one.what), signature)
+        assert core.run(VERIFY, set_name, *args, mu=True).status == OK
+        assert core.run(VERIFY, set_name, args[0], args[1] + b"x", signature).status == REFUSED
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_malformed_operands(core: Core, set_name: str) -> None:
+    """All operands are taken, the status says what is wrong, and the next operation is right."""
+    (one,) = inputs(set_name, 1)
+    p = parameter_set(set_name)
+    pk, sk, signature = one.made.pk, one.made.sk, one.made.signature
+    rnd, message = one.what.rnd, m_prime(one.what)
+
+    def lengths(good: bytes) -> list[bytes]:
+        return [b"", good[:-1], good[:-8], good[: len(good) // 2], good + b"x", good + bytes(8)]
+
+    def signs() -> bool:
+        return core.run(SIGN, set_name, rnd, message).packets == [signature]
+
+    for bad in lengths(one.what.seed):
+        assert core.run(KEYGEN, set_name, bad).status == BAD_OPERAND
+    for bad in lengths(pk):
+        assert core.run(VERIFY, set_name, bad, message, signature).status == BAD_KEY
+    for bad in lengths(signature):
+        assert core.run(VERIFY, set_name, pk, message, bad).status == BAD_SIGNATURE
+    assert core.run(VERIFY, set_name, pk, bytes(63), signature, mu=True).status == BAD_OPERAND
+    assert core.run(VERIFY, set_name, pk[:-1], message, b"").status == BAD_KEY
+    for bad in lengths(sk):
+        assert core.run(LOAD_SK, set_name, bad).status == BAD_KEY
+    assert core.run(SIGN, set_name, rnd, message).status == NO_KEY
+    short = 32 * (2 * p.eta).bit_length()
+    draw = random.Random(set_name)
+    for poly in (0, p.l - 1, p.l, p.l + p.k - 1):
+        bad = bytearray(sk)
+        bad[128 + short * poly + draw.randrange(short)] = 0xFF
+        assert core.run(LOAD_SK, set_name, bytes(bad)).status == BAD_KEY
+    assert core.run(SIGN, set_name, rnd, message).status == NO_KEY
+
+    assert core.run(LOAD_SK, set_name, sk).status == OK
+    assert core.run(SIGN, set_name, rnd[:31], message).status == BAD_OPERAND  # just after loading
+    assert signs()
+    assert core.run(SIGN, set_name, rnd, bytes(65), mu=True).status == BAD_OPERAND
+    other = next(name for name in SETS if name != set_name)
+    assert core.run(SIGN, other, rnd, message).status == NO_KEY
+    assert core.run(5, set_name).status == BAD_COMMAND
+    assert core.run(SIGN, 3).status == BAD_COMMAND
+    assert signs()
+    assert core.run(VERIFY, set_name, pk, message, signature).status == OK
+    assert core.run(SIGN, set_name, rnd, message).status == NO_KEY
+
+
+def malformed_hints(signature: bytes, omega: int, k: int) -> Iterator[tuple[str, bytes]]:
+    """Every way in which HintBitUnpack gives up."""
+    start = len(signature) - omega - k
+    counts = signature[-k:]
+    ends = (0, *counts)
+
+    def changed(at: int, *values: int) -> bytes:
+        return signature[:at] + bytes(values) + signature[at + len(values) :]
+
+    yield "a count over omega", changed(len(signature) - 1, omega + 1)
+    yield "a count over omega, all bits", changed(start + omega, 0xFF)
+    full = next(i for i in range(k) if counts[i] > 0)
+    if full < k - 1:
+        yield "counts that fall", changed(start + omega + k - 1, counts[full] - 1)
+    for first, end in pairwise(ends):
+        if end - first >= 2:
+            a, b = signature[start + first : start + first + 2]
+            yield "positions that fall", changed(start + first, b, a)
+            yield "a position twice", changed(start + first, a, a)
+            break
+    if counts[-1] < omega:
+        yield "something behind the last position", changed(start + omega - 1, 1)
+        yield "something right behind it", changed(start + counts[-1], 0x80)
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_malformed_hints_and_forgeries(core: Core, set_name: str) -> None:
+    (one,) = inputs(set_name, 1)
+    p = parameter_set(set_name)
+    pk, signature, message = one.made.pk, one.made.signature, m_prime(one.what)
+
+    def verdict(forged: bytes) -> int:
+        return core.run(VERIFY, set_name, pk, message, forged).status
+
+    hints = list(malformed_hints(signature, p.omega, p.k))
+    assert len(hints) >= 6
+    for why, forged in hints:
+        assert verdict(forged) == BAD_HINT, why
+    c_tilde = p.lam // 4
+    bits = 1 + (p.gamma1 - 1).bit_length()
+    for at in (c_tilde, c_tilde + 32 * bits * p.l - 3):  # the first and the last coefficient of z
+        number = int.from_bytes(signature, "little")
+        shift = 8 * at if at == c_tilde else 8 * (c_tilde + 32 * bits * p.l) - bits
+        for value in (0, 2 * p.gamma1 - 1):  # gamma1, -gamma1 + 1: beyond the norm
+            mask = (1 << bits) - 1
+            forged = number & ~(mask << shift) | (value << shift)
+            assert verdict(forged.to_bytes(len(signature), "little")) == REFUSED
+    assert verdict(bytes([signature[0] ^ 1]) + signature[1:]) == REFUSED
+    assert verdict(signature) == OK
+
+
+def test_reset_at_any_time(program: Path) -> None:
+    """An operation cut off by a reset leaves nothing behind but the need to load the key again."""
+    draw = random.Random(7)
+    core = Core(program)
+    for set_name in SETS:
+        (one,) = inputs(set_name, 1)
+        out, message = one.made, m_prime(one.what)
+        operations: list[tuple[int, tuple[bytes, ...], list[bytes]]] = [
+            (KEYGEN, (one.what.seed,), [out.pk, out.sk]),
+            (SIGN, (one.what.rnd, message), [out.signature]),
+            (VERIFY, (out.pk, message, out.signature), []),
+        ]
+        for op, packets, results in operations:
+            for _ in range(4):
+                assert core.run(LOAD_SK, set_name, out.sk).status == OK
+                broken = draw.choice(operations)
+                core.reset_in(draw.randrange(1, 6000), broken[0], set_name, *broken[1])
+                assert core.reset_in(draw.randrange(1, 700), LOAD_SK, set_name, out.sk)
+                assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
+                if op == SIGN:
+                    assert core.run(LOAD_SK, set_name, out.sk).status == OK
+                answer = core.run(op, set_name, *packets)
+                assert (answer.status, answer.packets) == (OK, results)
+    core.close()
+
+
+def ball_steps(c_tilde: bytes, tau: int) -> int:
+    """Cycles of SampleInBall, which depend on c_tilde alone: a byte each, and one more where an
+    entry moves."""
+    stream, steps, used = hashlib.shake_256(c_tilde).digest(136)[8:], 0, set[int]()
+    at = 0
+    for i in range(256 - tau, 256):
+        while (j := stream[at]) > i:
+            at += 1
+        at += 1
+        steps += j in used
+        used |= {i} if j in used else set()
+        used.add(j)
+    return at + steps
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
+    """Signatures with other secrets whose first attempt is accepted take equally long but for
+    SampleInBall, whose bytes follow from c_tilde, and in SMALL for ExpandA, which follows from rho:
+    there K alone differs, and with it y."""
+    p = parameter_set(set_name)
+    draw = random.Random(set_name)
+    found = library.load()
+    times = set()
+    core = Core(program)
+    for _ in range(4 if "fast" in program.parts[-2] else 1):
+        (key,) = found.sign(set_name, [SigningInput(draw.randbytes(32), b"")])
+        keys = [key.sk[:32] + draw.randbytes(32) + key.sk[64:] for _ in range(40)]
+        drawn = [SigningInput(None, draw.randbytes(20), sk=sk) for sk in keys]
+        made = [one for one in found.make(set_name, drawn) if len(one.trace) == 1][:4]
+        assert len(made) >= 2
+        for one in made:
+            assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+            for _ in range(2):  # the second time nothing of loading is left to do
+                answer = core.run(SIGN, set_name, one.what.rnd, m_prime(one.what))
+            assert answer.packets == [one.made.signature]
+            steps = ball_steps(one.made.signature[: p.lam // 4], p.tau)
+            times.add(answer.load + answer.compute + answer.store - steps)
+    core.close()
+    assert len(times) == 1, times
+
+
+@pytest.mark.parametrize("fast", [0, 1])
+def test_verilator_has_nothing_to_say(fast: int) -> None:
+    tool = Verilator.find()
+    command = [tool.program, "--lint-only", "-Wall", f"-GFAST={fast}", *sources()]
+    done = subprocess.run(command, env=tool.environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
