@@ -232,8 +232,8 @@ class _TemplateFigures(FormFigures[Chain, Template]):
                 yield self._row(figure, held.value, "B", "assumed", state.source, ends)
         if node.mempool and not template.per_block:
             pool = quantity(node.mempool, "B", "mempool").value
-            text = f"{node.mempool} of serialised transactions ({node.source})"
-            holds = math.floor(pool / self.bytes)
+            text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
+            holds = math.floor(pool / evaluate(node.mempool_each, self.names))
             yield self._row("transactions that the mempool holds", holds, "", "assumed", text)
             blocks = holds / max(self.room.count, 1)
             yield self._row("blocks that the mempool holds", blocks, "", "assumed", text)

@@ -145,8 +145,8 @@ class State(ScenarioTable, frozen=True):
 
 class Node(ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
-    (without one, the fastest default build of the record), the years of archive it first reads.
-    More cores than the record measured need ``extrapolate``."""
+    (without one, the fastest default build of the record), the years of archive it first reads,
+    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``). More cores than the record measured need ``extrapolate``."""
 
     download: Text
     source: Text
@@ -155,6 +155,7 @@ class Node(ScenarioTable, frozen=True):
     implementations: dict[Text, Text] = field(default_factory=dict)
     years: Annotated[float, Meta(gt=0)] = 10.0
     mempool: str = ""
+    mempool_each: Text = "bytes"
 
     def __post_init__(self) -> None:
         _ = self.rate
@@ -213,7 +214,9 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
         super().__post_init__()
         for template, scheme in self.pairs():
             found = self.names(scheme, template)
-            for text in filter(None, [template.per_block, *template.fees.values()]):
+            for text in filter(
+                None, [template.per_block, self.node.mempool_each, *template.fees.values()]
+            ):
                 evaluate(text, found)
             for state in self.state:
                 for text in (state.hash, state.key):
