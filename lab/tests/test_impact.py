@@ -288,7 +288,7 @@ def test_quantities() -> None:
             "state[0]: entries: '3 to 1 million' must go from the less",
         ),
         ("cores = [1, 2]", "cores = [0]", "line 43, node.cores[0]: must be a whole number >= 1"),
-        ("cores = [1, 2]", "cores = [1, 4]", "node, cores: 4 cores, and"),
+        ("cores = [1, 2]", "cores = [1, 4]", "node.cores: 4 cores, and"),
         ('"ML-DSA-44"', '"ML-DSA-45"', "line 6: schemes: scheme 'ML-DSA-45' is unknown: known are"),
         ('"Schnorr-secp256k1"', '"ML-KEM-512"', "scheme 'ML-KEM-512' is unknown"),
         (
@@ -296,10 +296,20 @@ def test_quantities() -> None:
             'compare = "ML-DSA-87"',
             "line 7: compare: 'ML-DSA-87' must be one of schemes",
         ),
-        ('bytes = "signature"', 'bytes = "signatur"', "'signatur' is unknown: known are"),
-        ('bytes = "100"', 'bytes = "100 - 200"', "must be zero or more"),
+        (
+            'bytes = "signature"',
+            'bytes = "signatur"',
+            "line 22: templates[0].parts[1].bytes: 'signatur': 'signatur' is unknown: known are",
+        ),
+        (
+            'bytes = "100"',
+            'bytes = "100 - 200"',
+            "line 22: templates[0].parts[0].bytes: '100 - 200' is -100: must be zero or more",
+        ),
         ('bytes = "100"', 'bytes = "__import__(1)"', "the function '__import__' is unknown"),
-        ('bytes = "100"', 'bytes = "().x"', "is no sum of sizes"),
+        ('bytes = "100"', 'bytes = "().x"', "parts[0]: bytes: '().x' is no sum of sizes"),
+        ('given = ["10 MB"]', 'given = ["1 kB"]', "line 16, limits[0]: given: must be above what"),
+        ("most = 1000", 'most = 1000\nonly = ["Transfer"]\nschemes = ["X"]', "scheme 'X' is"),
         ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ("most = 1000", "", "of and most are given together"),
@@ -321,7 +331,7 @@ def test_quantities() -> None:
         (
             'block = "1 MB"',
             'block = "1100 B"',
-            "limits, block: the data of a block is smaller than that of one transaction",
+            "limits[0].block: the data of a block is smaller than that of one transaction",
         ),
     ],
 )

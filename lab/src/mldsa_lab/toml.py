@@ -57,10 +57,11 @@ def _place(document: dict[str, Any], kind: Any, said: str) -> tuple[Keys, str]:
     named = re.match(unknown, said)
     if named is not None:
         found.append(named[1] or named[2])
-    # A rule over several fields begins with the one that it is about.
-    own = re.match(r"([\w-]+): ", said)
+    # A rule over several fields begins with the one that it is about, or with its place.
+    own = re.match(r"([\w-]+)((?:\[\d+\]|\.[\w-]+)*): ", said)
     if own is not None and isinstance(part, dict) and own[1] in part:
         found.append(own[1])
+        found += [int(w) if w.isdigit() else w for w in re.findall(r"[^.\[\]]+", own[2])]
     return tuple(found), f"{rule}{at}{path}`" if at else said
 
 

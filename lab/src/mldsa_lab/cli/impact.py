@@ -24,12 +24,15 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
     """The figures of a scenario, by the name or path that a command was given; ``add`` has more of
     the scenario at a path."""
     from mldsa_lab.errors import LabError
+    from mldsa_lab.files import read_text
     from mldsa_lab.impact import figures
+    from mldsa_lab.impact.base import ScenarioFault
     from mldsa_lab.impact.compress import compressibility
     from mldsa_lab.impact.file import find_scenario, read_scenario
     from mldsa_lab.impact.protocol import Protocol
     from mldsa_lab.impact.schemes import scheme_of
     from mldsa_lab.impact.times import RecordTimes, reference_records
+    from mldsa_lab.toml import line_of
 
     path = find_scenario(name)
     read = read_scenario(path)
@@ -42,6 +45,9 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
         shrunk = {} if protocol else compressibility(f for s in schemes for f in s.forms)
         found = figures.impact(path.stem, read, times, shrunk)
         return found if add is None else add(found, times, path)
+    except ScenarioFault as fault:
+        line = line_of(read_text(path), fault.keys)
+        raise LabError(f"{path}, line {line}, {fault}") from None
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
 

@@ -10,8 +10,9 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text
-from mldsa_lab.impact.expression import evaluate
+from mldsa_lab.impact.expression import check_form, evaluate
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
 
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
@@ -43,6 +44,14 @@ def check_schemes(field: str, names: Iterable[str]) -> None:
             raise ValueError(f"{field}: {error}") from None
 
 
+class ScenarioFault(LabError):
+    """What a scenario cannot be computed for, and the ``keys`` in the file to what is at fault."""
+
+    def __init__(self, keys: tuple[str | int, ...], rule: str) -> None:
+        super().__init__(rule)
+        self.keys = keys
+
+
 class RuleOfToday(ScenarioTable, frozen=True):
     """A rule of today: ``most`` of what the expression ``of`` gives; without it, one that forbids
     the thing altogether. ``only``: the templates or forms that it is about; ``schemes`` those it
@@ -60,6 +69,8 @@ class RuleOfToday(ScenarioTable, frozen=True):
     def __post_init__(self) -> None:
         if bool(self.of) != (self.most is not None):
             raise ValueError("most: of and most are given together")
+        if self.of:
+            check_form("of", self.of)
         check_schemes("schemes", self.schemes)
         check_schemes("but", self.but)
 
@@ -78,6 +89,9 @@ class Part(ScenarioTable, frozen=True):
     name: Text
     bytes: Text
     holds: Holds = ""
+
+    def __post_init__(self) -> None:
+        check_form("bytes", self.bytes)
 
     @property
     def identifier(self) -> str:
@@ -141,9 +155,9 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
                 raise ValueError(f"rules: only: no template or form is called {min(lost)!r}")
         for form, scheme in self.pairs():
             found = self.names(scheme, form)
-            for rule in self.rules:
+            for number, rule in enumerate(self.rules):
                 if rule.of and rule.about(scheme.name, form.called):
-                    evaluate(rule.of, found)
+                    _evaluated(f"rules[{number}].of", rule.of, found)
 
     @abstractmethod
     def templates_of(self) -> tuple[F, ...]:
@@ -167,6 +181,11 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
         own = self.compare in (beside.schemes or self.schemes)
         return beside, scheme_of(self.compare if own else beside.schemes[0])
 
+    def place(self, template: F, part: int) -> str:
+        """Where the file has this part of a form."""
+        number = [*self.all_templates].index(template.name)
+        return f"templates[{number}].parts[{part}].bytes"
+
     @abstractmethod
     def given(
         self, scheme: ImpactScheme, template: F, extreme: int, found: dict[str, float]
@@ -182,8 +201,15 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
                 found[name] = table[scheme.name]
         found |= self.given(scheme, template, extreme, found)
         total = 0.0
-        for part in template.parts:
-            found[part.identifier] = evaluate(part.bytes, found)
+        for number, part in enumerate(template.parts):
+            found[part.identifier] = _evaluated(self.place(template, number), part.bytes, found)
             total += found[part.identifier]
         found["bytes"] = total
         return found
+
+
+def _evaluated(place: str, text: str, found: dict[str, float]) -> float:
+    try:
+        return evaluate(text, found)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None

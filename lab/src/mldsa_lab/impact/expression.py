@@ -17,6 +17,8 @@ from mldsa_lab import sizes
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
+_NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
+"""What an expression is of, beside numbers."""
 
 
 def compact_size(number: float) -> float:
@@ -104,6 +106,15 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
     if not math.isfinite(value) or value < 0:
         raise ValueError(f"{text!r} is {value:g}: must be zero or more")
     return value
+
+
+def check_form(field: str, *texts: str) -> None:
+    """ValueError, beginning with ``field``, for what is no expression, whatever its names are."""
+    for text in texts:
+        for node in ast.walk(_parsed(text)):
+            number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+            if not (number or isinstance(node, _NODES)):
+                raise ValueError(f"{field}: {text!r} is no sum of sizes")
 
 
 def mentions(text: str, name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.base import EXPANDED, ScenarioFile
+from mldsa_lab.impact.base import EXPANDED, ScenarioFault, ScenarioFile
 from mldsa_lab.impact.compress import Compressed
 from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.file import BlockLimit, Chain, Scenario, Template
@@ -124,9 +124,11 @@ class _TemplateFigures(FormFigures[Chain, Template]):
         beside, compare = of.scenario.today_of(template)
         self.today = self._room(beside, compare)
         if self.today.count < 1:
-            raise LabError(
-                f"limits, block: the {self.today.limit} of a block is smaller than that of one "
-                f"transaction ({beside.name}, {compare.name})"
+            place = [limit.name for limit in of.scenario.limits].index(self.today.limit)
+            raise ScenarioFault(
+                ("limits", place, "block"),
+                f"limits[{place}].block: the {self.today.limit} of a block is smaller than that of "
+                f"one transaction ({beside.name}, {compare.name})",
             )
 
     @property
@@ -302,6 +304,7 @@ class _TemplateFigures(FormFigures[Chain, Template]):
             verify = history * signatures / rate.draws
             yield self._row(sync, verify, "s", "measured", rate.source)
             rules = np.maximum(verify, download)
-            slower = "verification" if verify[0] > download[0] else "the download"
+            by_verification = bool(verify[0] > download[0])
+            slower = "verification" if by_verification else "the download"
             said = f"{slower} is the longer of the two; {rate.source}"
-            yield self._row(both, rules, "s", "measured", said)
+            yield self._row(both, rules, "s", "measured" if by_verification else "assumed", said)

@@ -21,7 +21,7 @@ from mldsa_lab.impact.base import (
     check_names,
     check_schemes,
 )
-from mldsa_lab.impact.expression import evaluate, mentions
+from mldsa_lab.impact.expression import check_form, evaluate, mentions
 from mldsa_lab.impact.protocol import Protocol
 from mldsa_lab.impact.quantity import positive, price, quantity
 from mldsa_lab.impact.schemes import ImpactScheme
@@ -41,9 +41,10 @@ class BlockLimit(ScenarioTable, frozen=True):
     price: str = ""
 
     def __post_init__(self) -> None:
-        for room in (self.room, *(room for _, room in self.others)):
-            if room <= 0:
-                raise ValueError("block: must be above what is reserved")
+        rooms = {"block": [self.room], "given": [room for _, room in self.others]}
+        for name, these in rooms.items():
+            if min(these, default=1) <= 0:
+                raise ValueError(f"{name}: must be above what is reserved")
         if self.price:
             _ = self.cost
 
@@ -111,6 +112,9 @@ class OutputForm(ScenarioTable, frozen=True):
     def __post_init__(self) -> None:
         if bool(self.script) == bool(self.witness):
             raise ValueError("script: either script or witness says what unlocks it")
+        check_form("output", self.output)
+        check_form("script", *self.script)
+        check_form("witness", *self.witness)
         check_schemes("schemes", self.schemes)
 
 
@@ -146,7 +150,8 @@ class State(ScenarioTable, frozen=True):
 class Node(ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
     (without one, the fastest default build of the record), the years of archive it first reads,
-    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``). More cores than the record measured need ``extrapolate``."""
+    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``). More
+    cores than the record measured need ``extrapolate``."""
 
     download: Text
     source: Text
@@ -282,6 +287,10 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
     def templates_of(self) -> tuple[Template, ...]:
         forms = {form.name: form for form in self.forms}
         return tuple(self._template(payment, forms[payment.form]) for payment in self.payments)
+
+    def place(self, template: Template, part: int) -> str:
+        forms = [form.name for form in self.forms]
+        return f"forms[{forms.index(template.also[0])}]"
 
     def _template(self, payment: Payment, form: OutputForm) -> Template:
         n, m = payment.inputs, payment.outputs

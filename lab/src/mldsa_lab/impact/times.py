@@ -14,6 +14,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
+from mldsa_lab.impact.base import ScenarioFault
 from mldsa_lab.impact.schemes import ImpactScheme
 from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import TUNED_BUILD
@@ -168,9 +169,10 @@ class RecordTimes:
         ]  # fmt: skip
         most = max(row.threads for _, row in same)
         if cores > most and not stretch:
-            raise LabError(
-                f"node, cores: {cores} cores, and {best.implementation} was measured on {most} in "
-                f"verifying {name}: `extrapolate = true` takes more to share the work evenly"
+            raise ScenarioFault(
+                ("node", "cores"),
+                f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
+                f"verifying {name}: `extrapolate = true` takes more to share the work evenly",
             )
         threads = cores if any(row.threads == cores for _, row in same) else most
         record, row = next((r, row) for r, row in same if row.threads == threads)
