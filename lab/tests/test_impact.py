@@ -162,6 +162,9 @@ def test_a_scenario_gives_its_figures(tmp_path: Path) -> None:
     assert value(found, then, f"compressed {kept}") == pytest.approx(steady * shrunk)
     assert row(found, today, f"compressed {kept}").source == "not at hand"
     assert value(found, then, "transactions that the mempool holds") == 10**7 // 3832
+    slots = ('mempool = "10 MB"', 'mempool = "10 MB"\nmempool_each = "3000 * ceil(bytes / 3000)"')
+    found = figures(write(tmp_path, slots))
+    assert value(found, then, "transactions that the mempool holds") == 10**7 // 6000
 
 
 def test_synchronisation_is_the_longer_of_the_two(tmp_path: Path) -> None:

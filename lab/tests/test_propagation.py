@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import subprocess
@@ -17,6 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.impact.kept import KeptBlocks
 from mldsa_lab.impact.network import (
     Compact,
     Graph,
@@ -26,6 +28,8 @@ from mldsa_lab.impact.network import (
     read_network,
 )
 from mldsa_lab.impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
+from mldsa_lab.impact.rows import ROW_KEYS
+from mldsa_lab.impact.spreading import reach, stale
 from mldsa_lab.impact.sweep import SHARES, propagate, spread_loads, stale_rate, validation_time
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import WorkItem, dask, local
@@ -298,10 +302,63 @@ def _run(*words: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_command_shows_each_relay_and_size() -> None:
+def test_what_is_kept_is_not_simulated_again(network: Network, tmp_path: Path) -> None:
+    small = structs.replace(_small(network), blocks=2)
+    loads = [
+        [BlockLoad(SIZE, 500, VALIDATION)],
+        [BlockLoad(SIZE, 500, 0.1), BlockLoad(1e6, 9, 0.0)],
+    ]
+    fresh = propagate(small, loads, AtOnce())
+    kept = KeptBlocks(tmp_path)
+    assert [f.until.tolist() for f in propagate(small, loads, AtOnce(), kept=kept)] == [
+        f.until.tolist() for f in fresh
+    ]
+
+    class Refusing(AtOnce):
+        def submit(self, item: WorkItem) -> Callable[[], Any]:
+            raise AssertionError(item.name)
+
+    again = propagate(small, loads, Refusing(), kept=KeptBlocks(tmp_path))
+    for one, other in zip(again, fresh, strict=True):
+        assert (
+            one.until.tolist() == other.until.tolist() and one.mean.tolist() == other.mean.tolist()
+        )
+    # What decides a result is in its name; words and the number of blocks are not.
+    told = structs.replace(small, title="Another", source="made up")
+    assert propagate(told, loads, Refusing(), kept=kept)
+    other_seed = structs.replace(small, seed=9)
+    for different, these in ((other_seed, loads), (small, [[BlockLoad(SIZE, 501, VALIDATION)]])):
+        with pytest.raises(AssertionError, match="simulating block 0"):
+            propagate(different, these, Refusing(), kept=kept)
+    for path in tmp_path.iterdir():
+        path.write_text("torn", encoding="utf-8")
+    torn = propagate(small, loads, AtOnce(), kept=kept)
+    assert torn[0].until.tolist() == fresh[0].until.tolist()
+
+
+def test_gossip_goes_on_before_it_is_validated(network: Network) -> None:
+    """A line: with ``pushes_first`` validation counts once, else at every node."""
+    hops = 3
+    graph = _graph([(n, n + 1) for n in range(hops)])
+    load = BlockLoad(SIZE, 0, VALIDATION, "push")
+    for first, counted in ((True, 1), (False, hops)):
+        pushing = structs.replace(network, pushes_first=first)
+        times = spread_block(pushing, graph, load, 0, np.random.default_rng(1))
+        assert times[hops] == pytest.approx(hops * (SIZE / UPLOAD + DELAY) + counted * VALIDATION)
+
+
+def test_the_command_shows_each_relay_and_size(tmp_path: Path) -> None:
     small = ("bitcoin-2019", "--nodes", 200, "--blocks", 3, "--processes", 1)
-    done = _run(*small, "--bytes", 500_000, "--bytes", 2_000_000, "--interval", 12)
+    rows_at = tmp_path / "rows.json"
+    done = _run(
+        *small, "--bytes", 500_000, "--bytes", 2_000_000, "--interval", 12, "--json", rows_at
+    )
     assert done.returncode == 0, done.stderr
+    figures = json.loads(rows_at.read_text(encoding="utf-8"))
+    assert [list(row) for row in figures] == [list(ROW_KEYS)] * (2 * 2 * 4)
+    assert figures[0]["figure"] == reach(0.5, "a block of 500,000 B", "compact")
+    assert figures[-1]["figure"] == stale("12 s", "a block of 2,000,000 B", "request")
+    assert all(0 < row["low"] <= row["value"] <= row["high"] for row in figures)
     lines = [line.split() for line in done.stdout.splitlines()]
     rows = [line for line in lines if line and line[0] in ("compact", "request")]
     assert [row[:2] for row in rows] == [
