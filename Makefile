@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
-  test-workers test-go test-lab fuzz fuzz-faults soak trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
+  test-workers test-go test-lab test-rtl fuzz fuzz-faults soak trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -82,8 +82,11 @@ test-go: ## the Go worker, where Go is installed
 	else echo "test-go: skipped, go is not installed"; fi
 
 test-lab: setup ## the lab: types, style and tests
-	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples ../workers && ../$(PYTHON) -m mypy && \
+	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PYTHON) -m mypy && \
 	  ../$(PYTHON) -m pytest -n logical --dist loadscope --no-loadscope-reorder
+
+test-rtl: setup ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
+	@sh scripts/test_rtl.sh
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
 	python3 scripts/dependent.py check
@@ -98,7 +101,7 @@ lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples
+	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples ../rtl
 
 lint-peers: setup ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,3 +84,20 @@ def _where() -> tuple[str, dict[str, str]]:
     if found is None:
         raise LabError(MISSING)
     return found, {}
+
+
+def main() -> int:
+    """`python -m mldsa_lab.rtl.verilator`: what a shell has to be told to find it."""
+    try:
+        found = Verilator.find()
+    except LabError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for name, value in found.environment.items():
+        print(f"export {name}={shlex.quote(value)}")
+    print(f"PATH={shlex.quote(str(Path(found.program).parent))}:$PATH")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,182 @@
+"""The core of rtl/core in both configurations: NIST's and Wycheproof's answers, every rejection
+path, under random stalls, without any, and after resets in random cycles."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+import pytest
+from conftest import LIMITS, TARGET, started
+
+from mldsa_lab.bench.vectors import keygen_cases, siggen_cases, sigver_cases
+from mldsa_lab.checkout import find_root
+from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.rtl.build import make
+from mldsa_lab.rtl.entry import core_entry
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.worker.conformance import conform_entry
+from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.worker import Worker
+
+CONFIGURATIONS = ("fast", "small")
+SETS = tuple(PARAMETER_SETS)
+ZERO = bytes(32)
+# Under stalls (the default), as fast as it can, and each operation once reset before it is answered.
+WAYS = {"stalls": (), "no-stalls": ("--stalls", "none"), "resets": ("--resets",)}
+
+each_set = pytest.mark.parametrize("set_name", SETS)
+
+
+@dataclass(frozen=True)
+class Running:
+    """A core at work."""
+
+    worker: Worker
+    name: str
+
+    def answer(
+        self, set_name: str, operation: str, inputs: list[JobInput], key: str = "compact"
+    ) -> list[Output]:
+        """Its answers, in order."""
+        self.worker.prepare(1, f"mldsa-core:{self.name}:{key}", set_name, operation, inputs)
+        return list(self.worker.answer(1).values())
+
+
+@pytest.fixture(scope="module", params=CONFIGURATIONS)
+def core(request: pytest.FixtureRequest) -> Iterator[Running]:
+    with started(find_root() / "rtl" / "core" / f"{request.param}.toml") as worker:
+        yield Running(worker, request.param)
+
+
+@each_set
+def test_nist_key_generation(core: Running, set_name: str) -> None:
+    cases = keygen_cases(set_name)
+    found = core.answer(set_name, "keygen", [JobInput(n, seed=c.seed) for n, c in enumerate(cases)])
+    wrong = [
+        c.number
+        for c, o in zip(cases, found, strict=True)
+        if (o.value, o.private_key) != (c.pk, c.sk)
+    ]
+    assert len(cases) == 25 and wrong == []
+
+
+@each_set
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_nist_signing(core: Running, set_name: str, deterministic: bool) -> None:
+    cases = siggen_cases(set_name, deterministic=deterministic)
+    inputs = [
+        JobInput(n, sk=c.sk, message=c.message, context=c.context, rnd=c.rnd or ZERO)
+        for n, c in enumerate(cases)
+    ]
+    found = core.answer(set_name, "sign", inputs)
+    wrong = [c.number for c, o in zip(cases, found, strict=True) if o.value != c.signature]
+    assert len(cases) == 15 and wrong == []
+
+
+@each_set
+def test_nist_verification(core: Running, set_name: str) -> None:
+    cases = sigver_cases(set_name)
+    inputs = [
+        JobInput(n, pk=c.pk, message=c.message, context=c.context, signature=c.signature)
+        for n, c in enumerate(cases)
+    ]
+    found = core.answer(set_name, "verify", inputs)
+    wrong = [c.number for c, o in zip(cases, found, strict=True) if o.value != bytes([c.valid])]
+    assert len(cases) == 15 and wrong == []
+
+
+@cache
+def wycheproof() -> list[tuple[str, int, JobInput, bool]]:
+    """Every case of verification."""
+    example = "--quiet -p mldsa-oracle --example wycheproof_cases"
+    place = "--target-dir target/rtl/unit/cargo"
+    command = f"cargo run --locked --release {example} {place}".split()
+    done = subprocess.run(command, cwd=find_root(), capture_output=True, text=True, check=True)
+    cases = []
+    for line in done.stdout.splitlines():
+        name, number, *parts, valid = line.split(" ")
+        pk, message, context, signature = (bytes.fromhex(p.strip("-")) for p in parts)
+        item = JobInput(int(number), pk=pk, message=message, context=context, signature=signature)
+        cases.append((name, int(number), item, valid == "true"))
+    return cases
+
+
+@each_set
+def test_wycheproof_verification(core: Running, set_name: str) -> None:
+    cases = [case for case in wycheproof() if case[0] == set_name]
+    found = core.answer(set_name, "verify", [item for _, _, item, _ in cases])
+    wrong = [
+        n for (_, n, _, valid), o in zip(cases, found, strict=True) if o.value != bytes([valid])
+    ]
+    assert len(cases) > 100 and {valid for *_, valid in cases} == {True, False} and wrong == []
+
+
+def digests(outputs: list[Output]) -> list[tuple[str, str]]:
+    """SHA-256 of each output and of each private key."""
+    return [
+        (
+            hashlib.sha256(o.value or b"").hexdigest(),
+            hashlib.sha256(o.private_key or b"").hexdigest(),
+        )
+        for o in outputs
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_every_rejection_path(configuration: str, way: str) -> None:
+    """Keys and signatures of the inputs that show every path, with the key handed over each time
+    and loaded once; verification accepts them and refuses them for another message."""
+    path = find_root() / "rtl" / "core" / f"{configuration}.toml"
+    with started(path, *WAYS[way]) as worker:
+        core = Running(worker, configuration)
+        for set_name in SETS:
+            inputs: tuple[Input, ...] = read_ready(set_name, "coverage", None).inputs
+            keys = core.answer(
+                set_name, "keygen", [JobInput(i.id, seed=i.what.seed) for i in inputs]
+            )
+            assert digests(keys) == [(i.digests.pk, i.digests.sk) for i in inputs]
+            jobs = [
+                JobInput(i.id, sk=k.private_key, message=i.what.message, context=i.what.context,
+                         rnd=i.what.rnd)
+                for i, k in zip(inputs, keys, strict=True)
+            ]  # fmt: skip
+            signed = core.answer(set_name, "sign", jobs)
+            for found in (signed, core.answer(set_name, "sign", jobs, "expanded")):
+                assert [d for d, _ in digests(found)] == [i.digests.signature for i in inputs]
+            good, other = (
+                [JobInput(i.id, pk=k.value, message=i.what.message + more, context=b"",
+                          signature=s.value) for i, k, s in zip(inputs, keys, signed, strict=True)]
+                for more in (b"", b"x")
+            )  # fmt: skip
+            assert {o.value for o in core.answer(set_name, "verify", good)} == {b"\1"}
+            assert {o.value for o in core.answer(set_name, "verify", other)} == {b"\0"}
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_a_loaded_key_signs_many_messages(configuration: str) -> None:
+    """On one model, so that the key that was loaded for the first is that of the last."""
+    path = find_root() / "rtl" / "core" / f"{configuration}.toml"
+    with started(path, "--threads", "1") as worker:
+        core = Running(worker, configuration)
+        (keys,) = core.answer("ML-DSA-44", "keygen", [JobInput(0, seed=bytes(range(32)))])
+        jobs = [
+            JobInput(n, sk=keys.private_key, message=bytes(n * n), context=bytes(n), rnd=ZERO)
+            for n in range(12)
+        ]
+        each = core.answer("ML-DSA-44", "sign", jobs)
+        assert core.answer("ML-DSA-44", "sign", jobs, "expanded") == each
+
+
+def test_it_keeps_to_the_protocol() -> None:
+    """Wrong lengths of keys, signatures and seeds among it, and messages of 1 MiB."""
+    manifest = Manifest.read(find_root() / "rtl" / "core" / "fast.toml")
+    make(manifest, TARGET / manifest.worker, lambda line: None)
+    found = conform_entry(core_entry(manifest), find_root(), TARGET, limits=LIMITS)
+    assert found.passed, "\n".join(found.lines())
