@@ -119,3 +119,12 @@ def test_the_shipped_manifests_are_read() -> None:
         manifest = Manifest.read(find_root() / "rtl" / "core" / f"{name}.toml")
         assert manifest.worker == f"mldsa-core-{name}"
         assert tuple(manifest.file.sets) == tuple(PARAMETER_SETS)
+
+
+def test_the_page_shows_the_shipped_manifest() -> None:
+    page = (find_root() / "docs" / "measure-your-core.md").read_text(encoding="utf-8")
+    whole = (find_root() / "rtl" / "core" / "fast.toml").read_text(encoding="utf-8")
+    assert whole.partition("\n")[2] in page
+    words = WORDS.read_text(encoding="utf-8")
+    shape = page.partition("## Another shape")[2].partition("```toml\n")[2].partition("```")[0]
+    assert all(line in words.splitlines() for line in shape.splitlines())

