@@ -23,7 +23,7 @@ from mldsa_lab.records import (
     WorkerRow,
 )
 from mldsa_lab.rtl.synth import Resources, Taken, _modules, read_resources
-from mldsa_lab.study.rtl import at, core_rows
+from mldsa_lab.study.rtl import CoreRow, at, core_rows
 from mldsa_lab.study.rtl_show import CoreFindings
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -124,8 +124,10 @@ def resources(lut: int) -> Resources:
 
 
 def test_the_tables_have_our_core_beside_what_was_published(tmp_path: Path) -> None:
-    found = CoreFindings(core_rows(record()), [resources(1000)], 0.95)
+    drawn = CoreRow(*CORE, SET, "sign_random", "total", 12345.0, 12000.0, 12700.0)
+    found = CoreFindings([*core_rows(record()), drawn], [resources(1000)], 0.95)
     text = found.as_markdown()
+    assert "12,345" in text
     mean = FIRST + float(MODEL.expected_counts @ SLOPES)
     assert "HighPerf, round 3" in text and "ePrint 2021/355" in text
     assert f"| {FIRST * 1000 / 1e6:.1f} |" in text  # best x LUTs

@@ -72,6 +72,10 @@ def study_rtl(
         list[Path] | None, typer.Option(help="Resources that `synth` wrote.", metavar="FILE")
     ] = None,
     sets: Annotated[list[str] | None, typer.Option(help="44, 65, 87.", metavar="NAMES")] = None,
+    random: Annotated[
+        int | None,
+        typer.Option(help="Sign so many random inputs too, and show their mean.", min=2),
+    ] = None,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="Write the rows to this file.", metavar="PATH")
     ] = None,
@@ -90,27 +94,50 @@ def study_rtl(
     """Measure hardware cores in cycles: every operation by phase, signing exactly."""
     import json
 
+    from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.checkout import find_root
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import refuse_beside, show_path
     from mldsa_lab.files import check_target, write_text
+    from mldsa_lab.inputs.library import load
     from mldsa_lab.records import read_record
+    from mldsa_lab.rtl.manifest import Manifest
     from mldsa_lab.rtl.synth import read_resources
+    from mldsa_lab.screen import Screen
     from mldsa_lab.show.grid import terminal
-    from mldsa_lab.study.rtl import core_rows
+    from mldsa_lab.study.rtl import CoreRow, core_rows
+    from mldsa_lab.study.rtl_random import random_rows
     from mldsa_lab.study.rtl_show import CoreFindings
+    from mldsa_lab.worker.build import Place
 
     console = make_console()
     for path in (json_path, markdown):
         if path is not None:
             check_target(path)
     taken = [read_resources(path) for path in resources or ()]
+    drawn: list[CoreRow] = []
     if record is None:
-        record = _measured(_manifests(core), tuple(sets or ()), seed, confidence, out, timeout)
+        cores, chosen = _manifests(core), _sets(sets)
+        key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
+        record = _measured(cores, chosen, key, confidence, out, timeout)
+        if random is not None:
+            place, library = Place.of(find_root()), load()
+            with Screen(console).phase("random") as phase:
+                for path in cores:
+                    manifest = Manifest.read(path)
+                    drawn += random_rows(
+                        manifest, place, library, chosen, random, key, confidence, timeout,
+                        phase.show,
+                    )  # fmt: skip
+                phase.summary = f"{random} random signatures of each core and set"
     else:
         refuse_beside(
-            "--record", "is shown as it is", {"--core": core, "--sets": sets, "--seed": seed}
+            "--record",
+            "is shown as it is",
+            {"--core": core, "--sets": sets, "--seed": seed, "--random": random},
         )
-    found = CoreFindings(core_rows(read_record(record), confidence), taken, confidence)
+    rows = [*core_rows(read_record(record), confidence), *drawn]
+    found = CoreFindings(rows, taken, confidence)
     for grid in found.grids():
         console.print(terminal(grid, console.width))
         console.print()
@@ -125,10 +152,22 @@ def study_rtl(
     show_path(console, "record", record)
 
 
+def _sets(given: list[str] | None) -> tuple[str, ...]:
+    """Those of ML-DSA that are named, all without names."""
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
+
+    chosen = parse_set_names(given or PARAMETER_SETS)
+    for name in chosen:
+        if name not in PARAMETER_SETS:
+            raise LabError(f"study rtl: {name} is no parameter set of ML-DSA")
+    return chosen
+
+
 def _measured(
     cores: tuple[Path, ...],
     sets: tuple[str, ...],
-    seed: str | None,
+    seed: bytes,
     confidence: float,
     out: Path,
     timeout: float,
@@ -136,23 +175,18 @@ def _measured(
     """The record of a run of one round, since a model's cycles do not vary."""
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.material import input_sizes
-    from mldsa_lab.bench.options import Options, Profile, parse_seed
+    from mldsa_lab.bench.options import Options, Profile
     from mldsa_lab.cli.shared import EXIT_INTERRUPTED
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
     from mldsa_lab.records.reference import DEFAULT_REFERENCE
     from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import PARAMETER_SETS, SIGNATURE_OPERATIONS, parse_set_names
+    from mldsa_lab.sets import SIGNATURE_OPERATIONS
     from mldsa_lab.worker.registry import CORES
 
     need("bench", "study rtl")
-    chosen = parse_set_names(sets or PARAMETER_SETS)
-    for name in chosen:
-        if name not in PARAMETER_SETS:
-            raise LabError(f"study rtl: {name} is no parameter set of ML-DSA")
     options = Options(
-        sets=chosen,
+        sets=sets,
         operations=SIGNATURE_OPERATIONS,
         implementations=(),
         workers=(CORES,),
@@ -163,7 +197,7 @@ def _measured(
         reference=DEFAULT_REFERENCE,
         clock="wall",
         confidence=confidence,
-        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
+        seed=seed,
         timeout=timeout,
         out=out,
     )

@@ -311,7 +311,7 @@ class _Arranged:
         marks = ""
         if row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS:
             marks += "h"
-        if row.clock == "wall" and self.summary.clock == "cpu":
+        if row.clock == "wall" and self.summary.clock == "cpu" and row.unit == "ns":
             marks += "w"
         if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEW_ROUNDS:
             marks += "f"

@@ -25,6 +25,8 @@ PHASES = ("load", "compute", "store")
 TOTAL = "total"
 _SHARES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
 _SLOPES = {"per_z": "z", "per_r0": "r", "per_hint": "h"}
+RANDOM_MEAN = "sign_random"
+"""The plain mean of random signatures."""
 LOADED = "_loaded"
 """What stands in the name of a figure of signing whose key was loaded before."""
 

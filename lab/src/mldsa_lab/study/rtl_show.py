@@ -10,7 +10,7 @@ from mldsa_lab.rtl.synth import Resources, Taken
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.format import MISSING, Shown, estimate, number
 from mldsa_lab.show.grid import Column, Grid, markdown
-from mldsa_lab.study.rtl import LOADED, PHASES, TOTAL, CoreRow, at
+from mldsa_lab.study.rtl import LOADED, PHASES, RANDOM_MEAN, TOTAL, CoreRow, at
 from mldsa_lab.study.rtl_published import PUBLISHED
 
 _FIGURES = {
@@ -41,6 +41,7 @@ class CoreFindings:
         """All tables."""
         made = [self._latency(core) for core in self.cores]
         made += [self._slopes(), *self._several()]
+        made.append(self._random())
         made += resource_grids(self.resources)
         made.append(self._literature())
         if product := self._product():
@@ -96,6 +97,16 @@ class CoreFindings:
         return self._grid(
             "a rejected attempt", "cycles, by the first check that fails", *_heads(places), *columns
         )
+
+    def _random(self) -> Grid:
+        """The mean of random signatures beside the exact one."""
+        places = [p for p in self._places() if at(self.rows, *p, RANDOM_MEAN) is not None]
+        return self._grid(
+            "random signatures", "mean cycles; the exact mean has to lie within their interval",
+            *_heads(places),
+            Column("exact mean", [self._shown(c, s, "sign_mean") for c, s in places], True),
+            Column("random ones", [self._shown(c, s, RANDOM_MEAN) for c, s in places], True),
+        )  # fmt: skip
 
     def _several(self) -> list[Grid]:
         """Signatures under one key, loaded once or each time."""
