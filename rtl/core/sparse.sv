@@ -105,8 +105,7 @@ module sparse
     always_ff @(posedge clk) begin
       if (wr_valid && wr_index[L-3:0] == (L-2)'(m / 4))
         memory[{wr_poly, wr_index[5:L-2]}] <= wr_data[m%4];
-      if (idle) source[m] <= memory[{rd_poly, rd_index[5:L-2]}];
-      else if (!full) source[m] <= memory[{which, row}];
+      if (!full) source[m] <= memory[idle ? {rd_poly, rd_index[5:L-2]} : {which, row}];
     end
   end
 

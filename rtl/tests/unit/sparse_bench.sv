@@ -1,4 +1,4 @@
-// Both sizes beside each other. Beats in: commands, with what they do in bits 63..62.
+// Three sizes beside each other. Beats in: commands, with what they do in bits 63..62.
 //   0 four coefficients of a short polynomial: data in bits 15..0, index 21..16, polynomial 25..22
 //   1 an entry of c: position in bits 7..0, negative 8, number 14..9
 //   2 a product: polynomial in bits 3..0, tau 9..4; out come its 64 words
@@ -17,16 +17,17 @@ module sparse_bench
     output logic [255:0] out_data,
     output logic         can_wait
 );
-  logic [1:0] idle, valid;
-  word_t word[2];
-  logic [5:0] index[2];
-  logic [3:0][3:0] rd_data[2];
+  localparam int SIZES[3] = '{128, 64, 16};
+  logic [2:0] idle, valid;
+  word_t word[3];
+  logic [5:0] index[3];
+  logic [3:0][3:0] rd_data[3];
   wire [1:0] what = in_data[63:62];
   logic read_valid;
   logic [5:0] tau;
   // A read waits until no block is on its way; what it answers is taken at once.
-  wire read_possible = idle == 2'b11 && valid == 2'b00 && !read_valid;
-  assign in_ready = what == 2'd3 ? read_possible : what == 2'd0 || idle == 2'b11;
+  wire read_possible = idle == '1 && valid == '0 && !read_valid;
+  assign in_ready = what == 2'd3 ? read_possible : what == 2'd0 || idle == '1;
   wire go = in_valid && in_ready;
   always_ff @(posedge clk) begin
     read_valid <= go && what == 2'd3;
@@ -34,9 +35,9 @@ module sparse_bench
     if (rst) read_valid <= 1'b0;
   end
 
-  wire both = valid == 2'b11;
-  for (genvar i = 0; i < 2; i++) begin : g_size
-    sparse #(.LANES(i == 0 ? 64 : 16)) dut (
+  wire all = valid == '1;
+  for (genvar i = 0; i < 3; i++) begin : g_size
+    sparse #(.LANES(SIZES[i])) dut (
         .clk,
         .rst,
         .wr_valid(go && what == 2'd0),
@@ -55,18 +56,20 @@ module sparse_bench
         .poly(in_data[3:0]),
         .idle(idle[i]),
         .out_valid(valid[i]),
-        .out_ready(out_ready && both),
+        .out_ready(out_ready && all),
         .out_word(word[i]),
         .out_index(index[i])
     );
   end
-  assign out_valid = both || read_valid;
+  assign out_valid = all || read_valid;
   assign can_wait = !read_valid;
   always_comb begin
     out_data = '0;
     if (read_valid) out_data[15:0] = rd_data[0];
     else for (int i = 0; i < 4; i++) out_data[64*i+:23] = word[0][i];
     if (!read_valid) out_data[37:32] = index[0];
-    out_data[255] = read_valid ? rd_data[0] != rd_data[1] : word[0] != word[1] || index[0] != index[1];
+    for (int i = 1; i < 3; i++)
+      if (read_valid ? rd_data[i] != rd_data[0] : word[i] != word[0] || index[i] != index[0])
+        out_data[255] = 1'b1;
   end
 endmodule
