@@ -22,14 +22,19 @@ import measure_cases as cases
 from fake_worker import HELLO
 
 from mldsa_lab.audit.reading import example_names, example_text, parse_claims
+from mldsa_lab.bench.blocks import read_block
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.impact.file import read_scenario
 from mldsa_lab.impact.network import read_network
 from mldsa_lab.inputs.pool import read_pool
 from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.inputs.source import FromFile
 from mldsa_lab.records.reader import read_record
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.sets import parameter_set
 from mldsa_lab.study.file import read_study
+from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.registry import read_registry
 
@@ -108,6 +113,32 @@ def files(folder: str, pattern: str) -> Callable[[], list[bytes]]:
     return lambda: [path.read_bytes() for path in sorted((ROOT / folder).glob(pattern))]
 
 
+def cores() -> list[bytes]:
+    """Manifests whose sources are whatever lies beside them."""
+    given = files("rtl/core", "*.toml")()
+    return [re.sub(rb"(?m)^sources = \[[^\]]*\]", b'sources = ["*"]', text) for text in given]
+
+
+def costs() -> list[bytes]:
+    return [CostModel(20.0, 5.0, 7.5, 9.0, "us", "measured", "ML-DSA-44").to_json().encode()]
+
+
+def read_inputs(path: Path) -> None:
+    list(FromFile(path, "ML-DSA-44").blocks(8))
+
+
+def signing_inputs() -> list[bytes]:
+    sk = "00" * parameter_set("ML-DSA-44").private_key_bytes
+    lines = [{"id": i, "sk": sk, "message": "0a0b"} for i in range(3)]
+    seeds = [{"xi": f"{i:064x}", "message": "", "context": "0c"} for i in range(3)]
+    return ["".join(json.dumps(line) + "\n" for line in of).encode() for of in (lines, seeds)]
+
+
+def signing_inputs_csv() -> list[bytes]:
+    rows = [f"{i},{i:064x},0a0b,{i:064x}" for i in range(3)]
+    return ["\n".join(["id,xi,message,rnd", *rows]).encode()]
+
+
 def read_hello(path: Path) -> None:
     text = path.read_bytes().decode("ascii", "replace")
     protocol.parse_hello(text.removesuffix("end\n").splitlines())
@@ -128,6 +159,13 @@ READERS = {
     "network": Reader(".toml", read_network, files("scenarios/networks", "*.toml")),
     "study": Reader(".toml", read_study, files("studies", "[bjp]*[ehm].toml")),
     "registry": Reader(".toml", read_registry, files("workers", "registry.toml")),
+    "block": Reader(
+        ".toml", lambda path: read_block(str(path), "quick"), files("scenarios/blocks", "*.toml")
+    ),
+    "core": Reader(".toml", Manifest.read, cores),
+    "costs": Reader(".json", CostModel.read, costs),
+    "inputs": Reader(".jsonl", read_inputs, signing_inputs),
+    "inputs-csv": Reader(".csv", read_inputs, signing_inputs_csv),
     "pool": Reader(".parquet", read_pool, files("lab/src/mldsa_lab/data/pools", "*44*.parquet")),
     "hello": Reader(".txt", read_hello, lambda: [HELLO.encode()]),
     "reply": Reader(".txt", reply, replies),

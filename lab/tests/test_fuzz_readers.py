@@ -12,14 +12,17 @@ import pytest
 from fuzz_readers import READERS, seconds, seed, session
 
 from mldsa_lab.audit import reading
+from mldsa_lab.bench import blocks
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
 from mldsa_lab.impact import file as scenario
 from mldsa_lab.impact import network
-from mldsa_lab.inputs import pool, selection
+from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import reader as records
+from mldsa_lab.rtl import manifest
 from mldsa_lab.study import file as study
+from mldsa_lab.theory import cost_model
 from mldsa_lab.worker import protocol, registry
 
 
@@ -43,8 +46,12 @@ def json_line(line: bytes, where: str) -> object:
     return json.loads(line)
 
 
+def converted(value: object, kind: type[object], *where: object) -> object:
+    return msgspec.convert(value, kind, dec_hook=decode_hook)
+
+
 def json_format(text: str, kind: type[object], *where: object) -> object:
-    return msgspec.convert(json.loads(text), kind, dec_hook=decode_hook)
+    return converted(json.loads(text), kind)
 
 
 # Each reader with one guard gone: what its library raises comes out as it is.
@@ -57,6 +64,11 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "network": (network, "decode_toml", toml),
     "study": (study, "decode_toml", toml),
     "registry": (registry, "parse_toml", lambda text, name: tomllib.loads(text)),
+    "block": (blocks, "decode_toml", toml),
+    "core": (manifest, "decode_toml", toml),
+    "costs": (cost_model, "convert", converted),
+    "inputs": (source, "decode_json", json_format),
+    "inputs-csv": (source, "convert", converted),
     "pool": (pool, "first_line", lambda error: error.args[1]),
     "hello": (protocol, "_yes", lambda value, what: {"yes": True, "no": False}[value]),
     "reply": (protocol, "parse_number", lambda text, what: int(text)),
