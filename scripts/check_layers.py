@@ -28,6 +28,7 @@ LAYERS = {
     "keys": "params error trace kernels backend scheme",
     "batch": "params error declassify trace kernels backend scheme keys",
     "hazmat": "params error backend scheme keys batch",
+    "batch::limit_tests": "params trace kernels backend scheme keys hazmat",
     "interop": "params error kernels backend scheme keys",
     "internals": "params kernels backend scheme keys",
 }
