@@ -29,6 +29,7 @@ module engine
     input  word_t      y_word,        // a cycle later
     input  word_t      t_word,
     input  word_t      c_word,        // at once
+    output logic       c_take,        // and not again
     // results
     output logic       out_valid,
     input  logic       out_ready,
@@ -68,6 +69,7 @@ module engine
   assign row_grant = state == OFFER && job_ready && source == ROW;
   assign index = at[5:0];
   assign reading = state == LOAD && source != ROW && !at[6];
+  assign c_take = reading && source == C;
   logic late;                         // the words asked for in the cycle before are here
   always_comb begin
     in_valid = late;

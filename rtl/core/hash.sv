@@ -63,6 +63,7 @@ module hash
     output logic [5:0]  list_n,
     output logic [7:0]  list_position,
     output logic        list_negative,
+    input  logic        c_take,
     input  logic [5:0]  c_index,
     output word_t       c_word,
     output logic        c_done,
@@ -350,16 +351,17 @@ module hash
   );
   logic ball_start;
   sample_ball sample_ball (
-      .clk, .rst(rst || ball_start), .tau(par.tau),
+      .clk, .rst, .start(ball_start), .tau(par.tau),
       .in_valid(is_ball && q_valid), .in_ready(ball_ready), .in_word(q_word), .done(ball_done),
-      .list_write, .list_n, .list_position, .list_negative, .index(c_index), .word(c_word)
+      .list_write, .list_n, .list_position, .list_negative, .take(c_take), .index(c_index),
+      .word(c_word)
   );
   assign ball_start = feed == WAIT_RF && fed.kind == J_BALL;
 
   // y: BitUnpack of 18 or 20 bits
   logic mask_in_ready, mask_valid;
   logic [3:0][19:0] mask_field;
-  unpack unpack_mask (
+  unpack #(.LEAST(18)) unpack_mask (
       .clk, .rst, .width(par.gamma_large ? 5'd20 : 5'd18),
       .in_valid(is_mask && q_valid && q_count != 0), .in_ready(mask_in_ready), .in_word(q_word),
       .out_valid(mask_valid), .out_ready(1'b1), .out_fields(mask_field)

@@ -92,7 +92,7 @@ module keccak (
   job_t ib_job;
   typedef enum logic [1:0] {FILL, PAD, TOP} pad_t;
   pad_t pad;                           // FILL: take words; PAD: put 0x1F; TOP: put 0x80
-  logic take;                          // the block goes into the state
+  logic wipe, take;                    // the state is cleared; the block goes into it
 
   logic [63:0] ib_word;
   logic ib_write, ib_end;
@@ -172,19 +172,20 @@ module keccak (
   end
 
   // ---- the state
-  state_t state, absorbed;
+  state_t state;
   logic [4:0] round;
   logic run;               // a permutation is under way
   logic squeezing;         // a job's words are being squeezed
   logic fresh;             // state holds a block that is not in the output buffer yet
   logic last_absorb;       // this permutation follows the last absorbed block
+  logic wiped;             // the state is zero, for a first block
   logic shake128;          // of the job in the state, as are these:
   logic fixed;             // it has a number of words
   logic [2:0] eager;       // blocks still to come at once
   logic [6:0] words;       // words not yet handed to the output buffer (fixed)
 
   logic [RATE_WORDS-1:0][63:0] ob;
-  logic [4:0] ob_count;
+  logic [4:0] ob_count, ob_index;
   logic ob_free, load, more, again;
   assign ob_free = ob_count == 0 || (ob_count == 5'd1 && out_ready);
   assign load = fresh && !run && ob_free && !(out_drop && !fixed);
@@ -195,18 +196,14 @@ module keccak (
   // A first block waits until the job before has handed over all that it has to.
   logic over;
   assign over = !squeezing || (out_drop && !fixed) || (load && fixed && !more);
-  assign take = ib_full && !run && (ib_first ? over && (!fresh || load || (out_drop && !fixed))
-                                             : !squeezing);
-
-  always_comb begin
-    absorbed = state;
-    if (take && ib_first) absorbed = '0;
-    for (int i = 0; i < RATE_WORDS; i++) if (take) absorbed[i] ^= ib[i];
-  end
+  assign wipe = ib_full && ib_first && !run && !wiped && over
+                && (!fresh || load || (out_drop && !fixed));
+  assign take = ib_full && !run && (ib_first ? wiped : !squeezing);
 
   always_ff @(posedge clk) begin
-    if (run || take || again) begin
-      state <= round_function(absorbed, RC[round]);
+    if (take) for (int i = 0; i < RATE_WORDS; i++) state[i] <= state[i] ^ ib[i];
+    if (run || again) begin
+      state <= round_function(state, RC[round]);
       round <= round == 5'd23 ? '0 : round + 5'd1;
       run <= round != 5'd23;
       if (round == 5'd23) begin
@@ -220,10 +217,16 @@ module keccak (
       if (eager != 0) eager <= eager - 3'd1;
       if (fixed && !more) squeezing <= 1'b0;
     end
-    if (take) begin
-      last_absorb <= ib_last;
+    if (wipe) begin
+      state <= '0;
+      wiped <= 1'b1;
       squeezing <= 1'b0;
       fresh <= 1'b0;
+    end
+    if (take) begin
+      run <= 1'b1;
+      wiped <= 1'b0;
+      last_absorb <= ib_last;
       if (ib_first) begin
         shake128 <= ib_job.shake128;
         fixed <= ib_job.words != 0;
@@ -235,8 +238,8 @@ module keccak (
       fresh <= 1'b0;
       squeezing <= 1'b0;
       if (squeezing) begin
-        run <= take;
-        round <= take ? 5'd1 : '0;
+        run <= 1'b0;
+        round <= '0;
       end
     end
     if (rst) begin
@@ -245,19 +248,21 @@ module keccak (
       fresh <= 1'b0;
       squeezing <= 1'b0;
       last_absorb <= 1'b0;
+      wiped <= 1'b0;
       fixed <= 1'b0;
     end
   end
 
   // ---- the block being read
   assign out_valid = ob_count != 0;
-  assign out_word = ob[0];
+  assign out_word = ob[ob_index];
   always_ff @(posedge clk) begin
     if (load) begin
       ob <= state[RATE_WORDS-1:0];
+      ob_index <= '0;
       ob_count <= fixed && !more ? words[4:0] : rate(shake128);
     end else if (out_valid && out_ready) begin
-      ob <= {64'b0, ob[RATE_WORDS-1:1]};
+      ob_index <= ob_index + 5'd1;
       ob_count <= ob_count - 5'd1;
     end
     if (out_drop && !fixed) ob_count <= '0;

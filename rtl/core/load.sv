@@ -65,9 +65,6 @@ module load
   logic [2:0] at;
   step_t step;
   segment_t unpacked;                  // what is in the unpacker
-  logic [9:0] z_words, s_words;
-  assign s_words = par.eta4 ? 10'd16 : 10'd12;
-  assign z_words = par.gamma_large ? 10'd80 : 10'd72;
   always_comb begin
     step = '{segment: RF, words: 10'd4, at: 6'd36, packet_end: 1'b1, bytes: 4'd8,
              status: ST_BAD_OPERAND, last: 1'b0};
@@ -81,9 +78,9 @@ module load
           3'd0: step.at = 6'd32;
           3'd1: step.at = 6'd0;
           3'd2: {step.at, step.words} = {6'd40, 10'd8};
-          3'd3: {step.segment, step.words} = {S1, 10'(s_words * par.l)};
-          3'd4: {step.segment, step.words} = {S2, 10'(s_words * par.k)};
-          default: {step.segment, step.words} = {T0, 10'(10'd52 * par.k)};
+          3'd3: {step.segment, step.words} = {S1, s_words(par, 4'(par.l))};
+          3'd4: {step.segment, step.words} = {S2, s_words(par, par.k)};
+          default: {step.segment, step.words} = {T0, t0_words(par)};
         endcase
       end
       OP_SIGN: begin
@@ -101,7 +98,7 @@ module load
             step.packet_end = at == 3'd1;
             step.at = 6'd32;
             step.segment = at == 3'd1 ? T1 : PK_RF;
-            if (at == 3'd1) step.words = 10'(10'd40 * par.k);
+            if (at == 3'd1) step.words = t1_words(par);
           end
           3'd2: begin
             step.at = 6'd8;
@@ -115,7 +112,7 @@ module load
             step.bytes = set == ML_DSA_44 ? 4'd4 : set == ML_DSA_65 ? 4'd5 : 4'd3;
             step.at = 6'd24;
             step.words = 10'(par.c_words);
-            if (at == 3'd4) {step.segment, step.words} = {Z, 10'(z_words * par.l)};
+            if (at == 3'd4) {step.segment, step.words} = {Z, z_words(par)};
             if (at == 3'd5)
               {step.segment, step.words} = {HINT, set == ML_DSA_65 ? 10'd8 : 10'd11};
           end

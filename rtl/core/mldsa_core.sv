@@ -77,7 +77,7 @@ module mldsa_core
   logic [3:0] hs_poly;
   logic [3:0][3:0] hs_data;
   word_t a_sampled, y_sampled, c_word;
-  logic list_write, list_negative, seed_done, rho_write;
+  logic list_write, list_negative, seed_done, rho_write, c_take;
   logic [1:0] rho_at;
   logic [63:0] rho_word;
   logic [5:0] list_n;
@@ -94,7 +94,7 @@ module mldsa_core
       .a_write, .a_word(a_sampled), .a_index, .a_done, .a_issue,
       .s_write(hs_write), .s_data(hs_data), .s_index(hs_index), .s_poly(hs_poly), .s_done(hs_done),
       .y_write, .y_word(y_sampled), .y_index, .y_poly, .y_done,
-      .list_write, .list_n, .list_position, .list_negative, .c_index, .c_word, .c_done,
+      .list_write, .list_n, .list_position, .list_negative, .c_take, .c_index, .c_word, .c_done,
       .seed_done, .tr_done, .rho_write, .rho_at, .rho_word, .match_done, .match
   );
 
@@ -120,7 +120,7 @@ module mldsa_core
       .y_more, .t_more, .c_more(c_done), .rows_end,
       .row_request, .row_tag, .row_grant, .row_valid, .row_word,
       .y_half(e_half), .y_slot(e_y_slot), .t_slot(e_t_slot), .index(e_read_index),
-      .y_word(y_read), .t_word(w_read), .c_word,
+      .y_word(y_read), .t_word(w_read), .c_word, .c_take,
       .out_valid(e_valid), .out_ready(e_ready), .out_word(e_word), .out_tag(e_tag),
       .out_index(e_index), .y_count, .t_count, .c_ready
   );
@@ -179,7 +179,7 @@ module mldsa_core
   logic store_z;
   logic [2:0] store_slot;
   logic [5:0] store_index;
-  check #(.LANES(FAST ? 128 : 16)) check (
+  check #(.LANES(FAST ? 128 : 8)) check (
       .clk, .rst(sync), .par, .sign(op == OP_SIGN),
       .s_write(ls_write || hs_write),
       .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),

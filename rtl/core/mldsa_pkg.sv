@@ -71,6 +71,24 @@ package mldsa_pkg;
     gamma2 = wide ? 23'd261888 : 23'd95232;
   endfunction
 
+  // Words of k or l polynomials, packed: no multiplier is worth it.
+  function automatic logic [9:0] t1_words(params_t par);
+    t1_words = {1'b0, par.k, 5'b0} + {3'b0, par.k, 3'b0};
+  endfunction
+
+  function automatic logic [9:0] t0_words(params_t par);
+    t0_words = {1'b0, par.k, 5'b0} + {2'b0, par.k, 4'b0} + {4'b0, par.k, 2'b0};
+  endfunction
+
+  function automatic logic [9:0] s_words(params_t par, logic [3:0] polynomials);
+    s_words = {3'b0, polynomials, 3'b0} + (par.eta4 ? {3'b0, polynomials, 3'b0}
+                                                  : {4'b0, polynomials, 2'b0});
+  endfunction
+
+  function automatic logic [9:0] z_words(params_t par);
+    z_words = {1'b0, par.l, 6'b0} + (par.gamma_large ? {3'b0, par.l, 4'b0} : {4'b0, par.l, 3'b0});
+  endfunction
+
   // A coefficient of s1 or s2.
   function automatic coef_t from_signed(logic [3:0] x);
     from_signed = x[3] ? 23'(Q) - 23'(4'(-x)) : 23'(x);

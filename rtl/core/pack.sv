@@ -1,6 +1,9 @@
 // 64-bit words out of fields of `width` bits, the lowest bits first, four fields a cycle. Widths:
 // 3, 4, 6, 10, 13, 18, 20; constant within a polynomial. Higher bits of a field are ignored.
-module pack (
+module pack #(
+    parameter int LEAST = 3,           // widths that occur
+    parameter int MOST = 20
+) (
     input  logic             clk,
     input  logic             rst,
     input  logic [4:0]       width,
@@ -18,15 +21,20 @@ module pack (
   logic [79:0] group;
   always_comb begin
     group = '0;
-    unique case (width)
-      5'd3: for (int i = 0; i < 4; i++) group[3*i+:3] = in_fields[i][2:0];
-      5'd4: for (int i = 0; i < 4; i++) group[4*i+:4] = in_fields[i][3:0];
-      5'd6: for (int i = 0; i < 4; i++) group[6*i+:6] = in_fields[i][5:0];
-      5'd10: for (int i = 0; i < 4; i++) group[10*i+:10] = in_fields[i][9:0];
-      5'd13: for (int i = 0; i < 4; i++) group[13*i+:13] = in_fields[i][12:0];
-      5'd18: for (int i = 0; i < 4; i++) group[18*i+:18] = in_fields[i][17:0];
-      default: group = in_fields;
-    endcase
+    if (LEAST <= 3 && MOST >= 3 && width == 5'd3)
+      for (int i = 0; i < 4; i++) group[3*i+:3] = in_fields[i][2:0];
+    if (LEAST <= 4 && MOST >= 4 && width == 5'd4)
+      for (int i = 0; i < 4; i++) group[4*i+:4] = in_fields[i][3:0];
+    if (LEAST <= 6 && MOST >= 6 && width == 5'd6)
+      for (int i = 0; i < 4; i++) group[6*i+:6] = in_fields[i][5:0];
+    if (LEAST <= 10 && MOST >= 10 && width == 5'd10)
+      for (int i = 0; i < 4; i++) group[10*i+:10] = in_fields[i][9:0];
+    if (LEAST <= 13 && MOST >= 13 && width == 5'd13)
+      for (int i = 0; i < 4; i++) group[13*i+:13] = in_fields[i][12:0];
+    if (LEAST <= 18 && MOST >= 18 && width == 5'd18)
+      for (int i = 0; i < 4; i++) group[18*i+:18] = in_fields[i][17:0];
+    if (LEAST <= 20 && MOST >= 20 && width == 5'd20)
+      for (int i = 0; i < 4; i++) group[20*i+:20] = in_fields[i][19:0];
   end
   // All positions are multiples of four bits.
   wire [91:0] near = 92'(group) << {at[3:2], 2'b0};

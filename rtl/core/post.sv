@@ -108,7 +108,7 @@ module post
   // High bits: packed, and kept until they are hashed. All rows of an attempt find room.
   logic packed_valid;
   logic [63:0] packed_word;
-  pack pack (
+  pack #(.MOST(6)) pack (
       .clk, .rst, .width(par.gamma_large ? 5'd4 : 5'd6), .in_valid(row_pipe[LATENCY-1]),
       .in_ready(), .in_fields(field), .out_valid(packed_valid), .out_ready(1'b1),
       .out_word(packed_word)

@@ -89,7 +89,7 @@ module store
 
   logic pack_ready, packed_valid, packed_ready, field_valid;
   logic [63:0] packed_word;
-  pack pack (
+  pack #(.LEAST(10)) pack (
       .clk, .rst, .width, .in_valid(field_valid), .in_ready(pack_ready), .in_fields(field),
       .out_valid(packed_valid), .out_ready(packed_ready), .out_word(packed_word)
   );
@@ -121,7 +121,7 @@ module store
     assign s = (par.eta4 ? 4'd4 : 4'd2) - s_data[g];
     assign s_field[g] = 20'(s);
   end
-  pack pack_s (
+  pack #(.MOST(4)) pack_s (
       .clk, .rst, .width(par.eta4 ? 5'd4 : 5'd3), .in_valid(s_valid), .in_ready(),
       .in_fields(s_field), .out_valid(s_packed), .out_ready(1'b1), .out_word(s_packed_word)
   );
@@ -166,10 +166,10 @@ module store
   logic [9:0] total, taken;            // words of the part
   always_comb begin
     unique case (part)
-      T1: total = 10'(10'd40 * par.k);
-      T0: total = 10'(10'd52 * par.k);
-      S: total = 10'((par.eta4 ? 10'd16 : 10'd12) * (10'(par.k) + 10'(par.l)));
-      Z: total = 10'((par.gamma_large ? 10'd80 : 10'd72) * par.l);
+      T1: total = t1_words(par);
+      T0: total = t0_words(par);
+      S: total = s_words(par, par.k + 4'(par.l));
+      Z: total = z_words(par);
       default: total = 10'(words);
     endcase
   end

@@ -1,7 +1,9 @@
 // Fields of `width` bits out of 64-bit words, the lowest bits first, four fields a cycle while the
 // words keep up. Widths: 3, 4, 10, 13, 18, 20; constant from the first word of a polynomial to its
 // last field.
-module unpack (
+module unpack #(
+    parameter int LEAST = 3            // width that occurs
+) (
     input  logic             clk,
     input  logic             rst,
     input  logic [4:0]       width,
@@ -39,14 +41,18 @@ module unpack (
     if (load) word[words-2'(drop)] <= in_word;
     if (take) begin
       out_fields <= '0;
-      unique case (width)
-        5'd3: for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[3*i+:3]);
-        5'd4: for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[4*i+:4]);
-        5'd10: for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[10*i+:10]);
-        5'd13: for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[13*i+:13]);
-        5'd18: for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[18*i+:18]);
-        default: for (int i = 0; i < 4; i++) out_fields[i] <= group[20*i+:20];
-      endcase
+      if (LEAST <= 3 && width == 5'd3)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[3*i+:3]);
+      if (LEAST <= 4 && width == 5'd4)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[4*i+:4]);
+      if (LEAST <= 10 && width == 5'd10)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[10*i+:10]);
+      if (LEAST <= 13 && width == 5'd13)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[13*i+:13]);
+      if (LEAST <= 18 && width == 5'd18)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[18*i+:18]);
+      if (LEAST <= 20 && width == 5'd20)
+        for (int i = 0; i < 4; i++) out_fields[i] <= 20'(group[20*i+:20]);
     end
     if (rst) begin
       words <= '0;
