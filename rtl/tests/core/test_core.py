@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import random
-import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -27,12 +26,10 @@ from core import (
     VERIFY,
     Core,
     build,
-    sources,
 )
 
 from mldsa_lab.inputs import library
 from mldsa_lab.inputs.input import Input, SigningInput
-from mldsa_lab.rtl.verilator import Verilator
 from mldsa_lab.sets import parameter_set
 
 
@@ -266,11 +263,3 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
     core.close()
     assert len(times) < count, "no two that can be compared"
     assert all(len(found) == 1 for found in times.values()), times
-
-
-@pytest.mark.parametrize("fast", [0, 1])
-def test_verilator_has_nothing_to_say(fast: int) -> None:
-    tool = Verilator.find()
-    command = [tool.program, "--lint-only", "-Wall", f"-GFAST={fast}", *sources()]
-    done = subprocess.run(command, env=tool.environment, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")

@@ -31,7 +31,8 @@ module sample_ball_bench
   end
   sample_ball dut (
       .clk,
-      .rst(rst || command),
+      .rst,
+      .start(command),
       .tau,
       .in_valid(in_valid && !command),
       .in_ready(ready),
@@ -41,6 +42,7 @@ module sample_ball_bench
       .list_n,
       .list_position,
       .list_negative,
+      .take(out_valid && out_ready && sent >= 7'd2),
       .index(6'(sent - 7'd2)),
       .word
   );
