@@ -41,8 +41,8 @@ class BlockLimit(ScenarioTable, frozen=True):
     price: str = ""
 
     def __post_init__(self) -> None:
-        rooms = {"block": [self.room], "given": [room for _, room in self.others]}
-        for name, these in rooms.items():
+        limits = {"block": [self.room], "given": [room for _, room in self.others]}
+        for name, these in limits.items():
             if min(these, default=1) <= 0:
                 raise ValueError(f"{name}: must be above what is reserved")
         if self.price:

@@ -40,7 +40,7 @@ _MISSED: Parts = {
 
 
 @dataclass(frozen=True)
-class Panel:
+class MemoryPanel:
     """A plot with its title and its colours' names."""
 
     title: str
@@ -53,7 +53,7 @@ class SetSection:
     """A parameter set: of each operation its plots, and the table."""
 
     name: str
-    operations: list[tuple[str, list[Panel]]]
+    operations: list[tuple[str, list[MemoryPanel]]]
     grid: Grid
 
 
@@ -79,7 +79,7 @@ def render(listed: Sequence[MemoryLine], run: Run, record: str) -> str:
 
 def _panels(
     name: str, operation: str, listed: Sequence[MemoryLine], number: int
-) -> Iterator[Panel]:
+) -> Iterator[MemoryPanel]:
     single = [line for line in listed if line.single]
     of = f"{name} {operation}"
     for place, (title, parts, unit, beside) in enumerate(
@@ -109,8 +109,8 @@ def _panels(
 
 def _panel(
     title: str, figure: Figure, name: str, of: str, legend: tuple[tuple[str, Dot], ...] = ()
-) -> Panel:
-    return Panel(title, Markup(svg.to_svg(figure, name, clean(f"{of}: {title}"))), legend)
+) -> MemoryPanel:
+    return MemoryPanel(title, Markup(svg.to_svg(figure, name, clean(f"{of}: {title}"))), legend)
 
 
 def _label(line: MemoryLine) -> str:
