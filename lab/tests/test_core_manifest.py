@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from lab_runs import here
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
@@ -128,3 +129,25 @@ def test_the_page_shows_the_shipped_manifest() -> None:
     words = WORDS.read_text(encoding="utf-8")
     shape = page.partition("## Another shape")[2].partition("```toml\n")[2].partition("```")[0]
     assert all(line in words.splitlines() for line in shape.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["bench", "--workers", "cores"], "cores: no core: --core PATH does so"),
+        (["conform", "cores"], "cores: --core has to be given once, not 0 times"),
+        (["bench", "--core", "none.toml"], "none.toml: cannot read it"),
+        (["bench", "--core", str(TOY), "--core", str(TOY)], "is called toy-packets already"),
+        # The core alone is chosen, and nothing is built before the rest is looked at.
+        (
+            ["bench", "--workers", "cores", "--core", str(TOY), "--implementations", "nobody"],
+            "unknown implementation 'nobody': it fits no implementation or variant id; known are "
+            "toy\n",
+        ),
+        (["study", "rtl", "--core", "none.toml"], "none.toml: cannot read it"),
+        (["study", "rtl", "--sets", "Ed25519"], "study rtl: Ed25519 is no parameter set of"),
+    ],
+)
+def test_commands_that_take_cores_say_what_is_wrong(words: list[str], said: str) -> None:
+    done = here(*words)
+    assert done.status == 2 and said in done.err, done.err
