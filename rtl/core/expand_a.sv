@@ -20,8 +20,13 @@ module expand_a
 );
   logic [63:0] rho[4];
   logic begin_all;                     // rho is complete
+  logic [3:0] k;                       // of the key: commands of other sets may follow
+  logic [2:0] l;
   always_ff @(posedge clk) begin
-    if (rho_write) rho[rho_at] <= rho_word;
+    if (rho_write) begin
+      rho[rho_at] <= rho_word;
+      {k, l} <= {par.k, par.l};
+    end
     begin_all <= rho_write && rho_at == 2'd3 && !rst;
   end
 
@@ -37,10 +42,10 @@ module expand_a
       if (feeding && k_ready) begin
         at <= at == 3'd4 ? '0 : at + 3'd1;
         if (at == 3'd4) begin
-          column <= next_column >= 4'(par.l) ? 3'(next_column - 4'(par.l)) : 3'(next_column);
-          if (next_column >= 4'(par.l)) begin
+          column <= next_column >= 4'(l) ? 3'(next_column - 4'(l)) : 3'(next_column);
+          if (next_column >= 4'(l)) begin
             row <= row + 4'd1;
-            if (row == par.k - 4'd1) feeding <= 1'b0;
+            if (row == k - 4'd1) feeding <= 1'b0;
           end
         end
       end

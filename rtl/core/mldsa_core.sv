@@ -179,7 +179,7 @@ module mldsa_core
   logic store_z;
   logic [2:0] store_slot;
   logic [5:0] store_index;
-  check #(.LANES(FAST ? 128 : 8)) check (
+  check #(.LANES(FAST ? 128 : 16)) check (
       .clk, .rst(sync), .par, .sign(op == OP_SIGN),
       .s_write(ls_write || hs_write),
       .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
