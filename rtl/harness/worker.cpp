@@ -7,7 +7,6 @@
 // and reset in a random cycle. Inputs of a request are shared among threads, each with a model of its own.
 #include <atomic>
 #include <cstdlib>
-#include <exception>
 #include <iostream>
 #include <map>
 #include <set>
@@ -93,9 +92,7 @@ std::vector<string> split(const string& line) {
 
 int set_of(const string& name) {
     for (std::size_t i = 0; i < binding::SETS.size(); i++)
-        if (binding::SETS[i] == name && binding::PLANS[KEYGEN][i].known + binding::PLANS[SIGN][i].known +
-                                                binding::PLANS[VERIFY][i].known > 0)
-            return int(i);
+        if (binding::SETS[i] == name) return int(i);
     throw Refusal("unknown set");
 }
 
