@@ -32,23 +32,26 @@ def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Pa
         raise LabError("a C++ compiler is missing: on Debian `apt-get install g++ make`")
     harness = find_root() / "rtl" / "harness"
     text = header(manifest, f"{tool.version}, {compiler}")
-    command = _command(manifest, tool, folder, harness)
     stamp, program = folder / "made", folder / PROGRAM
-    digest = _digest(manifest, text, harness, command)
+    digest = _digest(manifest, text, harness, _command(manifest, tool, folder, harness))
     if program.is_file() and stamp.is_file() and stamp.read_text(encoding="utf-8") == digest:
         return program
-    with writing(folder):
-        # Files of an earlier model would be taken for this one's.
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
-    write_text(folder / "binding.hpp", text)
-    run_tool(command, folder, tool.environment, on_line)
-    built = folder / "model" / PROGRAM
-    if not built.is_file():
-        raise BuildError(f"{tool.version} made no program of {manifest.path}", [])
-    built.replace(program)
-    shutil.rmtree(folder / "model")
+    # In a new folder: files of an earlier model would be taken for this one's, and another process
+    # may be making the same.
+    work = folder / f"making-{os.getpid()}"
+    try:
+        with writing(work):
+            shutil.rmtree(work, ignore_errors=True)
+            work.mkdir(parents=True)
+        write_text(work / "binding.hpp", text)
+        command = _command(manifest, tool, work, harness)
+        run_tool(command, work, tool.environment, on_line)
+        built = work / "model" / PROGRAM
+        if not built.is_file():
+            raise BuildError(f"{tool.version} made no program of {manifest.path}", [])
+        built.replace(program)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
     write_text(stamp, digest)
     return program
 
