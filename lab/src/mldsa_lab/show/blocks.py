@@ -55,7 +55,9 @@ def _grid(found: BlockTimes, cold: bool) -> Grid:
     columns = [*_names(found)]
     for n in dict.fromkeys((first, most)):
         cells = [estimate(t.block_ns if t else None, unit) for t in at[n]]
-        columns.append(Column(f"{_threads(n)}, {unit.name}", cells, number=True))
+        spare = 0 if n == most else 1
+        title = f"{_threads(n)}, {unit.name}"
+        columns.append(Column(title, cells, number=True, spare_interval=spare))
 
     def add(title: str, cells: list[Shown], spare: int = 0) -> None:
         columns.append(Column(title, cells, number=True, spare=spare, spare_interval=1))
@@ -66,7 +68,7 @@ def _grid(found: BlockTimes, cold: bool) -> Grid:
     if cold and len(found.caches) > 1:
         add("× warm", [estimate(t.cold_ratio if t else None) for t in at[most]], spare=4)
     for slot in found.row.slot_seconds:
-        add(f"% of {slot}",
+        add(f"{slot}, %",
             [estimate(share(found, t, slot)) if t else UNKNOWN for t in at[most]])  # fmt: skip
     slots = ", ".join(f"{name} {seconds:g} s" for name, seconds in found.row.slot_seconds.items())
     note = (
@@ -94,7 +96,7 @@ def _names(found: BlockTimes) -> Iterator[Column]:
     yield Column("set", sets)
     yield Column("by", [who(v) for v in rows], head=True)
     yield Column("backend", [v.variant.backend for v in rows], spare=1)
-    yield Column("calls", ["no batch interface" if v.lacking else calls(v) for v in rows])
+    yield Column("calls", ["no batches" if v.lacking else calls(v) for v in rows])
 
 
 def _each(time: BlockTime | None, found: BlockTimes) -> Interval | None:
