@@ -414,7 +414,7 @@ def test_shown_shares_are_of_all_cores() -> None:
     assert warm["s, %"].number == pytest.approx(1210 / 3 / 1e9 * 100)
     assert "3 threads, ns" in warm and "2 threads, ns" not in warm
     text = shown.as_markdown(found)
-    assert "no batch interface" in text and "134,217,728 bytes of other memory twice" in text
+    assert "no batches" in text and "134,217,728 bytes of other memory twice" in text
     assert render(found, "record.jsonl").count("<svg") == 2
 
 
