@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -93,7 +93,8 @@ def kill_worker(process: subprocess.Popen[str], part: str, record: Path) -> None
     while not rows(record, "fault"):
         killed = {pid for pid, line in children(process.pid).items() if part in line}
         for pid in killed:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
         def next_begun(killed: set[int] = killed) -> bool:
             return any(
