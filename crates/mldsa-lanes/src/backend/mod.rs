@@ -34,7 +34,8 @@ pub use select::{Backend, Feature};
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
-use crate::kernels::sampling::{MaskBytes, Targets};
+use crate::kernels::sampling::MaskBytes;
+use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Beside;
 use crate::params::Parameters;
@@ -52,16 +53,35 @@ pub(crate) trait Engine: Copy {
     /// The permutation of a group.
     fn permute(self, states: &mut Self::States);
     /// [`crate::kernels::sampling::uniform`].
-    fn uniform(self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
+    fn uniform(
+        self,
+        rho: &[u8; 32],
+        nonces: &[u16],
+        out: &mut [Poly],
+        shadow: Option<&mut dyn Beside>,
+    );
     /// [`crate::kernels::sampling::bounded`].
-    fn bounded<P: Parameters>(self, targets: &mut dyn Targets<'_, 64>);
+    fn bounded<P: Parameters>(
+        self,
+        rho_prime: &[u8; 64],
+        nonces: &[u16],
+        out: &mut dyn Iterator<Item = &mut Poly>,
+    );
     /// [`crate::kernels::sampling::mask`].
     fn mask<P: Parameters>(
         self,
-        targets: &mut dyn Targets<'_, 64>,
+        rho_second: &[u8; 64],
+        nonces: &[u16],
         bytes: &mut [MaskBytes],
+        out: &mut [Poly],
         shadow: Option<&mut dyn Beside>,
     );
+    /// [`crate::kernels::sampling_each::uniform`].
+    fn uniform_each(self, targets: &mut [Target<'_, 32>]);
+    /// [`crate::kernels::sampling_each::bounded`].
+    fn bounded_each<P: Parameters>(self, targets: &mut [Target<'_, 64>]);
+    /// [`crate::kernels::sampling_each::mask`].
+    fn mask_each<P: Parameters>(self, targets: &mut [Target<'_, 64>], bytes: &mut [MaskBytes]);
     /// [`crate::kernels::ntt::forward`].
     fn ntt(self, p: &mut Poly);
     /// [`crate::kernels::ntt::inverse`].
@@ -145,12 +165,18 @@ macro_rules! engine_from_kernels {
             fn permute(self, states: &mut Self::States) {
                 sampling::Permute::<$count>::permute(self, states)
             }
-            method! { [$feature] fn uniform [] [] (e: $engine, targets: &mut dyn sampling::Targets<'_, 32>, shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
-                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, targets, shadow) }
-            method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, targets: &mut dyn sampling::Targets<'_, 64>) -> ()
-                = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
-            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, targets: &mut dyn sampling::Targets<'_, 64>, bytes: &mut [sampling::MaskBytes], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
-                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes, shadow) }
+            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
+                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
+            method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
+                = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
+            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
+                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out, shadow) }
+            method! { [$feature] fn uniform_each [] [] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 32>]) -> ()
+                = crate::kernels::sampling_each::uniform::<$lanes, _, $count>(e.lane_token(), e, targets) }
+            method! { [$feature] fn bounded_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()
+                = crate::kernels::sampling_each::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
+            method! { [$feature] fn mask_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>], bytes: &mut [sampling::MaskBytes]) -> ()
+                = crate::kernels::sampling_each::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes) }
             method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
             method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()

@@ -9,7 +9,8 @@ use super::Engine;
 use super::portable::Portable;
 use crate::kernels::keccak::{StateGroup, permute_one};
 use crate::kernels::poly::{Poly, Zero};
-use crate::kernels::sampling::{Target, in_ball_steps};
+use crate::kernels::sampling::in_ball_steps;
+use crate::kernels::sampling_each::Target;
 use crate::kernels::small::{Offsets, SmallPoly, Terms};
 use crate::kernels::sponge::{Reader, Shadow, ShadowHash, Shake128, Shake256, Sponge, h};
 use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Parameters, Q};
@@ -257,41 +258,32 @@ fn sums_near_a_bound<P: Parameters, E: Engine>(e: E, c: &Offsets, s: &SmallPoly,
     }
 }
 
-/// A target for each place, with the seeds in turn and nonces down from the largest.
-fn targets<'a, const SEED: usize>(
-    seeds: &'a [[u8; SEED]],
-    out: &'a mut [Poly],
-) -> impl Iterator<Item = Target<'a, SEED>> {
-    let places = out.iter_mut().enumerate();
-    places.map(|(i, out)| Target {
-        seed: &seeds[i % seeds.len()],
-        nonce: u16::MAX - i as u16 * 1170,
-        out,
-    })
-}
-
-/// Seeds of their own and one for all, groups full and not.
 fn sampling_agrees<P: Parameters, E: Engine>(e: E) {
-    for seeds in [1, 3, 56] {
-        let rhos: Vec<[u8; 32]> = (0..seeds).map(|i| [i; 32]).collect();
-        let seeds: Vec<[u8; 64]> = (0..seeds).map(|i| [200 - i; 64]).collect();
+    // Down from the largest.
+    let nonces: [u16; 56] = core::array::from_fn(|i| u16::MAX - i as u16 * 1170);
+    for seed in 0..4u8 {
         for count in (1..=17).chain([56]) {
             agree!(e, "uniform", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
-                e.uniform(&mut targets(&rhos, &mut out), None);
+                e.uniform(&[seed; 32], &nonces[..count], &mut out, None);
                 out
             });
             agree!(e, "bounded", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
-                e.bounded::<P>(&mut targets(&seeds, &mut out));
+                e.bounded::<P>(&[seed; 64], &nonces[..count], &mut out.iter_mut());
                 assert!(out.iter().all(|p| p.0.iter().all(|x| x.abs() <= P::ETA)));
                 out
             });
             agree!(e, "mask", |e| {
                 let mut out = std::vec![Poly([0; N]); count];
                 let mut bytes = [[0; 680]; 8];
-                let bytes = &mut bytes[..E::STATES];
-                e.mask::<P>(&mut targets(&seeds, &mut out), bytes, None);
+                e.mask::<P>(
+                    &[seed; 64],
+                    &nonces[..count],
+                    &mut bytes[..E::STATES],
+                    &mut out,
+                    None,
+                );
                 out
             });
         }
@@ -370,6 +362,7 @@ fn permutations_agree<E: Engine>(e: E) {
 /// digest and what is sampled come out as if alone.
 fn shadows_agree<E: Engine>(e: E) {
     let text: Vec<u8> = (0..2600).map(|i| (i * 7) as u8).collect();
+    let nonces: [u16; 8] = core::array::from_fn(|i| i as u16 + 3);
     for length in [0, 1, 135, 136, 137, 271, 272, 273, 1312, 1952, 2592] {
         for calls in [0, 1, 2, 9] {
             for complete in [false, true] {
@@ -388,18 +381,18 @@ fn shadows_agree<E: Engine>(e: E) {
                     };
                     let mut beside = std::vec![Poly([0; N]); 8];
                     let mut alone = beside.clone();
-                    let rho = [[call as u8; 32]];
-                    e.uniform(&mut targets(&rho, &mut beside), Some(&mut shadow));
-                    e.uniform(&mut targets(&rho, &mut alone), None);
+                    e.uniform(&[call as u8; 32], &nonces, &mut beside, Some(&mut shadow));
+                    e.uniform(&[call as u8; 32], &nonces, &mut alone, None);
                     assert_eq!(beside, alone);
                     if E::STATES > 1 && call % 2 == 1 {
+                        let nonces = &nonces[..E::STATES - 1];
                         let mut bytes = [[0; 680]; 8];
                         let bytes = &mut bytes[..E::STATES];
-                        let seed = [[call as u8; 64]];
-                        let fewer = &mut beside[..E::STATES - 1];
-                        e.mask::<MlDsa65>(&mut targets(&seed, fewer), bytes, Some(&mut shadow));
-                        let fewer = &mut alone[..E::STATES - 1];
-                        e.mask::<MlDsa65>(&mut targets(&seed, fewer), bytes, None);
+                        let (beside, alone) =
+                            (&mut beside[..nonces.len()], &mut alone[..nonces.len()]);
+                        let seed = [call as u8; 64];
+                        e.mask::<MlDsa65>(&seed, nonces, bytes, beside, Some(&mut shadow));
+                        e.mask::<MlDsa65>(&seed, nonces, bytes, alone, None);
                         assert!(beside == alone);
                     }
                 }
@@ -410,6 +403,42 @@ fn shadows_agree<E: Engine>(e: E) {
                     "{length} {calls} {complete}"
                 );
             }
+        }
+    }
+}
+
+/// Seeds of their own against one seed a call, on the portable backend.
+fn sampling_each_agrees<P: Parameters, E: Engine>(e: E) {
+    fn targets<'a, const SEED: usize>(
+        seeds: &'a [[u8; SEED]],
+        out: &'a mut [Poly],
+    ) -> Vec<Target<'a, SEED>> {
+        let nonces = (0..).map(|i| i * 301 + 7);
+        seeds
+            .iter()
+            .zip(nonces)
+            .zip(out)
+            .map(|((seed, nonce), out)| Target { seed, nonce, out })
+            .collect()
+    }
+    for count in [1, 2, 7, 8, 9, 19] {
+        let rhos: Vec<[u8; 32]> = (0..count).map(|i| [i as u8; 32]).collect();
+        let seeds: Vec<[u8; 64]> = (0..count).map(|i| [200 - i as u8; 64]).collect();
+        let zero = std::vec![Poly([0; N]); count];
+        let (mut uniform, mut bounded, mut mask) = (zero.clone(), zero.clone(), zero);
+        e.uniform_each(&mut targets(&rhos, &mut uniform));
+        e.bounded_each::<P>(&mut targets(&seeds, &mut bounded));
+        let mut bytes = [[0; 680]; 8];
+        e.mask_each::<P>(&mut targets(&seeds, &mut mask), &mut bytes[..E::STATES]);
+        for i in 0..count {
+            let nonce = [i as u16 * 301 + 7];
+            let mut one = [Poly([0; N])];
+            Portable.uniform(&rhos[i], &nonce, &mut one, None);
+            assert_eq!(uniform[i], one[0], "uniform {i} of {count}");
+            Portable.bounded::<P>(&seeds[i], &nonce, &mut one.iter_mut());
+            assert_eq!(bounded[i], one[0], "bounded {i} of {count}");
+            Portable.mask::<P>(&seeds[i], &nonce, &mut bytes[..1], &mut one, None);
+            assert_eq!(mask[i], one[0], "mask {i} of {count}");
         }
     }
 }
@@ -429,6 +458,8 @@ fn all<E: Engine>(e: E) {
     sampling_agrees::<MlDsa44, E>(e);
     sampling_agrees::<MlDsa65, E>(e);
     sampling_agrees::<MlDsa87, E>(e);
+    sampling_each_agrees::<MlDsa44, E>(e);
+    sampling_each_agrees::<MlDsa65, E>(e);
 }
 
 #[test]

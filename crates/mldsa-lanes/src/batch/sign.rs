@@ -15,13 +15,13 @@ use super::{SignWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
-use crate::kernels::sampling::Target;
+use crate::kernels::sampling_each::Target;
 use crate::keys::{Signature, SigningKey};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
-use crate::scheme::sample::{MaskStream, counted, first_nonce};
+use crate::scheme::sample::{MaskStream, first_nonce};
 use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
@@ -214,10 +214,10 @@ fn attempts<P: Scheme, E: Engine>(
         }
     }
     let slots = &mut live;
+    let mut targets = Vec::with_capacity(slots.len() * P::L);
+    targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
     // Algorithm 7, step 11.
-    let mut masks = slots.iter_mut().flat_map(|slot| slot.masks());
-    e.mask::<P>(&mut masks, shared.masks.bytes::<E>(), None);
-    drop(masks);
+    e.mask_each::<P>(&mut targets, shared.masks.bytes::<E>());
     for slot in &mut *slots {
         // Algorithm 7, steps 12 and 13.
         let key = pool.get(slot.key);
@@ -288,8 +288,10 @@ impl<'a, P: Scheme> Slot<'a, P> {
 
     /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
     fn masks(&mut self) -> impl Iterator<Item = Target<'_, 64>> {
-        let first = first_nonce::<P>(self.attempt).into();
-        counted(&self.rho_second, first, self.trial.z.as_mut().iter_mut())
+        let seed = &self.rho_second.0;
+        (first_nonce::<P>(self.attempt)..)
+            .zip(self.trial.z.as_mut())
+            .map(|(nonce, out)| Target { seed, nonce, out })
     }
 }
 

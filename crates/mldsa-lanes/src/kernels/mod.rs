@@ -13,6 +13,7 @@ pub(crate) mod pointwise;
 pub(crate) mod poly;
 pub(crate) mod rounding;
 pub(crate) mod sampling;
+pub(crate) mod sampling_each;
 pub(crate) mod small;
 pub(crate) mod sponge;
 pub(crate) mod sponges;
