@@ -51,6 +51,8 @@ def altered(tmp_path: Path, old: str, new: str, of: Path = TOY) -> Path:
         ("{ cmd_op = 0 }", '{ "a b" = 0 }', "keygen sets 'a b', which is no port's name"),
         ("DELAY = 9", '"a b" = 9', "line 9: parameters: 'a b' is no name of a module or parameter"),
         ('"toy.cpp"', '"none/*.sv"', "core.toml: sources: 'none/*.sv' names no file"),
+        ('"toy.cpp"', '"/none/*.sv"', "core.toml: sources: '/none/*.sv': Non-relative patterns"),
+        ("limit =", 'include = ["none"]\nlimit =', "core.toml: include: 'none' is no folder"),
         ("\nsign = {", "\nother = {", "line 23, operations: the key 'other' is unknown"),
         ('top = "toy"', "", "top is missing"),
         ("top =", "top == ", "not a readable TOML file"),
@@ -105,6 +107,22 @@ def test_fips_204_has_the_sizes_of_its_table(name: str) -> None:
     assert of.size("pk") == p.public_key_bytes and of.size("sk") == p.private_key_bytes
     assert of.size("signature") == p.signature_bytes
     assert of.slices["signature.h"] == (p.hint_offset, p.omega + p.k)
+
+
+def test_the_digest_has_what_is_included(tmp_path: Path) -> None:
+    path = altered(tmp_path, "limit =", 'include = ["parts"]\nlimit =')
+    part = tmp_path / "parts" / "below" / "part.svh"
+    part.parent.mkdir(parents=True)
+    digests = set()
+    for text in ("", "// other"):
+        part.write_text(text, encoding="utf-8")
+        digests.add(Manifest.read(path).digest)
+    assert len(digests) == 2
+
+
+def test_parameters_are_as_options_take_them(tmp_path: Path) -> None:
+    path = altered(tmp_path, "DELAY = 9", 'DELAY = 9, KIND = "fast"')
+    assert Manifest.read(path).parameters() == ["DELAY=9", 'KIND="fast"']
 
 
 def test_a_core_is_a_worker(tmp_path: Path) -> None:

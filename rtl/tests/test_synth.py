@@ -35,8 +35,15 @@ def manifest(folder: Path, top: str, *sources: str) -> Manifest:
 
 
 def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
-    sources = ("mldsa_pkg.sv", "arith_pkg.sv", "mulmod.sv", "butterfly.sv")
-    of = manifest(tmp_path, "butterfly", *sources)
+    """One of its modules included."""
+    of = manifest(tmp_path, "butterfly", "mldsa_pkg.sv", "arith_pkg.sv", "butterfly.sv")
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "mulmod.svh").write_bytes((CORE / "mulmod.sv").read_bytes())
+    (tmp_path / "mulmod.sv").write_text('`include "mulmod.svh"\n', encoding="utf-8")
+    text = of.path.read_text(encoding="utf-8")
+    more = '"butterfly.sv", "mulmod.sv"]\ninclude = ["parts"]'
+    of.path.write_text(text.replace('"butterfly.sv"]', more), encoding="utf-8")
+    of = Manifest.read(of.path)
     done = CliRunner().invoke(app, ["synth", str(of.path), "--out", str(tmp_path)])
     assert done.exit_code == 0, done.output
     found = read_resources(tmp_path / f"{of.worker}.json")

@@ -10,6 +10,7 @@ import typer
 
 from mldsa_lab.cli.report import ConfidenceOption
 from mldsa_lab.cli.shared import SeedText
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _SHIPPED = ("fast", "small")
 
@@ -179,7 +180,6 @@ def _measured(
     from mldsa_lab.cli.shared import EXIT_INTERRUPTED
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.extras import need
-    from mldsa_lab.records.reference import DEFAULT_REFERENCE
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import SIGNATURE_OPERATIONS
     from mldsa_lab.worker.registry import CORES

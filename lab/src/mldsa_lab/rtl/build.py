@@ -58,26 +58,21 @@ def make(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Pa
 
 def _command(manifest: Manifest, tool: Verilator, folder: Path, harness: Path) -> list[str]:
     f = manifest.file
-    base = manifest.path.resolve().parent
-    parameters = [f"-G{name}={_value(value)}" for name, value in f.parameters.items()]
     return [
         tool.program, "--cc", "--exe", "--build", "-j", str(cores_to_use()), "-O3",
         # Whatever a reset leaves out begins with a random value.
         "--x-initial", "unique", "--x-assign", "unique",
         # How the text is written is judged by a linter, not here.
         "--no-timing", "-Wno-lint", "-Wno-style", "-Wno-fatal",
-        "--prefix", PREFIX, "--top-module", f.top, *parameters,
-        *(f"-I{base / path}" for path in f.include),
+        "--prefix", PREFIX, "--top-module", f.top,
+        *(f"-G{given}" for given in manifest.parameters()),
+        *(f"-I{path}" for path in manifest.included()),
         "-CFLAGS", f"{_FLAGS} -I{harness} -I{folder}", "-LDFLAGS", "-pthread",
         # The package's makefile leaves out how g++ is told of a precompiled header.
         "-MAKEFLAGS", "OPT_FAST=-O2 CFG_CXXFLAGS_PCH_I=-include",
         "--Mdir", str(folder / "model"), "-o", PROGRAM,
         *map(str, manifest.sources()), str(harness / "worker.cpp"),
     ]  # fmt: skip
-
-
-def _value(value: int | str) -> str:
-    return str(value) if isinstance(value, int) else f'"{value}"'
 
 
 def _digest(manifest: Manifest, text: str, harness: Path, command: list[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Positive, Text, read_text
+from mldsa_lab.files import Count, Positive, Text, read_text, reading
 from mldsa_lab.rtl.parts import PARTS, STORED
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.toml import decode_toml
@@ -19,6 +19,7 @@ from mldsa_lab.toml import decode_toml
 _PORT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
 _WORD_BITS_MAX = 512
+_INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
 _MAKES = {"keygen": ("pk", "sk"), "load_key": (), "sign": ("signature",), "verify": ("verdict",)}
 
 Ports = dict[str, Count]
@@ -246,12 +247,18 @@ class Manifest:
         """LabError names the file, the line and the rule, or what of the sources is missing."""
         made = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
         made.sources()
+        made.included()
         return made
 
     @property
     def worker(self) -> str:
         """The name of the core as a worker."""
         return f"{self.file.name}-{self.file.configuration}"
+
+    def parameters(self) -> list[str]:
+        """Each as `NAME=VALUE`, a text in quotes, as a tool's option takes it."""
+        given = self.file.parameters.items()
+        return [f'{name}="{v}"' if isinstance(v, str) else f"{name}={v}" for name, v in given]
 
     def sources(self) -> list[Path]:
         """The files of the text, each once, in the order given, those of a pattern by name."""
@@ -260,6 +267,7 @@ class Manifest:
         for pattern in self.file.sources:
             try:
                 files = sorted(p.resolve() for p in folder.glob(pattern) if p.is_file())
+            # NotImplementedError: what glob raises for an absolute path.
             except (ValueError, NotImplementedError, OSError) as error:
                 raise LabError(f"{self.path}: sources: {pattern!r}: {error}") from None
             if not files:
@@ -267,12 +275,25 @@ class Manifest:
             found |= dict.fromkeys(files)
         return list(found)
 
+    def included(self) -> dict[Path, list[Path]]:
+        """The folders of ``include``, with the Verilog text below each."""
+        found = {}
+        for name in self.file.include:
+            folder = self.path.resolve().parent / name
+            if not folder.is_dir():
+                raise LabError(f"{self.path}: include: {name!r} is no folder")
+            texts = (p for p in folder.rglob("*") if p.suffix in _INCLUDED and p.is_file())
+            found[folder] = sorted(texts)
+        return found
+
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the manifest and its sources."""
+        """The SHA-256 of the manifest, its sources and what they may include."""
         whole = hashlib.sha256()
-        for path in (self.path, *self.sources()):
-            data = path.read_bytes()
+        included = (path for texts in self.included().values() for path in texts)
+        for path in (self.path, *self.sources(), *included):
+            with reading(path):
+                data = path.read_bytes()
             whole.update(f"{path.name} {len(data)} ".encode() + data)
         return whole.hexdigest()
 

