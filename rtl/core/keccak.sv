@@ -6,7 +6,9 @@
 //
 // With the first word of a job comes how much is squeezed: `in_words` words; or, if that is 0, any
 // number until `out_drop`, `in_eager` blocks at once and each further one when the last is used up.
-module keccak (
+module keccak
+  import keccak_pkg::*;
+(
     input  logic        clk,
     input  logic        rst,
     input  logic        in_valid,
@@ -22,71 +24,14 @@ module keccak (
     output logic [63:0] out_word,
     input  logic        out_drop      // ends a job without in_words
 );
-  localparam int LANES = 25;
-  localparam int RATE_WORDS = 21;     // of SHAKE128; 17 of SHAKE256
-
-  typedef logic [LANES-1:0][63:0] state_t;
-
-  // Rotations of rho, by lane x + 5y.
-  function automatic int rho_offset(int lane);
-    int x, y, t, r;
-    x = 1;
-    y = 0;
-    r = 0;
-    for (int i = 0; i < 24; i++) begin
-      if (x + 5 * y == lane) r = ((i + 1) * (i + 2) / 2) % 64;
-      t = y;
-      y = (2 * x + 3 * y) % 5;
-      x = t;
-    end
-    return r;
-  endfunction
-
-  // Round constants of iota from their linear feedback shift register.
-  typedef logic [23:0][63:0] constants_t;
-  function automatic constants_t iota_constants();
-    logic [7:0] r;
-    r = 8'd1;
-    iota_constants = '0;
-    for (int i = 0; i < 24; i++) begin
-      for (int j = 0; j < 7; j++) begin
-        if (r[0]) iota_constants[i][(1 << j) - 1] = 1'b1;
-        r = {r[6:0], 1'b0} ^ (r[7] ? 8'h71 : 8'h00);
-      end
-    end
-  endfunction
-  localparam constants_t RC = iota_constants();
-
-  function automatic state_t round_function(state_t a, logic [63:0] constant);
-    logic [4:0][63:0] c, d;
-    state_t b;
-    for (int x = 0; x < 5; x++) c[x] = a[x] ^ a[x+5] ^ a[x+10] ^ a[x+15] ^ a[x+20];
-    for (int x = 0; x < 5; x++) d[x] = c[(x+4)%5] ^ {c[(x+1)%5][62:0], c[(x+1)%5][63]};
-    for (int y = 0; y < 5; y++) begin
-      for (int x = 0; x < 5; x++) begin
-        automatic int r = rho_offset(x + 5 * y);
-        automatic logic [63:0] v = a[x+5*y] ^ d[x];
-        b[y+5*((2*x+3*y)%5)] = 64'({v, v} >> (64 - r));
-      end
-    end
-    for (int y = 0; y < 5; y++)
-      for (int x = 0; x < 5; x++)
-        round_function[x+5*y] = b[x+5*y] ^ (~b[(x+1)%5+5*y] & b[(x+2)%5+5*y]);
-    round_function[0] ^= constant;
-  endfunction
-
   typedef struct packed {
     logic       shake128;
     logic [6:0] words;
     logic [2:0] eager;
   } job_t;
 
-  function automatic logic [4:0] rate(logic shake128);
-    rate = shake128 ? 5'd21 : 5'd17;
-  endfunction
-
   // ---- the block to absorb
-  logic [RATE_WORDS-1:0][63:0] ib;
+  lane_t [RATE_WORDS-1:0] ib;
   logic [4:0] ib_index;
   logic ib_full, ib_first, ib_last;    // complete; the first, the last block of its job
   job_t ib_job;
@@ -172,7 +117,7 @@ module keccak (
   end
 
   // ---- the state
-  state_t state;
+  state_t state, mixed;    // mixed: by theta
   logic [4:0] round;
   logic run;               // a permutation is under way
   logic squeezing;         // a job's words are being squeezed
@@ -184,7 +129,7 @@ module keccak (
   logic [2:0] eager;       // blocks still to come at once
   logic [6:0] words;       // words not yet handed to the output buffer (fixed)
 
-  logic [RATE_WORDS-1:0][63:0] ob;
+  lane_t [RATE_WORDS-1:0] ob;
   logic [4:0] ob_count, ob_index;
   logic ob_free, load, more, again;
   assign ob_free = ob_count == 0 || (ob_count == 5'd1 && out_ready);
@@ -200,10 +145,16 @@ module keccak (
                 && (!fresh || load || (out_drop && !fixed));
   assign take = ib_full && !run && (ib_first ? wiped : !squeezing);
 
+  plane_t add;
+  always_comb begin
+    add = theta(state);
+    for (int i = 0; i < LANES; i++) mixed[i] = state[i] ^ add[i%5];
+  end
+
   always_ff @(posedge clk) begin
     if (take) for (int i = 0; i < RATE_WORDS; i++) state[i] <= state[i] ^ ib[i];
     if (run || again) begin
-      state <= round_function(state, RC[round]);
+      state <= behind_theta(mixed, RC[round]);
       round <= round == 5'd23 ? '0 : round + 5'd1;
       run <= round != 5'd23;
       if (round == 5'd23) begin

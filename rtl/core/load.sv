@@ -46,6 +46,7 @@ module load
     input  logic [2:0]  hint_slot,
     input  logic [5:0]  hint_index,
     output logic [3:0]  hint,
+    output logic        hint_done,     // they are there, or malformed
     //
     output logic        all_taken,     // no further operand word comes
     output logic        done,
@@ -152,7 +153,7 @@ module load
   assign bad_length = step.segment != MESSAGE
                       && (segment_end && step.packet_end ? !in_last || in_bytes != step.bytes
                                                          : in_last);
-  logic bad_range, hint_done, hint_malformed;
+  logic bad_range, hint_malformed;
   always_comb begin
     unique case (op)
       OP_KEYGEN: seeds_loaded = state == FINISH;

@@ -46,6 +46,7 @@ module mldsa_core
   // ---- operands
   logic rf_write, rf_ready, pk_in_valid, pk_in_last, message_valid, message_ready, seeds_loaded;
   logic c_tilde_loaded, ls_write, z_write, t_write, z_more, t_more, z_fails, all_taken, load_done;
+  logic hint_done;
   logic [5:0] rf_write_at, load_index;
   logic [3:0] ls_poly, hint;
   logic [3:0][3:0] ls_data;
@@ -64,8 +65,8 @@ module mldsa_core
       .pk_valid(pk_in_valid), .pk_ready, .pk_last(pk_in_last), .message_valid, .message_ready,
       .seeds_loaded, .c_tilde_loaded, .s_write(ls_write), .s_poly(ls_poly), .s_data(ls_data),
       .z_write, .t_write, .slot(load_slot), .index(load_index), .word(load_word), .z_more, .t_more,
-      .z_fails, .hint_slot(e_tag.slot), .hint_index(e_index), .hint, .all_taken, .done(load_done),
-      .status(load_status)
+      .z_fails, .hint_slot(e_tag.slot), .hint_index(e_index), .hint, .hint_done, .all_taken,
+      .done(load_done), .status(load_status)
   );
 
   // ---- hashing and sampling
@@ -157,7 +158,7 @@ module mldsa_core
       .clk, .rst(sync), .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
       .in_tag(e_tag), .in_index(e_index), .y_write(yh_write), .t_write(th_write),
       .w_write, .w_slot, .w_index, .w_word, .row_end, .r_word(w_read), .s_data(s_read), .hint,
-      .w1_valid, .w1_ready, .w1_word, .sum, .sum_r1,
+      .hint_done, .w1_valid, .w1_ready, .w1_word, .sum, .sum_r1,
       .hint_valid(hint_in_valid), .hint_ready(hint_in_ready), .hint_bits, .start_t, .ct0_fails
   );
   logic hints_done, hint_overflow, hint_out_valid, hint_out_ready, hint_out_last;
@@ -297,9 +298,10 @@ module mldsa_core
   end
 
   // ---- results
-  logic store_done;
+  logic store_start, store_done;
+  assign store_start = (op == OP_KEYGEN && seed_done) || accepted;
   store store (
-      .clk, .rst(sync), .start((op == OP_KEYGEN && seed_done) || accepted), .op, .par, .tr_done,
+      .clk, .rst(sync), .start(store_start), .op, .par, .tr_done,
       .s_valid(hs_write), .s_data(hs_data), .row_end,
       .rf_read_at, .rf_read_data, .z_reading(store_z), .slot(store_slot), .index(store_index),
       .t_word(w_read), .z_word(y_check),

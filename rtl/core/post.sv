@@ -27,6 +27,7 @@ module post
     input  logic [3:0][3:0] s_data,    // s2, likewise
     // hints of the signature being verified, likewise
     input  logic [3:0]  hint,
+    input  logic        hint_done,     // they are there: the host may bring them late
     // high bits to be hashed
     output logic        w1_valid,
     input  logic        w1_ready,
@@ -46,7 +47,13 @@ module post
   // Room for the hints of 16 words, since what is in the decomposer cannot wait.
   logic [4:0] credit;
   logic take;
-  assign in_ready = in_tag.to != TO_HINT || credit != 0;
+  always_comb begin
+    unique case (in_tag.to)
+      TO_HINT: in_ready = credit != 0;
+      TO_ROW: in_ready = op != OP_VERIFY || hint_done;
+      default: in_ready = 1'b1;
+    endcase
+  end
   assign take = in_valid && in_ready;
   assign y_write = take && in_tag.to == TO_Y;
   assign t_write = take && in_tag.to == TO_T;

@@ -29,6 +29,7 @@ struct Outcome {
     Bytes pk, sk, signature;
     std::uint64_t verdict = 0;
     Cycles cycles;
+    std::vector<std::uint64_t> counted;  // by the core itself, in the order of binding::COUNTERS
 };
 
 // Whether an interface goes on in a cycle: always, or at random, with a chance that changes from time
@@ -276,6 +277,7 @@ private:
             } else {
                 ended = commanded && next == words.size() && place == plan.store.size();
             }
+            if (ended) binding::count(m, found.counted);
             tick();
             if (context_->gotFinish()) found.fault = "the core called $finish";
             if (!found.fault.empty()) return found;
@@ -286,7 +288,18 @@ private:
         const std::uint64_t before = std::max(first - 1, found.cycles.load);
         if (stored > before) found.cycles.store = stored - before;
         found.cycles.compute = cycle - found.cycles.load - found.cycles.store;
+        if (!stalled) found.fault = miscounted(found);
         return found;
+    }
+
+    // Whether the core's own counters tell other phases; they may leave out the cycles of a handshake.
+    static std::string miscounted(const Outcome& found) {
+        const std::uint64_t slack = 4, ours[] = {found.cycles.load, found.cycles.compute, found.cycles.store};
+        for (std::size_t i = 0; i < 3; i++)
+            if (binding::COUNTS[i] && (found.counted[i] > ours[i] + slack || ours[i] > found.counted[i] + slack))
+                return "its counter of " + binding::COUNTERS[i] + " says " + std::to_string(found.counted[i]) +
+                       ", and it took " + std::to_string(ours[i]) + " cycles";
+        return "";
     }
 
     std::unique_ptr<VerilatedContext> context_;

@@ -1,4 +1,6 @@
-// A core as a worker: workers/PROTOCOL.md over its model, with cycles of its clock as ticks.
+// A core as a worker: workers/PROTOCOL.md over its model, with cycles of its clock as ticks. One request
+// more, `counters JOB`, has one line in reply: `counters` and, of each input in order, joined by commas, what
+// the core's own counters said when it was last performed, `-` for those that it lacks or if it failed.
 //
 //   mldsa-worker-core [--stalls none|random] [--resets] [--threads N]
 //
@@ -32,17 +34,19 @@ struct Input {
     Fields fields;
     std::set<string> given;
 };
-struct Job {
-    bool loaded = false;  // signing with the key loaded before
-    int set = 0;
-    string operation;
-    std::vector<Input> inputs;
-};
 // Of one operation: what failed, or the output (and private key) with the cycles that it took.
 struct Result {
     string failure;
     Bytes value, private_key;
     Cycles cycles;
+    std::vector<std::uint64_t> counted;
+};
+struct Job {
+    bool loaded = false;  // signing with the key loaded before
+    int set = 0;
+    string operation;
+    std::vector<Input> inputs;
+    std::vector<Result> results;  // of the last request
 };
 
 string hex(const Bytes& data) {
@@ -117,6 +121,8 @@ public:
                     reply = answer(words);
                 else if (words[0] == "measure" && words.size() == 5)
                     reply = measure(words);
+                else if (words[0] == "counters" && words.size() == 2)
+                    reply = counters(words);
                 else if (words[0] == "forget" && words.size() == 2)
                     reply = forget(words);
                 else
@@ -262,6 +268,7 @@ private:
         const Outcome found = core.perform(operation, job.set, input.fields, stalled, seed);
         if (!found.fault.empty()) return failed(found.fault);
         result.cycles += found.cycles;
+        result.counted = found.counted;
         if (operation == VERIFY) {
             const bool known = found.status == binding::OK || binding::refuses(found.status);
             if (!known) return failed(binding::status(found.status));
@@ -275,8 +282,9 @@ private:
     }
 
     // All inputs, shared among the cores.
-    std::vector<Result> perform_all(const Job& job, bool answering, std::uint64_t calls) {
-        std::vector<Result> results(job.inputs.size());
+    const std::vector<Result>& perform_all(Job& job, bool answering, std::uint64_t calls) {
+        std::vector<Result>& results = job.results;
+        results.assign(job.inputs.size(), Result{});
         std::atomic<std::size_t> next{0};
         auto work = [&](Core& core) {
             for (std::size_t i; (i = next++) < job.inputs.size();) {
@@ -297,8 +305,8 @@ private:
     }
 
     string answer(const std::vector<string>& words) {
-        const Job& job = job_of(words[1]);
-        const std::vector<Result> results = perform_all(job, true, 1);
+        Job& job = job_of(words[1]);
+        const std::vector<Result>& results = perform_all(job, true, 1);
         std::ostringstream reply;
         for (std::size_t i = 0; i < results.size(); i++) {
             const Result& r = results[i];
@@ -312,7 +320,7 @@ private:
     }
 
     string measure(const std::vector<string>& words) {
-        const Job& job = job_of(words[1]);
+        Job& job = job_of(words[1]);
         const std::uint64_t passes = number(words[2]), calls = number(words[3]), warmup = number(words[4]);
         if (calls == 0) throw Refusal("CALLS must not be 0");
         // At least one call, until so many cycles have gone by.
@@ -326,7 +334,7 @@ private:
         }
         std::ostringstream reply;
         for (std::uint64_t pass = 0; pass < passes; pass++) {
-            const std::vector<Result> results = perform_all(job, false, calls);
+            const std::vector<Result>& results = perform_all(job, false, calls);
             for (std::size_t i = 0; i < results.size(); i++) {
                 const Result& r = results[i];
                 if (!r.failure.empty()) {
@@ -340,6 +348,16 @@ private:
         }
         reply << "done " << words[1] << '\n';
         return reply.str();
+    }
+
+    string counters(const std::vector<string>& words) {
+        string reply = "counters";
+        for (const Result& r : job_of(words[1]).results)
+            for (std::size_t i = 0; i < binding::COUNTERS.size(); i++) {
+                const bool known = binding::COUNTS[i] && r.failure.empty() && !r.counted.empty();
+                reply += (i ? ',' : ' ') + (known ? std::to_string(r.counted[i]) : "-");
+            }
+        return reply + "\n";
     }
 
     string forget(const std::vector<string>& words) {

@@ -9,9 +9,12 @@ import pytest
 from conftest import LIMITS, TARGET, started
 
 from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
 from mldsa_lab.rtl.build import make
+from mldsa_lab.rtl.counters import check_attempts, own_counters
 from mldsa_lab.rtl.entry import core_entry
 from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Worker
@@ -118,3 +121,34 @@ def test_broken_rules_are_told_and_harm_nothing_after_them(broken: Path) -> None
         job = JobInput(0, sk=sk[:-1], message=b"", context=b"", rnd=bytes(32))
         worker.prepare(2, variant, "ML-DSA-44", "sign", [job])
         assert worker.answer(2)[0].failure == "loading the key: bad key"
+
+
+def test_the_core_s_own_counters_are_held_against_what_is_known(tmp_path: Path) -> None:
+    """One of cycles that is wrong fails the operation, unless it was stalled; one of attempts is
+    handed on, and held against the trace."""
+    for source in TOYS.glob("toy.*"):
+        (tmp_path / source.name).write_bytes(source.read_bytes())
+    path = tmp_path / "core.toml"
+    text = TOY.read_text(encoding="utf-8").replace('"packets"', '"counting"')
+    for more, store in (("", None), ('store = "cnt_three"\n', 3)):
+        path.write_text(f'{text}attempts = "cnt_three"\n{more}')
+        with started(path, "--threads", "1", name=f"toy-counting{store}") as worker:
+            variant = "toy:counting:compact"
+            worker.prepare(1, variant, "ML-DSA-44", "keygen", [JobInput(7, seed=SEED)])
+            assert worker.raw(b"counters 1\n") == "counters"  # not performed yet
+            assert worker.answer(1)[7].value is not None
+            (told,) = own_counters(worker, 1, 1)
+            assert told.pop("attempts") == 3 and told.pop("store", None) == store
+            assert list(told) == ["load"]
+            (sample,) = worker.measure(1, 1, 1, 0)
+            if store is None:
+                assert sample.failure is None
+                assert own_counters(worker, 1, 1) == [{"load": 4, "attempts": 3}]
+            else:
+                why = "its counter of store says 3, and it took 484 cycles"
+                assert sample.failure == why and own_counters(worker, 1, 1) == [{}]
+    trace = parse_trace(["z0r1", "r3", "ok"])
+    check_attempts({"attempts": 3, "z": 1, "r0": 1, "hint": 0, "store": 9}, trace)
+    for told in ({"attempts": 4}, {"z": 0}, {"r0": 2}, {"ct0": 1}):
+        with pytest.raises(LabError, match=rf"its counter of {next(iter(told))} says"):
+            check_attempts(told, trace)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
@@ -24,11 +26,11 @@ def manifest(folder: Path, top: str, *sources: str) -> Manifest:
     listed = ", ".join(f'"{name}"' for name in sources)
     for old, new in (
         ('"mldsa_core"', f'"{top}"'),
-        ('sources = ["mldsa_pkg.sv", "*.sv"]', f"sources = [{listed}]"),
-        ("parameters = { FAST = 1 }", ""),
+        (r"(?m)^sources = \[.*\]$", f"sources = [{listed}]"),
+        (r"parameters = \{ FAST = 1 \}", ""),
     ):
-        assert old in text
-        text = text.replace(old, new)
+        text, count = re.subn(old, new, text)
+        assert count > 0, old
     path = folder / "core.toml"
     path.write_text(text, encoding="utf-8")
     return Manifest.read(path)
@@ -53,6 +55,9 @@ def test_a_butterfly_has_its_multiplier_in_dsps(tmp_path: Path) -> None:
     assert found.total.dsp == parts["mulmod"].taken.dsp == 2 and found.total.bram == 0
     assert 100 < parts["mulmod"].taken.lut < 300 and parts["mulmod"].taken.ff > 60
     assert found.total.lut == sum(m.taken.lut for m in found.modules)
+    # Yosys's own estimate of a module has the modules within it.
+    stat = json.loads((find_root() / "target/synth" / of.worker / "stat.json").read_text())
+    assert found.total.cells == stat["modules"]["\\butterfly"]["estimated_num_lc"]
     assert found.tools["yosys"].startswith("Yosys 0.") and found.digest == of.digest
     assert f"{found.total.lut:,}" in done.output
 

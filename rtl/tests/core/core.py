@@ -44,20 +44,29 @@ class Core:
         self._process.communicate()
 
     def line(
-        self, op: int, set_name: str | int, packets: Sequence[bytes], mu: bool, at: int
+        self,
+        op: int,
+        set_name: str | int,
+        packets: Sequence[bytes],
+        mu: bool = False,
+        reset: int = 0,
+        pause: int = 0,
     ) -> str:
         """The driver's answer to an operation."""
         number = set_name if isinstance(set_name, int) else SETS.index(set_name)
-        words = [op, number, int(mu), self.stalls, at, *(p.hex() or "-" for p in packets)]
+        shown = (p.hex() or "-" for p in packets)
+        words = [op, number, int(mu), self.stalls, reset, pause, *shown]
         if self.stalls:
             self.stalls += 1
         assert self._process.stdin is not None and self._process.stdout is not None
         print(*words, file=self._process.stdin, flush=True)
         return self._process.stdout.readline().rstrip("\n")
 
-    def run(self, op: int, set_name: str | int, *packets: bytes, mu: bool = False) -> Answer:
-        """Performs an operation."""
-        line = self.line(op, set_name, packets, mu, 0)
+    def run(
+        self, op: int, set_name: str | int, *packets: bytes, mu: bool = False, pause: int = 0
+    ) -> Answer:
+        """Performs an operation. `pause`: the operand word that comes late."""
+        line = self.line(op, set_name, packets, mu, pause=pause)
         assert not line.startswith("broken") and line, line
         n = line.split()
         status, load, compute, store, attempts, z, r0, ct0, hint = map(int, n[:9])
@@ -66,13 +75,13 @@ class Core:
 
     def reset_in(self, cycle: int, op: int, set_name: str, *packets: bytes) -> bool:
         """Begins an operation and resets the core in that cycle; whether it came so far."""
-        return self.line(op, set_name, packets, False, cycle) == "reset"
+        return self.line(op, set_name, packets, reset=cycle) == "reset"
 
 
 def sources() -> list[str]:
     """The core for Verilator's command line: the top, waivers, packages first."""
     rtl = find_root() / "rtl"
-    packages = [rtl / "core" / "mldsa_pkg.sv", rtl / "core" / "arith_pkg.sv"]
+    packages = [rtl / "core" / f"{name}_pkg.sv" for name in ("mldsa", "arith", "keccak")]
     modules = sorted(set((rtl / "core").glob("*.sv")) - set(packages))
     return ["--top-module", "mldsa_core", *map(str, [rtl / "core.vlt", *packages, *modules])]
 

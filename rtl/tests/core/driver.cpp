@@ -1,8 +1,9 @@
 // The core's model, driven by lines of text:
-//   OP SET MU STALLS RESET PACKET...
+//   OP SET MU STALLS RESET PAUSE PACKET...
 //   -> STATUS LOAD COMPUTE STORE ATTEMPTS Z R0 CT0 HINT PACKET...
 // Packets are hexadecimal, `-` if empty. STALLS: 0, or the seed of random stalls. RESET: 0, or the
-// cycle in which the core is reset; the answer is `reset`. Or `broken WHY`: a rule of the interface.
+// cycle in which the core is reset; the answer is `reset`. PAUSE: 0, or the number of the operand
+// word before which nothing is offered for 20,000 cycles. Or `broken WHY`: a rule of the interface.
 #include <cstdint>
 #include <iostream>
 #include <random>
@@ -44,8 +45,8 @@ static std::string hex(const Bytes& bytes) {
 }
 
 static std::string perform(std::istringstream line) {
-    unsigned op, set, mu, stalls, reset_at;
-    line >> op >> set >> mu >> stalls >> reset_at;
+    unsigned op, set, mu, stalls, reset_at, pause;
+    line >> op >> set >> mu >> stalls >> reset_at >> pause;
     std::vector<Bytes> in, out(1);
     for (std::string packet; line >> packet;) in.push_back(parse(packet));
     std::mt19937 random(stalls);
@@ -53,6 +54,7 @@ static std::string perform(std::istringstream line) {
     std::size_t packet = 0, word = 0;
     bool asked = false, offered = false;
     std::uint64_t held = 0;
+    unsigned words_taken = 0, silent = 20000;
     for (unsigned cycle = 1; cycle < 2000000; cycle++) {
         if (cycle == reset_at) {
             reset();
@@ -62,7 +64,8 @@ static std::string perform(std::istringstream line) {
         core.cmd_op = op;
         core.cmd_set = set;
         core.cmd_mu = mu;
-        if (!core.in_valid && packet < in.size() && go()) {
+        const bool paused = pause != 0 && words_taken == pause && silent-- > 0;
+        if (!core.in_valid && packet < in.size() && !paused && go()) {
             const Bytes& bytes = in[packet];
             const std::size_t words = bytes.empty() ? 1 : (bytes.size() + 7) / 8;
             // What lies behind the last byte must not matter.
@@ -98,6 +101,7 @@ static std::string perform(std::istringstream line) {
         edge();
         if (taken) {
             core.in_valid = 0;
+            words_taken++;
             word++;
             if (core.in_last) {
                 word = 0;

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import pytest
@@ -266,3 +266,29 @@ def test_time_depends_on_nothing_secret(program: Path, set_name: str) -> None:
     core.close()
     assert len(times) < count, "no two that can be compared"
     assert all(len(found) == 1 for found in times.values()), times
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_any_operand_may_be_late(program: Path, set_name: str) -> None:
+    """A word may come when all else is long done: the first and last of each part of an operand."""
+    (one,) = inputs(set_name, 1)
+    p = parameter_set(set_name)
+    out, message = one.made, m_prime(one.what)
+
+    def pauses(*parts: int) -> set[int]:
+        """Around the ends of parts of so many bytes, in words."""
+        ends = accumulate(-(-part // 8) for part in parts)
+        return {at for end in ends for at in (end - 1, end)}
+
+    z = 32 * p.l * (1 + (p.gamma1 - 1).bit_length())
+    short = 32 * (2 * p.eta).bit_length()
+    core = Core(program)
+    for at in pauses(32, 32, 64, short * p.l, short * p.k, 416 * p.k):
+        assert core.run(LOAD_SK, set_name, out.sk, pause=at).status == OK
+    for at in pauses(32, len(message)):
+        args = (one.what.rnd, message)
+        assert core.run(SIGN, set_name, *args, pause=at).packets == [out.signature]
+    for at in pauses(32, 320 * p.k, len(message), p.lam // 4, z, p.omega + p.k):
+        args = (out.pk, message, out.signature)
+        assert core.run(VERIFY, set_name, *args, pause=at).status == OK, at
+    core.close()

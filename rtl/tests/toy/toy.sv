@@ -11,7 +11,8 @@ package toy_pkg;
 endpackage
 
 // Words of 64 bits, little-endian, packets with their length, a command and a response. A fault: 1 results
-// are withdrawn in every other cycle, 2 it never ends.
+// are withdrawn in every other cycle, 2 it never ends. Its counters: of the cycles in which it takes operands,
+// and one that always says 3.
 module toy #(parameter int DELAY = 99) (
   input logic clk, rst,
   input logic [1:0] fault,
@@ -20,12 +21,13 @@ module toy #(parameter int DELAY = 99) (
   input logic [3:0] in_bytes,
   output logic out_valid, input logic out_ready, output logic [63:0] out_data, output logic out_last,
   output logic [3:0] out_bytes,
-  output logic rsp_valid, input logic rsp_ready, output logic [3:0] rsp_status);
+  output logic rsp_valid, input logic rsp_ready, output logic [3:0] rsp_status,
+  output logic [15:0] cnt_load, output logic [7:0] cnt_three);
   import toy_pkg::*;
   typedef enum logic [2:0] {IDLE, TAKE, WORK, GIVE, TELL, HANG} state_t;
   state_t state;
   chandle core;
-  int left, wait_for, result, place;
+  int left, wait_for, result, place, status;
   bit fresh;
   initial core = toy_new();
 
@@ -40,6 +42,7 @@ module toy #(parameter int DELAY = 99) (
     for (int i = 0; i < 8; i++)
       out_data[8*i +: 8] = state == GIVE && place + i < size ? 8'(toy_give(core, result, place + i)) : 8'd0;
   end
+  assign cnt_three = 3;
   logic blink;
   assign out_valid = state == GIVE && (fault != 1 || blink);
 
@@ -52,8 +55,10 @@ module toy #(parameter int DELAY = 99) (
         left <= cmd_op == 0 || cmd_op == 1 ? 1 : cmd_op == 2 ? 2 : 3;
         fresh <= 1;
         state <= TAKE;
+        cnt_load <= 0;
       end
       TAKE: if (in_valid) begin
+        cnt_load <= cnt_load + 1;
         if (fresh) toy_operand(core);
         for (int i = 0; i < (in_last ? 32'(in_bytes) : 8); i++)
           toy_take(core, 32'(in_data[8*i +: 8]));
@@ -66,10 +71,11 @@ module toy #(parameter int DELAY = 99) (
       end
       WORK: if (wait_for != 0) wait_for <= wait_for - 1;
       else begin
-        rsp_status <= 4'(toy_work(core, 32'(cmd_op)));
+        status = toy_work(core, 32'(cmd_op));
+        rsp_status <= 4'(status);
         result <= 0;
         place <= 0;
-        state <= toy_results(core) == 0 ? TELL : GIVE;
+        if (status >= 0) state <= toy_results(core) == 0 ? TELL : GIVE;  // less than 0: it still works
       end
       GIVE: if (out_valid && out_ready) begin
         place <= out_last ? 0 : place + 8;

@@ -1,25 +1,12 @@
 // A group: a command with the set, then the words of y. Out comes a beat, 1 if y is malformed, else 0 and
 // k beats more: the 256 hints of a polynomial, the first lowest.
 module hint_decode_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
+`include "commands.svh"
   params_t par;
-  logic ready, done, malformed;
+  logic done, malformed;
   logic [3:0] rd_hint;
-  wire command = in_data[255];
   wire start = in_valid && command;
-  assign in_ready = command || ready;
-  assign can_wait = 1'b1;
   hint_decode dut (
       .clk,
       .rst,

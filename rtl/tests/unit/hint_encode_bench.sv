@@ -1,26 +1,13 @@
 // A group: a command with the set, then hints, four a beat. Out come the words of y in the low 64 bits, out_bytes
 // at bit 64 and out_last at 68; or, after too many ones, one beat with bit 72 alone.
 module hint_encode_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
+`include "commands.svh"
   params_t par;
-  logic ready, done, overflow, valid, last, told;
+  logic done, overflow, valid, last, told;
   logic [63:0] word;
   logic [3:0] bytes;
-  wire command = in_data[255];
   wire start = in_valid && command;
-  assign in_ready = command || ready;
-  assign can_wait = 1'b1;
   hint_encode dut (
       .clk,
       .rst,

@@ -1,16 +1,8 @@
 // A beat in: a word of a message; in bits 67..64 its bytes, 68 last, 69 SHAKE128, 76..70 in_words, 79..77
 // in_eager and in 87..80 how many words are read, after which a job without in_words is dropped. Out come these.
-module keccak_bench (
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+module keccak_bench
+`include "ports.svh"
+  parameter bit HALF = 1'b0;
   logic ready, valid;
   logic [63:0] word;
   logic starts;  // the next word is a job's first
@@ -21,22 +13,40 @@ module keccak_bench (
   wire go = in_valid && in_ready;
   assign in_ready = ready;
   assign can_wait = 1'b1;
-  keccak dut (
-      .clk,
-      .rst,
-      .in_valid,
-      .in_ready(ready),
-      .in_word(in_data[63:0]),
-      .in_bytes(in_data[67:64]),
-      .in_last(in_data[68]),
-      .in_shake128(in_data[69]),
-      .in_words(in_data[76:70]),
-      .in_eager(in_data[79:77]),
-      .out_valid(valid),
-      .out_ready(out_ready && out_valid),
-      .out_word(word),
-      .out_drop(drop)
-  );
+  if (HALF) begin : g_unit
+    keccak_half dut (
+        .clk,
+        .rst,
+        .in_valid,
+        .in_ready(ready),
+        .in_word(in_data[63:0]),
+        .in_bytes(in_data[67:64]),
+        .in_last(in_data[68]),
+        .in_shake128(in_data[69]),
+        .in_words(in_data[76:70]),
+        .out_valid(valid),
+        .out_ready(out_ready && out_valid),
+        .out_word(word),
+        .out_drop(drop)
+    );
+  end else begin : g_unit
+    keccak dut (
+        .clk,
+        .rst,
+        .in_valid,
+        .in_ready(ready),
+        .in_word(in_data[63:0]),
+        .in_bytes(in_data[67:64]),
+        .in_last(in_data[68]),
+        .in_shake128(in_data[69]),
+        .in_words(in_data[76:70]),
+        .in_eager(in_data[79:77]),
+        .out_valid(valid),
+        .out_ready(out_ready && out_valid),
+        .out_word(word),
+        .out_drop(drop)
+    );
+  end
   assign out_valid = valid && busy && !drop;
   assign out_data = 256'(word);
   always_ff @(posedge clk) begin

@@ -1,18 +1,7 @@
 // A beat in: a lane's a in bits 22..0 of its 64 and b in 45..23; above lane 0, from bit 46, the index,
 // first, last and negate. A beat out: a lane in each 64 bits.
 module mac_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   word_t in_a, in_b, out_word;
   for (genvar i = 0; i < 4; i++) begin : g_lane
     assign in_a[i] = in_data[64*i+:23];

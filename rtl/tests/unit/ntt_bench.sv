@@ -1,18 +1,7 @@
 // A group: a beat with the job (bit 0 inverse, bits 12..8 its tag) and the 64 words of the polynomial.
 // Out come 64 words: a lane in each 64 bits, and above lane 0 (from bit 32) the tag and last.
 module ntt_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   logic [6:0] beat;
   wire job = beat == 7'd0;
   logic job_ready, word_ready;

@@ -1,21 +1,9 @@
 // A group: a beat with the width, then four fields a beat, one in each 64 bits. Out come words in the low
 // 64 bits.
-module pack_bench (
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+module pack_bench
+`include "ports.svh"
+`include "commands.svh"
   logic [4:0] width;
-  logic ready;
-  wire command = in_data[255];
-  assign in_ready = command || ready;
-  assign can_wait = 1'b1;
   always_ff @(posedge clk) if (in_valid && command) width <= in_data[4:0];
   logic [3:0][19:0] in_fields;
   for (genvar i = 0; i < 4; i++) begin : g_lane

@@ -2,19 +2,7 @@
 // wide, a lane's hint at bit 33 of each, and a bound at bit 34. Out come in each lane: r0 of Decompose, at 23 its
 // r1, at 29 what UseHint makes of that, at 35 Power2Round's t0 and at 48 its t1, at 58 whether |r| >= bound.
 module round_bench
-  import mldsa_pkg::*;
-  import arith_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   word_t r, r0;
   logic [3:0][5:0] r1;
   wire wide = in_data[32];

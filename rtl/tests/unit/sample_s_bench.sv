@@ -1,16 +1,7 @@
 // A group: a command, bit 0 eta = 4, then words of SHAKE256's output, more than are needed. Out come 64 beats:
 // four coefficients of four bits, from bit 32 the index.
-module sample_s_bench (
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+module sample_s_bench
+`include "ports.svh"
   wire command = in_valid && in_data[255];
   logic eta4, full, ready;
   logic [3:0][3:0] data;

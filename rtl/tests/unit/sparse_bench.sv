@@ -5,18 +5,7 @@
 //   3 a read: index in bits 5..0, polynomial 9..6; out comes a beat with the coefficients in the low bits
 // Words: a lane in each 64 bits, above lane 0, from bit 32, the index. Where the sizes differ, bit 255 is set.
 module sparse_bench
-  import mldsa_pkg::*;
-(
-    input  logic         clk,
-    input  logic         rst,
-    input  logic         in_valid,
-    output logic         in_ready,
-    input  logic [255:0] in_data,
-    output logic         out_valid,
-    input  logic         out_ready,
-    output logic [255:0] out_data,
-    output logic         can_wait
-);
+`include "ports.svh"
   localparam int SIZES[3] = '{128, 64, 16};
   logic [2:0] idle, valid;
   word_t word[3];

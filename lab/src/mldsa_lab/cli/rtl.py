@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mldsa_lab.cli.report import ConfidenceOption
 from mldsa_lab.cli.shared import SeedText
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
+
+if TYPE_CHECKING:
+    from mldsa_lab.study.rtl import CoreRow
+    from mldsa_lab.study.rtl_random import RandomSignatures
 
 _SHIPPED = ("fast", "small")
 
@@ -77,11 +82,19 @@ def study_rtl(
         int | None,
         typer.Option(help="Sign so many random inputs too, and show their mean.", min=2),
     ] = None,
+    drawn: Annotated[
+        list[Path] | None,
+        typer.Option(help="Random signatures that `--random` wrote.", metavar="FILE"),
+    ] = None,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="Write the rows to this file.", metavar="PATH")
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(help="Write the tables as Markdown to this file.", metavar="PATH")
+    ] = None,
+    splice: Annotated[
+        list[Path] | None,
+        typer.Option(help="Rewrite the tables of this document from its records.", metavar="PATH"),
     ] = None,
     confidence: ConfidenceOption = 0.95,
     seed: SeedText = None,
@@ -96,48 +109,51 @@ def study_rtl(
     import json
 
     from mldsa_lab.bench.options import parse_seed
-    from mldsa_lab.checkout import find_root
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import refuse_beside, show_path
     from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.inputs.library import load
     from mldsa_lab.records import read_record
     from mldsa_lab.rtl.manifest import Manifest
     from mldsa_lab.rtl.synth import read_resources
-    from mldsa_lab.screen import Screen
     from mldsa_lab.show.grid import terminal
-    from mldsa_lab.study.rtl import CoreRow, core_rows
-    from mldsa_lab.study.rtl_random import random_rows
+    from mldsa_lab.study.rtl import core_rows
+    from mldsa_lab.study.rtl_random import read_drawn
     from mldsa_lab.study.rtl_show import CoreFindings
-    from mldsa_lab.worker.build import Place
 
     console = make_console()
+    if splice:
+        from mldsa_lab.study.rtl_splice import splice_file
+
+        for document in splice:
+            show_path(console, "spliced" if splice_file(document) else "unchanged", document)
+        return
     for path in (json_path, markdown):
         if path is not None:
             check_target(path)
     taken = [read_resources(path) for path in resources or ()]
-    drawn: list[CoreRow] = []
+    rows: list[CoreRow] = []
+    signed = [one for path in drawn or () for one in read_drawn(path)]
     if record is None:
-        cores, chosen = _manifests(core), _sets(sets)
+        given, chosen = _manifests(core), _sets(sets)
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-        record = _measured(cores, chosen, key, confidence, out, timeout)
-        if random is not None:
-            place, library = Place.of(find_root()), load()
-            with Screen(console).phase("random") as phase:
-                for path in cores:
-                    manifest = Manifest.read(path)
-                    drawn += random_rows(
-                        manifest, place, library, chosen, random, key, confidence, timeout,
-                        phase.show,
-                    )  # fmt: skip
-                phase.summary = f"{random} random signatures of each core and set"
+        standard = {path: Manifest.read(path).file.standard for path in given}
+        cores = tuple(path for path in given if standard[path] == "FIPS 204")
+        if cores:
+            record = _measured(cores, chosen, key, confidence, out, timeout)
+            if random is not None:
+                path = record.with_name("random.json")
+                signed += _drawn(cores, chosen, random, key, timeout, path)
+        older = [path for path in given if path not in cores]
+        rows += _round_3(older, chosen, key, confidence, timeout)
     else:
         refuse_beside(
             "--record",
             "is shown as it is",
             {"--core": core, "--sets": sets, "--seed": seed, "--random": random},
         )
-    rows = [*core_rows(read_record(record), confidence), *drawn]
+    if record is not None:
+        rows = [*core_rows(read_record(record), confidence), *rows]
+    rows += [one.row(confidence) for one in signed]
     found = CoreFindings(rows, taken, confidence)
     for grid in found.grids():
         console.print(terminal(grid, console.width))
@@ -150,7 +166,8 @@ def study_rtl(
     if markdown is not None:
         write_text(markdown, found.as_markdown())
         show_path(console, "markdown", markdown)
-    show_path(console, "record", record)
+    if record is not None:
+        show_path(console, "record", record)
 
 
 def _sets(given: list[str] | None) -> tuple[str, ...]:
@@ -163,6 +180,57 @@ def _sets(given: list[str] | None) -> tuple[str, ...]:
         if name not in PARAMETER_SETS:
             raise LabError(f"study rtl: {name} is no parameter set of ML-DSA")
     return chosen
+
+
+def _drawn(
+    cores: tuple[Path, ...],
+    sets: tuple[str, ...],
+    count: int,
+    seed: bytes,
+    timeout: float,
+    path: Path,
+) -> list[RandomSignatures]:
+    """Random signatures of cores that were built, which are written to the file too."""
+    from mldsa_lab.checkout import find_root
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.files import write_text
+    from mldsa_lab.inputs.library import load
+    from mldsa_lab.rtl.manifest import Manifest
+    from mldsa_lab.screen import Screen
+    from mldsa_lab.study.rtl_random import draw, drawn_text
+    from mldsa_lab.worker.build import Place
+
+    console = make_console()
+    place, library = Place.of(find_root()), load()
+    found: list[RandomSignatures] = []
+    with Screen(console).phase("random") as phase:
+        for manifest in map(Manifest.read, cores):
+            found += draw(manifest, place, library, sets, count, seed, timeout, phase.show)
+        phase.summary = f"{count} random signatures of each core and set"
+    write_text(path, drawn_text(found))
+    show_path(console, "random signatures", path)
+    return found
+
+
+def _round_3(
+    cores: Sequence[Path], sets: tuple[str, ...], seed: bytes, confidence: float, timeout: float
+) -> list[CoreRow]:
+    """The rows of cores of the competition's third round."""
+    from mldsa_lab.checkout import find_root
+    from mldsa_lab.cli.shared import console
+    from mldsa_lab.rtl.manifest import Manifest
+    from mldsa_lab.screen import Screen
+    from mldsa_lab.study.rtl_round3 import INPUTS, round_3_rows
+    from mldsa_lab.worker.build import Place
+
+    rows: list[CoreRow] = []
+    for manifest in map(Manifest.read, cores):
+        with Screen(console()).phase("round 3") as phase:
+            place = Place.of(find_root())
+            rows += round_3_rows(manifest, place, sets, seed, confidence, timeout, phase.show)
+            phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
+    return rows
 
 
 def _measured(

@@ -24,6 +24,7 @@ from mldsa_lab.records import Row
 from mldsa_lab.rtl.manifest import CoreFile
 from mldsa_lab.rtl.synth import Resources
 from mldsa_lab.study.file import StudyFile
+from mldsa_lab.study.rtl_random import RandomFile
 from mldsa_lab.theory.cost_model import CostModelFile
 from mldsa_lab.worker.registry import RegistryWorker
 
@@ -46,6 +47,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         ),
         "core.json": schema(CoreFile, "The manifest of a hardware core"),
         "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
+        "random.json": schema(RandomFile, "Random signatures of hardware cores"),
         "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
     }
 

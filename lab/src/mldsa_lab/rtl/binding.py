@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from mldsa_lab.rtl.manifest import CoreFile, CoreOperation, CoreStream, Manifest
+from mldsa_lab.rtl.manifest import CoreCounters, CoreFile, CoreOperation, CoreStream, Manifest
 from mldsa_lab.rtl.parts import Layout
 from mldsa_lab.sets import PARAMETER_SETS
 
@@ -113,6 +113,7 @@ def header(manifest: Manifest, compiler: str) -> str:
         *(f"inline const std::string {name} = {_quoted(text)};" for name, text in texts.items()),
         f"inline const Stream INPUT = {_stream(f.input)};",
         f"inline const Stream OUTPUT = {_stream(f.output)};",
+        _counted(f),
         _sizes(layouts),
         _plans(f, layouts),
         _functions(f),
@@ -138,6 +139,15 @@ def _stream(s: CoreStream) -> str:
     counts = s.bytes is not None or s.keep is not None
     values = (str(s.width // 8), _bool(s.order == "big"), f"Packet::{packet}", _bool(counts))
     return f"{{{', '.join(values)}, {_bool(s.steady and s.ready is not None)}}}"
+
+
+def _counted(f: CoreFile) -> str:
+    names = CoreCounters.__struct_fields__
+    there = ", ".join(_bool(getattr(f.counters, name)) for name in names)
+    return (
+        f"inline const std::vector<std::string> COUNTERS{{{', '.join(map(_quoted, names))}}};\n"
+        f"constexpr bool COUNTS[] = {{{there}}};"
+    )
 
 
 def _sizes(layouts: dict[str, Layout]) -> str:
@@ -194,6 +204,7 @@ def _functions(f: CoreFile) -> str:
         "bool offered(Model& m, Word& word)": _offered(o),
         "void hear(Model& m, bool on)": f"m.{r.ready} = on;" if r and r.ready else "",
         "bool answered(Model& m, std::uint64_t& status)": _answered(f),
+        "void count(Model& m, std::vector<std::uint64_t>& found)": _count(f),
         "void select(Model& m, Operation operation, int set)": _select(f),
         "void idle(Model& m)": "offer(m, false, Word{}); command(m, false); accept(m, false); "
         "hear(m, false);",
@@ -253,6 +264,12 @@ def _answered(f: CoreFile) -> str:
         return "return false;"
     status = f"status = m.{r.status}; " if r.status else f"status = {r.ok}; "
     return f"{status}return m.{r.valid} != 0;"
+
+
+def _count(f: CoreFile) -> str:
+    ports = (getattr(f.counters, name) for name in CoreCounters.__struct_fields__)
+    values = ", ".join(f"std::uint64_t(m.{port})" if port else "0" for port in ports)
+    return f"found = {{{values}}};"
 
 
 def _select(f: CoreFile) -> str:

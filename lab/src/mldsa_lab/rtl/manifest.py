@@ -123,6 +123,23 @@ class CoreVerdict(_CoreTable, frozen=True):
     mask: Count = 0
 
 
+class CoreCounters(_CoreTable, frozen=True):
+    """Ports with what the core itself counted since the operation began: cycles of each phase,
+    attempts, and those that were rejected by the check that failed first. Read as it ends."""
+
+    load: str | None = None
+    compute: str | None = None
+    store: str | None = None
+    attempts: str | None = None
+    z: str | None = None
+    r0: str | None = None
+    ct0: str | None = None
+    hint: str | None = None
+
+    def __post_init__(self) -> None:
+        _check_ports(self, CoreCounters.__struct_fields__)
+
+
 class CoreOperation(_CoreTable, frozen=True):
     """An operation: values of ports, the parts that are handed over in their order, a number being
     a word as it is, and the parts of the results."""
@@ -187,6 +204,7 @@ class CoreFile(_CoreTable, frozen=True):
     command: Command | None = None
     response: Response | None = None
     verdict: CoreVerdict | None = None
+    counters: CoreCounters = CoreCounters()
     limit: Positive = 5_000_000
     note: str = ""
 
@@ -265,10 +283,12 @@ class Manifest:
         folder = self.path.resolve().parent
         found: dict[Path, None] = {}
         for pattern in self.file.sources:
+            if Path(pattern).is_absolute():
+                rule = "must be relative to the manifest's folder"
+                raise LabError(f"{self.path}: sources: {pattern!r}: {rule}")
             try:
                 files = sorted(p.resolve() for p in folder.glob(pattern) if p.is_file())
-            # NotImplementedError: what glob raises for an absolute path.
-            except (ValueError, NotImplementedError, OSError) as error:
+            except (ValueError, OSError) as error:
                 raise LabError(f"{self.path}: sources: {pattern!r}: {error}") from None
             if not files:
                 raise LabError(f"{self.path}: sources: {pattern!r} names no file")

@@ -6,7 +6,8 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,8 +21,9 @@ from mldsa_lab.rtl.manifest import Manifest
 
 TARGET = "xc7"
 NOTE = (
-    "yosys maps to LUTs and counts them; it places and routes nothing. Resources are near what a "
-    "vendor's tool finds (a published core: 50,951 logic cells here, 53,187 LUTs in its paper). "
+    "yosys maps to LUTs and counts them; it places and routes nothing. A vendor's tool has small "
+    "LUTs share one, and what it then finds is near the logic cells and the LUTs that are memory "
+    "(of a published core yosys counted 50,951 cells, and its paper 53,187 LUTs). "
     "Nothing here tells a clock rate: cycles become a time only with the fmax of one's own tool "
     "and chip."
 )
@@ -34,22 +36,19 @@ _MEMORY_LUTS = {
     "SRLC32E": 1,
 }  # fmt: skip
 _BRAM = {"RAMB36E1": 1.0, "RAMB18E1": 0.5}
-_LUT = re.compile(r"LUT[1-6]")
 
 
 class Taken(Struct, frozen=True, forbid_unknown_fields=True):
-    """Resources: ``lut``, those that are memory among them; ``ff``; ``dsp`` (DSP48E1); ``bram``, of
-    36 kbit, half ones as 0.5; ``cells``, the logic cells that yosys estimates."""
+    """Resources: ``lut``, of them those that are ``memory``; ``ff``; ``dsp`` (DSP48E1); ``bram`` of
+    36 kbit, half ones as 0.5; ``cells``: the logic cells that the other LUTs are estimated to take
+    where two small ones share one."""
 
     lut: Count
+    memory: Count
     ff: Count
     dsp: Count
     bram: float
     cells: Count
-
-    def __add__(self, other: Taken) -> Taken:
-        pairs = ((getattr(self, n), getattr(other, n)) for n in Taken.__struct_fields__)
-        return Taken(*(one + two for one, two in pairs))
 
 
 class TakenBy(Struct, frozen=True, forbid_unknown_fields=True):
@@ -118,7 +117,7 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
     if not stat.is_file():
         raise BuildError("yosys wrote no statistics", [])
     found = json.loads(stat.read_text(encoding="utf-8"))
-    modules = _modules(found["modules"], f.top)
+    modules, total = _modules(found["modules"], f.top)
     return Resources(
         format="mldsa-lab resources",
         version=1,
@@ -129,7 +128,7 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
         parameters=f.parameters,
         target=TARGET,
         tools={"yosys": str(found["creator"]).partition(" (")[0]},
-        total=_sum(m.taken for m in modules),
+        total=total,
         modules=tuple(modules),
     )
 
@@ -157,21 +156,22 @@ def _script(read: str, top: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _modules(found: Mapping[str, Any], top: str) -> list[TakenBy]:
-    """Per module, over all its instances, those that take most first."""
+def _modules(found: Mapping[str, Any], top: str) -> tuple[list[TakenBy], Taken]:
+    """Per module, over all its instances, those that take most first; and the whole."""
     counts = _instances(found, top)
-    gathered: dict[str, list[tuple[int, Taken]]] = {}
+    gathered: dict[str, Counter[str]] = {}
+    instances: Counter[str] = Counter()
     for name, stat in found.items():
         times = counts.get(name.lstrip("\\"), 0)
         # `butterfly$ntt.g_pair[0].first`: the module, and where the instance stands.
         module = name.lstrip("\\").partition("$")[0] or name
         if times:
-            gathered.setdefault(module, []).append((times, _taken(stat)))
-    rows = [
-        TakenBy(module, sum(n for n, _ in of), _sum(taken for n, taken in of for _ in range(n)))
-        for module, of in gathered.items()
-    ]
-    return sorted(rows, key=lambda row: (-row.taken.lut, row.module))
+            instances[module] += times
+            cells = gathered.setdefault(module, Counter())
+            cells.update({c: times * n for c, n in stat["num_cells_by_type"].items()})
+    rows = [TakenBy(name, instances[name], _taken(cells)) for name, cells in gathered.items()]
+    whole = _taken(sum(gathered.values(), Counter()))
+    return sorted(rows, key=lambda row: (-row.taken.lut, row.module)), whole
 
 
 def _instances(found: Mapping[str, Any], top: str) -> dict[str, int]:
@@ -189,16 +189,26 @@ def _instances(found: Mapping[str, Any], top: str) -> dict[str, int]:
     return counts
 
 
-def _taken(stat: Mapping[str, Any]) -> Taken:
-    cells: dict[str, int] = stat["num_cells_by_type"]
+def _taken(cells: Mapping[str, int]) -> Taken:
+    memory = sum(n * _MEMORY_LUTS.get(c, 0) for c, n in cells.items())
+    luts = [cells.get(f"LUT{inputs}", 0) for inputs in range(7)]
     return Taken(
-        lut=sum(n * (_MEMORY_LUTS.get(c) or bool(_LUT.fullmatch(c))) for c, n in cells.items()),
+        lut=memory + sum(luts),
+        memory=memory,
         ff=sum(n for c, n in cells.items() if re.fullmatch(r"FD[RSCP]E?(_1)?", c)),
         dsp=cells.get("DSP48E1", 0),
         bram=sum(n * _BRAM.get(c, 0.0) for c, n in cells.items()),
-        cells=int(stat.get("estimated_num_lc", 0)),
+        cells=_packed(luts),
     )
 
 
-def _sum(of: Any) -> Taken:
-    return sum(of, Taken(0, 0, 0, 0.0, 0))
+def _packed(luts: Sequence[int]) -> int:
+    """The cells that so many LUTs of 0 to 6 inputs take: as in the statistics of yosys, one of a
+    single input or two shares that of a larger one, while there are any, or of its like."""
+    left, small = list(luts), luts[1] + luts[2]
+    for large, inputs in ((5, 1), (4, 1), (4, 2), (3, 1), (3, 2)):
+        shared = min(left[large], left[inputs])
+        left[large] -= shared
+        left[inputs] -= shared
+        small -= shared
+    return sum(luts[3:]) + (small + 1) // 2

@@ -19,7 +19,7 @@ from mldsa_lab.records import Record, Samples, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab.theory.trace import Trace, parse_trace
 
 PHASES = ("load", "compute", "store")
 TOTAL = "total"
@@ -51,9 +51,11 @@ class CoreRow:
 
 @dataclass(frozen=True)
 class CoreCell:
-    """An operation of a core in a set: (inputs,) cycles of each input, in total and by phase."""
+    """An operation of a core (its name and configuration) in a set: (inputs,) cycles of each
+    input, in total and by phase. ``loaded``: with a key that was loaded before."""
 
-    variant: Variant
+    core: tuple[str, str]
+    loaded: bool
     set: str
     operation: str
     inputs: tuple[int, ...]
@@ -65,7 +67,8 @@ class CoreCell:
         """Of the samples of a round."""
         calls = float(row.calls)
         phases = {name: np.array(ticks) / calls for name, ticks in row.phases.items()}
-        return cls(variant, row.set, row.operation, row.inputs, np.array(row.wall) / calls, phases)
+        about = (variant.implementation, variant.backend), variant.key == "expanded"
+        return cls(*about, row.set, row.operation, row.inputs, np.array(row.wall) / calls, phases)
 
 
 def core_rows(record: Record, confidence: float = 0.95) -> list[CoreRow]:
@@ -88,25 +91,26 @@ def core_rows(record: Record, confidence: float = 0.95) -> list[CoreRow]:
     }
     found: list[CoreRow] = []
     for cell in sorted(cells.values(), key=_order):
-        if cell.operation != "sign":
-            found += _plain(cell, confidence)
-            continue
-        model = RejectionModel.of(cell.set)
-        of = [traces[cell.set, i] for i in cell.inputs]
-        fit = fit_costs(of, cell.total[None, :], model, noise=0.0)
-        found += _signing(cell, fit, confidence)
+        signed = cell.inputs if cell.operation == "sign" else ()
+        found += cell_rows(cell, [traces[cell.set, i] for i in signed], confidence)
     return found
 
 
-def _order(cell: CoreCell) -> tuple[str, str, int, str, bool]:
-    v = cell.variant
+def cell_rows(cell: CoreCell, traces: Sequence[Trace], confidence: float) -> list[CoreRow]:
+    """Its figures. ``traces``: of the inputs, where they are signed."""
+    if cell.operation != "sign":
+        return _plain(cell, confidence)
+    fit = fit_costs(traces, cell.total[None, :], RejectionModel.of(cell.set), noise=0.0)
+    return _signing(cell, fit, confidence)
+
+
+def _order(cell: CoreCell) -> tuple[tuple[str, str], int, str, bool]:
     place = tuple(PARAMETER_SETS).index(cell.set)
-    return (v.implementation, v.backend, place, cell.operation, v.key == "expanded")
+    return (cell.core, place, cell.operation, cell.loaded)
 
 
 def _row(cell: CoreCell, figure: str, phase: str, found: Interval) -> CoreRow:
-    v = cell.variant
-    return CoreRow(v.implementation, v.backend, cell.set, figure, phase, *found)
+    return CoreRow(*cell.core, cell.set, figure, phase, *found)
 
 
 def _plain(cell: CoreCell, confidence: float) -> list[CoreRow]:
@@ -126,7 +130,7 @@ def _mean(cycles: Array, confidence: float) -> Interval:
 def _signing(cell: CoreCell, fit: Fit, confidence: float) -> list[CoreRow]:
     """Exact expectations of the fit. Loading and storing take what they take in every signature;
     what the rest of the whole is, is computing."""
-    loaded = LOADED if cell.variant.key == "expanded" else ""
+    loaded = LOADED if cell.loaded else ""
     costs = fit.costs(confidence)
     whole = {"best": costs["first"], "mean": fit.mean(confidence)}
     whole |= dict(zip(_SHARES, fit.quantiles(tuple(_SHARES.values()), confidence), strict=True))

@@ -11,17 +11,18 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.format import MISSING, Shown, estimate, number
 from mldsa_lab.show.grid import Column, Grid, markdown
 from mldsa_lab.study.rtl import LOADED, PHASES, RANDOM_MEAN, TOTAL, CoreRow, at
-from mldsa_lab.study.rtl_published import PUBLISHED
+from mldsa_lab.study.rtl_published import PUBLISHED, PUBLISHED_FIGURES
 
 _FIGURES = {
     "keygen": "key generation", "sign_best": "signing, best", "sign_mean": "signing, mean",
     "sign_p50": "signing, p50", "sign_p95": "signing, p95", "sign_p99": "signing, p99",
     "verify": "verification",
 }  # fmt: skip
+BESIDE = "beside what was published"
+"""The title of the table whose rows have sources."""
 _SLOPES = {"per_z": "z", "per_r0": "r0", "per_hint": "hint"}
 _MANY = (1, 10, 100)
 """Signatures under one key that are compared."""
-_AGAINST = ("keygen", "sign_best", "sign_mean", "verify")
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,13 @@ class CoreFindings:
             *phases,
         )  # fmt: skip
 
-    def _places(self) -> list[tuple[tuple[str, str], str]]:
+    def _places(self, figure: str = "sign_mean") -> list[tuple[tuple[str, str], str]]:
+        """Cores and sets that have the figure."""
         return [
             (core, s)
             for s in PARAMETER_SETS
             for core in self.cores
-            if at(self.rows, core, s, "sign_mean") is not None
+            if at(self.rows, core, s, figure) is not None
         ]
 
     def _slopes(self) -> Grid:
@@ -100,7 +102,7 @@ class CoreFindings:
 
     def _random(self) -> Grid:
         """The mean of random signatures beside the exact one."""
-        places = [p for p in self._places() if at(self.rows, *p, RANDOM_MEAN) is not None]
+        places = self._places(RANDOM_MEAN)
         return self._grid(
             "random signatures", "mean cycles; the exact mean has to lie within their interval",
             *_heads(places),
@@ -140,7 +142,7 @@ class CoreFindings:
         return [f"[{_letter(source)}] {source}" for source in _SOURCES]
 
     def _own(self, core: tuple[str, str], s: str) -> list[float | None]:
-        rows = (at(self.rows, core, s, figure) for figure in _AGAINST)
+        rows = (at(self.rows, core, s, figure) for figure in PUBLISHED_FIGURES)
         return [None if row is None else row.cycles for row in rows]
 
     def _literature(self) -> Grid:
@@ -153,16 +155,15 @@ class CoreFindings:
                 lines.append((s, " ".join(core), self._own(core, s), area, MISSING, "this run"))
             for p in PUBLISHED:
                 if p.set == s:
-                    cycles = [getattr(p, figure) for figure in _AGAINST]
                     area = _area(p.area) if p.area else MISSING
                     source = f"[{_letter(p.source)}]"
-                    lines.append((s, p.core, cycles, area, number(p.fmax, 0), source))
+                    lines.append((s, p.core, [*p.cycles], area, number(p.fmax, 0), source))
         figures = (
             Column(_FIGURES[figure], [number(line[2][n], 0) for line in lines], True)
-            for n, figure in enumerate(_AGAINST)
+            for n, figure in enumerate(PUBLISHED_FIGURES)
         )
         return self._grid(
-            "beside what was published", "cycles; constants, each with its source",
+            BESIDE, "cycles; constants, each with its source",
             Column("set", [line[0] for line in lines], head=True),
             Column("core", [line[1] for line in lines]),
             *figures,
@@ -188,14 +189,14 @@ class CoreFindings:
                 of = [p for p in PUBLISHED if (p.core, p.set) == (name, s)]
                 area = next((p.area for p in of if p.area), None)
                 known = [
-                    next((v for p in of if (v := getattr(p, figure)) is not None), None)
-                    for figure in _AGAINST
+                    next((p.cycles[n] for p in of if p.cycles[n] is not None), None)
+                    for n in range(len(PUBLISHED_FIGURES))
                 ]
                 if area is not None:
-                    lines.append((s, name, area[0], known))
+                    lines.append((s, name, area[0], [*known]))
         columns = (
             Column(_FIGURES[figure], [_product(line[3][n], line[2]) for line in lines], True)
-            for n, figure in enumerate(_AGAINST)
+            for n, figure in enumerate(PUBLISHED_FIGURES)
         )
         return self._grid(
             "latency x area", "millions of cycles x LUTs, less is better",
@@ -242,7 +243,6 @@ def resource_grids(found: Sequence[Resources]) -> list[Grid]:
         (
             Column("core", [f"{r.core} {r.configuration}" for r in found], head=True),
             *_taken([r.total for r in found]),
-            Column("logic cells", [number(r.total.cells, 0) for r in found], True),
         ),
     )  # fmt: skip
     return [whole, *map(_modules, found)]
@@ -251,6 +251,8 @@ def resource_grids(found: Sequence[Resources]) -> list[Grid]:
 def _taken(of: Sequence[Taken]) -> tuple[Column, ...]:
     return (
         Column("LUT", [number(t.lut, 0) for t in of], True),
+        Column("memory", [number(t.memory, 0) for t in of], True),
+        Column("cells", [number(t.cells, 0) for t in of], True),
         Column("FF", [number(t.ff, 0) for t in of], True),
         Column("DSP", [number(t.dsp, 0) for t in of], True),
         Column("BRAM", [number(t.bram, 1) for t in of], True),

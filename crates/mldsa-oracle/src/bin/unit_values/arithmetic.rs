@@ -6,7 +6,7 @@ use mldsa_oracle::{
     inverse_ntt, multiply_ntt, ntt, power2_round, use_hint,
 };
 
-use crate::{Groups, Random, nibbles, words};
+use crate::{Groups, Random, command, nibbles, words};
 
 /// Polynomials with the largest and smallest coefficients, single ones, and random ones.
 fn polynomials(random: &mut Random) -> Vec<Poly> {
@@ -78,6 +78,50 @@ pub fn mac_values(out: &mut Groups<impl Write>) -> io::Result<()> {
             }
         }
         out.group(&input, &words(&sum))?;
+    }
+    Ok(())
+}
+
+/// The rows of an attempt, of a verification, and of c*t0, in the transform domain.
+pub fn rows_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    const TO_ROW: u64 = 2;
+    const TO_HINT: u64 = 3;
+    let mut random = Random(13);
+    for n in 0..9 {
+        let p = PARAMETER_SETS[n % 3];
+        let (verify, hints) = (n / 3 == 1, n / 3 == 2);
+        let matrix: Vec<Poly> = (0..p.k * p.l).map(|_| random.poly()).collect();
+        let mut y: Vec<Poly> = (0..8).map(|_| random.poly()).collect();
+        let t: Vec<Poly> = (0..8).map(|_| random.poly()).collect();
+        y[7][..8].copy_from_slice(&[0, 1, Q - 1, 0, 1, Q - 1, 0, Q - 1]);
+        let mut input = vec![];
+        for (memory, polys) in [&matrix, &y, &t].into_iter().enumerate() {
+            for (at, mut beat) in polys.iter().flat_map(|poly| words(poly)).enumerate() {
+                beat[0] |= (at as u64) << 32 | (memory as u64) << 44;
+                input.push(beat);
+            }
+        }
+        let flags = u64::from(verify) << 2 | u64::from(hints) << 3;
+        input.push(command((n as u64 % 3) | flags));
+        let mut output = vec![];
+        for (row, of_row) in matrix.chunks(p.l).enumerate() {
+            let by_t = multiply_ntt(&y[7], &t[row]);
+            let mut sum = vec![0; N];
+            for (a, y) in of_row.iter().zip(&y) {
+                sum = add_ntt(&sum, &multiply_ntt(a, y));
+            }
+            if verify {
+                let negative: Poly = by_t.iter().map(|x| -x).collect();
+                sum = add_ntt(&sum, &negative);
+            }
+            let to = if hints { TO_HINT } else { TO_ROW };
+            let mut result = words(if hints { &by_t } else { &sum });
+            for beat in &mut result {
+                beat[0] |= (to << 3 | row as u64) << 32;
+            }
+            output.extend(result);
+        }
+        out.group(&input, &output)?;
     }
     Ok(())
 }

@@ -79,9 +79,11 @@ fn main() -> io::Result<()> {
     match std::env::args().nth(1).as_deref() {
         Some("ntt") => arithmetic::ntt_values(&mut out)?,
         Some("mac") => arithmetic::mac_values(&mut out)?,
+        Some("rows") => arithmetic::rows_values(&mut out)?,
         Some("round") => arithmetic::round_values(&mut out)?,
         Some("sparse") => arithmetic::sparse_values(&mut out)?,
-        Some("keccak") => sampling::keccak_values(&mut out)?,
+        Some("keccak" | "keccak_half") => sampling::keccak_values(&mut out)?,
+        Some("expand_a") => sampling::expand_a_values(&mut out)?,
         Some("sample_a") => sampling::sample_a_values(&mut out)?,
         Some("sample_s") => sampling::sample_s_values(&mut out)?,
         Some("sample_ball") => sampling::sample_ball_values(&mut out)?,

@@ -1,7 +1,9 @@
 //! Keccak and the samplers behind it.
 use std::io::{self, Write};
 
-use mldsa_oracle::{PARAMETER_SETS, Poly, Q, g, h, rej_bounded_poly, rej_ntt_poly, sample_in_ball};
+use mldsa_oracle::{
+    PARAMETER_SETS, Poly, Q, expand_a, g, h, rej_bounded_poly, rej_ntt_poly, sample_in_ball,
+};
 
 use crate::{Groups, Random, byte_words, command, nibbles, words};
 
@@ -69,6 +71,19 @@ pub fn sample_a_values(out: &mut Groups<impl Write>) -> io::Result<()> {
         for (index, beat) in output.iter_mut().enumerate() {
             beat[0] |= (index as u64) << 32;
         }
+        out.group(&input, &output)?;
+    }
+    Ok(())
+}
+
+pub fn expand_a_values(out: &mut Groups<impl Write>) -> io::Result<()> {
+    let mut random = Random(12);
+    for n in 0..9 {
+        let rho = seed(32, &mut random);
+        let mut input = vec![command(n as u64 % 3)];
+        input.extend(byte_words(&rho));
+        let matrix = expand_a(PARAMETER_SETS[n % 3], &rho);
+        let output: Vec<_> = matrix.iter().flatten().flat_map(|a| words(a)).collect();
         out.group(&input, &output)?;
     }
     Ok(())
