@@ -21,7 +21,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "inputs": ("theory",),
     "choice": ("theory", "inputs"),
     "worker": ("theory", "inputs"),
-    "rtl": ("worker",),
+    "rtl": ("theory", "worker"),
     "records": ("theory", "inputs"),
     "bench": ("theory", "inputs", "choice", "worker", "rtl", "records"),
     "estimate": ("theory", "inputs", "records"),

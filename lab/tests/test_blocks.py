@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from mldsa_lab.bench.blocks import (
     stride,
 )
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.impact.schemes import scheme_of
@@ -92,6 +94,31 @@ def write(folder: Path, text: str = SMALL) -> Path:
     return path
 
 
+def test_what_the_document_says_of_its_table() -> None:
+    document = find_root() / "docs" / "block-validation.md"
+    record = re.search(r"record=(\S+) rows=block", document.read_text(encoding="utf-8"))
+    assert record is not None
+    found = block_times(read_record(document.parent / record[1]), 0.95)
+
+    def gain(of: str, implementation: str, key: str = "compact") -> float:
+        single, batch = (
+            next(
+                at.block_ns.value
+                for v in found.verifiers
+                if (v.set, v.variant.implementation, v.variant.key) == (of, implementation, key)
+                and (v.batch > 0) == batches and (at := v.at(1, cold=False))
+            )
+            for batches in (False, True)
+        )  # fmt: skip
+        return batch / single
+
+    for of in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
+        assert gain(of, "mldsa-lanes") < min(gain(of, "mldsa-lanes", "expanded"), 1)
+    assert gain("Ed25519", "dalek-ed25519") < 0.5
+    cold = [t.cold_ratio.value for v in found.verifiers for t in v.times if t.cold_ratio]
+    assert cold and max(cold) < 1.2
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -145,8 +172,9 @@ def test_an_unknown_scenario_names_the_known() -> None:
 
 
 def test_options_that_the_file_gives_are_refused(tmp_path: Path) -> None:
-    for option in (["--sets", "44"], ["--batch"], ["--message-bytes", "7"], ["--until", "1"],
-                   ["--reference", "aws-lc"], ["--core", "x.toml"]):  # fmt: skip
+    for said in ("--sets 44", "--batch", "--message-bytes 7", "--until 1", "--reference aws-lc",
+                   "--core x.toml", "--clock wall"):  # fmt: skip
+        option = said.split()
         done = here("bench", "--scenario", str(write(tmp_path)), *option)
         assert done.status == 2 and f"{option[0]}: cannot be used with --scenario" in done.err
     done = here("bench", "--scenario", str(write(tmp_path)), "--build", "both")

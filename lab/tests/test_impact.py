@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -35,14 +36,17 @@ from mldsa_lab.impact.show import as_json, as_markdown, grids, remarks
 from mldsa_lab.impact.splice import splice
 from mldsa_lab.impact.times import (
     RecordTimes,
-    Simulation,
+    assumed,
     interval_of,
+    measured,
+    reference_records,
 )
 from mldsa_lab.inputs.input import Outputs
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
+from mldsa_lab.theory.arrays import Array
 
 # Of one machine, batches and threads in the second.
 RECORDS = [
@@ -171,6 +175,16 @@ def test_a_scenario_gives_its_figures(tmp_path: Path) -> None:
     assert value(found, then, "transactions that the mempool holds") == 10**7 // 6000
 
 
+def test_fast_slots_buffer_packets() -> None:
+    found = impact("fast-slots", read_scenario(find_scenario("fast-slots")), times(), {})
+    for template, scheme, count in (
+        ("Transfer", "Ed25519", 100_000),
+        ("Transfer, key in the transaction", "ML-DSA-44", 25_000),  # 3,883 bytes, four packets
+    ):
+        held = found.find(template, scheme, "transactions that the mempool holds")
+        assert held is not None and held.value == count
+
+
 def test_synchronisation_is_the_longer_of_the_two(tmp_path: Path) -> None:
     for rate, longer in (("8 Mbit/s", "download"), ("800 Gbit/s", "verification")):
         found = figures(write(tmp_path, ("8 Mbit/s", rate)))
@@ -220,20 +234,31 @@ def test_a_hybrid_is_both() -> None:
 
 
 def test_intervals_are_carried_by_draws() -> None:
-    simulation = Simulation()
     given = Interval(10.0, 8.0, 15.0)
-    drawn = simulation.measured(given)
+    drawn = measured("one", given)
     found = interval_of(drawn)
     assert found.value == 10
     assert found.low == pytest.approx(8, rel=0.03) and found.high == pytest.approx(15, rel=0.03)
     # A sum of independent ones is less uncertain than its parts are together.
-    two = interval_of(drawn + simulation.measured(given))
+    two = interval_of(drawn + measured("other", given))
     assert two.value == 20 and two.low is not None and two.high is not None
     assert two.low > 16 and two.high < 30
-    assert interval_of(simulation.assumed(Interval(3.0))) == Interval(3.0)
-    even = interval_of(simulation.assumed(Interval(2.0, 1.0, 3.0)))
+    assert np.array_equal(drawn, measured("one", given))
+    assert interval_of(assumed("one", Interval(3.0))) == Interval(3.0)
+    even = interval_of(assumed("one", Interval(2.0, 1.0, 3.0)))
     assert even.low == pytest.approx(1.05, abs=0.02)
-    assert np.array_equal(Simulation().measured(given), Simulation().measured(given))
+
+
+def test_what_was_asked_before_changes_no_draws() -> None:
+    def drawn(before: Sequence[str]) -> Array:
+        records = RecordTimes(RECORDS, ["Ed25519", "ML-DSA-44"])
+        for name in before:
+            records.rate(scheme_of(name), 1, {})
+        found = records.rate(scheme_of("ML-DSA-44"), 1, {})
+        assert not isinstance(found, str)
+        return found.draws
+
+    assert np.array_equal(drawn([]), drawn(["Ed25519", "ML-DSA-44"]))
 
 
 def test_quantities() -> None:
@@ -320,6 +345,8 @@ def test_quantities() -> None:
         ('use = { data = "bytes" }', 'use = { gas = "1" }', "no limit is called 'gas'"),
         ('use = { data = "bytes" }', 'beside = "Transport"', "no template is called 'Transport'"),
         ("most = 1000", "", "of and most are given together"),
+        ("years = 2", 'mempool_each = "size"', "line 46: node.mempool_each: 'size': 'size' is"),
+        ("years = 2", 'mempool_each = "0"', "node.mempool_each: a transaction (Transfer) takes"),
         ("[[rules]]", '[[rules]]\nonly = ["Loan"]', "no template or form is called 'Loan'"),
         ('"2 s"\n', '"2 s"\nblock_overhead = "4"\n', "line 9: block_overhead: '4' has no unit"),
         (
@@ -545,6 +572,39 @@ def test_the_document_has_the_figures_of_the_command(tmp_path: Path) -> None:
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(LabError, match=re.escape(rule)):
             splice(bad, bitcoin)
+
+
+def test_what_the_document_says_of_its_tables() -> None:
+    read = read_scenario(find_scenario("bitcoin"))
+    parts = [part for name in read.schemes for part in scheme_of(name).parts]
+    found = impact("bitcoin", read, RecordTimes(reference_records(), parts), {})
+
+    def of(scheme: str, figure: str, form: str = "P2MR, 1 in, 2 out") -> ImpactRow:
+        one = found.find(form, scheme, figure)
+        assert one is not None
+        return one
+
+    def ratio(scheme: str, figure: str) -> float:
+        one, two = of(scheme, figure).value, of(*today(figure)).value
+        assert one is not None and two is not None
+        return one / two
+
+    def today(figure: str) -> tuple[str, str, str]:
+        return "ECDSA-secp256k1 DER", figure, "P2WPKH, 1 in, 2 out"
+
+    sync = "first synchronisation on 1 core"
+    assert of(*today(sync)).source.startswith("verification is the longer")
+    batches = "verification of a block at today's throughput in batches on 1 core"
+    assert found.find(today("")[2], today("")[0], batches) is None
+    more = of("ML-DSA-44", "verification of a block on 8 cores").source
+    assert "extrapolated from 2 to 8 cores" in more
+    for scheme in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
+        assert of(scheme, sync).source.startswith("the download is the longer")
+        assert ratio(scheme, "bytes") > 17
+        assert ratio(scheme, "verification of a block at today's throughput on 1 core") < 17 / 2
+        assert "mldsa-lanes" in of(scheme, batches).source
+        fewer = 1 / ratio(scheme, "transactions per block")
+        assert ratio(scheme, "bytes") > 2 * fewer
 
 
 @cache

@@ -172,6 +172,15 @@ def test_operations_against_sets(path: Path, tmp_path: Path) -> None:
     assert all(re.fullmatch(r"\d\.\d\d", row[1]) for row in rows)
 
 
+def test_the_fastest_and_the_next_against_sets(path: Path, tmp_path: Path) -> None:
+    header, _, *rows = spliced(path, note(tmp_path, "rows=fastest sets=65 operations=sign "))
+    assert header == ["", "65"]
+    told = dict(rows)
+    assert re.fullmatch(r"[\w-]+; [\w-]+ × \d\.\d\d", told["sign"])
+    first, after = told["sign"].rsplit(" × ", 1)[0].split("; ")
+    assert first != after and float(told["sign"].rsplit(" × ", 1)[1]) >= 1
+
+
 def test_a_marker_may_name_its_record(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path / "mine.jsonl")
     target = note(tmp_path, "record=mine.jsonl ")
@@ -185,6 +194,7 @@ def test_a_marker_may_name_its_record(path: Path, tmp_path: Path) -> None:
         ("nonsense", "'nonsense': must be NAME=VALUE"),
         ("colour=red", "'colour': must be record, rows"),
         ("rows=all", "rows 'all': must be one of implementations, variants"),
+        ("rows=block", "rows=block: the marker must name one record"),
         ("columns=sign@65.p42", "column 'sign@65.p42': must be one of"),
         ("sets=66", "unknown parameter set '66'"),
         ("operations=forge", "operation 'forge': must be one of"),

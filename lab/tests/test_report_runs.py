@@ -15,12 +15,13 @@ from rich.console import Console
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show import run_plots, svg
-from mldsa_lab.show.findings import find
+from mldsa_lab.show.findings import best_lines, find
+from mldsa_lab.show.format import Shown
 from mldsa_lab.show.page import render
 from mldsa_lab.show.run_plots import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
 from mldsa_lab.show.runs import batches, scaling, threads
 from mldsa_lab.show.sections import command
-from mldsa_lab.show.tables import overviews
+from mldsa_lab.show.tables import leaders, overviews
 from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import View, is_run
 from mldsa_lab.show.view import build as build_view
@@ -166,6 +167,24 @@ def test_batches_stand_on_the_first_screen_and_not_in_sentences(view: View) -> N
     assert len(set(names)) == len(names), "a row for each implementation, not for each backend"
 
 
+def test_a_table_names_the_fastest_of_each_operation_and_the_next(view: View) -> None:
+    grid = leaders(view)
+    assert grid is not None
+    by = {c.title: c.cells for c in grid.columns}
+    short = SET.removeprefix("ML-DSA-")
+    row = list(zip(by["operation"], by["calls"], strict=True)).index(("sign", "compact key"))
+    table = view.table(SET, "sign")
+    assert table is not None
+    first, after, *_ = best_lines(table)
+    assert by[f"{short}: fastest"][row] == first.row.implementation
+    assert by["next"][row] == after.row.implementation
+    factor = by["times"][row]
+    assert isinstance(factor, Shown) and factor.number is not None and factor.low
+    assert first.row.mean and after.row.mean
+    assert factor.number == pytest.approx(after.row.mean / first.row.mean, rel=0.1)
+    assert leaders(dataclasses.replace(view, tables=())) is None
+
+
 def test_a_sentence_tells_threads(view: View) -> None:
     text = scaling(view)
     assert "4 threads do 3.8" in text or "4 threads do 3.9" in text
@@ -191,7 +210,7 @@ def test_the_terminal_has_its_tables_at_any_width(view: View, width: int) -> Non
 
 def test_the_page_has_its_sections(view: View) -> None:
     page = render([view])
-    for anchor in ("batches", "threads", "versus"):
+    for anchor in ("batches", "threads", "versus", "fastest"):
         assert f'id="{anchor}"' in page
     assert '<a href="#batches">' in page and '<a href="#threads">' in page
     assert page.count("in batches<span") == 3

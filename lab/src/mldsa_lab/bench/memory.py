@@ -1,10 +1,10 @@
-"""What single operations take of memory, by the workers that are timed, unchanged.
+"""What operations take of memory, by the workers that are timed, unchanged.
 
-*Stack and heap*: the worker runs with `workers/meter/meter.c` loaded before its libraries, which
-finds the timed regions, and the preparation of keys before them, by the worker's own readings of
-the clocks. *Traffic*: the worker runs under
-two tools of Valgrind, once for one pass over an input and once for `1 + PASSES`; the difference is
-that of the operations alone. Outputs are compared with the expected ones, as while timing.
+*Stack and heap*, of single calls and batches: the worker runs with `workers/meter/meter.c` loaded
+before its libraries, which finds the timed regions, and the preparation of keys before them, by the
+worker's own readings of the clocks. *Traffic*, of single calls: the worker runs under two tools of
+Valgrind, once for one pass over an input and once for `1 + PASSES`; the difference is that of the
+operations alone. Outputs are compared with the expected ones, as while timing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -164,7 +164,7 @@ def bench(
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.blocks import read_block
     from mldsa_lab.bench.material import input_sizes, read_selections
-    from mldsa_lab.cli.blocks import block_options
+    from mldsa_lab.cli.blocks import of_block
     from mldsa_lab.study.file import find_study, read_study
 
     if scenario is not None:
@@ -175,6 +175,7 @@ def bench(
             "--thread-counts": thread_counts, "--until": until, "--selection": selection,
             "--message-bytes": None if message_bytes == MESSAGE_BYTES else message_bytes,
             "--reference": None if reference == DEFAULT_REFERENCE else reference,
+            "--clock": None if clock == "cpu" else clock,
         })  # fmt: skip
         if build_ == BOTH_BUILDS:
             raise LabError("--build both: a scenario is measured in one build")
@@ -187,15 +188,6 @@ def bench(
         check_target(json_path)
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
-    drawn = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-    if scenario is not None:
-        options = block_options(
-            read_block(scenario, named), rounds=rounds, limit=limit, confidence=confidence,
-            seed=drawn, timeout=timeout, out=out, registry=registry, build=build_,
-        )  # fmt: skip
-        outcome = run_bench(options, Screen(console), lambda record: None)
-        _finish(outcome, options, console, no_page, json_path)
-        return
     selections = read_selections(selection or ())
     chosen_sets = parse_set_names(sets or selections or DEFAULT_SETS)
     for name, given in selections.items():
@@ -214,7 +206,7 @@ def bench(
         reference=reference,
         clock=clock,
         confidence=confidence,
-        seed=drawn,
+        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
         timeout=timeout,
         out=out,
         registry=registry,
@@ -225,7 +217,10 @@ def bench(
         until=until,
         limit=limit,
     )
-    outcome = run_bench(options, Screen(console), partial(_judge, clock, confidence))
+    judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
+    if scenario is not None:
+        options, judge = of_block(options, read_block(scenario, named)), lambda record: None
+    outcome = run_bench(options, Screen(console), judge)
     _finish(outcome, options, console, no_page, json_path)
 
 

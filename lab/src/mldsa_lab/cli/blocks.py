@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -14,35 +15,23 @@ from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import parse_set_names
 from mldsa_lab.show.present import ReportFiles
 
 
-def block_options(
-    given: GivenBlock, *, rounds: int | None, limit: float | None, confidence: float, seed: bytes,
-    timeout: float, out: Path, registry: Path | None, build: str,
-) -> Options:  # fmt: skip
-    """What the bench is asked to do for a block."""
+def of_block(options: Options, given: GivenBlock) -> Options:
+    """The bench's options for a block: its file says what is verified and by whom."""
     file, amount = given.file, given.amount
     patterns = [pattern for asked in file.verify for pattern in asked.implementations]
-    return Options(
+    return replace(
+        options,
         sets=parse_set_names(asked.set for asked in file.verify),
         operations=("verify",),
         implementations=tuple(dict.fromkeys(patterns)),
         workers=(file.worker,),
         profile=Profile(given.profile, amount.seconds, *amount.rounds),
-        rounds=rounds,
         sizes=GATE_SIZES,
-        reference=DEFAULT_REFERENCE,
         clock="wall",
-        confidence=confidence,
-        seed=seed,
-        timeout=timeout,
-        out=out,
-        registry=registry,
-        build=build,
-        limit=limit,
         block=given,
     )
 

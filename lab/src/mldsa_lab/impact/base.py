@@ -157,7 +157,7 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
             found = self.names(scheme, form)
             for number, rule in enumerate(self.rules):
                 if rule.of and rule.about(scheme.name, form.called):
-                    _evaluated(f"rules[{number}].of", rule.of, found)
+                    evaluated(f"rules[{number}].of", rule.of, found)
 
     @abstractmethod
     def templates_of(self) -> tuple[F, ...]:
@@ -202,13 +202,14 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
         found |= self.given(scheme, template, extreme, found)
         total = 0.0
         for number, part in enumerate(template.parts):
-            found[part.identifier] = _evaluated(self.place(template, number), part.bytes, found)
+            found[part.identifier] = evaluated(self.place(template, number), part.bytes, found)
             total += found[part.identifier]
         found["bytes"] = total
         return found
 
 
-def _evaluated(place: str, text: str, found: dict[str, float]) -> float:
+def evaluated(place: str, text: str, found: dict[str, float]) -> float:
+    """The value of an expression; the ValueError begins with its ``place`` in the file."""
     try:
         return evaluate(text, found)
     except ValueError as error:

@@ -20,7 +20,7 @@ from mldsa_lab.impact.protocol_figures import protocol_rows
 from mldsa_lab.impact.quantity import YEAR, quantity
 from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-from mldsa_lab.impact.times import RecordRate, RecordTimes
+from mldsa_lab.impact.times import RecordRate, RecordTimes, assumed
 from mldsa_lab.theory.arrays import Array
 
 
@@ -99,8 +99,8 @@ class _Figures:
             for cores in node.cores
         )  # fmt: skip
         self.batches = {(s, cores): rate for s, cores, rate in batches if rate is not None}
-        draw = times.simulation.assumed
-        self.interval, self.download = draw(scenario.seconds), draw(node.rate)
+        self.interval = assumed("interval", scenario.seconds)
+        self.download = assumed("download", node.rate)
         self.per_year = YEAR / self.interval
 
     def rows(self, template: Template, scheme: ImpactScheme) -> Iterator[ImpactRow]:

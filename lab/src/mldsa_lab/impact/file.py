@@ -20,6 +20,7 @@ from mldsa_lab.impact.base import (
     Several,
     check_names,
     check_schemes,
+    evaluated,
 )
 from mldsa_lab.impact.expression import check_form, evaluate, mentions
 from mldsa_lab.impact.protocol import Protocol
@@ -219,10 +220,11 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
         super().__post_init__()
         for template, scheme in self.pairs():
             found = self.names(scheme, template)
-            for text in filter(
-                None, [template.per_block, self.node.mempool_each, *template.fees.values()]
-            ):
+            for text in filter(None, [template.per_block, *template.fees.values()]):
                 evaluate(text, found)
+            place = "node.mempool_each"
+            if not evaluated(place, self.node.mempool_each, found):
+                raise ValueError(f"{place}: a transaction ({template.name}) takes none")
             for state in self.state:
                 for text in (state.hash, state.key):
                     evaluate(text, found)

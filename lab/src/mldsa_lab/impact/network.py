@@ -7,6 +7,8 @@ network drawn from it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -114,6 +116,13 @@ class Graph:
     delay: Array
     upload: Array
     download: Array
+
+    @cached_property
+    def peers(self) -> list[list[tuple[int, float]]]:
+        """Of each node its peers with their delays."""
+        ends = list(zip(self.peer.tolist(), self.delay.tolist(), strict=True))
+        start = self.start.tolist()
+        return [ends[a:b] for a, b in pairwise(start)]
 
     @classmethod
     def of(cls, edges: Ints, delay: Array, upload: Array, download: Array) -> Graph:

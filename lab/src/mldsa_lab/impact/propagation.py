@@ -7,7 +7,7 @@ requests take the delay alone.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -64,10 +64,8 @@ class _Spreading:
 
         self.clock = Environment()
         self.load, self.pushes, self.pushes_first = load, load.relay == "push", pushes_first
-        ends = list(zip(graph.peer.tolist(), graph.delay.tolist(), strict=True))
-        start = graph.start.tolist()
         nodes = len(graph.upload)
-        self.peers = [ends[start[v] : start[v + 1]] for v in range(nodes)]
+        self.peers = graph.peers
         self.upload, self.download = graph.upload.tolist(), graph.download.tolist()
         self.free = [0.0] * nodes  # when a node's upload is
         self.told = [_NEVER] * nodes  # by the earliest announcement on its way
@@ -100,58 +98,77 @@ class _Spreading:
         self.clock.run()
         return np.array(self.validated)
 
+    def later(self, delay: float, then: Callable[..., None], *args: object) -> None:
+        """Call it after so long. A process of SimPy would take three events for the one."""
+        callbacks = self.clock.timeout(delay).callbacks
+        assert callbacks is not None
+        callbacks.append(lambda _: then(*args))
+
     def whole(self, node: int, validation_s: float) -> None:
         """It has the whole block: sends it on compact, and validates it."""
         if not self.complete[node]:
             self.complete[node] = True
             for to, delay in self.unasked[node]:
-                self.clock.process(self.send_compact(node, to, delay))
+                self.send_compact(node, to, delay)
             if self.pushes and self.pushes_first:
                 self.clock.process(self.push(node))
-            self.clock.process(self.validate(node, validation_s))
+            self.later(validation_s, self.has_validated, node)
 
-    def validate(self, node: int, validation_s: float) -> _Steps:
-        yield self.clock.timeout(validation_s)
-        self.validated[node] = self.clock.now
+    def has_validated(self, node: int) -> None:
+        """It pushes the block, or announces it to peers that have not heard of it."""
+        now = self.validated[node] = self.clock.now
         if self.pushes and not self.pushes_first:
             self.clock.process(self.push(node))
         elif not self.pushes:
+            unasked = self.unasked[node]
             for to, delay in self.peers[node]:
-                known = self.rebuilds[to] or (to, delay) in self.unasked[node]
-                if self.clock.now + delay < self.told[to] and not known:
-                    self.told[to] = self.clock.now + delay
-                    self.clock.process(self.announce(node, to, delay))
+                known = self.rebuilds[to] or (to, delay) in unasked
+                if now + delay < self.told[to] and not known:
+                    self.told[to] = now + delay
+                    self.later(delay, self.hear, node, to, delay)
 
-    def announce(self, node: int, to: int, delay: float) -> _Steps:
-        """Tell a peer, which asks the first that tells it."""
-        yield self.clock.timeout(delay)
-        if self.asked[to] or self.rebuilds[to]:
-            return
-        self.asked[to] = True
-        yield self.clock.timeout(delay)
+    def hear(self, node: int, to: int, delay: float) -> None:
+        """A peer asks the first that tells it."""
+        if not (self.asked[to] or self.rebuilds[to]):
+            self.asked[to] = True
+            self.later(delay, self.reply, node, to, delay)
+
+    def reply(self, node: int, to: int, delay: float) -> None:
+        """The block, whole or compact, to a peer that asked."""
         if self.short_bytes is None:
-            yield from self.send(node, to, delay, self.load.block_bytes)
-            self.whole(to, self.load.validation_s)
+            size = self.load.block_bytes
+            self.send(node, to, delay, size, self.whole, to, self.load.validation_s)
         else:
-            yield from self.send_compact(node, to, delay)
+            self.send_compact(node, to, delay)
 
-    def send(self, node: int, to: int, delay: float, size: float) -> _Steps:
-        """``size`` bytes, after all that waits for the node's upload."""
+    def send(
+        self, node: int, to: int, delay: float, size: float, then: Callable[..., None],
+        *args: object,
+    ) -> None:  # fmt: skip
+        """``size`` bytes, after all that waits for the node's upload; ``then`` when they arrive."""
         begin = max(self.clock.now, self.free[node])
         self.free[node] = begin + size / min(self.upload[node], self.download[to])
-        yield self.clock.timeout(self.free[node] + delay - self.clock.now)
+        self.later(self.free[node] + delay - self.clock.now, then, *args)
 
-    def send_compact(self, node: int, to: int, delay: float) -> _Steps:
-        """A compact block, and what the peer lacks of it if this is its first."""
+    def send_compact(self, node: int, to: int, delay: float) -> None:
+        """A compact block."""
         assert self.short_bytes is not None
-        yield from self.send(node, to, delay, self.short_bytes)
+        self.send(node, to, delay, self.short_bytes, self.rebuild, node, to, delay)
+
+    def rebuild(self, node: int, to: int, delay: float) -> None:
+        """A peer that had no compact block yet asks the node for what it lacks."""
         if self.rebuilds[to]:
             return
         self.rebuilds[to] = True
         if self.lacking[to]:
-            yield self.clock.timeout(delay)
-            yield from self.send(node, to, delay, self.lacking[to])
-        self.whole(to, self.load.validation_s)
+            self.later(delay, self.send_lacking, node, to, delay)
+        else:
+            self.whole(to, self.load.validation_s)
+
+    def send_lacking(self, node: int, to: int, delay: float) -> None:
+        """The transactions of which a compact block has nothing but identifiers."""
+        size = self.lacking[to]
+        self.send(node, to, delay, size, self.whole, to, self.load.validation_s)
 
     def push(self, node: int) -> _Steps:
         """The block to one peer after the other that has not sent it here."""
@@ -159,9 +176,9 @@ class _Spreading:
             if (node, to) not in self.has:
                 speed = min(self.upload[node], self.download[to])
                 yield self.clock.timeout(self.load.block_bytes / speed)
-                self.clock.process(self.arrive(node, to, delay))
+                self.later(delay, self.arrive, node, to)
 
-    def arrive(self, node: int, to: int, delay: float) -> _Steps:
-        yield self.clock.timeout(delay)
+    def arrive(self, node: int, to: int) -> None:
+        """A pushed block."""
         self.has.add((to, node))
         self.whole(to, self.load.validation_s)

@@ -10,7 +10,7 @@ from mldsa_lab.impact.expression import evaluate
 from mldsa_lab.impact.protocol import Device, Message, Protocol
 from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
 from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.impact.times import RecordRate, RecordTimes
+from mldsa_lab.impact.times import RecordRate, RecordTimes, assumed
 
 
 def protocol_rows(name: str, scenario: Protocol, times: RecordTimes) -> Iterator[ImpactRow]:
@@ -20,7 +20,7 @@ def protocol_rows(name: str, scenario: Protocol, times: RecordTimes) -> Iterator
         yield from at.sizes()
         yield from at.rules()
         yield from at.round_trips()
-        yield from at.transfers(times)
+        yield from at.transfers()
         yield from at.signatures(times)
         if scenario.device is not None:
             yield from at.on_device(scenario.device, times)
@@ -70,10 +70,10 @@ class _MessageFigures(FormFigures[Protocol, Message]):
             text = f"{window.bytes}, twice as much in each round trip that follows; {window.source}"
             yield self._row(extra(window.name), waits, "", "assumed", text)
 
-    def transfers(self, times: RecordTimes) -> Iterator[ImpactRow]:
+    def transfers(self) -> Iterator[ImpactRow]:
         """How long the bytes take over each link."""
         for link in self.scenario.links:
-            spent = self.names["bytes"] / times.simulation.assumed(link.speed)
+            spent = self.names["bytes"] / assumed(f"link {link.name}", link.speed)
             yield self._row(over(link.name), spent, "s", "assumed", f"{link.rate}; {link.source}")
 
     def signatures(self, times: RecordTimes) -> Iterator[ImpactRow]:
@@ -102,8 +102,8 @@ class _MessageFigures(FormFigures[Protocol, Message]):
         count = evaluate(self.template.verified, self.names)
         if not count:
             return
-        figure, draw = verified_on(device.name), times.simulation.assumed
-        hertz, rate = draw(device.hertz), _on_device(self.scheme, device, times)
+        figure, hertz = verified_on(device.name), assumed(f"clock {device.name}", device.hertz)
+        rate = _on_device(self.scheme, device, times)
         if isinstance(rate, str):
             yield self._row(figure, None, "s", "measured", rate)
             return
@@ -121,6 +121,5 @@ def _on_device(scheme: ImpactScheme, device: Device, times: RecordTimes) -> Reco
     said = device.cycles(scheme.name)
     if said is None:
         return times.rate(scheme, 1, {}, unit="cycles")
-    return RecordRate(
-        1 / times.simulation.assumed(said), f"{device.verify[scheme.name]} of the scenario"
-    )
+    draws = assumed(f"cycles {device.name} {scheme.name}", said)
+    return RecordRate(1 / draws, f"{device.verify[scheme.name]} of the scenario")

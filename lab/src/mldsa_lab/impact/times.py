@@ -31,25 +31,26 @@ REFERENCE = ("records/2026-11-23-epyc-zen4/impact.jsonl.xz",)
 schemes are compared with each other and not machines."""
 
 
-class Simulation:
-    """Draws of uncertain figures: the first is the figure itself, the others what it may be."""
+def measured(what: str, found: Interval) -> Array:
+    """Draws of a positive figure whose interval is ``found``: lognormal, each side its own; the
+    first is the figure itself. The same for the same ``what``, whatever else is drawn."""
+    normal = _random(what).standard_normal(DRAWS)
+    sides = [np.log(x / found.value) if x else 0.0 for x in (found.low, found.high)]
+    spread = np.where(normal < 0, -sides[0], sides[1]) / _DEVIATE
+    return np.concatenate([[found.value], found.value * np.exp(normal * spread)])
 
-    def __init__(self) -> None:
-        self._random = np.random.default_rng(_SEED)
 
-    def measured(self, found: Interval) -> Array:
-        """Draws of a positive figure whose interval is ``found``: lognormal, each side its own."""
-        normal = self._random.standard_normal(DRAWS)
-        sides = [np.log(x / found.value) if x else 0.0 for x in (found.low, found.high)]
-        spread = np.where(normal < 0, -sides[0], sides[1]) / _DEVIATE
-        return np.concatenate([[found.value], found.value * np.exp(normal * spread)])
+def assumed(what: str, found: Interval) -> Array:
+    """Draws of a quantity of a scenario, likewise: anything between its ends alike, if it has
+    them."""
+    if found.low is None or found.high is None:
+        return np.full(DRAWS + 1, found.value)
+    drawn = _random(what).uniform(found.low, found.high, DRAWS)
+    return np.concatenate([[found.value], drawn])
 
-    def assumed(self, found: Interval) -> Array:
-        """Draws of a quantity of a scenario: anything between its ends alike, if it has them."""
-        if found.low is None or found.high is None:
-            return np.full(DRAWS + 1, found.value)
-        drawn = self._random.uniform(found.low, found.high, DRAWS)
-        return np.concatenate([[found.value], drawn])
+
+def _random(what: str) -> np.random.Generator:
+    return np.random.default_rng([_SEED, *what.encode()])
 
 
 def interval_of(draws: Array) -> Interval:
@@ -97,7 +98,6 @@ class RecordTimes:
     ) -> None:
         self.records = tuple(_shown(path) for path in paths)
         """The records, as figures name them."""
-        self.simulation = Simulation()
         wanted = set(schemes)
         self._times = [
             (name, _times(path, wanted, operations))
@@ -176,11 +176,12 @@ class RecordTimes:
         record, row = next((r, row) for r, row in same if row.threads == threads)
         how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
         what = f"{row.implementation} ({row.backend}{how}), {record}"
+        drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record}"
         if threads == 1:
-            draws = (1e9 if row.unit == "ns" else 1.0) / self.simulation.measured(row.cost)
+            draws = (1e9 if row.unit == "ns" else 1.0) / measured(drawn, row.cost)
         else:
             assert row.per_second is not None
-            draws = self.simulation.measured(row.per_second)
+            draws = measured(drawn, row.per_second)
         if cores != threads:
             what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
         return RecordRate(draws * (cores / threads), what)

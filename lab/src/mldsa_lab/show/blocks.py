@@ -71,11 +71,36 @@ def _grid(found: BlockTimes, cold: bool) -> Grid:
         add(f"{slot}, %",
             [estimate(share(found, t, slot)) if t else UNKNOWN for t in at[most]])  # fmt: skip
     slots = ", ".join(f"{name} {seconds:g} s" for name, seconds in found.row.slot_seconds.items())
-    note = (
-        f"{about(found)}; shares with {_threads(most)} of {slots}; a signature on {_threads(first)}"
-    )
+    shares = f"; shares with {_threads(most)} of {slots}" if slots else ""
+    note = f"{about(found)}{shares}; a signature on {_threads(first)}"
     return Grid(f"A block, {CACHES[cold]} caches", note, tuple(columns), found.confidence,
                 sortable=False)  # fmt: skip
+
+
+def brief(found: BlockTimes) -> Grid:
+    """What a document has room for: warm caches on the fewest and the most threads, and on the most
+    what cold ones add and the share of the shortest slot."""
+    rows = [v for v in found.verifiers if v.times]
+    most = found.threads[-1]
+    columns = [
+        Column("set", [v.set for v in rows]),
+        Column("by", [who(v) for v in rows]),
+        Column("calls", [calls(v) for v in rows]),
+    ]
+    times = {n: [v.at(n, cold=False) for v in rows] for n in (found.threads[0], most)}
+    unit = choose_unit([t.block_ns.value for t in times[most] if t], "ns")
+    for n, at in times.items():
+        cells = [estimate(t.block_ns if t else None, unit) for t in at]
+        columns.append(Column(f"{_threads(n)}, {unit.name}", cells, number=True))
+    cold = [v.at(most, cold=True) for v in rows]
+    cells = [estimate(t.cold_ratio if t else None) for t in cold]
+    columns.append(Column("cold over warm", cells, number=True))
+    slots = found.row.slot_seconds
+    if slots:
+        slot = min(slots, key=lambda name: slots[name])
+        cells = [estimate(share(found, t, slot)) if t else UNKNOWN for t in times[most]]
+        columns.append(Column(f"of {slots[slot]:g} s, %", cells, number=True))
+    return Grid("", "", tuple(columns), found.confidence, sortable=False)
 
 
 def _over_threads(found: BlockTimes, cold: bool) -> Grid:

@@ -63,8 +63,8 @@ class OfSet:
 @dataclass(frozen=True, slots=True)
 class Chapter:
     """One record as the template shows it. `prefix` makes its anchors unique in the page;
-    `batches`, `threads` and `versus` are tables with their plots; `others` is the table of each
-    family beside ML-DSA."""
+    `batches` and `threads` are tables with their plots, `versus` and `leaders` tables; `others` is
+    the table of each family beside ML-DSA."""
 
     prefix: str
     name: str
@@ -75,6 +75,7 @@ class Chapter:
     threads: list[tuple[Grid, Markup, Markup]]
     scaling: str
     versus: Grid | None
+    leaders: Grid | None
     others: dict[str, Grid]
 
     @property
@@ -150,7 +151,7 @@ def _chapter(view: View, prefix: str, name: str, clouds: bool) -> Chapter:
     stands_beside = (in_batches or on_threads) and view.summary.classical
     return Chapter(
         prefix, name, view, find(view), tuple(sets), in_batches, on_threads, scaling(view),
-        tables.beside(view) if stands_beside else None,
+        tables.beside(view) if stands_beside else None, tables.leaders(view),
         {family: tables.of_family(view, family) for family in view.others},
     )  # fmt: skip
 

@@ -17,17 +17,20 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.files import write_text
-from mldsa_lab.records import Record, base_id
+from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, SIGNATURE_OPERATIONS, parse_set_names
+from mldsa_lab.show import blocks
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, plain
-from mldsa_lab.show.grid import pipe_table
+from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.show.runs import told_size
-from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, ratio
+from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, ratio, way_order
 
 Loaded = tuple[Record, Summary]
 
+_BLOCK_CONFIDENCE = 0.95
 _FIGURES = ("mean", "p50", "p95", "p99", "p999", "ratio")
 _TEXTS: dict[str, Callable[[SummaryRow], str]] = {
     "variant": lambda r: (
@@ -41,7 +44,8 @@ _TEXTS: dict[str, Callable[[SummaryRow], str]] = {
     "key": lambda r: r.key,
     "calls": lambda r: f"{r.backend}, {KEYS[r.key]}" if r.mode == "batch" else how(r),
 }
-_KINDS = ("implementations", "variants", "batches", "operations")
+_BLOCK = "block"
+_KINDS = ("implementations", "variants", "batches", "operations", "fastest", _BLOCK)
 
 
 @dataclass(slots=True)
@@ -93,6 +97,8 @@ def splice(path: Path, given: Sequence[Loaded], load: Callable[[Path], Loaded]) 
 
     def made(said: str, where: str) -> str:
         marker = _parse(said, where)
+        if marker.rows == _BLOCK:
+            return _block_table(marker, path.parent)
         chosen = []
         for record in marker.records:
             of = path.parent / record
@@ -179,6 +185,16 @@ def _parse(said: str, where: str) -> Marker:
     return marker
 
 
+def _block_table(marker: Marker, folder: Path) -> str:
+    if len(marker.records) != 1:
+        raise marker.fail(f"rows={_BLOCK}: the marker must name one record")
+    try:
+        found = block_times(read_record(folder / marker.records[0]), _BLOCK_CONFIDENCE)
+    except LabError as error:
+        raise marker.fail(str(error)) from None
+    return markdown(blocks.brief(found))
+
+
 def _table(marker: Marker, summaries: Sequence[Summary]) -> str:
     rows = [r for s in summaries for r in s.rows if marker.takes(r)]
     size = told_size(r.batch_size for r in rows if r.mode == "batch")
@@ -186,7 +202,7 @@ def _table(marker: Marker, summaries: Sequence[Summary]) -> str:
     if not rows:
         raise marker.fail("the records hold nothing of what the marker asks for")
     rows.sort(key=lambda r: r.mean or 0.0)
-    if marker.rows == "operations":
+    if marker.rows in ("operations", "fastest"):
         return _of_operations(marker, summaries, rows)
     lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
     for row in rows:
@@ -279,24 +295,37 @@ def _order(of: dict[tuple[str, str], SummaryRow], columns: Sequence[_Spec]) -> t
 
 
 def _of_operations(marker: Marker, summaries: Sequence[Summary], rows: Sequence[SummaryRow]) -> str:
-    """Operations and how they are called against sets, the best of the variants asked for; of
-    several records the first that has it."""
-    ways = ("compact key", "expanded key", "many keys", "one key")
+    """Operations and how they are called against sets, the best of the variants asked for, or the
+    names of the fastest implementation and the next; of several records the first that has it."""
     place = {id(r): i for i, s in enumerate(summaries) for r in s.rows}
     found: dict[tuple[str, str], dict[str, SummaryRow]] = {}
+    following: dict[tuple[str, str, str], SummaryRow] = {}
     for row in sorted(rows, key=lambda r: (place[id(r)], r.mean or 0.0)):
-        found.setdefault((row.operation, how(row)), {}).setdefault(row.set, row)
+        first = found.setdefault((row.operation, how(row)), {}).setdefault(row.set, row)
+        if first.implementation != row.implementation and place[id(first)] == place[id(row)]:
+            following.setdefault((row.operation, how(row), row.set), row)
     order = {o: i for i, o in enumerate(marker.operations)}
-    listed = sorted(
-        found, key=lambda k: (order[k[0]], next(i for i, w in enumerate(ways) if k[1].endswith(w)))
-    )
+    listed = sorted(found, key=lambda k: (order[k[0]], way_order(k[1])))
     texts = []
     for operation, way in listed:
         of = found[operation, way]
         known = [of.get(s) for s in marker.sets]
         unit = choose_unit([r.mean for r in known if r], "ns")
         name = operation if way == "compact key" else f"{operation}, {way}"
+        if marker.rows == "fastest":
+            after = [following.get((operation, way, s)) for s in marker.sets]
+            texts.append([name, *(map(_names, known, after))])
+            continue
         if marker.figure != "ratio":
             name += f", {unit.name}"
         texts.append([name, *(_figure(r, marker.figure, unit, True) for r in known)])
     return pipe_table(["", *(s.removeprefix("ML-DSA-") for s in marker.sets)], texts)
+
+
+def _names(row: SummaryRow | None, after: SummaryRow | None) -> str:
+    """The fastest, and how many times as much the next one costs."""
+    if row is None:
+        return MISSING
+    if after is None or not row.mean or after.mean is None:
+        return row.implementation
+    return f"{row.implementation}; {after.implementation} × {after.mean / row.mean:.2f}"

@@ -21,6 +21,7 @@ from mldsa_lab.show.view import (
     label_of,
     ranks,
     ratio,
+    way_order,
 )
 from mldsa_lab.wording import join_words
 
@@ -35,16 +36,8 @@ _QUANTILES = ("p50", "p95", "p99", "p99.9")
 def overviews(view: View, set_name: str) -> list[Grid]:
     """The best variants of each implementation in one set: single calls with a compact key, then
     expanded keys and batches. Of default builds where both were measured."""
-    size = told_size(
-        r.batch_size for r in view.summary.rows if r.set == set_name and r.mode == "batch"
-    )
     found: dict[tuple[str, bool], dict[tuple[str, str], dict[str, SummaryRow]]] = {}
-    for row in sorted(view.summary.rows, key=lambda r: r.mean or 0.0):
-        looped = row.mode == "single" and row.batch_size > 1
-        if row.set != set_name or row.mean is None or row.again or row.threads > 1 or looped:
-            continue
-        if row.mode == "batch" and row.batch_size != size:
-            continue
+    for row in _told(view, set_name):
         more = row.mode == "batch" or row.key != "compact"
         ways = found.setdefault((row.unit, more), {})
         best = ways.setdefault((row.implementation, how(row)), {})
@@ -54,6 +47,60 @@ def overviews(view: View, set_name: str) -> list[Grid]:
         for (_, more), ways in sorted(found.items(), key=lambda item: item[0][1])
     ]
     return made
+
+
+def _told(view: View, set_name: str) -> list[SummaryRow]:
+    """Single calls and batches of the size that is told, on one thread, in default builds where
+    both were measured; cheapest first."""
+    rows = [r for r in view.summary.rows if r.set == set_name and r.mean is not None]
+    size = told_size(r.batch_size for r in rows if r.mode == "batch")
+    kept = [
+        r
+        for r in rows
+        if not r.again and r.threads == 1 and r.batch_size == (size if r.mode == "batch" else 1)
+    ]
+    return sorted(kept, key=lambda r: r.mean or 0.0)
+
+
+def leaders(view: View) -> Grid | None:
+    """Of each operation, way of calling and set the fastest implementation and the next one;
+    None where no operation was measured of two."""
+    found: dict[tuple[str, str, str], dict[str, dict[str, SummaryRow]]] = {}
+    for name in view.sets:
+        for row in _told(view, name):
+            rows = found.setdefault((row.operation, how(row), row.unit), {}).setdefault(name, {})
+            rows.setdefault(row.implementation, row)
+    found = {k: of for k, of in found.items() if any(len(rows) > 1 for rows in of.values())}
+    if not found:
+        return None
+    keys = sorted(found, key=lambda k: (SHOWN_OPERATIONS.index(k[0]), way_order(k[1])))
+    columns = [
+        Column("operation", [operation for operation, _, _ in keys], head=True),
+        Column("calls", [way for _, way, _ in keys]),
+    ]
+    for name in view.sets:
+        spare = 0 if name == view.main_set else 2
+        cells = [_leader(view, list(found[key].get(name, {}).values())) for key in keys]
+        first, following, factors = zip(*cells, strict=True)
+        short = name.removeprefix("ML-DSA-")
+        columns += [
+            Column(f"{short}: fastest", first, spare=spare),
+            Column("next", following, spare=spare),
+            Column("times", factors, number=True, spare=spare, spare_interval=1),
+        ]
+    return Grid(
+        "The fastest of each operation",
+        "and the cost of the next implementation over its own" + _built(view),
+        tuple(columns), view.summary.confidence, stacked=True, sortable=False, wide=True,
+    )  # fmt: skip
+
+
+def _leader(view: View, best: Sequence[SummaryRow]) -> tuple[str, str, Shown]:
+    """The names of the fastest and the next, and how many times as much that one costs."""
+    if len(best) < 2:
+        return (best[0].implementation if best else MISSING), MISSING, UNKNOWN
+    factor = estimate(view.summary.over(best[1], best[0]))
+    return best[0].implementation, best[1].implementation, factor
 
 
 def _overview(
@@ -324,6 +371,7 @@ def all_grids(view: View, *, overview: bool = True) -> list[Grid]:
     made = [results(table, view) for name in view.sets for table in view.of(name)]
     made += [of_family(view, family) for family in view.others]
     made += of_runs(view)
+    made += [grid] if (grid := leaders(view)) is not None else []
     if overview and view.main_set is not None:
         made += overviews(view, view.main_set)
     return made

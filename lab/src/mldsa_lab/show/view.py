@@ -158,6 +158,12 @@ def how(row: SummaryRow) -> str:
     return f"{row.key} key"
 
 
+def way_order(said: str) -> int:
+    """The place of what `how` says in tables."""
+    ways = ("compact key", "expanded key", *KEYS.values())
+    return next(i for i, way in enumerate(ways) if said.endswith(way))
+
+
 def cost(row: SummaryRow | None, unit: Unit, figure: str = "mean") -> Shown:
     """A row's mean, or another ``figure`` of `SummaryRow.interval`, in this unit."""
     return estimate(row.interval(figure) if row else None, unit)
