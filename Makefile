@@ -7,7 +7,7 @@ LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
-  test-workers test-go test-lab test-rtl fuzz fuzz-faults soak trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct stack clean
+  test-workers test-go test-lab test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -15,10 +15,11 @@ help: ## list the commands
 bench: setup ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
 
-TABLES := README.md docs/choose-a-library.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
+TABLES := README.md docs/choose-a-library.md docs/block-validation.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
 
 tables: setup ## rewrite the measured tables of the documents from their records
 	@$(LAB) report $(addprefix --splice ,$(TABLES))
+	@$(LAB) study rtl --splice docs/rtl.md
 	@$(LAB) impact --splice docs/impact.md --splice docs/migration-cost.md
 
 bench-kernels: ARGS =
@@ -31,7 +32,7 @@ ALL := mldsa-lanes/trace,mldsa-lanes/rayon,mldsa-lanes/pem,mldsa-lanes/serde,mld
 test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace -p mldsa-fuzz --features $(ALL)
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-ct -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL)
 	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
@@ -99,7 +100,7 @@ check: lint layers features targets msrv package check-dependent deny supply ## 
 lint: setup ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
-	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz --features $(ALL) --all-targets -- -D warnings
+	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples ../rtl
 
@@ -147,6 +148,22 @@ fuzz: setup ## the library under libFuzzer, then the lab's readers: SECONDS=60 f
 fuzz-faults: setup ## faults that are planted: the bounded session of a target finds each
 	$(PYTHON) scripts/mutants.py --fuzz
 
+bounds: ## kernels for all inputs: whole domains on this CPU's backends, intervals on every backend's arithmetic
+	MLDSA_BOUNDS=all cargo test --locked --release -p mldsa-lanes --features $(ALL) --lib -- --show-output _kernels bounds_tests
+
+# Faults for each parameter set and mode; 100000 take about a quarter of an hour on two cores. A run goes on
+# where an earlier one stopped.
+FAULTS := 2000
+
+faults: ## disturb the library as it runs, FAULTS=2000 times a set and mode (docs/faults.md)
+	cargo run --locked --release -p mldsa-fault -- $(FAULTS) --out out/faults.jsonl
+
+# Cases of each operation, set and mode.
+CASES := 1
+
+fault-sweep: ## leave out every instruction that an operation reaches, turn every conditional jump: CASES=1
+	cargo run --locked --release -p mldsa-fault -- $(CASES) --sweep --out out/fault-sweep.jsonl
+
 trust: setup ## a bounded version of all evidence, in one table (docs/trust.md)
 	@$(PYTHON) scripts/trust.py
 
@@ -165,6 +182,18 @@ mutants: setup ## one-token mutants of the library: every one must be caught
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
 	@sh scripts/ct.sh
+
+ct-code: ARGS =
+ct-code: setup ## the compiled kernels read for the same, AVX-512 and NEON too: ARGS="--build tuned"
+	@$(PYTHON) scripts/ct_code $(ARGS)
+
+# Samples for each row; SETS names some of the parameter sets.
+SAMPLES := 20000
+SETS :=
+
+dudect: ## time of fixed against random secrets, Welch's t (dudect): SAMPLES=20000 SETS="ML-DSA-44"; figures, no verdict
+	@mkdir -p out
+	cargo run --locked --release -q -p mldsa-ct --bin mldsa-dudect $(SAMPLES) $(SETS) | tee out/dudect.txt
 
 STACK := cargo test --locked -p mldsa-lanes --features $(ALL) --test memory stack_is_as_stated
 

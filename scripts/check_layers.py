@@ -27,6 +27,7 @@ LAYERS = {
     "scheme": "params error declassify trace kernels backend",
     "keys": "params error trace kernels backend scheme",
     "batch": "params error declassify trace kernels backend scheme keys",
+    "hardened": "params error declassify kernels backend scheme keys",
     "hazmat": "params error backend scheme keys batch",
     "batch::limit_tests": "params trace kernels backend scheme keys hazmat",
     "interop": "params error kernels backend scheme keys",

@@ -27,11 +27,13 @@ WORK = ROOT / "target" / "mutants"
 TREE = WORK / "tree"
 SOURCE = Path("crates/mldsa-lanes/src")
 TESTS = ROOT / "crates/mldsa-lanes/tests"
-# What `first` may name: a module of the suite, or a test that is a program of its own.
+# What `first` may name: a module of the suite, a test that is a program of its own, or the unit tests.
+LIB = "lib"
 MODULES = {path.stem for path in (TESTS / "suite").glob("*.rs")} - {"main"}
 PROGRAMS = (
     {path.stem for path in TESTS.glob("*.rs")}
     | {path.parent.name for path in TESTS.glob("*/main.rs")}
+    | {LIB}
 ) - {"suite"}
 # Long runs beside another implementation catch nothing that the others let pass; what reads the
 # source and the documents would catch every mutant.
@@ -113,14 +115,18 @@ class Run:
     arguments: tuple[str, ...] = ()
     package: tuple[str, ...] = ("mldsa-lanes", "--features", "trace,rayon,pem,serde,signature")
 
+    @property
+    def target(self) -> tuple[str, ...]:
+        """What Cargo calls it."""
+        return ("--lib",) if self.program == LIB else ("--test", self.program)
+
     def build(self) -> tuple[bool, str]:
         """Whether it compiles, and what Cargo said."""
-        return cargo("-p", *self.package, "--no-run", "--test", self.program)
+        return cargo("-p", *self.package, "--no-run", *self.target)
 
     def test(self, limit: float) -> tuple[bool, str]:
         """Whether the tests pass within so many seconds, and what they said."""
-        tests = ("--test", self.program, "--", *self.arguments)
-        return cargo("-p", *self.package, *tests, limit=limit)
+        return cargo("-p", *self.package, *self.target, "--", *self.arguments, limit=limit)
 
 
 def session(target: str) -> Run:

@@ -84,6 +84,8 @@ fn needing(site: Site) -> &'static [Operation] {
             Operation::SignTraced,
             Operation::BatchSign,
         ],
+        Site::Agreement => &[Operation::SignHardened],
+        Site::Source => &[Operation::SignHardened],
     }
 }
 

@@ -1,5 +1,8 @@
 //! The operations, each from inputs whose secrets are marked.
 
+use core::convert::Infallible;
+
+use mldsa_lanes::hardened::{self, Source};
 use mldsa_lanes::hazmat::SignWithRnd;
 use mldsa_lanes::hazmat::batch::{SignJob, sign};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
@@ -7,6 +10,8 @@ use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, Input, ParameterSet, PrivateKeyForm, Signature, SigningKey,
     batch, ct,
 };
+use mldsa_oracle::PreHash;
+use rand_core::{TryCryptoRng, TryRng};
 
 use crate::cases::Case;
 
@@ -20,13 +25,14 @@ pub enum Operation {
     SignExpanded,
     SignBounded,
     SignTraced,
+    SignHardened,
     BatchKeygen,
     BatchKeygenExpanded,
     BatchSign,
 }
 
 impl Operation {
-    pub const ALL: [Operation; 11] = [
+    pub const ALL: [Operation; 12] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -35,6 +41,7 @@ impl Operation {
         Operation::SignExpanded,
         Operation::SignBounded,
         Operation::SignTraced,
+        Operation::SignHardened,
         Operation::BatchKeygen,
         Operation::BatchKeygenExpanded,
         Operation::BatchSign,
@@ -50,6 +57,7 @@ impl Operation {
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
             Operation::SignTraced => "sign, traced",
+            Operation::SignHardened => "hardened: source, keys, sign",
             Operation::BatchKeygen => "key generation, batch",
             Operation::BatchKeygenExpanded => "expanded keys, batch",
             Operation::BatchSign => "sign, batch",
@@ -97,6 +105,7 @@ impl Operation {
                 signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
                 assert!(attempts == case.ends.len());
             }
+            Operation::SignHardened => hardened::<P>(backend, case),
             Operation::BatchKeygen => {
                 let keys = batch::keygen::<P>(backend, &secret_seeds(case));
                 let mut sk = keys[4].expanded_bytes().as_ref().to_vec();
@@ -179,6 +188,39 @@ fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
         }
     }
 }
+
+/// A key from the case's seed and one from its bytes, the first drawn from a source.
+fn hardened<P: ParameterSet>(backend: Backend, case: &Case) {
+    let mut source = Source::new(Secrets(0)).expect("a good source");
+    let drawn = hardened::SigningKey::<P>::generate(&mut source).expect("a good source");
+    drawn
+        .sign_input(&case.input(), &mut source)
+        .expect("no fault");
+    let key = import::<P>(backend, &case.sk).expect("a valid key");
+    let key = hardened::SigningKey::new(&key).expect("no fault");
+    let signature = key.sign_input_deterministic(&case.input());
+    signed(case, Ok(signature.expect("no fault")));
+}
+
+/// Secret draws: hashes of their numbers.
+struct Secrets(u64);
+
+impl TryRng for Secrets {
+    type Error = Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        unreachable!("draws are whole")
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        unreachable!("draws are whole")
+    }
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
+        self.0 += 1;
+        out.copy_from_slice(&PreHash::Sha2_256.digest(&self.0.to_le_bytes()));
+        ct::secret(out);
+        Ok(())
+    }
+}
+impl TryCryptoRng for Secrets {}
 
 fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
     let mut bytes = result.expect("within 821 attempts").as_ref().to_vec();

@@ -1,5 +1,5 @@
-//! Two implementations that share no code with mldsa-lanes or its oracle: `fips204` and RustCrypto's
-//! `ml-dsa`.
+//! Two implementations that share no code with mldsa-lanes: `fips204` and RustCrypto's `ml-dsa`. Where
+//! a message is hashed first, the oracle does it for them.
 
 use crate::common::Message;
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
@@ -31,24 +31,9 @@ pub fn peers(p: &Params) -> [Box<dyn Peer>; 2] {
     }
 }
 
-/// The DER encoding of a hash function's identifier (FIPS 204, Algorithm 4), and the digest.
+/// What an implementation without the hash functions is told: a function's identifier and the digest.
 fn hashed(hash: PreHash, message: &[u8]) -> ([u8; 11], Vec<u8>) {
-    let last = match hash {
-        PreHash::Sha2_256 => 1,
-        PreHash::Sha2_384 => 2,
-        PreHash::Sha2_512 => 3,
-        PreHash::Sha2_224 => 4,
-        PreHash::Sha2_512_224 => 5,
-        PreHash::Sha2_512_256 => 6,
-        PreHash::Sha3_224 => 7,
-        PreHash::Sha3_256 => 8,
-        PreHash::Sha3_384 => 9,
-        PreHash::Sha3_512 => 10,
-        PreHash::Shake128 => 11,
-        PreHash::Shake256 => 12,
-    };
-    let oid = [6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, last];
-    (oid, hash.digest(message))
+    (hash.oid().try_into().unwrap(), hash.digest(message))
 }
 
 macro_rules! fips204 {
@@ -63,25 +48,10 @@ macro_rules! fips204 {
 
             fn sign(&self, sk: &[u8], message: &Message, rnd: &[u8; 32]) -> Option<Vec<u8>> {
                 let sk = fips204::$set::PrivateKey::try_from_bytes(sk.try_into().unwrap()).unwrap();
-                let signature = match message {
-                    Message::Pure { message, context } => {
-                        sk.try_sign_with_seed(rnd, message, context)
-                    }
-                    Message::PreHash {
-                        hash,
-                        message,
-                        context,
-                    }
-                    | Message::Digest {
-                        hash,
-                        message,
-                        context,
-                        ..
-                    } => {
-                        let (oid, digest) = hashed(*hash, message);
-                        sk.try_hash_sign_with_seed(rnd, &digest, context, &oid)
-                    }
-                    Message::Mu(_) => return None,
+                let (message, context, hash) = message.parts().ok()?;
+                let signature = match hash.map(|hash| hashed(hash, message)) {
+                    None => sk.try_sign_with_seed(rnd, message, context),
+                    Some((oid, digest)) => sk.try_hash_sign_with_seed(rnd, &digest, context, &oid),
                 };
                 Some(signature.unwrap().to_vec())
             }
@@ -89,26 +59,11 @@ macro_rules! fips204 {
             fn verify(&self, pk: &[u8], message: &Message, signature: &[u8]) -> Option<bool> {
                 let pk = fips204::$set::PublicKey::try_from_bytes(pk.try_into().unwrap()).unwrap();
                 let signature = signature.try_into().unwrap();
-                match message {
-                    Message::Pure { message, context } => {
-                        Some(pk.verify(message, &signature, context))
-                    }
-                    Message::PreHash {
-                        hash,
-                        message,
-                        context,
-                    }
-                    | Message::Digest {
-                        hash,
-                        message,
-                        context,
-                        ..
-                    } => {
-                        let (oid, digest) = hashed(*hash, message);
-                        Some(pk.hash_verify(&digest, &signature, context, &oid))
-                    }
-                    Message::Mu(_) => None,
-                }
+                let (message, context, hash) = message.parts().ok()?;
+                Some(match hash.map(|hash| hashed(hash, message)) {
+                    None => pk.verify(message, &signature, context),
+                    Some((oid, digest)) => pk.hash_verify(&digest, &signature, context, &oid),
+                })
             }
         }
     };

@@ -11,25 +11,10 @@ use mldsa_lanes::{
 use mldsa_oracle as oracle;
 use mldsa_oracle::PreHash;
 
-const HASHES: [PreHash; 12] = [
-    PreHash::Sha2_224,
-    PreHash::Sha2_256,
-    PreHash::Sha2_384,
-    PreHash::Sha2_512,
-    PreHash::Sha2_512_224,
-    PreHash::Sha2_512_256,
-    PreHash::Sha3_224,
-    PreHash::Sha3_256,
-    PreHash::Sha3_384,
-    PreHash::Sha3_512,
-    PreHash::Shake128,
-    PreHash::Shake256,
-];
-
 /// A message of any kind with a context that is allowed.
 pub fn message(stream: &mut Stream) -> Message {
     let kind = stream.below(6);
-    let hash = HASHES[stream.below(HASHES.len())];
+    let hash = PreHash::ALL[stream.below(PreHash::ALL.len())];
     // Short ones, and around the end of a SHAKE256 block.
     let length = [stream.below(200), stream.below(2000), 136 * stream.below(4)][stream.below(3)];
     let context = [0, stream.below(20), 255][stream.below(3)];
@@ -258,14 +243,8 @@ pub fn backends_agree(data: &[u8]) {
 
 /// μ of a message in pieces.
 fn pieces(message: &Message, subject: &crate::common::Subject, xi: &[u8; 32], cuts: [usize; 2]) {
-    let (hash, text, context) = match message {
-        Message::Pure { message, context } => (None, message, context),
-        Message::PreHash {
-            hash,
-            message,
-            context,
-        } => (Some(prehash(*hash)), message, context),
-        _ => return,
+    let Ok((text, context, hash)) = message.parts() else {
+        return;
     };
     macro_rules! mu {
         ($set:ident) => {{
@@ -274,8 +253,8 @@ fn pieces(message: &Message, subject: &crate::common::Subject, xi: &[u8; 32], cu
             let hasher = match hash {
                 None => key.mu_hasher(context),
                 // A hash function too weak for the set asks for care.
-                Some(hash) => (key.prehash_mu_hasher(hash, context))
-                    .or_else(|_| hazmat::prehash_mu_hasher(&key.tr(), hash, context)),
+                Some(hash) => (key.prehash_mu_hasher(prehash(hash), context))
+                    .or_else(|_| hazmat::prehash_mu_hasher(&key.tr(), prehash(hash), context)),
             };
             let mut hasher = hasher.unwrap();
             let first = cuts[0].min(text.len());

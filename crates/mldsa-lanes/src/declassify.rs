@@ -47,6 +47,11 @@ sites! {
     RejectedByHint,
     /// h of the accepted attempt: it is a part of the signature (Algorithm 7, step 33).
     Hint,
+    /// Whether two computations of the same agree, and the signature when they do: they always do but
+    /// for a fault, of which the caller is told.
+    Agreement,
+    /// Whether a source fails a test: the caller is told.
+    Source,
 }
 
 /// `value`, public from here on.

@@ -14,7 +14,7 @@ use crate::kernels::keccak::{RATE_128, States, seeded};
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
 use crate::kernels::poly::Zero;
-use crate::kernels::sampling::{MaskBytes, Permute, in_ball};
+use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
 use crate::kernels::small::Offsets;
 pub use crate::kernels::small::SmallPoly;
 use crate::kernels::sponge::h;
@@ -137,9 +137,22 @@ pub fn unpack_t0(backend: Backend, from: &[u8], t0: &mut Poly) {
     with_engine!(backend, e => e.unpack(D as usize, from, Map::Below(1 << (D - 1)), t0));
 }
 
+fn targets<'a, const SEED: usize>(
+    seed: &'a [u8; SEED],
+    nonces: &'a [u16],
+    out: &'a mut [Poly],
+) -> impl Iterator<Item = Target<'a, SEED>> {
+    let places = nonces.iter().zip(out);
+    places.map(move |(nonce, out)| Target {
+        seed,
+        nonce: *nonce,
+        out,
+    })
+}
+
 /// A polynomial for each nonce.
 pub fn uniform(backend: Backend, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly]) {
-    with_engine!(backend, e => e.uniform(rho, nonces, out, None));
+    with_engine!(backend, e => e.uniform(&mut targets(rho, nonces, out), None));
 }
 
 /// A polynomial for each nonce.
@@ -149,7 +162,7 @@ pub fn bounded<P: Parameters>(
     nonces: &[u16],
     out: &mut [Poly],
 ) {
-    with_engine!(backend, e => e.bounded::<P>(rho_prime, nonces, &mut out.iter_mut()));
+    with_engine!(backend, e => e.bounded::<P>(&mut targets(rho_prime, nonces, out)));
 }
 
 /// The bytes that [`mask`] works in.
@@ -171,7 +184,7 @@ pub fn mask<P: Parameters>(
     space: &mut MaskSpace,
     out: &mut [Poly],
 ) {
-    with_engine!(backend, e => e.mask::<P>(rho_second, nonces, &mut space.0, out, None));
+    with_engine!(backend, e => e.mask::<P>(&mut targets(rho_second, nonces, out), &mut space.0, None));
 }
 
 /// Keccak-f\[1600\] of one state.
@@ -234,7 +247,7 @@ impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
         self.engine.permute_beside(&mut self.states, one);
     }
     fn shake128(&mut self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]) {
-        self.states = seeded::<COUNT>(RATE_128, seed, nonces);
+        self.states = seeded(RATE_128, nonces.iter().map(|nonce| (seed, *nonce)));
         for at in (0..5 * RATE_128).step_by(RATE_128) {
             self.engine.permute(&mut self.states);
             self.engine.copy_block(&self.states, RATE_128, out, at);

@@ -56,6 +56,7 @@ mod error;
 pub mod guide {
     #![doc = include_str!("guide.md")]
 }
+pub mod hardened;
 pub mod hazmat;
 #[cfg(feature = "__internals")]
 #[doc(hidden)]

@@ -34,8 +34,7 @@ pub use select::{Backend, Feature};
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
-use crate::kernels::sampling::MaskBytes;
-use crate::kernels::sampling_each::Target;
+use crate::kernels::sampling::{MaskBytes, Targets};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::Beside;
 use crate::params::Parameters;
@@ -53,35 +52,16 @@ pub(crate) trait Engine: Copy {
     /// The permutation of a group.
     fn permute(self, states: &mut Self::States);
     /// [`crate::kernels::sampling::uniform`].
-    fn uniform(
-        self,
-        rho: &[u8; 32],
-        nonces: &[u16],
-        out: &mut [Poly],
-        shadow: Option<&mut dyn Beside>,
-    );
+    fn uniform(self, targets: &mut dyn Targets<'_, 32>, shadow: Option<&mut dyn Beside>);
     /// [`crate::kernels::sampling::bounded`].
-    fn bounded<P: Parameters>(
-        self,
-        rho_prime: &[u8; 64],
-        nonces: &[u16],
-        out: &mut dyn Iterator<Item = &mut Poly>,
-    );
+    fn bounded<P: Parameters>(self, targets: &mut dyn Targets<'_, 64>);
     /// [`crate::kernels::sampling::mask`].
     fn mask<P: Parameters>(
         self,
-        rho_second: &[u8; 64],
-        nonces: &[u16],
+        targets: &mut dyn Targets<'_, 64>,
         bytes: &mut [MaskBytes],
-        out: &mut [Poly],
         shadow: Option<&mut dyn Beside>,
     );
-    /// [`crate::kernels::sampling_each::uniform`].
-    fn uniform_each(self, targets: &mut [Target<'_, 32>]);
-    /// [`crate::kernels::sampling_each::bounded`].
-    fn bounded_each<P: Parameters>(self, targets: &mut [Target<'_, 64>]);
-    /// [`crate::kernels::sampling_each::mask`].
-    fn mask_each<P: Parameters>(self, targets: &mut [Target<'_, 64>], bytes: &mut [MaskBytes]);
     /// [`crate::kernels::ntt::forward`].
     fn ntt(self, p: &mut Poly);
     /// [`crate::kernels::ntt::inverse`].
@@ -129,19 +109,31 @@ pub(crate) trait Engine: Copy {
 }
 
 /// One method of an engine: a safe wrapper of an entry point that carries the CPU features, so
-/// that the kernel's text, all `inline(always)`, is compiled with them.
+/// that the kernel's text, all `inline(always)`, is compiled with them. `takes` and `gives` state the
+/// ranges of coefficients, and `unless` one that holds where the answer is no (docs/bounds.md).
 macro_rules! method {
     ([$feature:meta] fn $name:ident [$($generic:tt)*] [$($turbofish:tt)*]
-     ($engine:ident: $type:ty, $($argument:ident: $of:ty),*) -> $result:ty = $body:expr) => {
+     ($engine:ident: $type:ty, $($argument:ident: $of:ty),*) -> $result:ty
+     $(, takes [$($taken:ident $takes:expr),+])? $(, gives [$($given:ident $gives:expr),+])?
+     $(, unless [$small:ident $is:expr])? = $body:expr) => {
         #[inline]
         #[allow(unused_unsafe)]
         fn $name $($generic)* (self, $($argument: $of),*) -> $result {
+            #[allow(unused_imports)]
+            use crate::kernels::bounds::*;
             #[$feature]
             fn entry $($generic)* ($engine: $type, $($argument: $of),*) -> $result {
                 $body
             }
+            $($(check(concat!(stringify!($name), " takes ", stringify!($taken)), &*$taken, $takes);)+)?
             // SAFETY: `self` is the token that proves the CPU features of `entry`.
-            unsafe { entry $($turbofish)* (self, $($argument),*) }
+            #[allow(clippy::let_unit_value)]
+            let result = unsafe { entry $($turbofish)* (self, $($argument),*) };
+            $($(check(concat!(stringify!($name), " gives ", stringify!($given)), &*$given, $gives);)+)?
+            $(if !result {
+                check(concat!(stringify!($name), " leaves ", stringify!($small)), &*$small, $is);
+            })?
+            result
         }
     };
 }
@@ -165,55 +157,68 @@ macro_rules! engine_from_kernels {
             fn permute(self, states: &mut Self::States) {
                 sampling::Permute::<$count>::permute(self, states)
             }
-            method! { [$feature] fn uniform [] [] (e: $engine, rho: &[u8; 32], nonces: &[u16], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
-                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, rho, nonces, out, shadow) }
-            method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, rho_prime: &[u8; 64], nonces: &[u16], out: &mut dyn Iterator<Item = &mut Poly>) -> ()
-                = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, rho_prime, nonces, out) }
-            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, rho_second: &[u8; 64], nonces: &[u16], bytes: &mut [sampling::MaskBytes], out: &mut [Poly], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
-                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, rho_second, nonces, bytes, out, shadow) }
-            method! { [$feature] fn uniform_each [] [] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 32>]) -> ()
-                = crate::kernels::sampling_each::uniform::<$lanes, _, $count>(e.lane_token(), e, targets) }
-            method! { [$feature] fn bounded_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>]) -> ()
-                = crate::kernels::sampling_each::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
-            method! { [$feature] fn mask_each [<P: Parameters>] [::<P>] (e: $engine, targets: &mut [crate::kernels::sampling_each::Target<'_, 64>], bytes: &mut [sampling::MaskBytes]) -> ()
-                = crate::kernels::sampling_each::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes) }
-            method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> ()
+            method! { [$feature] fn uniform [] [] (e: $engine, targets: &mut dyn sampling::Targets<'_, 32>, shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
+                = sampling::uniform::<$lanes, _, $count>(e.lane_token(), e, targets, shadow) }
+            method! { [$feature] fn bounded [<P: Parameters>] [::<P>] (e: $engine, targets: &mut dyn sampling::Targets<'_, 64>) -> ()
+                = sampling::bounded::<P, $lanes, _, $count>(e.lane_token(), e, targets) }
+            method! { [$feature] fn mask [<P: Parameters>] [::<P>] (e: $engine, targets: &mut dyn sampling::Targets<'_, 64>, bytes: &mut [sampling::MaskBytes], shadow: Option<&mut dyn crate::kernels::sponge::Beside>) -> ()
+                = sampling::mask::<P, $lanes, _, $count>(e.lane_token(), e, targets, bytes, shadow) }
+            method! { [$feature] fn ntt [] [] (e: $engine, p: &mut Poly) -> (),
+                takes [p within(2 * Q)], gives [p below(10 * Q)]
                 = ntt::forward::<$lanes>(e.lane_token(), &mut p.0) }
-            method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> ()
+            method! { [$feature] fn inverse_ntt [] [] (e: $engine, p: &mut Poly) -> (),
+                takes [p below(Q)], gives [p below(Q)]
                 = ntt::inverse::<$lanes>(e.lane_token(), &mut p.0) }
-            method! { [$feature] fn dot [] [] (e: $engine, row: &[Poly], v: &[Poly], out: &mut Poly) -> ()
+            method! { [$feature] fn dot [] [] (e: $engine, row: &[Poly], v: &[Poly], out: &mut Poly) -> (),
+                takes [row Range(0, Q - 1), v below(10 * Q)], gives [out below(Q)]
                 = pointwise::dot::<$lanes>(e.lane_token(), row, v, out) }
-            method! { [$feature] fn dot_minus [] [] (e: $engine, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly) -> ()
+            method! { [$feature] fn dot_minus [] [] (e: $engine, row: &[Poly], v: &[Poly], c: &Poly, t: &Poly, out: &mut Poly) -> (),
+                takes [row Range(0, Q - 1), v below(10 * Q), c below(10 * Q), t below(10 * Q)], gives [out below(Q)]
                 = pointwise::dot_minus::<$lanes>(e.lane_token(), row, v, c, t, out) }
-            method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> ()
+            method! { [$feature] fn product [] [] (e: $engine, a: &Poly, b: &Poly, out: &mut Poly) -> (),
+                takes [a below(10 * Q), b below(10 * Q)], gives [out below(Q)]
                 = pointwise::product::<$lanes>(e.lane_token(), a, b, out) }
-            method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> ()
+            method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> (),
+                takes [s Range(0, 2 * P::ETA)], gives [out within(P::BETA)]
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
-            method! { [$feature] fn sum_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+            method! { [$feature] fn sum_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool,
+                takes [a within(P::GAMMA1), s Range(0, 2 * P::ETA)]
                 = crate::kernels::near::sum_exceeds::<$lanes, P, false>(e.lane_token(), a, c, s, bound) }
-            method! { [$feature] fn difference_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool
+            method! { [$feature] fn difference_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool,
+                takes [a within(P::GAMMA1), s Range(0, 2 * P::ETA)]
                 = crate::kernels::near::sum_exceeds::<$lanes, P, true>(e.lane_token(), a, c, s, bound) }
-            method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> ()
+            method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> (),
+                takes [p map.coefficients(bits)]
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
-            method! { [$feature] fn unpack [] [] (e: $engine, bits: usize, from: &[u8], map: crate::kernels::packing::Map, p: &mut Poly) -> ()
+            method! { [$feature] fn unpack [] [] (e: $engine, bits: usize, from: &[u8], map: crate::kernels::packing::Map, p: &mut Poly) -> (),
+                gives [p map.coefficients(bits)]
                 = crate::kernels::packing::unpack_width::<$lanes>(e.lane_token(), bits, from, map, p) }
-            method! { [$feature] fn split [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> ()
+            method! { [$feature] fn split [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, w1: &mut Poly) -> (),
+                takes [w below(Q)], gives [w within(P::GAMMA2), w1 high::<P>()]
                 = rounding::split::<$lanes, P>(e.lane_token(), w, w1) }
-            method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> ()
+            method! { [$feature] fn power2round [] [] (e: $engine, t: &mut Poly, t1: &mut Poly) -> (),
+                takes [t below(Q)], gives [t Range(1 - (1 << (D - 1)), 1 << (D - 1)), t1 Range(0, (1 << 10) - 1)]
                 = rounding::power2round::<$lanes>(e.lane_token(), t, t1) }
-            method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool
+            method! { [$feature] fn add_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool,
+                takes [a within(Q), b within(Q)], gives [a REDUCED], unless [a below(bound)]
                 = rounding::combine::<$lanes, false>(e.lane_token(), a, b, bound) }
-            method! { [$feature] fn subtract_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool
+            method! { [$feature] fn subtract_center [] [] (e: $engine, a: &mut Poly, b: &Poly, bound: i32) -> bool,
+                takes [a within(Q), b within(Q)], gives [a REDUCED], unless [a below(bound)]
                 = rounding::combine::<$lanes, true>(e.lane_token(), a, b, bound) }
-            method! { [$feature] fn center [] [] (e: $engine, a: &mut Poly, bound: i32) -> bool
+            method! { [$feature] fn center [] [] (e: $engine, a: &mut Poly, bound: i32) -> bool,
+                takes [a within(2 * Q)], gives [a REDUCED], unless [a below(bound)]
                 = rounding::center::<$lanes>(e.lane_token(), a, bound) }
-            method! { [$feature] fn exceeds [] [] (e: $engine, a: &Poly, bound: i32) -> bool
+            method! { [$feature] fn exceeds [] [] (e: $engine, a: &Poly, bound: i32) -> bool,
+                takes [a within(i32::MAX)], unless [a below(bound)]
                 = rounding::exceeds::<$lanes>(e.lane_token(), a, bound) }
-            method! { [$feature] fn make_hint [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> ()
+            method! { [$feature] fn make_hint [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> (),
+                takes [low within(2 * P::GAMMA2), w1 high::<P>()], gives [low Range(0, 1)]
                 = rounding::make_hint::<$lanes, P>(e.lane_token(), low, w1) }
-            method! { [$feature] fn make_hint_any [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> ()
+            method! { [$feature] fn make_hint_any [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> (),
+                takes [low within(P::GAMMA2 + P::BETA), ct0 below(Q - P::GAMMA2), w1 high::<P>()], gives [low Range(0, 1)]
                 = rounding::make_hint_any::<$lanes, P>(e.lane_token(), low, ct0, w1) }
-            method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> ()
+            method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> (),
+                takes [w below(Q), hint Range(0, 1)], gives [w high::<P>()]
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
         }
     };

@@ -1,5 +1,5 @@
 //! For tests: the portable kernels with several Keccak states, so that what works on groups of 2, 4
-//! and 8 is tested on every CPU.
+//! and 8 is tested on every CPU; and each backend's kernels over intervals.
 
 use super::{engine_from_kernels, method};
 use crate::kernels::keccak::{States, permute_one};
@@ -10,7 +10,7 @@ use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::Parameters;
 
 macro_rules! wide {
-    ($name:ident, $count:literal) => {
+    ($name:ident, $count:literal, $lanes:ty, $bytes:ty) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name;
 
@@ -31,9 +31,26 @@ macro_rules! wide {
             }
         }
 
-        engine_from_kernels!($name, lanes i32, bytes u64, states $count, inline);
+        engine_from_kernels!($name, lanes $lanes, bytes $bytes, states $count, inline);
     };
 }
-wide!(Wide2, 2);
-wide!(Wide4, 4);
-wide!(Wide8, 8);
+wide!(Wide2, 2, i32, u64);
+wide!(Wide4, 4, i32, u64);
+wide!(Wide8, 8, i32, u64);
+
+#[cfg(all(
+    test,
+    feature = "trace",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
+pub(crate) mod intervals {
+    use super::*;
+    use crate::kernels::intervals::{ByteIntervals, Intervals};
+
+    wide!(PortableIntervals, 1, Intervals<1, false>, ByteIntervals<8>);
+    wide!(NeonIntervals, 2, Intervals<4, true>, ByteIntervals<16>);
+    wide!(Avx2Intervals, 4, Intervals<8, false>, ByteIntervals<32>);
+    wide!(Avx512Intervals, 8, Intervals<16, false>, ByteIntervals<64>);
+}

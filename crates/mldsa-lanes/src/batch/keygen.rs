@@ -7,11 +7,10 @@ use super::{boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
-use crate::kernels::sampling_each::Target;
 use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::scheme::encode::{self, SigningKeyWriter};
 use crate::scheme::entry::Scheme;
-use crate::scheme::keygen;
+use crate::scheme::{keygen, sample};
 
 /// A key in the making.
 pub(super) struct Slot<P: Scheme> {
@@ -41,9 +40,8 @@ impl<P: Scheme> Slot<P> {
 /// Memory in bytes: for each key in the making; for a last one that is alone.
 #[cfg(test)]
 pub(super) fn memory<P: Scheme>() -> [usize; 2] {
-    let targets = (P::L + P::K) * size_of::<Target<'_, 64>>();
     [
-        size_of::<Slot<P>>() + targets + Rows::<P>::BYTES_PER_ROW,
+        size_of::<Slot<P>>() + Rows::<P>::BYTES_PER_ROW,
         size_of::<keygen::Space<P>>(),
     ]
 }
@@ -153,9 +151,10 @@ fn group<P: Scheme, E: Engine>(
     });
 
     // Algorithm 6, step 4.
-    let mut targets = Vec::with_capacity(slots.len() * (P::L + P::K));
-    targets.extend(slots.iter_mut().flat_map(secrets));
-    e.bounded_each::<P>(&mut targets);
+    e.bounded::<P>(&mut slots.iter_mut().flat_map(|slot| {
+        let (s1, s2) = (slot.s1.as_mut(), slot.s2.as_mut());
+        sample::of_s(&slot.rho_prime, s1, s2)
+    }));
     for slot in &mut *slots {
         slot.s1_hat.as_mut().copy_from_slice(slot.s1.as_ref());
         for p in slot.s1_hat.as_mut() {
@@ -188,13 +187,4 @@ fn group<P: Scheme, E: Engine>(
         // Algorithm 6, steps 10 and 11.
         key.finish(e, slot, tr);
     }
-}
-
-/// What ExpandS (Algorithm 33) samples for a key: s1 and s2, one after the other as their nonces are.
-fn secrets<P: Scheme>(slot: &mut Slot<P>) -> impl Iterator<Item = Target<'_, 64>> {
-    let seed = &slot.rho_prime.0;
-    let polynomials = slot.s1.as_mut().iter_mut().chain(slot.s2.as_mut());
-    (0..)
-        .zip(polynomials)
-        .map(|(nonce, out)| Target { seed, nonce, out })
 }

@@ -195,6 +195,8 @@ fn last_attempt_on<P: Batch, E: Engine>(e: E) {
             input: &Input::Mu(&good),
             rnd: &rnd,
             max_attempts,
+            first: 0,
+            accepted: None,
         };
         let mut space = Box::new(Space::<P>::ZERO);
         let material = &expanded.material;

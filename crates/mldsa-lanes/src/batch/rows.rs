@@ -5,8 +5,8 @@ use core::marker::PhantomData;
 
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Zero};
-use crate::kernels::sampling_each::Target;
 use crate::params::Parameters;
+use crate::scheme::sample;
 
 /// Room for as many rows of Â as the engine has Keccak states: l groups without an idle lane. All of
 /// it is public.
@@ -18,8 +18,7 @@ pub(super) struct Rows<P> {
 impl<P: Parameters> Rows<P> {
     /// What a row takes while it is sampled.
     #[cfg(test)]
-    pub(super) const BYTES_PER_ROW: usize =
-        P::L * (size_of::<Poly>() + size_of::<Target<'_, 32>>());
+    pub(super) const BYTES_PER_ROW: usize = P::L * size_of::<Poly>();
 
     pub(super) fn new<E: Engine>() -> Self {
         Rows {
@@ -39,20 +38,12 @@ impl<P: Parameters> Rows<P> {
         let total = rhos.len() * P::K;
         for first in (0..total).step_by(E::STATES) {
             let rows = first..(first + E::STATES).min(total);
-            let mut targets = Vec::with_capacity(rows.len() * P::L);
-            for (row, polynomials) in rows.clone().zip(self.polynomials.chunks_exact_mut(P::L)) {
-                targets.extend(
-                    polynomials
-                        .iter_mut()
-                        .enumerate()
-                        .map(|(column, out)| Target {
-                            seed: rhos[row / P::K],
-                            nonce: (column | ((row % P::K) << 8)) as u16,
-                            out,
-                        }),
-                );
-            }
-            e.uniform_each(&mut targets);
+            let places = rows.clone().zip(self.polynomials.chunks_exact_mut(P::L));
+            let mut targets = places.flat_map(|(row, polynomials)| {
+                sample::of_a::<P>(rhos[row / P::K], row % P::K * P::L, polynomials)
+            });
+            e.uniform(&mut targets, None);
+            drop(targets);
             for (row, polynomials) in rows.zip(self.polynomials.chunks_exact(P::L)) {
                 each(row / P::K, row % P::K, polynomials);
             }

@@ -9,19 +9,20 @@
 //! here, traces in [`super::trace`].
 
 use alloc::vec::Vec;
+use core::mem::MaybeUninit;
 
 use super::given::SignJob;
 use super::{SignWith, boxed, hash_each, made};
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
-use crate::kernels::sampling_each::Target;
+use crate::kernels::sampling::Target;
 use crate::keys::{Signature, SigningKey};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
-use crate::scheme::sample::{MaskStream, first_nonce};
+use crate::scheme::sample::{MaskStream, counted, first_nonce};
 use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
@@ -214,10 +215,10 @@ fn attempts<P: Scheme, E: Engine>(
         }
     }
     let slots = &mut live;
-    let mut targets = Vec::with_capacity(slots.len() * P::L);
-    targets.extend(slots.iter_mut().flat_map(|slot| slot.masks()));
     // Algorithm 7, step 11.
-    e.mask_each::<P>(&mut targets, shared.masks.bytes::<E>());
+    let mut masks = slots.iter_mut().flat_map(|slot| slot.masks());
+    e.mask::<P>(&mut masks, shared.masks.bytes::<E>(), None);
+    drop(masks);
     for slot in &mut *slots {
         // Algorithm 7, steps 12 and 13.
         let key = pool.get(slot.key);
@@ -288,10 +289,8 @@ impl<'a, P: Scheme> Slot<'a, P> {
 
     /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
     fn masks(&mut self) -> impl Iterator<Item = Target<'_, 64>> {
-        let seed = &self.rho_second.0;
-        (first_nonce::<P>(self.attempt)..)
-            .zip(self.trial.z.as_mut())
-            .map(|(nonce, out)| Target { seed, nonce, out })
+        let first = first_nonce::<P>(self.attempt).into();
+        counted(&self.rho_second, first, self.trial.z.as_mut().iter_mut())
     }
 }
 
@@ -375,6 +374,12 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
         });
         // Algorithm 7, step 6.
         hash_each(e, strings, |mu, reader| reader.squeeze(mu));
+        // A source that does not fill its place was moved there with what lay on the stack beside it:
+        // secrets of the jobs before.
+        sources.clear();
+        let places = sources.spare_capacity_mut();
+        places.fill_with(MaybeUninit::zeroed);
+        zeroize::optimization_barrier(places);
         // Algorithm 7, step 7.
         let strings = pending.iter_mut().map(|pending| {
             let SignJob { key, rnd, .. } = &jobs[pending.job];

@@ -1,6 +1,6 @@
 //! Keccak-f[1600] (FIPS 202) over any number of states side by side.
 
-use super::poly::Wipe;
+use core::ptr;
 
 /// One 64-bit word of each of several Keccak states.
 pub(crate) trait Words: Copy {
@@ -268,25 +268,27 @@ pub(crate) fn permute_one(state: &mut [u64; 25]) {
     permute(state);
 }
 
-/// The states of up to `COUNT` XOFs that absorb `seed ‖ nonce` (nonce: two bytes, little-endian)
-/// in one padded block of `rate` bytes. `seed` has a multiple of eight bytes and room for the
-/// nonce and the padding: 32 or 64 here.
+/// The states of up to `COUNT` XOFs, each of which absorbs `seed ‖ nonce` (nonce: two bytes,
+/// little-endian) in one padded block of `rate` bytes.
 #[inline(always)]
-pub(crate) fn seeded<const COUNT: usize>(
+pub(crate) fn seeded<'a, const COUNT: usize, const SEED: usize>(
     rate: usize,
-    seed: &[u8],
-    nonces: &[u16],
+    lanes: impl Iterator<Item = (&'a [u8; SEED], u16)>,
 ) -> States<COUNT> {
-    debug_assert!(seed.len().is_multiple_of(8) && seed.len() + 3 < rate);
+    const { assert!(SEED.is_multiple_of(8) && SEED + 3 < RATE_256) };
     let mut states = States([[0; COUNT]; 25]);
-    for (row, word) in states.0.iter_mut().zip(seed.chunks_exact(8)) {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(word);
-        *row = [u64::from_le_bytes(bytes); COUNT];
-        bytes.wipe();
-    }
-    for (word, nonce) in states.0[seed.len() / 8].iter_mut().zip(nonces) {
-        *word = u64::from(*nonce) | 0x1f << 16;
+    let mut first = None;
+    for (lane, (seed, nonce)) in lanes.enumerate() {
+        // A seed of all lanes is written to all at once.
+        let first = *first.get_or_insert(seed);
+        for (row, word) in states.0.iter_mut().zip(seed.as_chunks::<8>().0) {
+            if lane == 0 {
+                *row = [u64::from_le_bytes(*word); COUNT];
+            } else if !ptr::eq(seed, first) {
+                row[lane] = u64::from_le_bytes(*word);
+            }
+        }
+        states.0[SEED / 8][lane] = u64::from(nonce) | 0x1f << 16;
     }
     states.0[rate / 8 - 1] = [1 << 63; COUNT];
     states

@@ -1,5 +1,6 @@
 //! The lane trait: a few coefficients side by side.
 
+use super::bounds::Range;
 use crate::params::{D, N, Q};
 
 /// q^-1 mod 2^32.
@@ -26,6 +27,16 @@ pub(crate) enum Map {
 }
 
 impl Map {
+    /// The coefficients whose strings have `bits` bits.
+    pub(crate) const fn coefficients(self, bits: usize) -> Range {
+        let most = (1 << bits) - 1;
+        match self {
+            Map::Same => Range(0, most),
+            Map::Below(top) => Range(top - most, top),
+            Map::Scaled => Range(0, most << D),
+        }
+    }
+
     #[inline(always)]
     pub(crate) fn apply<V: Lanes>(self, token: V::Token, value: V) -> V {
         match self {

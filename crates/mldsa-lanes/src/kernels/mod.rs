@@ -4,6 +4,15 @@
 //! states side by side); a backend instantiates it for its registers. Functions are
 //! `inline(always)` so that they take the CPU features of the backend's entry point.
 
+pub(crate) mod bounds;
+#[cfg(all(
+    test,
+    feature = "trace",
+    feature = "ml-dsa-44",
+    feature = "ml-dsa-65",
+    feature = "ml-dsa-87"
+))]
+pub(crate) mod intervals;
 pub(crate) mod keccak;
 pub(crate) mod lanes;
 pub(crate) mod near;
@@ -13,7 +22,6 @@ pub(crate) mod pointwise;
 pub(crate) mod poly;
 pub(crate) mod rounding;
 pub(crate) mod sampling;
-pub(crate) mod sampling_each;
 pub(crate) mod small;
 pub(crate) mod sponge;
 pub(crate) mod sponges;

@@ -8,6 +8,7 @@ use crate::params::N;
 /// that the sum over the row is written out.
 macro_rules! by_length {
     ($of:ident($token:expr, $row:ident, $v:ident, $($argument:expr),*)) => {
+        debug_assert!($row.len() <= 7);
         match $row.len() {
             4 => $of::<V>($token, &$row[..4], &$v[..4], $($argument),*),
             5 => $of::<V>($token, &$row[..5], &$v[..5], $($argument),*),
@@ -40,8 +41,8 @@ fn sum<V: Lanes>(token: V::Token, row: &[Poly], v: &[Poly], at: usize) -> V::Wid
     sum
 }
 
-/// out = (Σ row[i]·v[i] − c·t)·2^-32, |out| < q. With |c|, |t| < 9q the sum stays below
-/// 70q² + 81q² < 2^31·q.
+/// out = (Σ row[i]·v[i] − c·t)·2^-32, |out| < q. With |c|, |t| < 10q the sum stays below
+/// 70q² + 100q² < 2^31·q.
 #[inline(always)]
 pub(crate) fn dot_minus<V: Lanes>(
     token: V::Token,

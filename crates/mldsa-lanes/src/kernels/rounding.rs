@@ -5,7 +5,7 @@ use super::lanes::Lanes;
 use super::poly::Poly;
 use crate::params::{D, N, Parameters, Q};
 
-/// The representative of x mod q in [-2^22, 2^22 + 2^13·|x/q|), for |x| < 2^31 − 2^22; exact
+/// A representative of x mod q at most 2^22 + 2^13·⌈|x/q|⌉ from 0, for |x| < 2^31 − 2^22; exact
 /// centering for values that are small mod q.
 #[inline(always)]
 fn reduce<V: Lanes>(token: V::Token, x: V) -> V {
@@ -185,12 +185,12 @@ pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, h
 }
 
 #[cfg(all(test, feature = "ml-dsa-44", feature = "ml-dsa-65"))]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::params::{MlDsa44, MlDsa65};
 
     /// FIPS 204, Algorithm 36, as it stands there.
-    fn literal(x: i32, gamma2: i32) -> (i32, i32) {
+    pub(crate) fn literal(x: i32, gamma2: i32) -> (i32, i32) {
         let mut r0 = x.rem_euclid(2 * gamma2);
         if r0 > gamma2 {
             r0 -= 2 * gamma2;

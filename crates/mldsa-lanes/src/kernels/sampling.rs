@@ -1,5 +1,8 @@
 //! Pseudorandom sampling (FIPS 204, section 7.3), several XOFs side by side.
 
+use core::marker::PhantomData;
+
+use super::bounds::{Range, check, within};
 use super::keccak::{
     Permutation, PermutationOfTwo, RATE_128, RATE_256, States, copy_block, permute_one, seeded,
 };
@@ -41,22 +44,99 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
     }
 }
 
-/// RejNTTPoly (Algorithm 30) for each nonce: uniform coefficients in [0, q) from
+/// A polynomial to be sampled from XOF(seed ‖ nonce). The lanes of a group may have seeds of
+/// different keys and messages.
+pub(crate) struct Target<'a, const SEED: usize> {
+    pub(crate) seed: &'a [u8; SEED],
+    pub(crate) nonce: u16,
+    pub(crate) out: &'a mut Poly,
+}
+
+/// Targets to be sampled, a group at a time: of an iterator, one at a time costs 1 % of ExpandA.
+pub(crate) trait Targets<'a, const SEED: usize> {
+    /// The next ones, one in each place as far as they go, and none at the end.
+    fn group<'g>(
+        &mut self,
+        room: &'g mut [Option<Target<'a, SEED>>],
+    ) -> &'g mut [Option<Target<'a, SEED>>];
+}
+
+impl<'a, const SEED: usize, I: Iterator<Item = Target<'a, SEED>>> Targets<'a, SEED> for I {
+    fn group<'g>(
+        &mut self,
+        room: &'g mut [Option<Target<'a, SEED>>],
+    ) -> &'g mut [Option<Target<'a, SEED>>] {
+        let mut count = 0;
+        for (place, target) in room.iter_mut().zip(self) {
+            *place = Some(target);
+            count += 1;
+        }
+        &mut room[..count]
+    }
+}
+
+/// What the lanes of a group absorb.
+#[inline(always)]
+fn seeds<'a, const SEED: usize>(
+    group: &[Option<Target<'a, SEED>>],
+) -> impl Iterator<Item = (&'a [u8; SEED], u16)> {
+    group
+        .iter()
+        .flatten()
+        .map(|target| (target.seed, target.nonce))
+}
+
+/// [`check`] of what a group was given: here, as no caller can see again what [`Targets`] gave.
+#[inline(always)]
+fn check_group<const SEED: usize>(what: &str, group: &[Option<Target<'_, SEED>>], range: Range) {
+    for target in group.iter().flatten() {
+        check(what, target.out, range);
+    }
+}
+
+/// What a rejection sampler makes of a block. A trait, since a closure would not be inlined into the
+/// entry point that carries the CPU features.
+trait Accept {
+    /// Goes on with `p`, of which `filled` coefficients are there; how many there are then.
+    fn accept(&self, p: &mut Poly, filled: usize, bytes: &[u8]) -> usize;
+}
+
+/// [`Accept::accept`] for each target of a group, from its lane's bytes; whether all are complete.
+#[inline(always)]
+fn accept_group<const COUNT: usize, const SEED: usize, const LEN: usize>(
+    sampler: &impl Accept,
+    group: &mut [Option<Target<'_, SEED>>],
+    filled: &mut [usize; COUNT],
+    bytes: &[[u8; LEN]; COUNT],
+) -> bool {
+    let mut complete = true;
+    for ((target, bytes), filled) in group.iter_mut().flatten().zip(bytes).zip(filled) {
+        *filled = sampler.accept(target.out, *filled, bytes);
+        complete &= *filled == N;
+    }
+    complete
+}
+
+/// RejNTTPoly (Algorithm 30) for each target: uniform coefficients in [0, q) from
 /// SHAKE128(rho ‖ nonce). All values are public. `shadow` is hashed as far as it goes meanwhile.
 #[inline(always)]
 pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
-    rho: &[u8; 32],
-    nonces: &[u16],
-    out: &mut [Poly],
+    targets: &mut dyn Targets<'_, 32>,
     mut shadow: Option<&mut dyn Beside>,
 ) {
     // Five blocks give 280 candidates of three bytes; 256 are needed and 1 in 1,024 is refused.
     const BLOCKS: usize = 5;
+    let sampler = &Uniform::<V>(token);
     let mut bytes = [[0u8; RATE_128]; COUNT];
-    for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
-        let mut states = seeded::<COUNT>(RATE_128, rho, nonces);
+    let mut room = [const { None }; COUNT];
+    loop {
+        let group = targets.group(&mut room);
+        if group.is_empty() {
+            break;
+        }
+        let mut states = seeded(RATE_128, seeds(group));
         let mut filled = [0; COUNT];
         for block in 0..BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
@@ -66,96 +146,77 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
             // A block behind: its bytes have reached the cache, and the work overlaps with the
             // permutation.
             if block > 0 {
-                accept_group::<V, COUNT>(token, out, &mut filled, &bytes);
+                accept_group(sampler, group, &mut filled, &bytes);
             }
             engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
-        while !accept_group::<V, COUNT>(token, out, &mut filled, &bytes) {
+        while !accept_group(sampler, group, &mut filled, &bytes) {
             engine.permute(&mut states);
             engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
+        check_group("uniform gives out", group, Range(0, Q - 1));
     }
 }
 
-/// [`accept_uniform`] for each polynomial of a group; whether all are complete.
-#[inline(always)]
-fn accept_group<V: Lanes, const COUNT: usize>(
-    token: V::Token,
-    out: &mut [Poly],
-    filled: &mut [usize; COUNT],
-    bytes: &[[u8; RATE_128]; COUNT],
-) -> bool {
-    let mut complete = true;
-    for ((p, bytes), filled) in out.iter_mut().zip(bytes).zip(filled) {
-        *filled = accept_uniform::<V>(token, p, *filled, bytes);
-        complete &= *filled == N;
-    }
-    complete
-}
+/// CoeffFromThreeBytes (Algorithm 14) over a block.
+struct Uniform<V: Lanes>(V::Token);
 
-/// CoeffFromThreeBytes (Algorithm 14) over a block; returns how many coefficients p now has.
-#[inline(always)]
-pub(super) fn accept_uniform<V: Lanes>(
-    token: V::Token,
-    p: &mut Poly,
-    mut filled: usize,
-    mut bytes: &[u8],
-) -> usize {
-    let q = V::splat(token, Q);
-    while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
-        let values = V::from_triples(token, bytes);
-        filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
-        bytes = &bytes[3 * V::COUNT..];
-    }
-    if V::RAGGED {
-        while filled < N && !bytes.is_empty() {
-            let (some, rest) = bytes.split_at(bytes.len().min(3 * V::COUNT));
-            let values = V::from_triples(token, some);
+impl<V: Lanes> Accept for Uniform<V> {
+    #[inline(always)]
+    fn accept(&self, p: &mut Poly, mut filled: usize, mut bytes: &[u8]) -> usize {
+        let token = self.0;
+        let q = V::splat(token, Q);
+        while filled + V::COUNT <= N && bytes.len() >= 3 * V::COUNT {
+            let values = V::from_triples(token, bytes);
             filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
-            bytes = rest;
+            bytes = &bytes[3 * V::COUNT..];
         }
-        return filled;
-    }
-    for three in bytes.chunks_exact(3) {
-        if filled == N {
-            break;
+        if V::RAGGED {
+            while filled < N && !bytes.is_empty() {
+                let (some, rest) = bytes.split_at(bytes.len().min(3 * V::COUNT));
+                let values = V::from_triples(token, some);
+                filled += values.store_kept(q.greater(values), &mut p.0[filled..]);
+                bytes = rest;
+            }
+            return filled;
         }
-        let value = i32::from_triples((), three);
-        filled += value.store_kept(Q.greater(value), &mut p.0[filled..]);
+        for three in bytes.chunks_exact(3) {
+            if filled == N {
+                break;
+            }
+            let value = i32::from_triples((), three);
+            filled += value.store_kept(Q.greater(value), &mut p.0[filled..]);
+        }
+        filled
     }
-    filled
 }
 
-/// RejBoundedPoly (Algorithm 31) for each nonce: coefficients in [-η, η] from
+/// RejBoundedPoly (Algorithm 31) for each target: coefficients in [-η, η] from
 /// SHAKE256(rho' ‖ nonce). Which half-bytes are refused is independent of those accepted, so
-/// only the refusal steers the code; the write itself is unconditional. `out` has a place for
-/// each nonce.
+/// only the refusal steers the code; the write itself is unconditional.
 #[inline(always)]
 pub(crate) fn bounded<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
-    rho_prime: &[u8; 64],
-    nonces: &[u16],
-    out: &mut dyn Iterator<Item = &mut Poly>,
+    targets: &mut dyn Targets<'_, 64>,
 ) {
+    let sampler = &Bounded::<P, V>(token, PhantomData);
     let mut bytes = [[0u8; RATE_256]; COUNT];
-    for nonces in nonces.chunks(COUNT) {
-        // The lanes past the last nonce have no place.
-        let mut places: [Option<&mut Poly>; COUNT] = [const { None }; COUNT];
-        for place in &mut places[..nonces.len()] {
-            *place = out.next();
+    let mut room = [const { None }; COUNT];
+    loop {
+        let group = targets.group(&mut room);
+        if group.is_empty() {
+            break;
         }
-        let mut states = seeded::<COUNT>(RATE_256, rho_prime, nonces);
+        let mut states = seeded(RATE_256, seeds(group));
         let mut filled = [0; COUNT];
-        while filled[..nonces.len()].iter().any(|n| *n < N) {
+        let mut complete = false;
+        while !complete {
             engine.permute(&mut states);
             engine.copy_block(&states, RATE_256, &mut bytes, 0);
-            for ((p, bytes), filled) in places.iter_mut().zip(&bytes).zip(&mut filled) {
-                if let Some(p) = p {
-                    *filled = accept_bounded::<P, V>(token, p, *filled, bytes);
-                }
-            }
+            complete = accept_group(sampler, group, &mut filled, &bytes);
         }
+        check_group("bounded gives out", group, within(P::ETA));
     }
     bytes.as_flattened_mut().wipe();
 }
@@ -175,54 +236,59 @@ fn from_half_byte<P: Parameters, V: Lanes>(token: V::Token, half: V) -> (V, V) {
     }
 }
 
-/// CoeffFromHalfByte over a block; returns how many coefficients p now has.
-#[inline(always)]
-pub(super) fn accept_bounded<P: Parameters, V: Lanes>(
-    token: V::Token,
-    p: &mut Poly,
-    mut filled: usize,
-    bytes: &[u8],
-) -> usize {
-    let mut at = 0;
-    while (filled + V::COUNT <= N || V::RAGGED && filled < N) && at + V::COUNT <= 2 * bytes.len() {
-        let halves = V::from_halves(token, bytes, at);
-        let (values, accepted) = from_half_byte::<P, V>(token, halves);
-        let accepted = public(Site::RefusedHalfBytes, accepted);
-        filled += values.store_kept(accepted, &mut p.0[filled..]);
-        at += V::COUNT;
+/// CoeffFromHalfByte over a block.
+struct Bounded<P, V: Lanes>(V::Token, PhantomData<P>);
+
+impl<P: Parameters, V: Lanes> Accept for Bounded<P, V> {
+    #[inline(always)]
+    fn accept(&self, p: &mut Poly, mut filled: usize, bytes: &[u8]) -> usize {
+        let token = self.0;
+        let mut at = 0;
+        while (filled + V::COUNT <= N || V::RAGGED && filled < N)
+            && at + V::COUNT <= 2 * bytes.len()
+        {
+            let halves = V::from_halves(token, bytes, at);
+            let (values, accepted) = from_half_byte::<P, V>(token, halves);
+            let accepted = public(Site::RefusedHalfBytes, accepted);
+            filled += values.store_kept(accepted, &mut p.0[filled..]);
+            at += V::COUNT;
+        }
+        while filled < N && at < 2 * bytes.len() {
+            let half = i32::from_halves((), bytes, at);
+            let (value, accepted) = from_half_byte::<P, i32>((), half);
+            let accepted = public(Site::RefusedHalfBytes, accepted);
+            filled += value.store_kept(accepted, &mut p.0[filled..]);
+            at += 1;
+        }
+        filled
     }
-    while filled < N && at < 2 * bytes.len() {
-        let half = i32::from_halves((), bytes, at);
-        let (value, accepted) = from_half_byte::<P, i32>((), half);
-        let accepted = public(Site::RefusedHalfBytes, accepted);
-        filled += value.store_kept(accepted, &mut p.0[filled..]);
-        at += 1;
-    }
-    filled
 }
 
 /// Blocks that hold the 576 or 640 bytes of one mask polynomial.
-pub(super) const MASK_BLOCKS: usize = 5;
+const MASK_BLOCKS: usize = 5;
 
 /// One polynomial's share of ExpandMask's bytes.
 pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
 
-/// One polynomial of ExpandMask (Algorithm 34) for each nonce: coefficients in (-γ1, γ1] from
+/// One polynomial of ExpandMask (Algorithm 34) for each target: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.
-/// With a `shadow`, which is hashed meanwhile in the last lane, there is at most one nonce less.
+/// With a `shadow`, which is hashed meanwhile in the last lane, there are fewer targets than lanes.
 #[inline(always)]
 pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     token: V::Token,
     engine: E,
-    rho_second: &[u8; 64],
-    nonces: &[u16],
+    targets: &mut dyn Targets<'_, 64>,
     bytes: &mut [MaskBytes],
-    out: &mut [Poly],
     mut shadow: Option<&mut dyn Beside>,
 ) {
-    debug_assert!(shadow.is_none() || nonces.len() < COUNT);
-    for (nonces, out) in nonces.chunks(COUNT).zip(out.chunks_mut(COUNT)) {
-        let mut states = seeded::<COUNT>(RATE_256, rho_second, nonces);
+    let mut room = [const { None }; COUNT];
+    loop {
+        let group = targets.group(&mut room);
+        if group.is_empty() {
+            break;
+        }
+        debug_assert!(shadow.is_none() || group.len() < COUNT);
+        let mut states = seeded(RATE_256, seeds(group));
         for block in 0..MASK_BLOCKS {
             match shadow.as_mut().and_then(|shadow| shadow.block()) {
                 Some(one) => states.permute_with_last(one, |states| engine.permute(states)),
@@ -230,19 +296,20 @@ pub(crate) fn mask<P: Parameters, V: Lanes, E: Permute<COUNT>, const COUNT: usiz
             }
             engine.copy_block(&states, RATE_256, bytes, block * RATE_256);
         }
-        for (p, bytes) in out.iter_mut().zip(&*bytes) {
+        for (target, bytes) in group.iter_mut().flatten().zip(&*bytes) {
             if P::Z_BITS == 18 {
-                unpack_mask::<V, 18>(token, p, bytes);
+                unpack_mask::<V, 18>(token, target.out, bytes);
             } else {
-                unpack_mask::<V, 20>(token, p, bytes);
+                unpack_mask::<V, 20>(token, target.out, bytes);
             }
         }
+        check_group("mask gives out", group, Range(1 - P::GAMMA1, P::GAMMA1));
     }
 }
 
 /// BitUnpack (Algorithm 19) with γ1 = 2^(`BITS` − 1); `bytes` goes on 40 bytes or more beyond.
 #[inline(always)]
-pub(super) fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: &[u8]) {
+fn unpack_mask<V: Lanes, const BITS: u32>(token: V::Token, p: &mut Poly, bytes: &[u8]) {
     let gamma1 = V::splat(token, 1 << (BITS - 1));
     for at in (0..N).step_by(V::COUNT) {
         let value = V::from_bits::<BITS>(token, bytes, at);

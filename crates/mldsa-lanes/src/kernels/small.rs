@@ -9,6 +9,7 @@
 //! Addresses depend on c alone, which is public once signed and commonly treated as public before
 //! (FIPS 204 lets an implementation do so); they never depend on s.
 
+use super::bounds::{check, within};
 use super::poly::{Poly, Wipe, Zero};
 use crate::params::{N, Parameters};
 
@@ -35,8 +36,14 @@ impl<const LEN: usize> Wipe for [SmallPoly; LEN] {
 }
 
 impl SmallPoly {
+    /// All of them.
+    pub(crate) fn bytes(&self) -> &[u8; 3 * N] {
+        &self.0
+    }
+
     /// `p` has coefficients in [-η, η].
     pub(crate) fn set(&mut self, p: &Poly, eta: i32) {
+        check("SmallPoly::set takes p", p, within(eta));
         let (first, rest) = self.0.split_at_mut(N);
         let (middle, last) = rest.split_at_mut(N);
         for i in 0..N {

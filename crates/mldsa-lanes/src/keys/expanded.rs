@@ -66,6 +66,8 @@ impl<P: Scheme> ExpandedSigningKey<P> {
             input,
             rnd,
             max_attempts,
+            first: 0,
+            accepted: None,
         }
     }
 

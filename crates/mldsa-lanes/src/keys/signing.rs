@@ -181,6 +181,8 @@ impl<P: Scheme> SigningKey<P> {
             input,
             rnd,
             max_attempts,
+            first: 0,
+            accepted: None,
         };
         P::sign_compact(order, &self.sk).map(Signature)
     }

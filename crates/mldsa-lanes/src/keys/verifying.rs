@@ -76,24 +76,7 @@ impl<P: Scheme> VerifyingKey<P> {
         place
     }
 
-    /// ML-DSA.Verify (Algorithm 3).
-    ///
-    /// # Errors
-    /// [`Error::InvalidSignature`]; [`Error::ContextTooLong`] for more than 255 bytes.
-    pub fn verify(
-        &self,
-        message: &[u8],
-        context: &[u8],
-        signature: &Signature<P>,
-    ) -> Result<(), Error> {
-        self.verify_input(&Input::Pure { message, context }, signature)
-    }
-
-    /// Verification of any [`Input`] (Algorithms 3, 5 and 8).
-    ///
-    /// # Errors
-    /// As [`VerifyingKey::verify`], [`Error::DigestLength`] and [`Error::WeakPreHash`].
-    pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
+    pub(super) fn judge(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
         P::verify_compact(self.backend, &self.pk, input, &signature.0)
     }
 }
@@ -161,24 +144,7 @@ impl<P: Scheme> ExpandedVerifyingKey<P> {
         self.material.tr
     }
 
-    /// As [`VerifyingKey::verify`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn verify(
-        &self,
-        message: &[u8],
-        context: &[u8],
-        signature: &Signature<P>,
-    ) -> Result<(), Error> {
-        self.verify_input(&Input::Pure { message, context }, signature)
-    }
-
-    /// As [`VerifyingKey::verify_input`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn verify_input(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
+    pub(super) fn judge(&self, input: &Input<'_>, signature: &Signature<P>) -> Result<(), Error> {
         P::verify(self.backend, &self.material, input, &signature.0)
     }
 }

@@ -1,8 +1,8 @@
-//! The ways to sign, the same for compact and expanded keys.
+//! The ways to sign and to verify, the same for compact and expanded keys.
 
 use rand_core::TryCryptoRng;
 
-use super::{ExpandedSigningKey, Signature, SigningKey, VerifyingKey, draw};
+use super::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey, draw};
 use crate::error::Error;
 use crate::kernels::poly::Secret;
 use crate::params::MAX_ATTEMPTS;
@@ -89,6 +89,39 @@ macro_rules! signing_methods {
 }
 signing_methods!(SigningKey);
 signing_methods!(ExpandedSigningKey);
+
+macro_rules! verifying_methods {
+    ($key:ident) => {
+        impl<P: Scheme> $key<P> {
+            /// ML-DSA.Verify (Algorithm 3).
+            ///
+            /// # Errors
+            /// [`Error::InvalidSignature`]; [`Error::ContextTooLong`] for more than 255 bytes.
+            pub fn verify(
+                &self,
+                message: &[u8],
+                context: &[u8],
+                signature: &Signature<P>,
+            ) -> Result<(), Error> {
+                self.verify_input(&Input::Pure { message, context }, signature)
+            }
+
+            /// Verification of any [`Input`] (Algorithms 3, 5 and 8).
+            ///
+            /// # Errors
+            /// As [`verify`](Self::verify), [`Error::DigestLength`] and [`Error::WeakPreHash`].
+            pub fn verify_input(
+                &self,
+                input: &Input<'_>,
+                signature: &Signature<P>,
+            ) -> Result<(), Error> {
+                self.judge(input, signature)
+            }
+        }
+    };
+}
+verifying_methods!(VerifyingKey);
+verifying_methods!(ExpandedVerifyingKey);
 
 /// Each attempt's failing checks, for tests and measurements.
 #[cfg(feature = "trace")]

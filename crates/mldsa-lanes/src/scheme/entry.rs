@@ -83,6 +83,15 @@ pub trait Scheme: Shapes {
         input: &Input<'_>,
         signature: &Self::SignatureBytes,
     ) -> Result<(), Error>;
+    /// Algorithm 8 but for its last comparison: writes what c_tilde, of `expected`'s length, should be.
+    #[doc(hidden)]
+    fn commitment(
+        backend: Backend,
+        pk: &Self::VerifyingKeyBytes,
+        input: &Input<'_>,
+        signature: &Self::SignatureBytes,
+        expected: &mut [u8],
+    ) -> Result<(), Error>;
 }
 
 macro_rules! entry_points {
@@ -194,6 +203,18 @@ macro_rules! entry_points {
             ) -> Result<(), Error> {
                 with_engine!(backend, e =>
                     verify::verify_compact::<Self, _>(e, pk, input, signature))
+            }
+
+            fn commitment(
+                backend: Backend,
+                pk: &Self::VerifyingKeyBytes,
+                input: &Input<'_>,
+                signature: &Self::SignatureBytes,
+                expected: &mut [u8],
+            ) -> Result<(), Error> {
+                let pk = pk.as_ref();
+                with_engine!(backend, e => verify::commitment::<Self, _>(e, pk, input, signature))
+                    .map(|mut reader| reader.squeeze(expected))
             }
         }
     };

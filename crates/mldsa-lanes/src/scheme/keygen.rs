@@ -54,7 +54,7 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
     reader.squeeze(space.k.as_mut());
     let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
     // Algorithm 6, step 4.
-    sample::expand_s::<P, E>(e, &space.rho_prime, s1, s2);
+    e.bounded::<P>(&mut sample::of_s(&space.rho_prime, s1, s2));
     // Algorithm 6, steps 10 and 11: sk is written as its parts come.
     let mut sk = SigningKeyWriter::of::<P>(sk.as_mut());
     sk.secrets::<P, E>(e, s1, s2);

@@ -4,16 +4,34 @@ use core::ops::Range;
 
 use crate::backend::Engine;
 use crate::kernels::poly::{Poly, Secret, Wipe, Zero};
-use crate::kernels::sampling::MaskBytes;
+use crate::kernels::sampling::{MaskBytes, Target};
 use crate::kernels::sponge::{Beside, Shadow};
 use crate::params::Parameters;
 
-/// Most polynomials of one call: 8 × 7 for Â of ML-DSA-87.
-const MOST: usize = 56;
+/// Polynomials of Â from number `first` on, row after row: their nonces are s ‖ r (Algorithm 32).
+pub(crate) fn of_a<'a, P: Parameters>(
+    rho: &'a [u8; 32],
+    first: usize,
+    out: &'a mut [Poly],
+) -> impl Iterator<Item = Target<'a, 32>> {
+    (first..).zip(out).map(move |(i, out)| Target {
+        seed: rho,
+        nonce: ((i % P::L) | ((i / P::L) << 8)) as u16,
+        out,
+    })
+}
 
-/// The nonce of polynomial number `i` of Â, row after row: s ‖ r (Algorithm 32).
-fn nonce_of_a<P: Parameters>(i: usize) -> u16 {
-    ((i % P::L) | ((i / P::L) << 8)) as u16
+/// Polynomials whose nonces count from `first`.
+pub(crate) fn counted<'a>(
+    seed: &'a [u8; 64],
+    first: usize,
+    out: impl Iterator<Item = &'a mut Poly>,
+) -> impl Iterator<Item = Target<'a, 64>> {
+    (first..).zip(out).map(move |(i, out)| Target {
+        seed,
+        nonce: i as u16,
+        out,
+    })
 }
 
 /// ExpandA (Algorithm 32): Â[r][s] = RejNTTPoly(rho ‖ s ‖ r), row after row. Coefficients in
@@ -24,23 +42,16 @@ pub(crate) fn expand_a<P: Parameters, E: Engine>(
     a_hat: &mut [Poly],
     shadow: Option<&mut dyn Beside>,
 ) {
-    let mut nonces = [0u16; MOST];
-    for (i, nonce) in nonces.iter_mut().enumerate() {
-        *nonce = nonce_of_a::<P>(i);
-    }
-    e.uniform(rho, &nonces[..P::K * P::L], a_hat, shadow);
+    e.uniform(&mut of_a::<P>(rho, 0, a_hat), shadow);
 }
 
 /// ExpandS (Algorithm 33): s1 has nonces 0.., s2 goes on at l. Coefficients in [-η, η].
-pub(crate) fn expand_s<P: Parameters, E: Engine>(
-    e: E,
-    rho_prime: &[u8; 64],
-    s1: &mut [Poly],
-    s2: &mut [Poly],
-) {
-    let nonces: [u16; 16] = core::array::from_fn(|i| i as u16);
-    let mut places = s1.iter_mut().chain(s2);
-    e.bounded::<P>(rho_prime, &nonces[..P::L + P::K], &mut places);
+pub(crate) fn of_s<'a>(
+    rho_prime: &'a [u8; 64],
+    s1: &'a mut [Poly],
+    s2: &'a mut [Poly],
+) -> impl Iterator<Item = Target<'a, 64>> {
+    counted(rho_prime, 0, s1.iter_mut().chain(s2))
 }
 
 /// A stream of polynomials, sampled in full groups of the engine's Keccak states and taken l at a
@@ -120,8 +131,7 @@ impl Rows {
     ) -> &[Poly] {
         self.0.take(P::L, |first, room| {
             let group = E::STATES.min(P::K * P::L - first);
-            let nonces: [u16; 8] = core::array::from_fn(|i| nonce_of_a::<P>(first + i));
-            e.uniform(rho, &nonces[..group], &mut room[..group], Some(shadow));
+            e.uniform(&mut of_a::<P>(rho, first, &mut room[..group]), Some(shadow));
             group
         })
     }
@@ -220,8 +230,7 @@ fn mask_group<P: Parameters, E: Engine>(
     shadow: Option<&mut dyn Beside>,
 ) -> usize {
     let count = E::STATES - usize::from(shadow.is_some());
-    let nonces: [u16; 8] = core::array::from_fn(|i| (first + i) as u16);
-    let out = &mut room[..count];
-    e.mask::<P>(rho_second, &nonces[..count], bytes, out, shadow);
+    let mut targets = counted(rho_second, first, room[..count].iter_mut());
+    e.mask::<P>(&mut targets, bytes, shadow);
     count
 }

@@ -1,5 +1,7 @@
 //! ML-DSA.Sign_internal (FIPS 204, Algorithm 7).
 
+use core::cell::Cell;
+
 use crate::backend::{Backend, Engine};
 use crate::declassify::{Site, public, public_slice};
 use crate::error::Error;
@@ -293,6 +295,10 @@ pub struct Order<'a> {
     pub(crate) input: &'a Input<'a>,
     pub(crate) rnd: &'a [u8; 32],
     pub(crate) max_attempts: u32,
+    /// The number of the first attempt: 0, unless one attempt is made again.
+    pub(crate) first: u32,
+    /// Where the number of the accepted attempt goes, if anybody asks.
+    pub(crate) accepted: Option<&'a Cell<u32>>,
 }
 
 /// Steps 6 to 33; `check` carries out steps 18 to 28 of the attempt whose number it is given. Never tries
@@ -318,15 +324,18 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
     let hash = hash.absorb(key.k.as_ref()).absorb(order.rnd).absorb(&mu);
     hash.finish().squeeze(rho_second.as_mut());
     // Algorithm 7, steps 8 and 9.
-    masks.begin::<P>(0);
+    masks.begin::<P>(order.first);
     let allowed = order.max_attempts.min(MAX_ATTEMPTS);
     // Algorithm 7, step 10.
-    for attempt in 0..allowed {
+    for attempt in order.first..allowed {
         // Algorithm 7, step 11.
         masks.next::<P, E>(e, rho_second, trial.z.as_mut());
         let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
         trial.start(e, key, &mu, scratch, following);
         if check(attempt, trial, scratch) {
+            if let Some(accepted) = order.accepted {
+                accepted.set(attempt);
+            }
             // Algorithm 7, step 34.
             return Ok(trial.signature(e));
         }
@@ -411,6 +420,8 @@ mod tests {
                 input: &Input::Mu(&Mu([byte; 64])),
                 rnd: &[0; 32],
                 max_attempts: 2,
+                first: 0,
+                accepted: None,
             };
             let result = MlDsa44::sign_in(order, &key, &mut space);
             ends[usize::from(result.is_ok())] = true;

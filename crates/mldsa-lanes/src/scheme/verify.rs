@@ -275,13 +275,15 @@ impl Beside for Next<'_, '_> {
     }
 }
 
-/// Steps 1 to 13 with pkEncode's bytes: each row of Â is used as soon as it is sampled.
-pub(crate) fn verify_compact<P: Shapes, E: Engine>(
+/// Steps 1 to 12 with pkEncode's bytes, and the norm of z: gives the output of H(mu ‖ w1Encode(w1)).
+/// Each row of Â is used as soon as it is sampled.
+#[inline(never)]
+pub(crate) fn commitment<P: Shapes, E: Engine>(
     e: E,
     pk: &[u8],
     input: &Input<'_>,
     sig: &P::SignatureBytes,
-) -> Result<(), Error> {
+) -> Result<Shake256Reader, Error> {
     let source = input.mu_source::<P>(e.permutation())?;
     let mut claim = Claim::<P>::ZERO;
     judge(claim.decode(e, sig))?;
@@ -306,7 +308,18 @@ pub(crate) fn verify_compact<P: Shapes, E: Engine>(
     while let Some(state) = rest.block() {
         e.permutation()(state);
     }
-    judge(Claim::<P>::holds(&mut hashes.last.reader(hashed), sig))
+    Ok(hashes.last.reader(hashed))
+}
+
+/// Steps 1 to 13 with pkEncode's bytes.
+pub(crate) fn verify_compact<P: Shapes, E: Engine>(
+    e: E,
+    pk: &[u8],
+    input: &Input<'_>,
+    sig: &P::SignatureBytes,
+) -> Result<(), Error> {
+    let mut reader = commitment::<P, E>(e, pk, input, sig)?;
+    judge(Claim::<P>::holds(&mut reader, sig))
 }
 
 /// tr = H(pk).

@@ -7,7 +7,7 @@ use mldsa_lanes::hazmat::{self, SignWithRnd};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
     Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
-    PrivateKeyForm, Signature, SigningKey, VerifyingKey, Workspace,
+    PrivateKeyForm, Signature, SigningKey, VerifyingKey, Workspace, hardened,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
@@ -69,8 +69,8 @@ impl Given {
     }
 }
 
-/// A generator that hands out the same 32 bytes.
-struct Same<'a>(&'a [u8; 32]);
+/// A generator that hands out the same 32 bytes, after so many draws of hashes.
+struct Same<'a>(&'a [u8; 32], u8);
 
 impl rand_core::TryRng for Same<'_> {
     type Error = Infallible;
@@ -81,7 +81,13 @@ impl rand_core::TryRng for Same<'_> {
         unreachable!("the library asks for bytes")
     }
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        out.copy_from_slice(self.0);
+        match self.1.checked_sub(1) {
+            None => out.copy_from_slice(self.0),
+            Some(left) => {
+                self.1 = left;
+                out.copy_from_slice(&oracle::h(&[&[left]], out.len()));
+            }
+        }
         Ok(())
     }
 }
@@ -96,6 +102,8 @@ pub struct Keys<'g, P: ParameterSet> {
     public: Box<VerifyingKey<P>>,
     expanded_public: Box<ExpandedVerifyingKey<P>>,
     signature: Box<Signature<P>>,
+    hardened: Box<hardened::SigningKey<P>>,
+    hardened_public: Box<hardened::VerifyingKey<P>>,
     /// Refused as private keys: s1, t0 or tr is wrong.
     refused: [Vec<u8>; 3],
     seeds: Vec<[u8; 32]>,
@@ -119,6 +127,8 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             backend,
             expanded: key.expand(),
             expanded_public: public.expand(),
+            hardened: Box::new(hardened::SigningKey::new(&key).unwrap()),
+            hardened_public: Box::new(hardened::VerifyingKey::new(&public).unwrap()),
             signature: Box::new(key.sign_deterministic(&given.message, b"c").unwrap()),
             // The last string of s1 or s2, the last of t0, and tr.
             refused: [
@@ -189,7 +199,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         let Given { xi, rnd, message, sk, pk, attempts, .. } = self.given;
         let backend = self.backend;
         if backend == Backend::detect() {
-            operation!("generate", SigningKey::<P>::generate(&mut Same(xi)));
+            operation!("generate", SigningKey::<P>::generate(&mut Same(xi, 0)));
         }
         operation!("from_seed", SigningKey::<P>::from_seed_on(backend, xi));
         operation!("from_expanded_bytes", SigningKey::<P>::from_expanded_bytes_on(backend, sk));
@@ -216,18 +226,18 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             *der.last_mut().unwrap() ^= 1;
             operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
         }
-        operation!("sign", key.sign(message, b"c", &mut Same(rnd)));
+        operation!("sign", key.sign(message, b"c", &mut Same(rnd, 0)));
         operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
         operation!("sign_with_rnd, mu", key.sign_with_rnd(&self.input(), rnd));
         operation!("sign_bounded_with_rnd, limit reached", key.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
         let expanded = &self.expanded;
-        operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd)));
+        operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd, 0)));
         operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
         operation!("sign_with_rnd, mu, expanded key", expanded.sign_with_rnd(&self.input(), rnd));
         operation!("sign_bounded_with_rnd, expanded key, limit reached", expanded.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
         operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
-        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &mut Same(rnd)));
+        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &mut Same(rnd, 0)));
         operation!("sign_in_with_rnd, a workspace, limit reached", hazmat::sign_in_with_rnd(expanded, &mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
         // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
         operation!("sign_in_with_rnd, its room on the stack", hazmat::sign_in_with_rnd(expanded, &mut ManuallyDrop::new(Workspace::new()), &self.input(), rnd, 821));
@@ -251,6 +261,18 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("verify_input, mu", self.public.verify_input(&self.input(), &self.signature));
         operation!("verify, expanded key", self.expanded_public.verify(message, b"c", &self.signature));
         operation!("verify_input, mu, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
+        operation!("hardened: from_seed", hardened::SigningKey::<P>::from_seed_on(backend, xi));
+        operation!("hardened: from_expanded_bytes", hardened::SigningKey::<P>::from_expanded_bytes_on(backend, sk));
+        operation!("hardened: generate", {
+            let mut source = hardened::Source::new(Same(xi, 64)).unwrap();
+            hardened::SigningKey::<P>::generate(&mut source)
+        });
+        operation!("hardened: sign", {
+            let mut source = hardened::Source::new(Same(rnd, 64)).unwrap();
+            self.hardened.sign(message, b"c", &mut source)
+        });
+        operation!("hardened: sign_deterministic", self.hardened.sign_deterministic(message, b"c"));
+        operation!("hardened: verify", self.hardened_public.verify(message, b"c", &self.signature));
         let jobs = self.jobs(|_| false);
         operation!("hazmat::batch::sign", hazmat::batch::sign(&jobs));
         let jobs = self.jobs(|_| true);
@@ -258,7 +280,7 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         let jobs = self.jobs(|i| i % 2 == 0);
         operation!("hazmat::batch::sign, both kinds of key", hazmat::batch::sign(&jobs));
         let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| batch::SignJob { key: job.key, input: job.input }).collect();
-        operation!("batch::sign", batch::sign(&messages, &mut Same(rnd)));
+        operation!("batch::sign", batch::sign(&messages, &mut Same(rnd, 0)));
         let jobs = self.jobs(|i| i % 2 == 0);
         operation!("hazmat::batch::sign_bounded, limit reached", hazmat::batch::sign_bounded(&jobs, attempts - 1));
         let jobs = self.jobs(|_| false);

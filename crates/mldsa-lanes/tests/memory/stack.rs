@@ -14,7 +14,11 @@ const WRITE: &str = "MLDSA_WRITE_STACK";
 
 /// KiB that no operation passes, by what its name contains: the first that fits. Optimised builds,
 /// unoptimised ones.
-const LIMITS: [(&str, [usize; 2]); 2] = [("workspace", [64, 1024]), ("", [128, 1024])];
+const LIMITS: [(&str, [usize; 2]); 3] = [
+    ("workspace", [64, 1024]),
+    ("hardened", [160, 1024]),
+    ("", [128, 1024]),
+];
 
 /// KiB for each set.
 type Cell = [usize; PARAMETER_SETS.len()];

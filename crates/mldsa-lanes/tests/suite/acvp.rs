@@ -7,7 +7,7 @@ use mldsa_oracle as oracle;
 
 /// What a case signs. M′ of the internal interface becomes an external μ; `tr` is the hash of the
 /// public key.
-fn message(case: &Case, tr: &[u8]) -> Message {
+pub fn message(case: &Case, tr: &[u8]) -> Message {
     match case.input() {
         Input::Mu(mu) => Message::of_mu(mu),
         Input::Formatted(m_prime) => Message::of_mu(oracle::message_representative(tr, &m_prime)),

@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 const LIBRARY: &str = "crates/mldsa-lanes/src";
 const ORACLE: &str = "crates/mldsa-oracle/src";
+const READER: &str = "scripts/ct_code";
 
 /// Names in the documents that are Rust's, the CPU's or another crate's.
-const FOREIGN: [&str; 8] = [
+const FOREIGN: [&str; 9] = [
     "div",
     "else",
     "end",
@@ -18,6 +19,7 @@ const FOREIGN: [&str; 8] = [
     "to_le_bytes",
     "u16",
     "u64",
+    "x86-64-v4",
 ];
 
 /// The file of a module that a path begins with, and the rest of the path.
@@ -87,7 +89,7 @@ fn cells(line: &str) -> Vec<&str> {
 /// Why a span of a document is not so, if it is not.
 fn fault(span: &str, library: &[&BTreeMap<String, String>]) -> Option<String> {
     let exists = |path: &str| {
-        let folders = ["", LIBRARY, ORACLE, "crates", "crates/mldsa-lanes"].iter();
+        let folders = ["", LIBRARY, ORACLE, "crates", "crates/mldsa-lanes", READER].iter();
         folders
             .map(|folder| root().join(folder).join(path))
             .any(|path| path.exists())
@@ -95,19 +97,34 @@ fn fault(span: &str, library: &[&BTreeMap<String, String>]) -> Option<String> {
     let is_name = span
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':');
-    let ok = if let Some(target) = span.strip_prefix("make ") {
-        read("Makefile").contains(&format!("\n{target}:"))
+    let ok = if FOREIGN.contains(&span) {
+        true
+    } else if let Some(command) = span.strip_prefix("make ") {
+        let makefile = read("Makefile");
+        let mut words = command.split([' ', '=']);
+        makefile.contains(&format!("\n{}:", words.next().unwrap()))
+            && words
+                .filter(|word| word.chars().all(|c| c.is_ascii_uppercase()))
+                .all(|variable| makefile.contains(&format!("\n{variable} :=")))
+    } else if span.starts_with("out/") {
+        read("Makefile").contains(span)
+    } else if let Some(option) = span
+        .strip_prefix("--")
+        .filter(|_| !span.starts_with("--cfg "))
+    {
+        let name = option.split(' ').next().unwrap();
+        read(format!("{READER}/__main__.py")).contains(&format!("\"--{name}\""))
     } else if span.starts_with("MLDSA_") {
         read("scripts/ct.sh").contains(span)
     } else if is_name {
         let site = |files: &BTreeMap<String, String>| {
             let declared = files.get("declassify.rs");
-            declared.is_some_and(|text| text.contains(&format!("\n    {span},\n")))
+            let name = span.strip_prefix("Site::").unwrap_or(span);
+            declared.is_some_and(|text| text.contains(&format!("\n    {name},\n")))
         };
-        FOREIGN.contains(&span)
-            || library
-                .iter()
-                .any(|files| !named(files, span).is_empty() || site(files))
+        library
+            .iter()
+            .any(|files| !named(files, span).is_empty() || site(files))
     } else if span.starts_with("apt-get ") || span == "!=" {
         true
     } else if let Some(cfg) = span.strip_prefix("--cfg ") {

@@ -11,6 +11,7 @@ mod batch_parallel;
 mod batch_schedule;
 mod batch_trace;
 mod documents;
+mod hardened;
 mod interface;
 mod interop_pkcs8;
 mod interop_traits;

@@ -80,7 +80,10 @@ pub fn items(text: &str, begins: impl Fn(&str) -> bool) -> Vec<&str> {
 
 /// The source without unit tests, which stand at the end of a file, and constants.
 pub fn at_run_time(text: &str) -> String {
-    let text = text.split("\nmod tests {").next().unwrap();
+    let tests = text.match_indices("mod tests {").map(|(at, _)| at);
+    let mut begins =
+        tests.filter(|&at| matches!(text[..at].rsplit('\n').next(), Some("" | "pub(crate) ")));
+    let text = &text[..begins.next().unwrap_or(text.len())];
     let constant = |line: &str| {
         let words: Vec<&str> = words(line).take(3).collect();
         let visible = usize::from(words.first() == Some(&"pub"))

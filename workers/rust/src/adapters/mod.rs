@@ -8,6 +8,7 @@ pub mod fn_dsa;
 pub mod hash;
 pub mod lanes;
 mod lanes_batch;
+pub mod lanes_hardened;
 pub mod libcrux;
 pub mod libcrux_kem;
 pub mod mldsa_native;
@@ -22,6 +23,7 @@ use crate::adapter::Variant;
 pub fn all() -> Vec<Variant> {
     let mut variants = Vec::new();
     variants.extend(lanes::variants());
+    variants.extend(lanes_hardened::variants());
     variants.extend(mldsa_native::variants());
     variants.extend(aws_lc::variants());
     variants.extend(libcrux::variants());

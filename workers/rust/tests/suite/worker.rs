@@ -71,6 +71,7 @@ fn the_announcement_describes_every_variant() {
     }
     for implementation in [
         "mldsa-lanes",
+        "mldsa-lanes-hardened",
         "mldsa-native",
         "aws-lc",
         "libcrux",

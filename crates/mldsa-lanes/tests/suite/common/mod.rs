@@ -241,6 +241,9 @@ impl Subject {
     }
 }
 
+/// A message, its context, and the function that hashes it first, if one does.
+pub type Parts<'m> = (&'m [u8], &'m [u8], Option<oracle::PreHash>);
+
 /// An input that owns its bytes and knows the oracle's μ for it.
 #[derive(Clone, Debug)]
 pub enum Message {
@@ -308,11 +311,10 @@ impl Message {
         }
     }
 
-    /// μ by the oracle; `tr` is the hash of the public key.
-    pub fn mu(&self, tr: &[u8]) -> [u8; 64] {
-        let m_prime = match self {
-            Message::Mu(mu) => return *mu.as_bytes(),
-            Message::Pure { message, context } => oracle::pure_m_prime(message, context),
+    /// What it consists of; or the μ that it is.
+    pub fn parts(&self) -> Result<Parts<'_>, &Mu> {
+        match self {
+            Message::Pure { message, context } => Ok((message, context, None)),
             Message::PreHash {
                 hash,
                 message,
@@ -323,7 +325,17 @@ impl Message {
                 message,
                 context,
                 ..
-            } => oracle::hash_m_prime(message, context, *hash),
+            } => Ok((message, context, Some(*hash))),
+            Message::Mu(mu) => Err(mu),
+        }
+    }
+
+    /// μ by the oracle; `tr` is the hash of the public key.
+    pub fn mu(&self, tr: &[u8]) -> [u8; 64] {
+        let m_prime = match self.parts() {
+            Err(mu) => return *mu.as_bytes(),
+            Ok((message, context, None)) => oracle::pure_m_prime(message, context),
+            Ok((message, context, Some(hash))) => oracle::hash_m_prime(message, context, hash),
         };
         oracle::message_representative(tr, &m_prime.expect("a context of at most 255 bytes"))
     }

@@ -1,0 +1,93 @@
+//! The injector finds what is weak, repeats itself, and does no harm of its own.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// A run with a file of this name, which is new: its exit code and its records.
+fn run(name: &str, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&file);
+    again(&file, arguments)
+}
+
+fn again(file: &PathBuf, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa-fault"));
+    let done = command.args(arguments).arg("--out").arg(file).output();
+    let done = done.unwrap();
+    let text = std::fs::read_to_string(file).unwrap();
+    print!("{}", String::from_utf8_lossy(&done.stdout));
+    eprint!("{}", String::from_utf8_lossy(&done.stderr));
+    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    (done.status.code(), records.collect())
+}
+
+/// The column of all rows: right, other, refused, panic, crash, hang, unbounded, wrong, revealing.
+fn sum(record: &Value, column: usize) -> u64 {
+    let rows = record["counts"].as_object().unwrap().values();
+    rows.map(|row| row[column].as_u64().unwrap()).sum()
+}
+
+/// Plain operations give wrong signatures and such as reveal the key; the same seed gives the same; a
+/// file that has all parts is not added to.
+#[test]
+fn plain_operations_are_weak() {
+    let arguments = ["200", "--sets", "44", "--modes", "plain", "--seed", "3"];
+    let (code, first) = run("plain.jsonl", &arguments);
+    assert_eq!(code, Some(0));
+    assert!(sum(&first[0], 7) > 0 && sum(&first[0], 8) > 0, "{first:?}");
+    let all: u64 = (0..9).map(|column| sum(&first[0], column)).sum();
+    assert_eq!(all, 200);
+    let (_, second) = run("plain-again.jsonl", &arguments);
+    assert_eq!(first, second);
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("plain.jsonl");
+    assert_eq!(again(&file, &arguments), (Some(0), first));
+}
+
+/// Children that are not disturbed give what the operation gives.
+#[test]
+fn without_faults_all_is_right() {
+    for set in ["44", "65", "87"] {
+        let (code, records) = run(
+            &format!("idle-{set}.jsonl"),
+            &["40", "--sets", set, "--idle"],
+        );
+        assert_eq!(code, Some(0));
+        assert_eq!(records.len(), 2);
+        assert!(
+            records.iter().all(|record| sum(record, 0) == 40),
+            "{records:?}"
+        );
+    }
+}
+
+/// Hardened operations give nothing that is wrong.
+#[test]
+fn hardened_operations_are_not() {
+    let arguments = ["300", "--sets", "65", "--modes", "hardened", "--seed", "3"];
+    let (code, records) = run("hardened.jsonl", &arguments);
+    assert_eq!(code, Some(0), "{}", records[0]["found"]);
+    assert!(sum(&records[0], 2) > 0, "nothing was refused");
+}
+
+/// Left out and turned one after another: each instruction of a verification.
+#[test]
+fn a_sweep_is_survived() {
+    let sweep = ["1", "--sweep", "--sets", "44", "--operations", "verify"];
+    let hardened = [&sweep[..], &["--modes", "hardened"]].concat();
+    let (code, records) = run("sweep.jsonl", &hardened);
+    assert_eq!(code, Some(0), "{}", records[0]["found"]);
+    let all: u64 = (0..9).map(|column| sum(&records[0], column)).sum();
+    assert!(all > 5_000, "{all} faults");
+}
+
+#[test]
+fn unknown_operations_are_refused() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mldsa-fault"));
+    let done = command.args(["10", "--operations", "sign,fly"]).output();
+    let done = done.unwrap();
+    assert_eq!(done.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&done.stderr).starts_with("usage:"));
+}

@@ -1,0 +1,98 @@
+//! Signing and verification that a fault does not turn into a wrong answer: keys, and a random source,
+//! that are checked before each use, and every result computed twice.
+//!
+//! A *fault* is a bit that flips in memory or in a register, an instruction that is not carried out, a
+//! step whose result stays what it was: by radiation, bad memory, a low voltage, or somebody who makes
+//! one on purpose. A single one is meant to give an error, a crash or a valid result;
+//! docs/faults.md has what was tried, and what was not.
+//!
+//! - **Signing** checks the key's digest, signs, and makes the accepted attempt again from the private
+//!   key's bytes and the message, in other memory: Â, μ, ρ″, y, w, c, z and hints. The two signatures
+//!   have to be the same bytes. Then the public key is computed from the private one, compared with the
+//!   key's own, and the signature is verified with it. Verification alone would not do: a
+//!   signature with another y is valid, and beside one of the same message it gives s1 away.
+//! - **Verification** is done twice, on two copies of the public key, the second of them stored inverted;
+//!   each gives the c̃ that the signature should have. [`Verified`] is a value that only two right ones
+//!   give, so that a caller may ask once more.
+//! - **Keys** are computed a second time when they are made or read. They stay compact: whatever
+//!   follows from one is computed at each use, since that costs less than hashing it.
+//! - **[`Source`]** holds the caller's generator to tests of what it gives.
+//!
+//! ```
+//! use mldsa_lanes::hardened::{Source, SigningKey, VerifyingKey};
+//! use mldsa_lanes::mldsa65;
+//! use rand_core::CryptoRng;
+//!
+//! fn sign(rng: &mut dyn CryptoRng) -> Result<(), mldsa_lanes::hardened::Error> {
+//!     let mut source = Source::new(rng)?;
+//!     let key = SigningKey::<mldsa65::Set>::generate(&mut source)?;
+//!     let signature = key.sign(b"message", b"context", &mut source)?;
+//!
+//!     let public = VerifyingKey::new(key.verifying_key())?;
+//!     let verified = public.verify(b"message", b"context", &signature)?;
+//!     assert!(verified.holds());
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Two faults that match are not met, nor one that stays in the code or in a constant and leaves every
+//! check as it was. An error tells whoever sees it that a fault had an effect. Signatures of other modes
+//! with the same key are as safe as those modes.
+
+mod signing;
+mod source;
+#[cfg(all(test, feature = "ml-dsa-44"))]
+mod tests;
+mod verifying;
+
+use core::fmt;
+
+use crate::error::Error as Refusal;
+pub use signing::SigningKey;
+pub use source::Source;
+pub use verifying::{Verified, VerifyingKey};
+
+/// Why there is no result. Nothing in it depends on a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// What the ordinary interface refuses too.
+    Refused(Refusal),
+    /// The key in memory is not the one that was checked.
+    KeyDamaged,
+    /// Two computations of the same gave different results, or a signature just made is not valid.
+    Disagreement,
+    /// The random source failed a test; it serves no more.
+    SourceFailed,
+}
+
+impl From<Refusal> for Error {
+    fn from(error: Refusal) -> Self {
+        Error::Refused(error)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(error) => error.fmt(f),
+            Error::KeyDamaged => f.write_str("the key in memory is not the one that was checked"),
+            Error::Disagreement => f.write_str("two computations of the same disagree"),
+            Error::SourceFailed => f.write_str("the random source failed a test"),
+        }
+    }
+}
+
+impl core::error::Error for Error {}
+
+/// What [`compared`] gives of equal strings, first and second: half their bits differ, from each other
+/// and from 0.
+const EQUAL: [u64; 2] = [0x3c96_a5d2_b41e_69c3, 0x707c_70b4_8a97_b9d8];
+
+/// `equal` if the strings are, else something else: no branch until their end.
+#[inline(never)]
+fn compared(equal: u64, a: &[u8], b: &[u8]) -> u64 {
+    let pairs = a.iter().zip(b);
+    let differs = pairs.fold(a.len() ^ b.len(), |all, (a, b)| all | usize::from(a ^ b));
+    equal ^ (differs as u64).wrapping_mul(0x0101_0101_0101_0101)
+}

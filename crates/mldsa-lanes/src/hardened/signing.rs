@@ -1,0 +1,352 @@
+//! Private keys.
+
+use core::cell::Cell;
+use core::fmt;
+use core::hint::black_box;
+
+use rand_core::TryCryptoRng;
+use zeroize::ZeroizeOnDrop;
+
+use super::{EQUAL, Error, Source, compared};
+use crate::backend::Backend;
+use crate::declassify::{Site, public, public_slice};
+use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
+use crate::kernels::sponge::h;
+use crate::keys::{self, Signature};
+use crate::params::MAX_ATTEMPTS;
+use crate::scheme::entry::Scheme;
+use crate::scheme::message::Input;
+use crate::scheme::sign::Order;
+
+/// A private key that signs with checks of every step. See the [module](crate::hardened).
+pub struct SigningKey<P: Scheme> {
+    pub(super) key: keys::SigningKey<P>,
+    /// SHAKE256 of the private key's bytes and the seed.
+    pub(super) digest: Secret<[u8; 32]>,
+}
+
+impl<P: Scheme> SigningKey<P> {
+    /// Of a key made or read elsewhere, from PKCS#8 for instance: all that follows from its seed, or
+    /// from ρ, s1 and s2, is computed again.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`] if it is not what the key has.
+    pub fn new(key: &keys::SigningKey<P>) -> Result<Self, Error> {
+        let _wiper = StackWiper::<40>;
+        Self::checked(key)
+    }
+
+    // The functions that make a key return it, which moves it; so they are called under a wiper. They look
+    // at it where it is returned: a copy to the wrong place would overwrite what is the caller's. What it
+    // was made of comes twice, lest one wrong pointer is compared with itself.
+
+    #[inline(never)]
+    fn checked(key: &keys::SigningKey<P>) -> Result<Self, Error> {
+        let mut copy = SigningKey {
+            key: key.clone(),
+            digest: Secret::zero(),
+        };
+        copy.digest = copy.digest_now();
+        let backend = key.backend();
+        let mut again = keys::SigningKey::<P>::empty(backend);
+        match &key.seed {
+            Some(seed) => again.fill_from_seed(black_box(seed)),
+            None => again.read(key.sk.as_ref()).map_err(|_| Error::KeyDamaged)?,
+        }
+        let same = [
+            compared(EQUAL[0], key.sk.as_ref(), again.sk.as_ref()),
+            compared(EQUAL[1], key.public.as_ref(), again.public.as_ref()),
+        ];
+        if public(Site::Agreement, same) != EQUAL {
+            return Err(Error::KeyDamaged);
+        }
+        copy.intact()?;
+        Ok(copy)
+    }
+
+    /// ML-DSA.KeyGen_internal (Algorithm 6) from ξ, twice.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`].
+    pub fn from_seed(xi: &[u8; 32]) -> Result<Self, Error> {
+        Self::from_seed_on(Backend::detect(), xi)
+    }
+
+    /// [`SigningKey::from_seed`] on the given backend, as the ordinary
+    /// [`from_seed_on`](keys::SigningKey::from_seed_on).
+    ///
+    /// # Errors
+    /// As `from_seed`.
+    pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Result<Self, Error> {
+        let _wiper = StackWiper::<56>;
+        Self::seeded(backend, xi, black_box(xi))
+    }
+
+    #[inline(never)]
+    pub(super) fn seeded(backend: Backend, xi: &[u8; 32], again: &[u8; 32]) -> Result<Self, Error> {
+        let made = Self::checked(&keys::SigningKey::from_seed_on(backend, xi));
+        if let Ok(key) = &made {
+            let same = compared(EQUAL[1], key.seed(), again);
+            if public(Site::Agreement, same) != EQUAL[1] {
+                return Err(Error::KeyDamaged);
+            }
+        }
+        made
+    }
+
+    /// ML-DSA.KeyGen (Algorithm 1), computed twice.
+    ///
+    /// # Errors
+    /// [`Error::SourceFailed`], [`Error::KeyDamaged`], or that of the generator.
+    pub fn generate<R: TryCryptoRng>(source: &mut Source<R>) -> Result<Self, Error> {
+        let _wiper = StackWiper::<56>;
+        Self::drawn(source)
+    }
+
+    #[inline(never)]
+    fn drawn<R: TryCryptoRng>(source: &mut Source<R>) -> Result<Self, Error> {
+        source.draw()?;
+        let xi = &source.latest;
+        let made = Self::seeded(Backend::detect(), xi, black_box(xi));
+        source.latest.wipe();
+        if let Ok(key) = &made {
+            // Else a draw that is left out makes the key of 32 zero bytes.
+            source.gave(key.seed())?;
+        }
+        made
+    }
+
+    /// As the ordinary [`from_expanded_bytes`](keys::SigningKey::from_expanded_bytes), with everything
+    /// computed twice.
+    ///
+    /// # Errors
+    /// Its own, and [`Error::KeyDamaged`].
+    pub fn from_expanded_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_expanded_bytes_on(Backend::detect(), bytes)
+    }
+
+    /// The same on the given backend, as the ordinary
+    /// [`from_expanded_bytes_on`](keys::SigningKey::from_expanded_bytes_on).
+    ///
+    /// # Errors
+    /// As `from_expanded_bytes`.
+    pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+        let _wiper = StackWiper::<56>;
+        Self::read(backend, bytes, black_box(bytes))
+    }
+
+    #[inline(never)]
+    pub(super) fn read(backend: Backend, bytes: &[u8], again: &[u8]) -> Result<Self, Error> {
+        let made = Self::checked(&keys::SigningKey::from_expanded_bytes_on(backend, bytes)?);
+        if let Ok(key) = &made {
+            let same = compared(EQUAL[0], key.key.sk.as_ref(), again);
+            if public(Site::Agreement, same) != EQUAL[0] {
+                return Err(Error::KeyDamaged);
+            }
+        }
+        made
+    }
+
+    /// The key as `skEncode` writes it (Algorithm 24).
+    pub fn expanded_bytes(&self) -> &P::SigningKeyBytes {
+        &self.key.sk
+    }
+
+    /// The public key.
+    pub fn verifying_key(&self) -> &keys::VerifyingKey<P> {
+        &self.key.public
+    }
+
+    /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `source`.
+    ///
+    /// # Errors
+    /// Those of the ordinary [`sign`](keys::SigningKey::sign), and any [`Error`].
+    #[inline(always)]
+    pub fn sign<R: TryCryptoRng>(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        source: &mut Source<R>,
+    ) -> Result<Signature<P>, Error> {
+        self.sign_input(&Input::Pure { message, context }, source)
+    }
+
+    /// The deterministic variant of [`sign`](Self::sign): `rnd` is 32 zero bytes.
+    ///
+    /// # Errors
+    /// As `sign`, but for those of the source.
+    #[inline(always)]
+    pub fn sign_deterministic(
+        &self,
+        message: &[u8],
+        context: &[u8],
+    ) -> Result<Signature<P>, Error> {
+        self.sign_input_deterministic(&Input::Pure { message, context })
+    }
+
+    /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged: `rnd` comes from `source`.
+    ///
+    /// # Errors
+    /// As [`sign`](Self::sign), and those of the ordinary [`sign_input`](keys::SigningKey::sign_input).
+    #[inline(always)]
+    pub fn sign_input<R: TryCryptoRng>(
+        &self,
+        input: &Input<'_>,
+        source: &mut Source<R>,
+    ) -> Result<Signature<P>, Error> {
+        source.draw()?;
+        source.gave(source.latest.as_ref())?;
+        self.finished(input, &mut source.latest)
+    }
+
+    /// The deterministic variant of [`sign_input`](Self::sign_input).
+    ///
+    /// # Errors
+    /// As `sign_input`, but for those of the source.
+    #[inline(always)]
+    pub fn sign_input_deterministic(&self, input: &Input<'_>) -> Result<Signature<P>, Error> {
+        self.finished(input, &mut Secret([0; 32]))
+    }
+
+    // Inlined, with its callers, so that the result is where the caller wants it: a copy on its way out
+    // could be left out. The last look comes when nothing is left to be done to it, from here, by addresses
+    // of its own: what was written to a wrong place, by an address that is wrong once, is not found there.
+    // It only reads: nothing is wiped or written after it, which could be the wrong place.
+    #[inline(always)]
+    fn finished(
+        &self,
+        input: &Input<'_>,
+        rnd: &mut Secret<[u8; 32]>,
+    ) -> Result<Signature<P>, Error> {
+        let mut result = Ok(Signature(P::SignatureBytes::zero()));
+        let mut second = P::SignatureBytes::zero();
+        let Ok(signature) = &mut result else {
+            return Err(Error::Disagreement);
+        };
+        // Two descriptions of the message and two addresses, since one that changes does not change both.
+        let again = *black_box(input);
+        let made = self.run(input, black_box(&again), rnd, &mut signature.0, &mut second);
+        rnd.wipe();
+        if Self::agree(EQUAL[1], black_box(&signature.0), black_box(&second)) != EQUAL[1]
+            || Self::agree(EQUAL[0], black_box(&signature.0), black_box(&second)) != EQUAL[0]
+        {
+            result = Err(made.err().unwrap_or(Error::Disagreement));
+        }
+        result
+    }
+
+    /// Makes the same signature twice, the second with other bits if there is none.
+    #[inline(never)]
+    pub(super) fn run(
+        &self,
+        input: &Input<'_>,
+        again: &Input<'_>,
+        rnd: &[u8; 32],
+        first: &mut P::SignatureBytes,
+        second: &mut P::SignatureBytes,
+    ) -> Result<(), Error> {
+        second.as_mut().fill(!0);
+        let _wiper = StackWiper::<24>;
+        let made = self.signed(input, again, rnd, first, second);
+        if made.is_err() {
+            // What is in the second may be secret.
+            second.wipe();
+            second.as_mut().fill(!0);
+        }
+        made
+    }
+
+    /// `equal` if the two signatures of [`run`](Self::run) are the same.
+    #[inline(never)]
+    pub(super) fn agree(equal: u64, first: &P::SignatureBytes, second: &P::SignatureBytes) -> u64 {
+        public(
+            Site::Agreement,
+            compared(equal, first.as_ref(), second.as_ref()),
+        )
+    }
+
+    #[inline(never)]
+    fn signed(
+        &self,
+        input: &Input<'_>,
+        again: &Input<'_>,
+        rnd: &[u8; 32],
+        out: &mut P::SignatureBytes,
+        second: &mut P::SignatureBytes,
+    ) -> Result<(), Error> {
+        self.intact()?;
+        let accepted = Cell::new(u32::MAX);
+        let order = Order {
+            backend: self.key.public.backend,
+            input,
+            rnd,
+            max_attempts: MAX_ATTEMPTS,
+            first: 0,
+            accepted: Some(&accepted),
+        };
+        let mut first = Secret(P::sign_compact(order, &self.key.sk)?);
+        let number = accepted.get();
+        let order_again = black_box(Order {
+            input: again,
+            max_attempts: number.saturating_add(1),
+            first: number,
+            accepted: None,
+            ..order
+        });
+        // No attempt is accepted where none was: another number, or another attempt.
+        let made = P::sign_compact(order_again, black_box(&self.key.sk));
+        *second = made.map_err(|_| Error::Disagreement)?;
+        self.release(input, &mut first, second)?;
+        *out = first.0;
+        Ok(())
+    }
+
+    /// Whether the two signatures are one, and valid with a public key computed here.
+    pub(super) fn release(
+        &self,
+        input: &Input<'_>,
+        first: &mut P::SignatureBytes,
+        second: &P::SignatureBytes,
+    ) -> Result<(), Error> {
+        let same = compared(EQUAL[0], first.as_ref(), second.as_ref());
+        if public(Site::Agreement, same) != EQUAL[0] {
+            return Err(Error::Disagreement);
+        }
+        // The same by two computations: what is to be given out.
+        public_slice(Site::Agreement, first.as_mut());
+        let backend = self.key.public.backend;
+        let mut pk = P::VerifyingKeyBytes::zero();
+        P::recover(backend, black_box(&self.key.sk), &mut pk).map_err(|_| Error::KeyDamaged)?;
+        if compared(EQUAL[1], pk.as_ref(), self.key.public.as_ref()) != EQUAL[1] {
+            return Err(Error::KeyDamaged);
+        }
+        P::verify_compact(backend, &pk, input, first).map_err(|_| Error::Disagreement)
+    }
+
+    fn seed(&self) -> &[u8] {
+        self.key.seed.as_ref().map_or(&[], |seed| &seed[..])
+    }
+
+    fn digest_now(&self) -> Secret<[u8; 32]> {
+        let permute = self.key.public.backend.permutation();
+        Secret(h(permute, &[self.key.sk.as_ref(), self.seed()]))
+    }
+
+    /// Whether the private key is the one that was checked.
+    fn intact(&self) -> Result<(), Error> {
+        let same = compared(EQUAL[0], self.digest_now().as_ref(), self.digest.as_ref());
+        if public(Site::Agreement, same) != EQUAL[0] {
+            return Err(Error::KeyDamaged);
+        }
+        Ok(())
+    }
+}
+
+impl<P: Scheme> fmt::Debug for SigningKey<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "hardened::SigningKey<{}>", P::NAME)
+    }
+}
+
+// Every secret is a `Secret`.
+impl<P: Scheme> ZeroizeOnDrop for SigningKey<P> {}

@@ -1,0 +1,82 @@
+//! The ranges of coefficients that kernels take and give, which `backend/mod.rs` states beside each
+//! method of an engine. Asserted there in debug builds; `super::intervals` shows that they suffice.
+
+use super::poly::Poly;
+use super::small::SmallPoly;
+pub(crate) use crate::params::{D, Q};
+use crate::params::{N, Parameters};
+
+/// The numbers from the first to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Range(pub(crate) i32, pub(crate) i32);
+
+/// |x| ≤ `most`.
+pub(crate) const fn within(most: i32) -> Range {
+    Range(-most, most)
+}
+
+/// |x| < `bound`.
+pub(crate) const fn below(bound: i32) -> Range {
+    within(bound - 1)
+}
+
+/// What `rounding::reduce` makes of a number in [-2q, 2q], small mod q or not.
+pub(crate) const REDUCED: Range = within((1 << 22) + (1 << 14));
+
+/// High bits.
+pub(crate) const fn high<P: Parameters>() -> Range {
+    Range(0, (Q - 1) / (2 * P::GAMMA2) - 1)
+}
+
+/// Whatever ranges are stated of.
+pub(crate) trait Coefficients {
+    fn each(&self, see: &mut dyn FnMut(i32));
+}
+
+impl Coefficients for [i32; N] {
+    fn each(&self, see: &mut dyn FnMut(i32)) {
+        self.iter().copied().for_each(see);
+    }
+}
+
+impl Coefficients for Poly {
+    fn each(&self, see: &mut dyn FnMut(i32)) {
+        self.0.each(see);
+    }
+}
+
+impl Coefficients for [Poly] {
+    fn each(&self, see: &mut dyn FnMut(i32)) {
+        self.iter().for_each(|p| p.each(see));
+    }
+}
+
+/// The bytes: η and a coefficient.
+impl Coefficients for SmallPoly {
+    fn each(&self, see: &mut dyn FnMut(i32)) {
+        self.bytes().iter().for_each(|byte| see(i32::from(*byte)));
+    }
+}
+
+/// Asserts in debug builds, of which nothing is left in others, that `of` is in `range`; `what` says
+/// whose and whether it is taken or given.
+#[inline(always)]
+pub(crate) fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
+    #[cfg(all(
+        test,
+        feature = "trace",
+        feature = "ml-dsa-44",
+        feature = "ml-dsa-65",
+        feature = "ml-dsa-87"
+    ))]
+    if super::intervals::is_under_way() {
+        super::intervals::check(what, of, range);
+        return;
+    }
+    if cfg!(debug_assertions) {
+        of.each(&mut |x| {
+            let holds = (range.0..=range.1).contains(&x);
+            assert!(holds, "{what} {range:?}, not {x}");
+        });
+    }
+}
