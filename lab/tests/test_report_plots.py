@@ -136,3 +136,17 @@ def test_rankings_show_intervals_and_values() -> None:
 def _linear() -> str:
     with svg.drawing():
         return svg.to_svg(plots.ranking(MARKS[::2], "µs", "mean"), "x", "x")
+
+
+@pytest.mark.parametrize("lowest", [-30.0, -90.0, 0.0])
+def test_a_law_that_reaches_below_0_is_drawn_from_where_it_is_above(lowest: float) -> None:
+    """Costs that do not follow the attempts, of a caching signer or a busy machine, may be fitted
+    by negative ones, for which a log axis has no room."""
+    shares = 1 - 0.8 ** np.arange(1.0, 61)
+    below = plots.Curve("below", 0, False, lowest + np.arange(60.0), shares)
+    assert math.isnan(below.quantile(0.1)) and below.quantile(0.9999) != 0
+    sound = plots.Curve("sound", 1, False, np.arange(1.0, 61), shares)
+    for curves in ([below], [below, sound]):
+        with svg.drawing():
+            text = svg.to_svg(plots.distribution(curves, "µs"), "law", "law")
+        assert (">below<" in text) == (lowest > -60) and (">sound<" in text) == (sound in curves)

@@ -82,9 +82,11 @@ class Curve:
     cumulative: Floats
 
     def quantile(self, p: float) -> float:
-        """The smallest cost that at least a share `p` of the signatures do not exceed."""
+        """The smallest cost that at least a share `p` of the signatures do not exceed; NaN where
+        a fit to costs that do not follow the attempts puts it at or below 0."""
         index = int(np.searchsorted(self.cumulative, p, side="left"))
-        return float(self.cost[min(index, len(self.cost) - 1)])
+        cost = float(self.cost[min(index, len(self.cost) - 1)])
+        return cost if cost > 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Fi
     """Cost with its interval, best first; ``of``: what they are. Linear from zero, or logarithmic
     from `LOG_FROM`."""
     values = [m.value for m in marks]
-    logarithmic = max(values) / min(values) > LOG_FROM
+    logarithmic = 0 < LOG_FROM * min(values) < max(values)
     scale = "log scale" if logarithmic else "from zero"
     figure, axes = _rows(marks, width)
     if logarithmic:
@@ -206,8 +208,11 @@ def distribution(
     right = max(text_width(c.label) for c in curves) + 14
     figure, axes = framed(width, 390, left=48, right=right, bottom=52, top=20)
     end = float(grid[-1])
-    ceiling = max(c.quantile(1 - 10**-end) for c in curves)
-    floor = min(float(c.cost[0]) for c in curves)
+    # A fit to costs that do not follow the attempts may reach below 0, where a log axis has no
+    # room: a curve starts where it is above, if it ever is.
+    curves = [c for c in curves if c.quantile(1 - 10**-end) > 0]
+    ceiling = max((c.quantile(1 - 10**-end) for c in curves), default=1.0)
+    floor = min((float(c.cost[c.cost > 0][0]) for c in curves), default=1.0)
     marked = [p for p in PERCENTILES if _tail(p) <= end]
     for curve in curves:
         values = [curve.quantile(max(1 - 10.0**-x, 1e-12)) for x in grid]
