@@ -70,18 +70,17 @@ class Rule:
     lines: list[str]
     kinds: set[str]
     why: str
-    used: set[str] = field(default_factory=set)
 
     def excuses(self, finding: Finding, frames: list[tuple[str, str, str]]) -> bool:
         """Whether the innermost of the library's own frames is one of the lines."""
         if not frames or finding.kind not in self.kinds:
             return False
         _, file, text = frames[0]
-        line = next((x for x in self.lines if x in text), None)
-        if file != self.file or line is None or not any(self.within.search(name) for name, _, _ in frames):
-            return False
-        self.used.add(line)
-        return True
+        return (
+            file == self.file
+            and text in self.lines
+            and any(self.within.search(name) for name, _, _ in frames)
+        )
 
 
 def rules() -> tuple[list[Rule], list[tuple[re.Pattern[str], set[int]]]]:

@@ -27,7 +27,7 @@ def family(name: str) -> str:
         return "sp"
     if m := re.fullmatch(r"[wx](\d+)", name):
         return "r" + m[1]
-    if m := re.fullmatch(r"[vqdshb](\d+)", name):
+    if m := re.fullmatch(r"[vzqdshb](\d+)", name):
         return "v" + m[1]
     return {"fp": "r29", "lr": "r30"}.get(name, name)
 
@@ -50,12 +50,18 @@ OVERWRITES = re.compile(
     r"cm(eq|gt|ge|hi|hs|lt|le|tst)|fcsel|abs|[us](min|max)[pv]?|addv|[us]addlv|[us]?addl[p]?2?|[us]subl2?|[us](add|sub)w2?|"
     r"[us]h(add|sub)|[us]rhadd|[us]q(add|sub)|[us]abd(l2?)?|sqr?dmulh|sqdmull2?|sshll?2?|ushll?2?|shll?2?|[us]xtl2?|xtn|"
     r"[us]?q?r?shru?n|[us]r?shr|[us]r?shl|shl|u?sqxtu?n|r?addhn|r?subhn|zip[12]|uzp[12]|trn[12]|ext|tbl|cnt|not|"
-    r"eor3|bcax|rax1|xar|[us]div|mrs|sqneg|sqabs|faddp?|fmul|fneg|fabs|scvtf|ucvtf|ror|crc32\w+"
+    r"eor3|bcax|rax1|xar|[us]div|mrs|rdvl|cnt[bhwd]|sqneg|sqabs|faddp?|fmul|fneg|fabs|scvtf|ucvtf|ror|crc32\w+"
 )
 # Other names of instructions that insert bits, of which Capstone's table says that they keep others, and
 # loads and constants, of which it says that they read what they write.
 NOT_READ = re.compile(r"ls[lr]|asr|ror|[su]xt\w|[su]bfi?[zx]|ld[1-4]r?|mvni")
 DIVIDES = re.compile(r"[us]div|fdiv|fsqrt")
+# SVE, as far as tuned builds use it: a vector is that register's first 128 bits and more.
+SCALABLE = re.compile(r"[zp]\d+")
+SVE_OVERWRITES = re.compile(
+    r"mov|movprfx|index|ptrue|pfalse|sel|eor|orr|and|add|sub|abs|cnt|[us](min|max)|eorv|orv|cmp(eq|ne|g[et]|l[et])"
+)
+SVE_FLAGS = re.compile(r"ptest|cmp(eq|ne|g[et]|l[et])")
 
 
 def decode(i: cs.CsInsn) -> Op:
@@ -72,6 +78,8 @@ def decode(i: cs.CsInsn) -> Op:
             family(i.reg_name(m.base)), family(i.reg_name(m.index)) if m.index else None, m.disp, size
         )
 
+    if any(o.type == a.ARM64_OP_REG and SCALABLE.fullmatch(i.reg_name(o.reg)) for o in operands):
+        return scalable(i, op, operands)
     registers = [register(o) for o in operands if o.type == a.ARM64_OP_REG]
     immediates = [o.imm for o in operands if o.type == a.ARM64_OP_IMM]
     if READS_FLAGS.fullmatch(name):
@@ -177,6 +185,30 @@ def decode(i: cs.CsInsn) -> Op:
         op.aligns = True
     if name in ("adr", "adrp"):
         op.constant = immediates[0]
+    return tidy(op)
+
+
+def scalable(i: cs.CsInsn, op: Op, operands: list[object]) -> Op:
+    """An instruction of SVE."""
+    name = i.mnemonic
+    registers = [family(i.reg_name(o.reg)) for o in operands if o.type == a.ARM64_OP_REG]
+    memories = [o.mem for o in operands if o.type == a.ARM64_OP_MEM]
+    if memories:
+        # Its displacement is in lengths of a vector, which nobody knows: somewhere behind the base.
+        base = family(i.reg_name(memories[0].base))
+        op.access = Access(base, base, 0, 16)
+        op.loads, op.writes = name == "ldr", set(registers)
+        op.unknown = name != "ldr"
+    elif name == "ptest":
+        op.reads = set(registers)
+    else:
+        op.unknown = not SVE_OVERWRITES.fullmatch(name)
+        op.into, op.writes, op.reads = registers[0], {registers[0]}, set(registers[1:])
+        # Merged: lanes that the predicate leaves out are as they were.
+        if op.unknown or "/m" in i.op_str:
+            op.reads.add(registers[0])
+    if SVE_FLAGS.fullmatch(name):
+        op.writes.add("flags")
     return tidy(op)
 
 

@@ -209,7 +209,7 @@ class _Pass:
         # What a vector register or a mask holds on entry is nobody's argument.
         whole = given - self.reader.summaries[self.address].computed
         start = State(
-            {*given, *(f"v{i}" for i in range(32)), *(f"k{i}" for i in range(8))},
+            {*given, *(x + str(i) for x, count in (("v", 32), ("k", 8), ("p", 16)) for i in range(count))},
             {self.stack: ("S", 0)},
             {},
             set(whole),
