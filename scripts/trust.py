@@ -199,6 +199,8 @@ def run_all(names: Iterable[str]) -> dict[str, Outcome]:
         outcomes[name] = outcome = run(name)
         verdict = "failed" if outcome.failed else outcome.left_out or "passed"
         print(f"trust: {name}: {verdict}, {time.monotonic() - begun:.0f} s", flush=True)
+        for test in re.findall(r"^test (\S+) \.\.\. FAILED$", outcome.said, re.MULTILINE):
+            print(f"trust: {name}: {test} failed", flush=True)
     return outcomes
 
 

@@ -1,10 +1,15 @@
-"""docs/trust.md names tests and mutants that exist, one of each for every past bug."""
+"""docs/trust.md names tests and mutants that exist, one of each for every past bug; what failed
+in make trust is named."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import sys
 import tomllib
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
@@ -30,3 +35,22 @@ def test_every_target_has_a_planted_fault() -> None:
     planted = {entry.get("fuzz") for entry in tomllib.loads(text)["mutant"]} - {None}
     corpus = ROOT / "crates" / "mldsa-fuzz" / "corpus"
     assert planted == {folder.name for folder in corpus.iterdir()}
+
+
+def test_a_failed_command_fails_its_rows_and_names_its_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = importlib.util.spec_from_file_location("trust", ROOT / "scripts" / "trust.py")
+    assert spec is not None and spec.loader is not None
+    trust = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "trust", trust)
+    spec.loader.exec_module(trust)
+    said = "test acvp::a ... ok\ntest documents::b ... FAILED"
+    monkeypatch.setattr(trust, "LOGS", tmp_path)
+    monkeypatch.setitem(trust.COMMANDS, "tests", ("sh", "-c", f"echo '{said}'; exit 1"))
+    outcomes = trust.run_all(["tests"])
+    assert "trust: tests: failed, 0 s\ntrust: tests: documents::b failed" in capsys.readouterr().out
+    row = next(row for row in trust.ROWS if row.evidence == "NIST ACVP")
+    assert trust.line(row, outcomes["tests"], "portable")[2] == "FAILED"
+    outcomes["tests"] = trust.Outcome(said)
+    assert trust.line(row, outcomes["tests"], "portable")[2] == "1 tests"
