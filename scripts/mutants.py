@@ -77,7 +77,7 @@ def load_mutants() -> list[Mutant]:
 
 
 def copy_tree() -> None:
-    """Copy what git tracks or would track; a build of an earlier run stays usable."""
+    """Copy what git tracks or would track; the dependencies that an earlier run built stay usable."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "-co", "--exclude-standard"],
         cwd=ROOT,
