@@ -156,13 +156,16 @@ bounds: ## kernels for all inputs: whole domains on this CPU's backends, interva
 FAULTS := 2000
 
 faults: ## disturb the library as it runs, FAULTS=2000 times a set and mode (docs/faults.md)
-	cargo run --locked --release -p mldsa-fault -- $(FAULTS) --out out/faults.jsonl
+	cargo run --locked --profile fault -p mldsa-fault -- $(FAULTS) --out out/faults.jsonl
 
 # Cases of each operation, set and mode.
 CASES := 1
 
-fault-sweep: ## leave out every instruction that an operation reaches, turn every conditional jump: CASES=1
-	cargo run --locked --release -p mldsa-fault -- $(CASES) --sweep --out out/fault-sweep.jsonl
+# The caller's frame comes twice: with link-time optimisation the compiler inlines more of the library into it.
+fault-sweep: ## skip every instruction that an operation reaches, turn every conditional jump: CASES=1
+	cargo run --locked --profile fault -p mldsa-fault -- $(CASES) --sweep --out out/fault-sweep.jsonl
+	cargo run --locked --profile fault-lto -p mldsa-fault -- $(CASES) --sweep --places inlined,caller --modes hardened \
+	  --out out/fault-sweep-lto.jsonl
 
 trust: setup ## a bounded version of all evidence, in one table (docs/trust.md)
 	@$(PYTHON) scripts/trust.py

@@ -1,9 +1,46 @@
 //! The library's machine code in this process, found by the program's own symbol table.
 
+use addr2line::Loader;
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction};
 use iced_x86::{InstructionInfoFactory, OpAccess, UsedMemory};
 
-/// A function of the library.
+/// Where an instruction belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A function of the library.
+    Library,
+    /// A line of the library that the compiler inlined into its caller.
+    Inlined,
+    /// A line of the caller itself, which the library does not control.
+    Caller,
+}
+
+impl Place {
+    pub const ALL: [Place; 3] = [Place::Library, Place::Inlined, Place::Caller];
+
+    /// The places of this text, names with commas between them.
+    pub fn named(text: &str) -> Option<Vec<Place>> {
+        let named = text.split(',');
+        named
+            .map(|name| Self::ALL.into_iter().find(|place| place.name() == name))
+            .collect()
+    }
+
+    pub fn names(places: &[Place]) -> String {
+        let names: Vec<&str> = places.iter().map(|place| place.name()).collect();
+        names.join(",")
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Library => "library",
+            Place::Inlined => "inlined",
+            Place::Caller => "caller",
+        }
+    }
+}
+
+/// A function of the library, or one that calls it.
 pub struct Function {
     /// What it is called, shortened.
     pub name: String,
@@ -11,13 +48,14 @@ pub struct Function {
     pub end: usize,
 }
 
-/// An instruction of the library.
+/// An instruction of such a function.
 pub struct Site {
     pub address: usize,
     /// Its first byte, which a breakpoint replaces.
     pub byte: u8,
     pub function: usize,
     pub is_entry: bool,
+    pub place: Place,
     pub instruction: Instruction,
 }
 
@@ -32,15 +70,20 @@ pub struct Code {
 }
 
 impl Code {
-    /// All functions of the library in the running program.
+    /// All functions of the library in the running program, and those of [`callers`](crate::callers).
     ///
     /// # Panics
-    /// If the program has no symbols.
+    /// If the program has no symbols or no line numbers.
     pub fn of_this_program() -> Self {
         let file = std::fs::read("/proc/self/exe").expect("the program can be read");
+        let lines = Loader::new("/proc/self/exe").expect("the program has line numbers");
         let bias = load_address();
+        let is_library = |name: &str| name.contains("mldsa_lanes") && !name.contains("mldsa_fault");
+        let is_caller = |name: &str| name.contains("mldsa_fault7callers");
+        let mut callers = Vec::new();
         let mut functions: Vec<Function> = symbols(&file)
-            .filter(|(name, _, _)| name.contains("mldsa_lanes") && !name.contains("mldsa_fault"))
+            .filter(|(name, _, _)| is_library(name) || is_caller(name))
+            .inspect(|(name, start, _)| callers.extend(is_caller(name).then_some(bias + start)))
             .map(|(name, start, size)| Function {
                 name: short(&name),
                 start: bias + start,
@@ -76,12 +119,17 @@ impl Code {
                 if instruction.code() == Opcode::INVALID || code.index[address - first] != 0 {
                     break;
                 }
+                let place = match callers.contains(&function.start) {
+                    false => Place::Library,
+                    true => place_in_caller(&lines, (address - bias) as u64),
+                };
                 code.index[address - first] = code.sites.len() as u32 + 1;
                 code.sites.push(Site {
                     address,
                     byte: bytes[address - function.start],
                     function: number,
                     is_entry: address == function.start,
+                    place,
                     instruction,
                 });
             }
@@ -132,6 +180,18 @@ pub fn is_write(access: OpAccess) -> bool {
         access,
         OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
     )
+}
+
+/// Whether an instruction of a caller comes from the library's text.
+fn place_in_caller(lines: &Loader, address: u64) -> Place {
+    let mut frames = lines.find_frames(address).expect("readable line numbers");
+    while let Ok(Some(frame)) = frames.next() {
+        let file = frame.location.and_then(|location| location.file);
+        if file.is_some_and(|file| file.contains("mldsa-lanes/src/")) {
+            return Place::Inlined;
+        }
+    }
+    Place::Caller
 }
 
 /// Where the program's file begins in memory.

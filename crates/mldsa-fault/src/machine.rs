@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use iced_x86::{InstructionInfoFactory, Register, UsedMemory};
 
-use crate::code::{Code, is_write};
+use crate::code::{Code, Place, is_write};
 use crate::numbers::Numbers;
 
 /// What is disturbed at an instruction.
@@ -87,6 +87,8 @@ enum Mode {
     Idle,
     /// Which instructions are reached, and how often functions are called.
     Cover,
+    /// Where each instruction that is executed belongs.
+    Count,
     Clock,
     /// A child before its fault.
     Armed,
@@ -118,6 +120,7 @@ pub struct Machine {
     step: Option<Step>,
     covered: Vec<bool>,
     calls: Vec<u32>,
+    executed: [u64; Place::ALL.len() + 1],
     clock: usize,
     ticks: u32,
     due: Vec<Fault>,
@@ -137,14 +140,21 @@ fn machine() -> &'static mut Machine {
     unsafe { &mut *MACHINE.load(Ordering::Relaxed) }
 }
 
-/// The part of an operation that faults hit begins.
+/// The part of an operation that faults hit begins, unless this is the call before.
 #[inline(never)]
-pub fn open() {
+pub fn open(is_disturbed: bool) {
+    if !is_disturbed {
+        return;
+    }
     let here = 0u8;
     let m = machine();
     m.base = std::ptr::from_ref(&here) as usize;
     match m.mode {
         Mode::Cover => m.code.sites.iter().for_each(|s| write(s.address, INT3)),
+        // SAFETY: a plain call; the handler makes the processor stop after each instruction from here on.
+        Mode::Count => unsafe {
+            libc::raise(libc::SIGTRAP);
+        },
         Mode::Clock => {
             let clock = m.clock;
             if !m.spawn(null_mut()) {
@@ -157,11 +167,15 @@ pub fn open() {
 
 /// It ends.
 #[inline(never)]
-pub fn close() {
+pub fn close(is_disturbed: bool) {
+    if !is_disturbed {
+        return;
+    }
     let m = machine();
     match m.mode {
         Mode::Cover => m.code.sites.iter().for_each(|s| write(s.address, s.byte)),
         Mode::Clock => m.restore(m.clock),
+        Mode::Count => {}
         // SAFETY: ends the child.
         Mode::Armed => unsafe { libc::_exit(MISSED) },
         _ => return,
@@ -196,6 +210,16 @@ pub fn cover(operation: Operation<'_>) -> Coverage {
         sites,
         clocks: clocks.collect(),
     }
+}
+
+/// How many instructions an operation executes: of each [`Place`], then of other functions. Those of
+/// `open` and `close` are among the latter.
+pub fn count(operation: Operation<'_>) -> [u64; Place::ALL.len() + 1] {
+    let m = machine();
+    m.executed = Default::default();
+    m.mode = Mode::Count;
+    std::hint::black_box(operation());
+    machine().executed
 }
 
 /// Runs the operation once by itself and once with each fault: what it gave by itself, and each fault's
@@ -264,6 +288,7 @@ impl Machine {
             step: None,
             covered: vec![false; code.sites.len()],
             calls: vec![0; code.sites.len()],
+            executed: Default::default(),
             clock: 0,
             ticks: 0,
             due: Vec::new(),
@@ -528,6 +553,15 @@ impl Machine {
     fn trap(&mut self, context: *mut libc::ucontext_t) {
         // SAFETY: the kernel's context of the interrupted code.
         let registers = unsafe { registers(context) };
+        if self.mode == Mode::Count {
+            let site = self.code.at(registers[libc::REG_RIP as usize] as usize);
+            let place = site.map_or(Place::ALL.len(), |site| {
+                self.code.sites[site].place as usize
+            });
+            self.executed[place] += 1;
+            registers[libc::REG_EFL as usize] |= TRAP_FLAG;
+            return;
+        }
         if let Some(step) = self.step.take() {
             registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
             match step {
@@ -539,11 +573,16 @@ impl Machine {
         }
         let address = registers[libc::REG_RIP as usize] as usize - 1;
         let site = self.code.at(address);
+        if self.mode == Mode::Idle {
+            // The first instruction after a count.
+            registers[libc::REG_EFL as usize] &= !TRAP_FLAG;
+            return;
+        }
         let Some(site) = site.filter(|site| match self.mode {
             Mode::Cover => true,
             Mode::Clock => *site == self.clock,
             Mode::Armed => Some(*site) == self.planted,
-            Mode::Idle | Mode::Done => false,
+            Mode::Idle | Mode::Count | Mode::Done => false,
         }) else {
             // A disturbed child ran into a breakpoint that fills a gap.
             assert!(self.is_child(), "a breakpoint that nobody set");

@@ -1,12 +1,16 @@
 //! `mldsa-fault FAULTS [--sets 44,65,87] [--modes plain,hardened] [--backend portable] [--seed 1]
-//! [--jobs N] [--out FILE] [--operations sign,verify,...] [--idle] [--sweep]`: so many faults for each set
-//! and mode, one at a time, in mldsa-lanes as it runs, and what came out (docs/faults.md). With a file it adds a line for each part
-//! and goes on where an earlier run stopped. With `--sweep` nothing is drawn: of so many cases of each
-//! operation every instruction is left out and every conditional jump turned.
+//! [--jobs N] [--out FILE] [--operations sign,verify,...] [--idle] [--sweep [--places inlined,...]]
+//! [--count]`: injects this many faults for each set and mode, one at a time, into mldsa-lanes as it runs,
+//! and counts the outcomes (docs/faults.md). With `--out` it adds a line for each part and resumes an
+//! interrupted run. `--sweep` draws nothing: for this many cases of each operation it skips every
+//! instruction, turns every conditional jump and flips bits of the results. `--count` injects nothing and
+//! counts the executed instructions by the place that they belong to.
 //!
 //! Exit code 0 if plain operations gave wrong signatures, so that the faults do something, and hardened
-//! ones none; 1 if not; 2 if the run itself is wrong.
+//! ones none outside the caller's own lines; 1 if not; 2 if the run itself is wrong.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod callers;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod code;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,22 +1,27 @@
 //! What is disturbed: operations of the library, plain and hardened.
 
 use std::convert::Infallible;
-use std::hint::black_box;
 use std::sync::{Mutex, PoisonError};
 
-use mldsa_lanes::{Backend, ParameterSet, Signature, SigningKey, VerifyingKey, hardened};
+use mldsa_lanes::hazmat::SignWithRnd;
+use mldsa_lanes::{Backend, Input, ParameterSet, Signature, SigningKey, hardened};
 use rand_core::{TryCryptoRng, TryRng};
 
 use mldsa_oracle::{by_name, message_representative, pure_m_prime};
 
+use crate::callers::{self, Pair};
 use crate::judge::{Truth, Verdict};
-use crate::machine::{End, close, open};
+use crate::machine::End;
 use crate::numbers::Numbers;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Operation {
-    /// A signature with a key in memory.
+    /// A deterministic signature with a key in memory.
     Sign,
+    /// A hedged one.
+    Hedge,
+    /// A deterministic one that the hardened mode returns by value.
+    SignByValue,
     /// A private key read from bytes and prepared; then it signs, undisturbed.
     Load,
     /// A signature that is not valid.
@@ -28,14 +33,22 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Each with its share in percent.
-    pub const ALL: [(Operation, u64); 5] = [
-        (Operation::Sign, 50),
+    /// Each with its share in percent. What has none is disturbed if it is asked for alone.
+    pub const ALL: [(Operation, u64); 7] = [
+        (Operation::Sign, 35),
+        (Operation::Hedge, 15),
+        (Operation::SignByValue, 0),
         (Operation::Verify, 20),
         (Operation::Load, 15),
         (Operation::Keygen, 10),
         (Operation::Generate, 5),
     ];
+
+    /// Those with a share.
+    pub fn by_default() -> Vec<Operation> {
+        let all = Self::ALL.into_iter().filter(|(_, share)| *share > 0);
+        all.map(|(operation, _)| operation).collect()
+    }
 
     /// The operations of this text, names with commas between them.
     pub fn named(text: &str) -> Option<Vec<Operation>> {
@@ -49,6 +62,8 @@ impl Operation {
     pub fn name(self) -> &'static str {
         match self {
             Operation::Sign => "sign",
+            Operation::Hedge => "hedge",
+            Operation::SignByValue => "sign-by-value",
             Operation::Load => "load",
             Operation::Verify => "verify",
             Operation::Keygen => "keygen",
@@ -97,14 +112,16 @@ impl Case {
     /// The verdict on an output.
     fn judge(&self, output: &[u8]) -> Verdict {
         match self.operation {
-            Operation::Sign | Operation::Load => match self.truth.judge(output) {
-                Verdict::Wrong if (self.of_a_near_message)(output) => Verdict::Other,
-                verdict => verdict,
-            },
+            Operation::Sign | Operation::Hedge | Operation::SignByValue => {
+                match self.truth.judge(output) {
+                    Verdict::Wrong if (self.of_a_near_message)(output) => Verdict::Other,
+                    verdict => verdict,
+                }
+            }
             // An invalid signature was accepted.
             Operation::Verify => Verdict::Wrong,
             // The public key and a signature.
-            Operation::Keygen | Operation::Generate => {
+            Operation::Load | Operation::Keygen | Operation::Generate => {
                 match output.strip_prefix(self.truth.pk.as_slice()) {
                     Some(rest) => self.truth.judge(&rest[..self.truth.signature.len()]),
                     None if (self.of_a_near_seed)(output) => Verdict::Other,
@@ -135,16 +152,48 @@ fn bytes<P: ParameterSet>(signature: &Signature<P>) -> Vec<u8> {
 /// Draws of the first window of a source.
 const WINDOW: u64 = 64;
 
-/// The message of the last case, for what follows an operation: a fault may leave the operation's caller
-/// with other registers, or with another stack, which the library cannot see.
-static MESSAGE: Mutex<[u8; 32]> = Mutex::new([0; 32]);
+/// What is signed.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    pub message: Vec<u8>,
+    pub context: Vec<u8>,
+}
 
-fn the_message() -> [u8; 32] {
-    *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner)
+impl Text {
+    fn input(&self) -> Input<'_> {
+        Input::Pure {
+            message: &self.message,
+            context: &self.context,
+        }
+    }
+
+    /// All that differ in a bit.
+    fn near(&self) -> impl Iterator<Item = Text> {
+        let [message, context] = [&self.message, &self.context].map(|bytes| 8 * bytes.len());
+        (0..message + context).map(move |bit| {
+            let mut near = self.clone();
+            match bit.checked_sub(message) {
+                None => near.message[bit / 8] ^= 1 << (bit % 8),
+                Some(bit) => near.context[bit / 8] ^= 1 << (bit % 8),
+            }
+            near
+        })
+    }
+}
+
+/// The text of the last case, for what follows an operation: a fault may leave the operation's caller
+/// with other registers, or with another stack, which the library cannot see.
+static TEXT: Mutex<Text> = Mutex::new(Text {
+    message: Vec::new(),
+    context: Vec::new(),
+});
+
+pub fn the_text() -> Text {
+    TEXT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Numbers for the first draws, then one seed.
-struct Rng {
+pub struct Rng {
     before: u64,
     numbers: Numbers,
     xi: [u8; 32],
@@ -186,17 +235,8 @@ impl TryRng for Rng {
 }
 impl TryCryptoRng for Rng {}
 
-/// A public key, a signature, and what the generator gave, if there is one.
-fn output<P: ParameterSet>(public: &VerifyingKey<P>, signature: &Signature<P>) -> Option<Vec<u8>> {
-    let given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    Some(
-        [
-            public.as_bytes().as_ref(),
-            signature.as_bytes().as_ref(),
-            &given,
-        ]
-        .concat(),
-    )
+fn given() -> Vec<u8> {
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// All strings that differ in a bit.
@@ -208,20 +248,44 @@ fn near(bytes: [u8; 32]) -> impl Iterator<Item = [u8; 32]> {
     })
 }
 
-/// Makes a case; what it is follows from the numbers.
+/// A source that gives `xi` after its first window.
+fn source(xi: &[u8; 32]) -> hardened::Source<Rng> {
+    hardened::Source::new(Rng::new(WINDOW, xi)).expect("a good source")
+}
+
+/// Makes a case; what it is follows from the numbers. Each operation runs on two inputs: the first is
+/// the call before, of a *warm* case.
 pub fn case<P: ParameterSet>(
     operation: Operation,
     is_hardened: bool,
+    is_warm: bool,
     backend: Backend,
     numbers: &mut Numbers,
 ) -> Case {
     let xi: [u8; 32] = numbers.bytes();
-    let message: [u8; 32] = numbers.bytes();
-    *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) = message;
+    let text = Text {
+        message: numbers.bytes::<32>().into(),
+        context: numbers.bytes::<9>().into(),
+    };
+    let text_before = Text {
+        message: numbers.bytes::<75>().into(),
+        context: numbers.bytes::<20>().into(),
+    };
+    let xi_before: [u8; 32] = numbers.bytes();
+    let rnd: [u8; 32] = numbers.bytes();
+    *TEXT.lock().unwrap_or_else(PoisonError::into_inner) = text.clone();
     let made = SigningKey::<P>::from_seed_on(backend, &xi);
-    let right = made.sign_deterministic(&message, b"").expect("a signature");
+    let rnd_of_truth = match operation {
+        Operation::Hedge => rnd,
+        _ => [0; 32],
+    };
+    let sign = move |key: &SigningKey<P>, text: &Text| {
+        key.sign_with_rnd(&text.input(), &rnd_of_truth)
+            .expect("a signature")
+    };
+    let right = sign(&made, &text);
     let (pk, sk) = (made.verifying_key().as_bytes(), made.expanded_bytes());
-    let m_prime = pure_m_prime(&message, b"").expect("a short context");
+    let m_prime = pure_m_prime(&text.message, &text.context).expect("a short context");
     let truth = Truth {
         params: by_name(P::NAME).expect("a parameter set"),
         pk: pk.as_ref().to_vec(),
@@ -229,148 +293,148 @@ pub fn case<P: ParameterSet>(
         mu: message_representative(&made.tr(), &m_prime),
         signature: bytes(&right),
     };
-    let of_a_near_seed = move |output: &[u8]| {
-        let (pk, rest) = output.split_at(P::VERIFYING_KEY_BYTES);
-        let (signature, given) = rest.split_at(P::SIGNATURE_BYTES);
-        let given = <[u8; 32]>::try_from(given).ok();
-        near(xi).chain(given).any(|seed| {
-            let near = SigningKey::<P>::from_seed(&seed);
-            near.verifying_key().as_bytes().as_ref() == pk
-                && near.sign_deterministic(&message, b"").map(|s| bytes(&s))
-                    == Ok(signature.to_vec())
-        })
+    let of_a_near_seed = {
+        let text = text.clone();
+        move |output: &[u8]| {
+            let (pk, rest) = output.split_at(P::VERIFYING_KEY_BYTES);
+            let (signature, given) = rest.split_at(P::SIGNATURE_BYTES);
+            let given = <[u8; 32]>::try_from(given).ok();
+            near(xi).chain(given).any(|seed| {
+                let near = SigningKey::<P>::from_seed(&seed);
+                near.verifying_key().as_bytes().as_ref() == pk
+                    && bytes(&sign(&near, &text)) == signature
+            })
+        }
     };
-    let signer = made.clone();
-    let of_a_near_message = move |output: &[u8]| {
-        near(message).any(|message| {
-            let signature = signer.sign_deterministic(&message, b"");
-            signature.is_ok_and(|s| s.as_bytes().as_ref() == output)
-        })
+    let of_a_near_message = {
+        let (signer, text) = (made.clone(), text.clone());
+        move |output: &[u8]| {
+            let mut all = text.near();
+            all.any(|text| bytes(&sign(&signer, &text)) == output)
+        }
     };
-    // `open` and `close` stand around what is disturbed.
     let key;
-    let run: Box<dyn FnMut() -> Option<Vec<u8>>> = match (operation, is_hardened) {
-        (Operation::Sign, false) => {
+    let texts = [text_before, text];
+    let seeds = Box::new([xi_before, xi]);
+    let is_hedged = operation == Operation::Hedge;
+    let mut out = Box::new(Signature::<P>::default());
+    let mut run: Box<Run> = match (operation, is_hardened) {
+        (Operation::Sign | Operation::Hedge | Operation::SignByValue, false) => {
             let signer = made.expand();
             key = place(&*signer);
-            Box::new(move || {
-                open();
-                let result = black_box(&signer).sign_deterministic(black_box(&message), b"");
-                close();
-                result.ok().map(|s| bytes(&s))
+            Box::new(move |n, is_disturbed| {
+                let mut rng = Rng::new(0, &rnd);
+                let rng = is_hedged.then_some(&mut rng);
+                callers::sign(&signer, &texts[n], rng, &mut out, is_disturbed).then(|| bytes(&out))
             })
         }
-        (Operation::Sign, true) => {
+        (Operation::Sign | Operation::Hedge | Operation::SignByValue, true) => {
             let signer = Box::new(hardened::SigningKey::new(&made).expect("a key"));
             key = place(&*signer);
-            Box::new(move || {
-                open();
-                let result = black_box(&signer).sign_deterministic(black_box(&message), b"");
-                close();
-                result.ok().map(|s| bytes(&s))
+            let public = made.verifying_key().clone();
+            Box::new(move |n, is_disturbed| {
+                let text = &texts[n];
+                let is_made = match operation {
+                    Operation::Hedge => {
+                        let mut source = source(&rnd);
+                        let source = &mut source;
+                        callers::hedge_hardened(
+                            &signer,
+                            &public,
+                            text,
+                            source,
+                            &mut out,
+                            is_disturbed,
+                        )
+                    }
+                    Operation::SignByValue => {
+                        callers::sign_by_value(&signer, text, &mut out, is_disturbed)
+                    }
+                    _ => callers::sign_hardened(&signer, &public, text, &mut out, is_disturbed),
+                };
+                is_made.then(|| bytes(&out))
             })
         }
-        (Operation::Load, _) => {
-            let stored = Box::new(sk.as_ref().to_vec());
-            key = (stored.as_ptr() as usize, stored.len());
-            if is_hardened {
-                Box::new(move || {
-                    open();
-                    let stored = black_box(&stored);
-                    let made = hardened::SigningKey::<P>::from_expanded_bytes_on(backend, stored);
-                    close();
-                    let result = made.ok()?.sign_deterministic(&the_message(), b"");
-                    result.ok().map(|s| bytes(&s))
-                })
-            } else {
-                Box::new(move || {
-                    open();
-                    let stored = black_box(&stored);
-                    let made = SigningKey::<P>::from_expanded_bytes_on(backend, stored);
-                    let made = made.map(|key| key.expand());
-                    close();
-                    let result = made.ok()?.sign_deterministic(&the_message(), b"");
-                    result.ok().map(|s| bytes(&s))
-                })
-            }
-        }
-        (Operation::Generate, _) => {
-            let seed = Box::new(xi);
-            key = place(&*seed);
-            if is_hardened {
-                Box::new(move || {
-                    // The first window, then the seed.
-                    let mut source = hardened::Source::new(Rng::new(WINDOW, &seed)).ok()?;
-                    open();
-                    let made = hardened::SigningKey::<P>::generate(&mut source);
-                    close();
-                    let made = made.ok()?;
-                    let signature = made.sign_deterministic(&the_message(), b"").ok()?;
-                    output(made.verifying_key(), &signature)
-                })
-            } else {
-                Box::new(move || {
-                    let mut rng = Rng::new(0, &seed);
-                    open();
-                    let made = SigningKey::<P>::generate(&mut rng);
-                    close();
-                    let made = made.ok()?;
-                    let signature = made.sign_deterministic(&the_message(), b"").ok()?;
-                    output(made.verifying_key(), &signature)
-                })
-            }
-        }
-        (Operation::Keygen, _) => {
-            let xi = Box::new(xi);
-            key = place(&*xi);
-            if is_hardened {
-                Box::new(move || {
-                    open();
-                    let made = hardened::SigningKey::<P>::from_seed_on(backend, black_box(&xi));
-                    close();
-                    let made = made.ok()?;
-                    let signature = made.sign_deterministic(&the_message(), b"").ok()?;
-                    output(made.verifying_key(), &signature)
-                })
-            } else {
-                Box::new(move || {
-                    open();
-                    let made = SigningKey::<P>::from_seed_on(backend, black_box(&xi));
-                    close();
-                    let signature = made.sign_deterministic(&the_message(), b"").ok()?;
-                    output(made.verifying_key(), &signature)
-                })
-            }
-        }
         (Operation::Verify, _) => {
-            let bad = Box::new(bad_signature(&made, &right, numbers));
+            let bad = bad_signature(&made, &right, &texts[1], numbers);
+            // The call before accepts.
+            let signatures = Box::new([sign(&made, &texts[0]), bad]);
+            let public = Box::new(made.verifying_key().clone());
             if is_hardened {
-                let public = made.verifying_key();
-                let public = Box::new(hardened::VerifyingKey::new(public).expect("a key"));
+                let public = Box::new(hardened::VerifyingKey::new(&public).expect("a key"));
                 key = place(&*public);
-                Box::new(move || {
-                    open();
-                    let (public, message) = (black_box(&public), black_box(&message));
-                    let verdict = public.verify(message, b"", &bad);
-                    let holds = verdict.is_ok_and(|verified| verified.holds());
-                    close();
-                    holds.then(Vec::new)
+                Box::new(move |n, is_disturbed| {
+                    callers::verify_hardened(&public, &texts[n], &signatures[n], is_disturbed)
+                        .then(Vec::new)
                 })
             } else {
-                let public = Box::new(made.verifying_key().clone());
                 key = place(&*public);
-                Box::new(move || {
-                    open();
-                    let (public, message) = (black_box(&public), black_box(&message));
-                    let verdict = public.verify(message, b"", &bad);
-                    close();
-                    verdict.is_ok().then(Vec::new)
+                Box::new(move |n, is_disturbed| {
+                    callers::verify(&public, &texts[n], &signatures[n], is_disturbed).then(Vec::new)
                 })
             }
+        }
+        // Of keys: read, made from a seed, made from a generator.
+        (_, true) => {
+            let stored = stored::<P>(backend, &seeds);
+            key = key_of(operation, &stored[1], &seeds[1]);
+            let mut pair = Box::new(Pair::<hardened::SigningKey<P>, P> {
+                key: None,
+                public: None,
+            });
+            Box::new(move |n, is_disturbed| {
+                let pair = &mut *pair;
+                let is_made = match operation {
+                    Operation::Load => {
+                        callers::load_hardened(backend, &stored[n], pair, is_disturbed)
+                    }
+                    Operation::Keygen => {
+                        callers::keygen_hardened(backend, &seeds[n], pair, is_disturbed)
+                    }
+                    // The first window, then the seed.
+                    _ => {
+                        let mut source = source(&seeds[n]);
+                        callers::generate_hardened(&mut source, pair, is_disturbed)
+                    }
+                };
+                let (key, public) = (pair.key.take(), pair.public.take());
+                let (key, public) = (key.filter(|_| is_made)?, public?);
+                // A fault that lasts in the key is found here.
+                let text = the_text();
+                let signature = key.sign_deterministic(&text.message, &text.context).ok()?;
+                Some([public.as_ref(), signature.as_ref(), &given()].concat())
+            })
+        }
+        (_, false) => {
+            let stored = stored::<P>(backend, &seeds);
+            key = key_of(operation, &stored[1], &seeds[1]);
+            let mut pair = Box::new(Pair::<SigningKey<P>, P> {
+                key: None,
+                public: None,
+            });
+            Box::new(move |n, is_disturbed| {
+                let pair = &mut *pair;
+                let is_made = match operation {
+                    Operation::Load => callers::load(backend, &stored[n], pair, is_disturbed),
+                    Operation::Keygen => callers::keygen(backend, &seeds[n], pair, is_disturbed),
+                    _ => callers::generate(&mut Rng::new(0, &seeds[n]), pair, is_disturbed),
+                };
+                let (key, public) = (pair.key.take(), pair.public.take());
+                let (key, public) = (key.filter(|_| is_made)?, public?);
+                let text = the_text();
+                let signature = key.sign_deterministic(&text.message, &text.context).ok()?;
+                Some([public.as_ref(), signature.as_ref(), &given()].concat())
+            })
         }
     };
+    let run = move || {
+        if is_warm {
+            run(0, false).expect("the call before is right");
+        }
+        run(1, true)
+    };
     Case {
-        run,
+        run: Box::new(run),
         key,
         operation,
         truth,
@@ -379,16 +443,39 @@ pub fn case<P: ParameterSet>(
     }
 }
 
+/// An operation on its input of this number, disturbed or not.
+type Run = dyn FnMut(usize, bool) -> Option<Vec<u8>>;
+
+/// Encoded private keys of the seeds.
+fn stored<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]; 2]) -> [Vec<u8>; 2] {
+    seeds.map(|xi| {
+        let key = SigningKey::<P>::from_seed_on(backend, &xi);
+        key.expanded_bytes().as_ref().to_vec()
+    })
+}
+
+/// What a key is made of: address and bytes.
+fn key_of(operation: Operation, stored: &[u8], xi: &[u8; 32]) -> (usize, usize) {
+    match operation {
+        Operation::Load => (stored.as_ptr() as usize, stored.len()),
+        _ => place(xi),
+    }
+}
+
 /// One that no single bit makes valid: of another message, or with bytes of z or of c̃ drawn anew.
 fn bad_signature<P: ParameterSet>(
     key: &SigningKey<P>,
     right: &Signature<P>,
+    text: &Text,
     numbers: &mut Numbers,
 ) -> Signature<P> {
     let mut bent = bytes(right);
     let drawn: [u8; 16] = numbers.bytes();
     match numbers.below(3) {
-        0 => return key.sign_deterministic(&drawn, b"").expect("a signature"),
+        0 => {
+            let other = key.sign_deterministic(&drawn, &text.context);
+            return other.expect("a signature");
+        }
         1 => bent[..16].copy_from_slice(&drawn),
         _ => {
             let at = 64 + numbers.below(2_000);

@@ -1,6 +1,6 @@
 //! Which faults are drawn.
 
-use crate::code::{Code, Site};
+use crate::code::{Code, Place, Site};
 use crate::machine::{Coverage, Fault, How, What};
 use crate::numbers::Numbers;
 
@@ -119,34 +119,49 @@ impl Sites {
     }
 }
 
+/// Bits that a sweep flips of what an instruction in the caller's frame wrote.
+const FLIPS: u64 = 8;
+
 /// Each instruction that is reached left out, and each conditional jump turned, when it is reached for the
-/// first time and for the second.
-pub fn sweep(code: &Code, coverage: &Coverage) -> Vec<(Kind, Fault)> {
+/// first time and for the second; bits of what it wrote flipped when it is reached first: one, or in the
+/// caller's frame eight.
+pub fn sweep(code: &Code, coverage: &Coverage, places: &[Place]) -> Vec<(Kind, Fault)> {
+    let fault = |site, hit, kind, how, seed| {
+        let what = What::At { site, hit, how };
+        (
+            kind,
+            Fault {
+                tick: 0,
+                what,
+                seed,
+            },
+        )
+    };
     let each = |&site: &usize| {
         let reached = &code.sites[site];
-        let turn = reached.is_branch().then_some((Kind::Turn, How::Turn));
         let skip = match reached.is_call() {
-            true => (Kind::Stale, How::Skip),
-            false => (Kind::Skip, How::Skip),
+            true => Kind::Stale,
+            false => Kind::Skip,
         };
-        [1, 2].into_iter().flat_map(move |hit| {
-            [Some(skip), turn]
-                .into_iter()
-                .flatten()
-                .map(move |(kind, how)| {
-                    let what = What::At { site, hit, how };
-                    (
-                        kind,
-                        Fault {
-                            tick: 0,
-                            what,
-                            seed: 0,
-                        },
-                    )
-                })
-        })
+        let mut faults = Vec::new();
+        for hit in [1, 2] {
+            faults.push(fault(site, hit, skip, How::Skip, 0));
+            if reached.is_branch() {
+                faults.push(fault(site, hit, Kind::Turn, How::Turn, 0));
+            }
+        }
+        let flips = match reached.place {
+            Place::Library => 1,
+            Place::Inlined | Place::Caller => FLIPS,
+        };
+        let numbers = Numbers::of(&[site as u64]);
+        let seeds = (0..flips).scan(numbers, |numbers, _| Some(numbers.draw()));
+        faults.extend(seeds.map(|seed| fault(site, 1, Kind::Result, How::Result, seed)));
+        faults
     };
-    coverage.sites.iter().flat_map(each).collect()
+    let mut sites: Vec<usize> = coverage.sites.clone();
+    sites.retain(|site| places.contains(&code.sites[*site].place));
+    sites.iter().flat_map(each).collect()
 }
 
 /// A kind, by its share.

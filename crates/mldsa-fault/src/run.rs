@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::code::Place;
 use crate::operations::Operation;
 use crate::report::Report;
 use crate::worker::Part;
@@ -23,6 +24,8 @@ struct Options {
     out: Option<String>,
     idle: bool,
     sweep: bool,
+    count: bool,
+    places: Vec<Place>,
     operations: Vec<Operation>,
 }
 
@@ -38,14 +41,17 @@ fn options(arguments: &[String]) -> Option<Options> {
         out: None,
         idle: false,
         sweep: false,
-        operations: Operation::ALL.map(|(operation, _)| operation).to_vec(),
+        count: false,
+        places: Place::ALL.to_vec(),
+        operations: Operation::by_default(),
     };
     let mut rest = rest.iter();
     while let Some(name) = rest.next() {
-        if let "--idle" | "--sweep" = name.as_str() {
+        if let "--idle" | "--sweep" | "--count" = name.as_str() {
             let flag = match name.as_str() {
                 "--idle" => &mut options.idle,
-                _ => &mut options.sweep,
+                "--sweep" => &mut options.sweep,
+                _ => &mut options.count,
             };
             *flag = true;
             continue;
@@ -66,6 +72,7 @@ fn options(arguments: &[String]) -> Option<Options> {
                 options.modes = modes.collect::<Option<_>>()?;
             }
             "--operations" => options.operations = Operation::named(value)?,
+            "--places" => options.places = Place::named(value)?,
             "--backend" => options.backend.clone_from(value),
             "--seed" => options.seed = value.parse().ok()?,
             "--jobs" => options.jobs = value.parse().ok().filter(|n| *n > 0)?,
@@ -87,7 +94,10 @@ pub fn main() -> ExitCode {
         number,
         faults,
         idle,
+        warm,
         sweep,
+        count,
+        places,
         operations,
     ] = arguments.as_slice()
         && word == "part"
@@ -101,7 +111,10 @@ pub fn main() -> ExitCode {
             number: number_of(number),
             faults: number_of(faults) as usize,
             idle: idle == "true",
+            warm: warm == "true",
             sweep: sweep == "true",
+            count: count == "true",
+            places: Place::named(places).expect("places"),
             operations: Operation::named(operations).expect("operations"),
         };
         println!("{}", part.run());
@@ -110,8 +123,8 @@ pub fn main() -> ExitCode {
     let Some(options) = options(&arguments) else {
         eprintln!(
             "usage: mldsa-fault FAULTS [--sets 44,65,87] [--modes plain,hardened] [--backend NAME] \
-             [--seed NUMBER] [--jobs NUMBER] [--out FILE] [--operations sign,verify,load,keygen,generate] \
-             [--idle] [--sweep]"
+             [--seed NUMBER] [--jobs NUMBER] [--out FILE] [--operations sign,hedge,verify,load,keygen,generate,\
+             sign-by-value] [--idle] [--sweep [--places library,inlined,caller]] [--count]"
         );
         return ExitCode::from(2);
     };
@@ -135,22 +148,29 @@ pub fn main() -> ExitCode {
 fn run(options: &Options) -> Result<Report, String> {
     let mut parts = Vec::new();
     // A sweep's cases are counted, not its faults.
-    let size = if options.sweep { 1 } else { PART };
+    let is_by_case = options.sweep || options.count;
+    let size = if is_by_case { 1 } else { PART };
     for (number, start) in (0..options.faults).step_by(size).enumerate() {
         for set in &options.sets {
-            for is_hardened in &options.modes {
+            let both = [false, true];
+            let modes = options.modes.iter();
+            for (is_hardened, warm) in modes.flat_map(|mode| both.map(|warm| (mode, warm))) {
                 parts.push(Part {
                     set: *set,
                     is_hardened: *is_hardened,
                     backend: options.backend.clone(),
                     seed: options.seed,
                     number: number as u64,
-                    faults: match options.sweep {
+                    // Half of them after an ordinary call.
+                    faults: match is_by_case {
                         true => 0,
-                        false => PART.min(options.faults - start),
+                        false => PART.min(options.faults - start).div_ceil(2),
                     },
+                    warm,
                     idle: options.idle,
                     sweep: options.sweep,
+                    count: options.count,
+                    places: options.places.clone(),
                     operations: options.operations.clone(),
                 });
             }
@@ -225,8 +245,8 @@ fn elsewhere(part: &Part) -> Result<Value, String> {
     let done = Command::new(program)
         .args(["part", &part.set.to_string(), mode, &part.backend])
         .args([part.seed, part.number, part.faults as u64].map(|n| n.to_string()))
-        .args([part.idle, part.sweep].map(|flag| flag.to_string()))
-        .arg(part.operation_names())
+        .args([part.idle, part.warm, part.sweep, part.count].map(|flag| flag.to_string()))
+        .args([Place::names(&part.places), part.operation_names()])
         .env_clear()
         .stderr(Stdio::inherit())
         .output()
@@ -238,6 +258,9 @@ fn elsewhere(part: &Part) -> Result<Value, String> {
 }
 
 fn verdict(options: &Options, report: &Report) -> ExitCode {
+    if options.count {
+        return ExitCode::SUCCESS;
+    }
     let mut good = true;
     for is_hardened in &options.modes {
         let mode = if *is_hardened { "hardened" } else { "plain" };

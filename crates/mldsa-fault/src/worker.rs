@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet};
 use serde_json::{Value, json};
 
-use crate::code::Code;
-use crate::machine::{Fault, Machine, What, cover, inject};
+use crate::code::{Code, Place};
+use crate::machine::{Fault, Machine, What, count, cover, inject};
 use crate::numbers::Numbers;
 use crate::operations::{Case, Operation, case};
 use crate::plan::{Kind, Sites, kind, sweep};
@@ -41,8 +41,14 @@ pub struct Part {
     pub faults: usize,
     /// Faults that disturb nothing, to see that the injector itself does no harm.
     pub idle: bool,
+    /// After an ordinary call on the same stack.
+    pub warm: bool,
     /// Not drawn: each instruction and jump of a case of each operation. Then `faults` is 0.
     pub sweep: bool,
+    /// Of a sweep: where the instructions belong.
+    pub places: Vec<Place>,
+    /// No faults: the executed instructions are counted by the place they belong to.
+    pub count: bool,
     pub operations: Vec<Operation>,
 }
 
@@ -57,7 +63,10 @@ impl Part {
             "part": self.number,
             "faults": self.faults,
             "idle": self.idle,
+            "warm": self.warm,
             "sweep": self.sweep,
+            "places": Place::names(&self.places),
+            "count": self.count,
             "operations": self.operation_names(),
         })
     }
@@ -86,22 +95,41 @@ impl Part {
                 continue;
             }
             let mode = u64::from(self.is_hardened);
+            let mode = mode + 2 * u64::from(self.warm);
             let words = [self.seed, self.number, self.set.into(), mode, share];
             let mut numbers = Numbers::of(&words);
-            let mut new_case =
-                || -> Case { case::<P>(operation, self.is_hardened, backend, &mut numbers) };
+            let mut new_case = || -> Case {
+                case::<P>(
+                    operation,
+                    self.is_hardened,
+                    self.warm,
+                    backend,
+                    &mut numbers,
+                )
+            };
             let mut case = new_case();
+            if self.count {
+                let executed = count(&mut case.run);
+                tally
+                    .executed
+                    .insert(operation.name().into(), executed.into());
+                continue;
+            }
             let coverage = cover(&mut case.run);
             if self.sweep {
                 let clock = coverage.clocks[0].0;
-                for faults in sweep(code, &coverage).chunks(FAULTS_OF_A_SWEEP) {
+                for faults in sweep(code, &coverage, &self.places).chunks(FAULTS_OF_A_SWEEP) {
                     self.inject(code, &mut tally, &mut case, clock, faults, usize::MAX);
                 }
                 continue;
             }
             let mut numbers = Numbers::of(&[words[0], words[1], words[2], words[3], words[4], 1]);
             let sites = Sites::new(code, &coverage);
-            let mut left = self.faults * share as usize / 100;
+            // An operation that is asked for alone has all faults.
+            let mut left = match self.operations.len() {
+                1 => self.faults,
+                _ => self.faults * share as usize / 100,
+            };
             while left > 0 {
                 let mut case = new_case();
                 let clocks = &coverage.clocks;
@@ -118,12 +146,16 @@ impl Part {
         let counts: BTreeMap<String, [u64; OUTCOMES.len()]> = tally
             .counts
             .into_iter()
-            .map(|((operation, kind), row)| (format!("{} {}", operation.name(), kind.name()), row))
+            .map(|((operation, kind, place), row)| {
+                let names = [operation.name(), kind.name(), place.name()];
+                (names.join(" "), row)
+            })
             .collect();
         let mut record = self.key();
         record["code"] = json!(format!("{:016x}", code.digest));
         record["missed"] = json!(tally.missed);
         record["counts"] = json!(counts);
+        record["executed"] = json!(tally.executed);
         record["found"] = json!(tally.found);
         record
     }
@@ -161,14 +193,20 @@ impl Part {
             counted += 1;
             let (kind, fault) = &faults[place];
             let column = OUTCOMES.iter().position(|name| *name == outcome);
-            tally.counts.entry((operation, *kind)).or_default()[column.unwrap_or(0)] += 1;
+            // A fault in memory has no instruction of its own.
+            let place = match fault.what {
+                What::At { site, .. } => code.sites[site].place,
+                _ => Place::Library,
+            };
+            let row = tally.counts.entry((operation, *kind, place)).or_default();
+            row[column.unwrap_or(0)] += 1;
             let is_bad = matches!(outcome, "unbounded" | "wrong" | "revealing");
             if self.is_hardened && is_bad && tally.found.len() < MOST_FINDINGS {
                 let (operation, kind) = (operation.name(), kind.name());
                 let told = told(code, fault, clock);
-                tally
-                    .found
-                    .push(format!("{outcome}: {operation} {kind} {told}"));
+                let (place, state) = (place.name(), ["cold", "warm"][usize::from(self.warm)]);
+                let found = format!("{outcome} ({place}, {state}): {operation} {kind} {told}");
+                tally.found.push(found);
             }
         }
         counted
@@ -178,7 +216,9 @@ impl Part {
 /// What came out so far.
 #[derive(Default)]
 struct Tally {
-    counts: BTreeMap<(Operation, Kind), [u64; OUTCOMES.len()]>,
+    counts: BTreeMap<(Operation, Kind, Place), [u64; OUTCOMES.len()]>,
+    /// Instructions by operation: of each [`Place`], then of other functions.
+    executed: BTreeMap<String, Vec<u64>>,
     found: Vec<String>,
     missed: u64,
 }

@@ -30,16 +30,18 @@ fn sum(record: &Value, column: usize) -> u64 {
     rows.map(|row| row[column].as_u64().unwrap()).sum()
 }
 
-/// Plain operations give wrong signatures and such as reveal the key; the same seed gives the same; a
-/// file that has all parts is not added to.
+/// Plain operations release wrong signatures and some that reveal the key; a seed repeats its run; a file that
+/// has all parts stays as it is.
 #[test]
 fn plain_operations_are_weak() {
     let arguments = ["200", "--sets", "44", "--modes", "plain", "--seed", "3"];
     let (code, first) = run("plain.jsonl", &arguments);
     assert_eq!(code, Some(0));
     assert!(sum(&first[0], 7) > 0 && sum(&first[0], 8) > 0, "{first:?}");
-    let all: u64 = (0..9).map(|column| sum(&first[0], column)).sum();
-    assert_eq!(all, 200);
+    let sums = first
+        .iter()
+        .map(|record| (0..9).map(|column| sum(record, column)).sum());
+    assert_eq!(sums.collect::<Vec<u64>>(), [100, 100]);
     let (_, second) = run("plain-again.jsonl", &arguments);
     assert_eq!(first, second);
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("plain.jsonl");
@@ -55,9 +57,9 @@ fn without_faults_all_is_right() {
             &["40", "--sets", set, "--idle"],
         );
         assert_eq!(code, Some(0));
-        assert_eq!(records.len(), 2);
+        assert_eq!(records.len(), 4);
         assert!(
-            records.iter().all(|record| sum(record, 0) == 40),
+            records.iter().all(|record| sum(record, 0) == 20),
             "{records:?}"
         );
     }
@@ -68,19 +70,40 @@ fn without_faults_all_is_right() {
 fn hardened_operations_are_not() {
     let arguments = ["300", "--sets", "65", "--modes", "hardened", "--seed", "3"];
     let (code, records) = run("hardened.jsonl", &arguments);
-    assert_eq!(code, Some(0), "{}", records[0]["found"]);
+    assert_eq!(code, Some(0), "{records:?}");
     assert!(sum(&records[0], 2) > 0, "nothing was refused");
 }
 
-/// Left out and turned one after another: each instruction of a verification.
+/// Each instruction of a verification in turn, cold and after a call that accepted.
 #[test]
 fn a_sweep_is_survived() {
     let sweep = ["1", "--sweep", "--sets", "44", "--operations", "verify"];
     let hardened = [&sweep[..], &["--modes", "hardened"]].concat();
     let (code, records) = run("sweep.jsonl", &hardened);
-    assert_eq!(code, Some(0), "{}", records[0]["found"]);
-    let all: u64 = (0..9).map(|column| sum(&records[0], column)).sum();
-    assert!(all > 5_000, "{all} faults");
+    for record in &records {
+        assert_eq!(code, Some(0), "{}", record["found"]);
+        let all: u64 = (0..9).map(|column| sum(record, column)).sum();
+        assert!(all > 5_000, "{all} faults");
+    }
+    assert_eq!(records.len(), 2);
+}
+
+/// In the caller's frame the form that returns a signature by value releases wrong ones, so the injector
+/// reaches the library's inlined lines; the forms with a proof release none there.
+#[test]
+fn the_callers_frame_is_disturbed() {
+    let sweep = [
+        "1", "--sweep", "--places", "inlined", "--modes", "hardened", "--sets", "44",
+    ];
+    let by_value = [&sweep[..], &["--operations", "sign-by-value"]].concat();
+    let (code, records) = run("by-value.jsonl", &by_value);
+    assert_eq!(code, Some(1));
+    assert!(
+        records.iter().any(|record| sum(record, 7) > 0),
+        "{records:?}"
+    );
+    let (code, records) = run("inlined.jsonl", &sweep);
+    assert_eq!(code, Some(0), "{records:?}");
 }
 
 #[test]

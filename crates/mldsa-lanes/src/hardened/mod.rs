@@ -1,10 +1,10 @@
 //! Signing and verification that a fault does not turn into a wrong answer: keys, and a random source,
 //! that are checked before each use, and every result computed twice.
 //!
-//! A *fault* is a bit that flips in memory or in a register, an instruction that is not carried out, a
-//! step whose result stays what it was: by radiation, bad memory, a low voltage, or somebody who makes
-//! one on purpose. A single one is meant to give an error, a crash or a valid result;
-//! docs/faults.md has what was tried, and what was not.
+//! A *fault* is a bit that flips in memory or in a register, an instruction that is not executed, a
+//! step whose result stays what it was: by radiation, bad memory, a low voltage, or an attacker. A single
+//! fault in the library's code is meant to give an error, a crash or a valid result; docs/faults.md has
+//! what was tried, and what was not.
 //!
 //! - **Signing** checks the key's digest, signs, and makes the accepted attempt again from the private
 //!   key's bytes and the message, in other memory: Â, μ, ρ″, y, w, c, z and hints. The two signatures
@@ -12,28 +12,47 @@
 //!   key's own, and the signature is verified with it. Verification alone would not do: a
 //!   signature with another y is valid, and beside one of the same message it gives s1 away.
 //! - **Verification** is done twice, on two copies of the public key, the second of them stored inverted;
-//!   each gives the c̃ that the signature should have. [`Verified`] is a value that only two right ones
-//!   give, so that a caller may ask once more.
+//!   each gives the c̃ that the signature should have.
+//! - **[`Verified`]** is the proof that both return. A fault in a call, a return or a copy may leave an
+//!   earlier result in its place, and no check before the return can see that. So
+//!   [`Verified::holds`] compares the proof with the key, the message and the signature that the caller
+//!   has, and belongs directly before their use.
 //! - **Keys** are computed a second time when they are made or read. They stay compact: whatever
 //!   follows from one is computed at each use, since that costs less than hashing it.
+//!   [`SigningKey::confirm_seed`] and its like compare a key, where it is, with what it was made of.
 //! - **[`Source`]** holds the caller's generator to tests of what it gives.
 //!
 //! ```
 //! use mldsa_lanes::hardened::{Source, SigningKey, VerifyingKey};
-//! use mldsa_lanes::mldsa65;
+//! use mldsa_lanes::{Signature, mldsa65};
 //! use rand_core::CryptoRng;
 //!
 //! fn sign(rng: &mut dyn CryptoRng) -> Result<(), mldsa_lanes::hardened::Error> {
 //!     let mut source = Source::new(rng)?;
 //!     let key = SigningKey::<mldsa65::Set>::generate(&mut source)?;
-//!     let signature = key.sign(b"message", b"context", &mut source)?;
+//!     let public = key.verifying_key()?.clone();
+//!     key.confirm_draw(&source, &public)?;
 //!
-//!     let public = VerifyingKey::new(key.verifying_key())?;
-//!     let verified = public.verify(b"message", b"context", &signature)?;
-//!     assert!(verified.holds());
+//!     let mut signature = Signature::default();
+//!     let proof = key.sign_into(b"message", b"context", &mut source, &mut signature)?;
+//!     assert!(proof.holds(&public, b"message", b"context", &signature));
+//!
+//!     let verifier = VerifyingKey::new(&public)?;
+//!     let proof = verifier.verify(b"message", b"context", &signature)?;
+//!     assert!(proof.holds(&public, b"message", b"context", &signature));
 //!     Ok(())
 //! }
 //! ```
+//!
+//! # What is covered
+//! | form | covered |
+//! |---|---|
+//! | `sign_into`, `sign_deterministic_into`, `sign_input_into`, `sign_input_deterministic_into`, then `holds` | yes |
+//! | `verify`, `verify_input`, then `holds` | yes |
+//! | a key that is made or read, then `confirm_seed`, `confirm_expanded_bytes` or `confirm_draw` | yes |
+//! | `sign` and its like, which return the signature | all but the copies after their last check |
+//! | `Ok` of a verification without `holds`; a key without `confirm_…` | all but what the call leaves in their place |
+//! | the caller's own lines: a call that is skipped whole, the branch on the answer | no |
 //!
 //! Two faults that match are not met, nor one that stays in the code or in a constant and leaves every
 //! check as it was. An error tells whoever sees it that a fault had an effect. Signatures of other modes

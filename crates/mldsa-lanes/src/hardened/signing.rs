@@ -7,6 +7,7 @@ use core::hint::black_box;
 use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
+use super::verifying::Verified;
 use super::{EQUAL, Error, Source, compared};
 use crate::backend::Backend;
 use crate::declassify::{Site, public, public_slice};
@@ -17,6 +18,19 @@ use crate::params::MAX_ATTEMPTS;
 use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Order;
+
+/// Where `skEncode` has tr (Algorithm 24, step 1).
+const TR: core::ops::Range<usize> = 64..128;
+
+/// Two descriptions of a message by copies of its pointers and lengths that the compiler keeps apart: a
+/// fault that changes one leaves the other.
+#[inline(always)]
+fn described_twice<'a>(message: &'a [u8], context: &'a [u8]) -> [Input<'a>; 2] {
+    [(); 2].map(|()| Input::Pure {
+        message: black_box(message),
+        context: black_box(context),
+    })
+}
 
 /// A private key that signs with checks of every step. See the [module](crate::hardened).
 pub struct SigningKey<P: Scheme> {
@@ -147,95 +161,258 @@ impl<P: Scheme> SigningKey<P> {
         made
     }
 
-    /// The key as `skEncode` writes it (Algorithm 24).
-    pub fn expanded_bytes(&self) -> &P::SigningKeyBytes {
-        &self.key.sk
-    }
-
-    /// The public key.
-    pub fn verifying_key(&self) -> &keys::VerifyingKey<P> {
-        &self.key.public
-    }
-
-    /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `source`.
+    /// The private key as `skEncode` writes it (Algorithm 24).
     ///
     /// # Errors
-    /// Those of the ordinary [`sign`](keys::SigningKey::sign), and any [`Error`].
-    #[inline(always)]
+    /// [`Error::KeyDamaged`] if the key in memory is not the one that was checked.
+    pub fn expanded_bytes(&self) -> Result<&P::SigningKeyBytes, Error> {
+        self.intact()?;
+        Ok(&self.key.sk)
+    }
+
+    /// The public key. Its hash is compared with tr of the private key, so that a key which was damaged
+    /// while it moved to its place does not hand out a wrong one.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`].
+    pub fn verifying_key(&self) -> Result<&keys::VerifyingKey<P>, Error> {
+        let public = black_box(&self.key.public);
+        self.confirm(&[], &[], public)?;
+        Ok(public)
+    }
+
+    /// Checks that this key is the one that `xi` gives, and `public` its public key: the call that made the
+    /// key may have left an earlier one in this place, and a copy of the public key may be wrong.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`].
+    #[inline(never)]
+    pub fn confirm_seed(&self, xi: &[u8; 32], public: &keys::VerifyingKey<P>) -> Result<(), Error> {
+        self.confirm(self.seed(), xi, public)
+    }
+
+    /// Checks that this key is the one that [`from_expanded_bytes`](Self::from_expanded_bytes) reads from
+    /// `bytes`, and `public` its public key.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`].
+    #[inline(never)]
+    pub fn confirm_expanded_bytes(
+        &self,
+        bytes: &[u8],
+        public: &keys::VerifyingKey<P>,
+    ) -> Result<(), Error> {
+        self.confirm(self.key.sk.as_ref(), bytes, public)
+    }
+
+    /// Checks that this key is the one that [`generate`](Self::generate) made from the last draw of
+    /// `source`, and `public` its public key.
+    ///
+    /// # Errors
+    /// [`Error::KeyDamaged`].
+    #[inline(never)]
+    pub fn confirm_draw<R: TryCryptoRng>(
+        &self,
+        source: &Source<R>,
+        public: &keys::VerifyingKey<P>,
+    ) -> Result<(), Error> {
+        source.gave(self.seed()).map_err(|_| Error::KeyDamaged)?;
+        self.confirm(&[], &[], public)
+    }
+
+    /// Whether the key is intact, was made of `given`, and has this public key.
+    fn confirm(
+        &self,
+        own: &[u8],
+        given: &[u8],
+        public: &keys::VerifyingKey<P>,
+    ) -> Result<(), Error> {
+        self.intact()?;
+        let same = [
+            compared(EQUAL[0], own, given),
+            compared(EQUAL[1], &public.tr(), &self.key.sk.as_ref()[TR]),
+        ];
+        if self::public(Site::Agreement, same) != EQUAL {
+            return Err(Error::KeyDamaged);
+        }
+        Ok(())
+    }
+
+    /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `source`. Writes the signature to `out` and
+    /// returns the proof that it was made twice and verified; [`Verified::holds`] compares it with what
+    /// has reached the caller.
+    ///
+    /// # Errors
+    /// Those of the ordinary [`sign`](keys::SigningKey::sign), and any [`Error`]. `out` then holds no
+    /// signature.
+    #[inline(never)]
+    pub fn sign_into<R: TryCryptoRng>(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        source: &mut Source<R>,
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        self.hedged(&described_twice(message, context), source, out)
+    }
+
+    /// The deterministic variant of [`sign_into`](Self::sign_into): `rnd` is 32 zero bytes.
+    ///
+    /// # Errors
+    /// As `sign_into`, but for those of the source.
+    #[inline(never)]
+    pub fn sign_deterministic_into(
+        &self,
+        message: &[u8],
+        context: &[u8],
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        self.deterministic(&described_twice(message, context), out)
+    }
+
+    /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged, as [`sign_into`](Self::sign_into).
+    ///
+    /// # Errors
+    /// As `sign_into`, and those of the ordinary [`sign_input`](keys::SigningKey::sign_input).
+    #[inline(never)]
+    pub fn sign_input_into<R: TryCryptoRng>(
+        &self,
+        input: &Input<'_>,
+        source: &mut Source<R>,
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        self.hedged(&[*black_box(input), *black_box(input)], source, out)
+    }
+
+    /// The deterministic variant of [`sign_input_into`](Self::sign_input_into).
+    ///
+    /// # Errors
+    /// As `sign_input_into`, but for those of the source.
+    #[inline(never)]
+    pub fn sign_input_deterministic_into(
+        &self,
+        input: &Input<'_>,
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        self.deterministic(&[*black_box(input), *black_box(input)], out)
+    }
+
+    /// [`sign_into`](Self::sign_into) that returns the signature, after [`Verified::holds`]. The return
+    /// copies it, and no check follows the copy.
+    ///
+    /// # Errors
+    /// As `sign_into`.
     pub fn sign<R: TryCryptoRng>(
         &self,
         message: &[u8],
         context: &[u8],
         source: &mut Source<R>,
     ) -> Result<Signature<P>, Error> {
-        self.sign_input(&Input::Pure { message, context }, source)
+        let [input, again] = described_twice(message, context);
+        self.by_value(&again, |out| self.sign_input_into(&input, source, out))
     }
 
-    /// The deterministic variant of [`sign`](Self::sign): `rnd` is 32 zero bytes.
+    /// The deterministic variant of [`sign`](Self::sign).
     ///
     /// # Errors
     /// As `sign`, but for those of the source.
-    #[inline(always)]
     pub fn sign_deterministic(
         &self,
         message: &[u8],
         context: &[u8],
     ) -> Result<Signature<P>, Error> {
-        self.sign_input_deterministic(&Input::Pure { message, context })
+        let [input, again] = described_twice(message, context);
+        self.by_value(&again, |out| {
+            self.sign_input_deterministic_into(&input, out)
+        })
     }
 
-    /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged: `rnd` comes from `source`.
+    /// [`sign_input_into`](Self::sign_input_into) that returns the signature, as [`sign`](Self::sign).
     ///
     /// # Errors
-    /// As [`sign`](Self::sign), and those of the ordinary [`sign_input`](keys::SigningKey::sign_input).
-    #[inline(always)]
+    /// As `sign_input_into`.
     pub fn sign_input<R: TryCryptoRng>(
         &self,
         input: &Input<'_>,
         source: &mut Source<R>,
     ) -> Result<Signature<P>, Error> {
-        source.draw()?;
-        source.gave(source.latest.as_ref())?;
-        self.finished(input, &mut source.latest)
+        self.by_value(black_box(input), |out| {
+            self.sign_input_into(input, source, out)
+        })
     }
 
     /// The deterministic variant of [`sign_input`](Self::sign_input).
     ///
     /// # Errors
     /// As `sign_input`, but for those of the source.
-    #[inline(always)]
     pub fn sign_input_deterministic(&self, input: &Input<'_>) -> Result<Signature<P>, Error> {
-        self.finished(input, &mut Secret([0; 32]))
+        self.by_value(black_box(input), |out| {
+            self.sign_input_deterministic_into(input, out)
+        })
     }
 
-    // Inlined, with its callers, so that the result is where the caller wants it: a copy on its way out
-    // could be left out. The last look comes when nothing is left to be done to it, from here, by addresses
-    // of its own: what was written to a wrong place, by an address that is wrong once, is not found there.
-    // It only reads: nothing is wiped or written after it, which could be the wrong place.
+    #[inline(always)]
+    fn by_value(
+        &self,
+        input: &Input<'_>,
+        sign: impl FnOnce(&mut Signature<P>) -> Result<Verified<P>, Error>,
+    ) -> Result<Signature<P>, Error> {
+        let mut signature = Signature::default();
+        let verified = sign(&mut signature)?;
+        if !verified.holds_input(&self.key.public, input, &signature) {
+            return Err(Error::Disagreement);
+        }
+        Ok(signature)
+    }
+
+    #[inline(always)]
+    fn hedged<R: TryCryptoRng>(
+        &self,
+        inputs: &[Input<'_>; 2],
+        source: &mut Source<R>,
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        let proof = Verified::refused(&self.key.public, &inputs[1])?;
+        source.draw()?;
+        source.gave(source.latest.as_ref())?;
+        self.finished(inputs, proof, &mut source.latest, out)
+    }
+
+    #[inline(always)]
+    fn deterministic(
+        &self,
+        inputs: &[Input<'_>; 2],
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        let proof = Verified::refused(&self.key.public, &inputs[1])?;
+        self.finished(inputs, proof, &mut Secret([0; 32]), out)
+    }
+
+    // The proof hashed the message before anything was written: a write to a wrong place may change the
+    // message, and the hash that the caller compares is then another.
+    // Before the call that signs, the two places hold complements: if the call is skipped they differ.
+    // The second signature is in the proof, which the caller compares with the first: after a result that
+    // went to a wrong place, by any copy or address, the two differ too.
     #[inline(always)]
     fn finished(
         &self,
-        input: &Input<'_>,
+        [input, again]: &[Input<'_>; 2],
+        mut proof: Verified<P>,
         rnd: &mut Secret<[u8; 32]>,
-    ) -> Result<Signature<P>, Error> {
-        let mut result = Ok(Signature(P::SignatureBytes::zero()));
-        let mut second = P::SignatureBytes::zero();
-        let Ok(signature) = &mut result else {
-            return Err(Error::Disagreement);
-        };
-        // Two descriptions of the message and two addresses, since one that changes does not change both.
-        let again = *black_box(input);
-        let made = self.run(input, black_box(&again), rnd, &mut signature.0, &mut second);
+        out: &mut Signature<P>,
+    ) -> Result<Verified<P>, Error> {
+        out.0.as_mut().fill(0);
+        let made = self.run(input, again, rnd, &mut out.0, &mut proof.signature);
         rnd.wipe();
-        if Self::agree(EQUAL[1], black_box(&signature.0), black_box(&second)) != EQUAL[1]
-            || Self::agree(EQUAL[0], black_box(&signature.0), black_box(&second)) != EQUAL[0]
-        {
-            result = Err(made.err().unwrap_or(Error::Disagreement));
+        proof.words = EQUAL.map(|equal| Self::agree(equal, &out.0, &proof.signature));
+        let [first, second] = black_box(proof.words);
+        if first != EQUAL[0] || black_box(second) != EQUAL[1] {
+            return Err(made.err().unwrap_or(Error::Disagreement));
         }
-        result
+        Ok(proof)
     }
 
-    /// Makes the same signature twice, the second with other bits if there is none.
+    /// Makes the same signature twice; the second has other bits if there is none.
     #[inline(never)]
     pub(super) fn run(
         &self,
@@ -245,7 +422,6 @@ impl<P: Scheme> SigningKey<P> {
         first: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
-        second.as_mut().fill(!0);
         let _wiper = StackWiper::<24>;
         let made = self.signed(input, again, rnd, first, second);
         if made.is_err() {

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::signing::SigningKey;
-use super::verifying::{VerifyingKey, commitment, decide};
+use super::verifying::{Verified, VerifyingKey, commitment, decide};
 use super::{EQUAL, Error, Source};
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
@@ -57,6 +57,102 @@ fn a_private_key_that_changes_in_memory_is_not_used() {
     let mut key = hardened();
     key.key.public.pk[100] ^= 1;
     assert_eq!(key.sign_deterministic(b"", b""), Err(Error::KeyDamaged));
+    assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
+    let mut key = hardened();
+    key.key.sk.0[2559] ^= 1;
+    assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
+    assert_eq!(key.expanded_bytes().err(), Some(Error::KeyDamaged));
+}
+
+/// A call that was skipped leaves an earlier key in its place, or a copy of the public key is wrong.
+#[test]
+fn a_key_is_confirmed_against_its_origin() {
+    let (key, other) = (hardened(), Plain::from_seed(&[8; 32]));
+    let public = key.verifying_key().unwrap();
+    let bytes = plain();
+    let bytes = bytes.expanded_bytes();
+    key.confirm_seed(&[7; 32], public).unwrap();
+    key.confirm_expanded_bytes(bytes, public).unwrap();
+    let mut source = Source::new(Given(0, good)).unwrap();
+    let drawn = Key::generate(&mut source).unwrap();
+    let drawn_public = drawn.verifying_key().unwrap();
+    drawn.confirm_draw(&source, drawn_public).unwrap();
+    let damaged = Err(Error::KeyDamaged);
+    assert_eq!(key.confirm_seed(&[8; 32], public), damaged);
+    assert_eq!(key.confirm_seed(&[7; 32], other.verifying_key()), damaged);
+    assert_eq!(
+        key.confirm_expanded_bytes(other.expanded_bytes(), public),
+        damaged
+    );
+    assert_eq!(
+        key.confirm_expanded_bytes(bytes, other.verifying_key()),
+        damaged
+    );
+    assert_eq!(key.confirm_draw(&source, public), damaged);
+    assert_eq!(drawn.confirm_draw(&source, public), damaged);
+    source.draw().unwrap();
+    assert_eq!(drawn.confirm_draw(&source, drawn_public), damaged);
+}
+
+/// What a skipped move leaves: an earlier proof, an earlier signature, or another key, message or context.
+#[test]
+fn a_proof_holds_for_one_key_message_and_signature() {
+    let (key, other) = (hardened(), Plain::from_seed(&[8; 32]));
+    let public = key.verifying_key().unwrap();
+    let mut signature = Signature::default();
+    let proof = key.sign_deterministic_into(b"message", b"context", &mut signature);
+    let proof = proof.unwrap();
+    assert!(proof.holds(public, b"message", b"context", &signature));
+    assert!(proof.holds_input(public, &INPUT, &signature));
+    assert!(!proof.holds(other.verifying_key(), b"message", b"context", &signature));
+    for (message, context) in [
+        (&b"messag"[..], &b"context"[..]),
+        (b"message", b"contex"),
+        (b"message", b""),
+        (b"", b"context"),
+        (b"message", &[0; 256]),
+    ] {
+        assert!(!proof.holds(public, message, context, &signature));
+    }
+    let mut later = Signature::default();
+    let proof_later = key.sign_deterministic_into(b"another", b"context", &mut later);
+    assert!(!proof.holds(public, b"another", b"context", &later));
+    assert!(
+        !proof_later
+            .unwrap()
+            .holds(public, b"another", b"context", &signature)
+    );
+    for bit in [0, 8 * 32, 8 * 2419] {
+        let mut bent = signature.clone();
+        bent.0[bit / 8] ^= 1;
+        assert!(!proof.holds(public, b"message", b"context", &bent), "{bit}");
+    }
+    for word in 0..2 {
+        let mut refused = proof.clone();
+        refused.words[word] ^= 1 << 40;
+        assert!(!refused.holds(public, b"message", b"context", &signature));
+    }
+}
+
+/// The places of both signatures before anything is signed: a call to `run` that is skipped leaves them.
+#[test]
+fn two_signatures_that_were_not_made_differ() {
+    let key = plain();
+    let proof = Verified::refused(key.verifying_key(), &INPUT).unwrap();
+    let none = Signature::default();
+    for equal in EQUAL {
+        assert_ne!(Key::agree(equal, &none.0, &proof.signature), equal);
+    }
+    assert!(!proof.holds_input(key.verifying_key(), &INPUT, &none));
+    // Nor does a refusal leave a signature or a source's draw.
+    let mut out = sign(&key, 0);
+    let refused = hardened().sign_deterministic_into(b"", &[0; 256], &mut out);
+    assert!(matches!(refused, Err(Error::Refused(_))));
+    let mut damaged = hardened();
+    damaged.key.sk.0[0] ^= 1;
+    let refused = damaged.sign_deterministic_into(b"message", b"context", &mut out);
+    assert_eq!(refused.err(), Some(Error::KeyDamaged));
+    assert_eq!(out, none);
 }
 
 /// A fault between the digest and the end, which both signatures share.
@@ -170,7 +266,8 @@ fn a_public_key_that_changes_in_memory_is_not_used() {
     let plain = plain();
     let signature = sign(&plain, 0);
     let mut key = VerifyingKey::new(plain.verifying_key()).unwrap();
-    assert!(key.verify_input(&INPUT, &signature).unwrap().holds());
+    let proof = key.verify_input(&INPUT, &signature).unwrap();
+    assert!(proof.holds_input(key.verifying_key(), &INPUT, &signature));
     key.inverted[1311] ^= 0x80;
     assert_eq!(
         key.verify_input(&INPUT, &signature).err(),
@@ -191,11 +288,13 @@ fn one_verification_alone_does_not_accept() {
     let (backend, pk) = (key.backend(), &key.public.pk);
     let good = sign(&key, 0);
     let run = |signature: &[u8; 2420]| commitment::<MlDsa44>(backend, pk, &INPUT, signature);
-    assert!(
-        decide::<MlDsa44>(&good.0, [run(&good.0); 2])
-            .unwrap()
-            .holds()
-    );
+    let decide = |signature: &Signature<MlDsa44>, pair| {
+        let mut proof = Verified::refused(key.verifying_key(), &INPUT).unwrap();
+        proof.signature = signature.0;
+        decide(&signature.0, pair, proof)
+    };
+    let proof = decide(&good, [run(&good.0); 2]).unwrap();
+    assert!(proof.holds_input(key.verifying_key(), &INPUT, &good));
     // Of z, and of the hints.
     for at in [100, 2419] {
         let mut bad = good.clone();
@@ -203,10 +302,10 @@ fn one_verification_alone_does_not_accept() {
         let (refused, accepted) = (run(&bad.0), run(&good.0));
         assert_eq!(refused.1.is_err(), at == 2419);
         for pair in [[refused, accepted], [accepted, refused]] {
-            let verdict = decide::<MlDsa44>(&bad.0, pair);
+            let verdict = decide(&bad, pair);
             assert_eq!(verdict.err(), Some(Error::Disagreement));
         }
-        let verdict = decide::<MlDsa44>(&bad.0, [refused; 2]);
+        let verdict = decide(&bad, [refused; 2]);
         assert_eq!(
             verdict.err(),
             Some(Error::Refused(Refusal::InvalidSignature))

@@ -64,17 +64,18 @@ impl<P: Scheme> VerifyingKey<P> {
         Ok(second)
     }
 
-    /// ML-DSA.Verify (Algorithm 3), twice.
+    /// ML-DSA.Verify (Algorithm 3), twice. Before you act on the answer, ask [`Verified::holds`].
     ///
     /// # Errors
     /// Those of the ordinary [`verify`](keys::VerifyingKey::verify), [`Error::KeyDamaged`],
     /// [`Error::Disagreement`].
+    #[inline(never)]
     pub fn verify(
         &self,
         message: &[u8],
         context: &[u8],
         signature: &Signature<P>,
-    ) -> Result<Verified, Error> {
+    ) -> Result<Verified<P>, Error> {
         self.verify_input(&Input::Pure { message, context }, signature)
     }
 
@@ -83,17 +84,20 @@ impl<P: Scheme> VerifyingKey<P> {
     /// # Errors
     /// As [`verify`](Self::verify), and those of the ordinary
     /// [`verify_input`](keys::VerifyingKey::verify_input).
+    #[inline(never)]
     pub fn verify_input(
         &self,
         input: &Input<'_>,
         signature: &Signature<P>,
-    ) -> Result<Verified, Error> {
+    ) -> Result<Verified<P>, Error> {
+        let again = *black_box(input);
+        let mut proof = Verified::refused(&self.public, &again)?;
         let second = self.second()?;
         let backend = self.public.backend;
-        let copy = *black_box(&signature.0);
+        proof.signature = *black_box(&signature.0);
         let one = commitment::<P>(backend, &self.public.pk, input, &signature.0);
-        let two = commitment::<P>(backend, &second, black_box(input), black_box(&copy));
-        decide::<P>(&signature.0, [one, two])
+        let two = commitment::<P>(backend, &second, &again, &proof.signature);
+        decide(&signature.0, [one, two], proof)
     }
 }
 
@@ -103,21 +107,78 @@ impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
     }
 }
 
-/// What two verifications have found, as 128 bits that a fault does not make of a refusal.
-#[derive(Clone, Copy)]
+/// Proof that one signature of one message is valid under one public key: 128 bits that a fault does not
+/// make of a refusal, and copies of what was verified.
+///
+/// A fault may leave an earlier proof, signature or answer in its place. So ask [`holds`](Self::holds) with
+/// the key, the message and the signature that you are about to use.
+#[derive(Clone)]
 #[must_use]
-pub struct Verified([u64; 2]);
+pub struct Verified<P: Scheme> {
+    pub(super) words: [u64; 2],
+    public: P::VerifyingKeyBytes,
+    message: [u8; 64],
+    pub(super) signature: P::SignatureBytes,
+}
 
-impl Verified {
-    /// Whether both found the signature valid, judged by other data than the `Ok` around it.
-    pub fn holds(&self) -> bool {
-        black_box(self).0 == EQUAL
+impl<P: Scheme> Verified<P> {
+    /// For this key and message, and no signature.
+    ///
+    /// # Errors
+    /// Those of μ.
+    pub(super) fn refused(
+        public: &keys::VerifyingKey<P>,
+        input: &Input<'_>,
+    ) -> Result<Self, Error> {
+        let message = described::<P>(public.backend, input)?;
+        let mut signature = P::SignatureBytes::zero();
+        signature.as_mut().fill(!0);
+        Ok(Verified {
+            words: [0; 2],
+            public: public.pk,
+            message,
+            signature,
+        })
+    }
+
+    /// Whether this is the proof for this key, message, context and signature.
+    #[inline(never)]
+    pub fn holds(
+        &self,
+        public: &keys::VerifyingKey<P>,
+        message: &[u8],
+        context: &[u8],
+        signature: &Signature<P>,
+    ) -> bool {
+        self.holds_input(public, &Input::Pure { message, context }, signature)
+    }
+
+    /// [`holds`](Self::holds) for any [`Input`].
+    #[inline(never)]
+    pub fn holds_input(
+        &self,
+        public: &keys::VerifyingKey<P>,
+        input: &Input<'_>,
+        signature: &Signature<P>,
+    ) -> bool {
+        let Ok(message) = described::<P>(public.backend, input) else {
+            return false;
+        };
+        black_box(self).words == EQUAL
+            && self.public == public.pk
+            && self.message == message
+            && self.signature == signature.0
     }
 }
 
-impl fmt::Debug for Verified {
+/// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.
+fn described<P: Scheme>(backend: Backend, input: &Input<'_>) -> Result<[u8; 64], Refusal> {
+    input.mu::<P>(backend.permutation(), &[0; 64])
+}
+
+impl<P: Scheme> fmt::Debug for Verified<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Verified({})", self.holds())
+        write!(f, "Verified<{}>", P::NAME)
     }
 }
 
@@ -144,24 +205,21 @@ pub(super) fn commitment<P: Scheme>(
 pub(super) fn decide<P: Scheme>(
     signature: &P::SignatureBytes,
     [one, two]: [Commitment; 2],
-) -> Result<Verified, Error> {
-    let mut verdict = Err(Error::Refused(Refusal::InvalidSignature));
+    mut proof: Verified<P>,
+) -> Result<Verified<P>, Error> {
     let c_tilde = encode::c_tilde_of::<P>(signature.as_ref());
-    let words = [
+    let again = encode::c_tilde_of::<P>(proof.signature.as_ref());
+    proof.words = [
         compared(EQUAL[0], &one.0[..P::C_TILDE_BYTES], c_tilde),
-        compared(EQUAL[1], &two.0[..P::C_TILDE_BYTES], black_box(c_tilde)),
+        compared(EQUAL[1], &two.0[..P::C_TILDE_BYTES], again),
     ];
-    let [first, second] = black_box(words);
+    let [first, second] = black_box(proof.words);
     if first == EQUAL[0] && black_box(second) == EQUAL[1] {
-        verdict = Ok(Verified(words));
+        return Ok(proof);
     }
     // Which of the refusals it is.
-    if verdict.is_err() {
-        if one.1 != two.1 || one.0 != two.0 {
-            verdict = Err(Error::Disagreement);
-        } else if let Err(error) = one.1 {
-            verdict = Err(error.into());
-        }
+    if one.1 != two.1 || one.0 != two.0 {
+        return Err(Error::Disagreement);
     }
-    verdict
+    Err(one.1.err().unwrap_or(Refusal::InvalidSignature).into())
 }

@@ -34,6 +34,13 @@ impl<P: Scheme> Signature<P> {
     }
 }
 
+/// Zero bytes: a place for a signature, never a valid one.
+impl<P: Scheme> Default for Signature<P> {
+    fn default() -> Self {
+        Signature(P::SignatureBytes::zero())
+    }
+}
+
 impl<P: Scheme> AsRef<[u8]> for Signature<P> {
     fn as_ref(&self) -> &[u8] {
         self.0.as_ref()

@@ -35,7 +35,11 @@ impl<P: ParameterSet> Scheme for Hardened<P> {
         let seed = input.seed()?;
         job(
             move || SigningKey::<P>::from_seed(&seed),
-            |key| Output::key_pair(key.verifying_key().as_bytes(), key.expanded_bytes()),
+            |key| {
+                let public = key.verifying_key().expect("no fault");
+                let private = key.expanded_bytes().expect("no fault");
+                Output::key_pair(public.as_bytes(), private)
+            },
         )
     }
 
@@ -57,7 +61,8 @@ impl<P: ParameterSet> Scheme for Hardened<P> {
         verdict(move || {
             Signature::from_bytes(&signature).is_ok_and(|signature| {
                 let verified = key.verify(&message, &context, &signature);
-                verified.is_ok_and(|verified| verified.holds())
+                let public = key.verifying_key();
+                verified.is_ok_and(|proof| proof.holds(public, &message, &context, &signature))
             })
         })
     }

@@ -1,0 +1,234 @@
+//! Programs that call the library as its documentation says, one function for each operation: the frame in
+//! which the library's inlined lines run. What lies between `open` and `close` is disturbed.
+//!
+//! A caller is called twice on one stack where the operation is disturbed *warm*: with another key or
+//! message first, whose results then lie where those of the second call belong. It leaves its output where
+//! the library has checked it, in a place of its own caller's: a fault may change a register that the
+//! library restores, and with it what this function would still do.
+
+use std::hint::black_box;
+
+use mldsa_lanes::{
+    Backend, ExpandedSigningKey, ParameterSet, Signature, SigningKey, VerifyingKey, hardened,
+};
+
+use crate::machine::{close, open};
+use crate::operations::{Rng, Text};
+
+#[inline(never)]
+pub fn sign<P: ParameterSet>(
+    key: &ExpandedSigningKey<P>,
+    text: &Text,
+    rng: Option<&mut Rng>,
+    out: &mut Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let result = match rng {
+        Some(rng) => key.sign(message, context, rng),
+        None => key.sign_deterministic(message, context),
+    };
+    let is_made = result.map(|signature| *out = signature).is_ok();
+    close(is_disturbed);
+    is_made
+}
+
+#[inline(never)]
+pub fn sign_hardened<P: ParameterSet>(
+    key: &hardened::SigningKey<P>,
+    public: &VerifyingKey<P>,
+    text: &Text,
+    out: &mut Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let made = key.sign_deterministic_into(message, context, out);
+    let holds = made.is_ok_and(|proof| proof.holds(public, message, context, out));
+    close(is_disturbed);
+    holds
+}
+
+#[inline(never)]
+pub fn hedge_hardened<P: ParameterSet>(
+    key: &hardened::SigningKey<P>,
+    public: &VerifyingKey<P>,
+    text: &Text,
+    source: &mut hardened::Source<Rng>,
+    out: &mut Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let made = key.sign_into(message, context, source, out);
+    let holds = made.is_ok_and(|proof| proof.holds(public, message, context, out));
+    close(is_disturbed);
+    holds
+}
+
+/// The form that returns the signature: what happens to it afterwards is not checked.
+#[inline(never)]
+pub fn sign_by_value<P: ParameterSet>(
+    key: &hardened::SigningKey<P>,
+    text: &Text,
+    out: &mut Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let made = key.sign_deterministic(message, context);
+    let is_made = made.map(|signature| *out = signature).is_ok();
+    close(is_disturbed);
+    is_made
+}
+
+#[inline(never)]
+pub fn verify<P: ParameterSet>(
+    key: &VerifyingKey<P>,
+    text: &Text,
+    signature: &Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let is_valid = key.verify(message, context, signature).is_ok();
+    close(is_disturbed);
+    is_valid
+}
+
+#[inline(never)]
+pub fn verify_hardened<P: ParameterSet>(
+    key: &hardened::VerifyingKey<P>,
+    text: &Text,
+    signature: &Signature<P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let verdict = key.verify(message, context, signature);
+    let public = key.verifying_key();
+    let holds = verdict.is_ok_and(|proof| proof.holds(public, message, context, signature));
+    close(is_disturbed);
+    holds
+}
+
+/// A private key and its public key, as a program stores them.
+pub struct Pair<K, P: ParameterSet> {
+    pub key: Option<K>,
+    pub public: Option<VerifyingKey<P>>,
+}
+
+#[inline(never)]
+pub fn load<P: ParameterSet>(
+    backend: Backend,
+    stored: &[u8],
+    pair: &mut Pair<SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let made = SigningKey::from_expanded_bytes_on(backend, black_box(stored));
+    let is_made = match made {
+        Ok(key) => {
+            pair.public = Some(key.verifying_key().clone());
+            pair.key = Some(key);
+            true
+        }
+        Err(_) => false,
+    };
+    close(is_disturbed);
+    is_made
+}
+
+#[inline(never)]
+pub fn load_hardened<P: ParameterSet>(
+    backend: Backend,
+    stored: &[u8],
+    pair: &mut Pair<hardened::SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let stored = black_box(stored);
+    pair.key = hardened::SigningKey::from_expanded_bytes_on(backend, stored).ok();
+    let key = pair.key.as_ref();
+    pair.public = key.and_then(|key| key.verifying_key().ok().cloned());
+    let is_right = match (&pair.key, &pair.public) {
+        (Some(key), Some(public)) => key.confirm_expanded_bytes(stored, public).is_ok(),
+        _ => false,
+    };
+    close(is_disturbed);
+    is_right
+}
+
+#[inline(never)]
+pub fn keygen<P: ParameterSet>(
+    backend: Backend,
+    xi: &[u8; 32],
+    pair: &mut Pair<SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let key = SigningKey::from_seed_on(backend, black_box(xi));
+    pair.public = Some(key.verifying_key().clone());
+    pair.key = Some(key);
+    close(is_disturbed);
+    true
+}
+
+#[inline(never)]
+pub fn keygen_hardened<P: ParameterSet>(
+    backend: Backend,
+    xi: &[u8; 32],
+    pair: &mut Pair<hardened::SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let xi = black_box(xi);
+    pair.key = hardened::SigningKey::from_seed_on(backend, xi).ok();
+    let key = pair.key.as_ref();
+    pair.public = key.and_then(|key| key.verifying_key().ok().cloned());
+    let is_right = match (&pair.key, &pair.public) {
+        (Some(key), Some(public)) => key.confirm_seed(xi, public).is_ok(),
+        _ => false,
+    };
+    close(is_disturbed);
+    is_right
+}
+
+#[inline(never)]
+pub fn generate<P: ParameterSet>(
+    rng: &mut Rng,
+    pair: &mut Pair<SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    let made = SigningKey::generate(rng);
+    let is_made = match made {
+        Ok(key) => {
+            pair.public = Some(key.verifying_key().clone());
+            pair.key = Some(key);
+            true
+        }
+        Err(_) => false,
+    };
+    close(is_disturbed);
+    is_made
+}
+
+#[inline(never)]
+pub fn generate_hardened<P: ParameterSet>(
+    source: &mut hardened::Source<Rng>,
+    pair: &mut Pair<hardened::SigningKey<P>, P>,
+    is_disturbed: bool,
+) -> bool {
+    open(is_disturbed);
+    pair.key = hardened::SigningKey::generate(source).ok();
+    let key = pair.key.as_ref();
+    pair.public = key.and_then(|key| key.verifying_key().ok().cloned());
+    let is_right = match (&pair.key, &pair.public) {
+        (Some(key), Some(public)) => key.confirm_draw(source, public).is_ok(),
+        _ => false,
+    };
+    close(is_disturbed);
+    is_right
+}
