@@ -201,7 +201,8 @@ impl Part {
             let row = tally.counts.entry((operation, *kind, place)).or_default();
             row[column.unwrap_or(0)] += 1;
             let is_bad = matches!(outcome, "unbounded" | "wrong" | "revealing");
-            if self.is_hardened && is_bad && tally.found.len() < MOST_FINDINGS {
+            let is_found = self.is_hardened && is_bad && place != Place::Caller;
+            if is_found && tally.found.len() < MOST_FINDINGS {
                 let (operation, kind) = (operation.name(), kind.name());
                 let told = told(code, fault, clock);
                 let (place, state) = (place.name(), ["cold", "warm"][usize::from(self.warm)]);
