@@ -14,7 +14,7 @@ module keccak
     input  logic        in_valid,
     output logic        in_ready,
     input  logic [63:0] in_word,
-    input  logic [3:0]  in_bytes,     // of the last word, 0..8; all others count 8
+    input  logic [3:0]  in_bytes,     // of the last word, 0..8; more count 8
     input  logic        in_last,
     input  logic        in_shake128,
     input  logic [6:0]  in_words,
@@ -94,7 +94,7 @@ module keccak
           ib_full <= ib_end;
           ib_last <= 1'b0;
           if (in_last) begin
-            if (in_bytes == 4'd8) pad <= PAD;
+            if (in_bytes >= 4'd8) pad <= PAD;
             else if (!ib_end) pad <= TOP;
             else ib_last <= 1'b1;
           end

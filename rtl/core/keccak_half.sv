@@ -13,7 +13,7 @@ module keccak_half
     input  logic        in_valid,
     output logic        in_ready,
     input  logic [63:0] in_word,
-    input  logic [3:0]  in_bytes,     // of the last word, 0..8; all others count 8
+    input  logic [3:0]  in_bytes,     // of the last word, 0..8; more count 8
     input  logic        in_last,
     input  logic        in_shake128,
     input  logic [6:0]  in_words,     // with a job's first word, as in_shake128; 0: until out_drop

@@ -150,9 +150,11 @@ module load
   assign rf_write_at = step.at + count[5:0];
 
   logic bad_length;
-  assign bad_length = step.segment != MESSAGE
-                      && (segment_end && step.packet_end ? !in_last || in_bytes != step.bytes
-                                                         : in_last);
+  always_comb begin
+    if (step.segment == MESSAGE) bad_length = in_last && in_bytes > 4'd8;
+    else if (segment_end && step.packet_end) bad_length = !in_last || in_bytes != step.bytes;
+    else bad_length = in_last;
+  end
   logic bad_range, hint_malformed;
   always_comb begin
     unique case (op)
