@@ -110,6 +110,7 @@ module keccak_half
       at <= '0;
       round <= '0;
     end
+    if (rst) {shake128, words, then} <= {1'b0, 7'd0, ABSORB};
   end
 
   // ---- the block being read
@@ -125,6 +126,7 @@ module keccak_half
       buffer_at <= buffer_at + 5'd1;
       buffer_count <= buffer_count - 5'd1;
     end
-    if (drop || rst) buffer_count <= '0;
+    if (drop) buffer_count <= '0;
+    if (rst) {buffer, buffer_at, buffer_count} <= '0;
   end
 endmodule

@@ -6,6 +6,7 @@ module load
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  logic        start,
     input  logic        no_key,        // with start: consume, use nothing
     input  op_t         op,
@@ -197,6 +198,7 @@ module load
     if (rst) begin
       state <= IDLE;
       status <= ST_OK;
+      {at, count, c_tilde_loaded, packets} <= '0;
     end
   end
 
@@ -266,7 +268,7 @@ module load
   end
 
   hint_decode hint_decode (
-      .clk, .rst, .par, .start,
+      .clk, .rst, .wipe, .par, .start,
       .in_valid(take && step.segment == HINT), .in_ready(hint_ready), .in_word(in_data),
       .done(hint_done), .malformed(hint_malformed),
       .rd_poly(hint_slot), .rd_index(hint_index), .rd_hint(hint)
