@@ -190,9 +190,9 @@ module ntt
   coef_t w_second[2];
   always_ff @(posedge clk) begin
     lanes[0] <= bank_out[from][first_bank];
-    lanes[1] <= bank_out[from][first_bank+second(back)];
-    lanes[2] <= bank_out[from][first_bank+second(!back)];
-    lanes[3] <= bank_out[from][first_bank+2'd3];
+    lanes[1] <= bank_out[from][2'(first_bank + second(back))];
+    lanes[2] <= bank_out[from][2'(first_bank + second(!back))];
+    lanes[3] <= bank_out[from][2'(first_bank + 2'd3)];
     w_first[0] <= back ? z_odd : z;
     w_first[1] <= back ? z_even : z;
     w_second[0] <= back ? z : z_even;
@@ -234,7 +234,7 @@ module ntt
   logic [5:0] out_index;
   assign out_last = out_index == 6'd63;
   for (genvar i = 0; i < 4; i++) begin : g_out
-    assign out_word[i] = bank_out[out_scratch][digits_sum(out_index)+2'(i)];
+    assign out_word[i] = bank_out[out_scratch][2'(digits_sum(out_index) + 2'(i))];
   end
   always_ff @(posedge clk) begin
     if (unload) begin
