@@ -10,6 +10,7 @@ module check
 ) (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  params_t     par,
     input  logic        sign,
     // s1 (polynomials 0..6) and s2 (8..15)
@@ -68,7 +69,7 @@ module check
   assign start = (state == Z || state == R) && sparse_idle && issued != number;
 
   sparse #(.LANES(LANES)) sparse (
-      .clk, .rst,
+      .clk, .rst, .wipe,
       .wr_valid(s_write), .wr_poly(s_write_poly), .wr_index(s_write_index), .wr_data(s_write_data),
       .rd_poly(s_read_poly), .rd_index(s_read_index), .rd_data(s_read_data),
       .c_wr(list_write), .c_wr_n(list_n), .c_wr_pos(list_position), .c_wr_neg(list_negative),
@@ -159,6 +160,7 @@ module check
     endcase
     if (rst) begin
       state <= IDLE;
+      {issued, finished, drain, fails} <= '0;
       rejected_z <= 1'b0;
       rejected_r0 <= 1'b0;
       rejected_ct0 <= 1'b0;

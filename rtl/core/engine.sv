@@ -7,6 +7,7 @@ module engine
 ) (
     input  logic       clk,
     input  logic       rst,
+    input  wipe_t      wipe,
     input  logic       rst_t,         // forgets t-hat, which otherwise outlasts an operation
     input  params_t    par,
     input  logic       halves,        // SIGN: y of successive attempts has two places in turn
@@ -132,6 +133,7 @@ module engine
       y_issued <= '0;
       y_half <= 1'b0;
       late <= 1'b0;
+      {source, tag, at, count, y_slot, t_slot} <= '0;
     end
     if (rst_t) begin
       t_waiting <= '0;
@@ -141,7 +143,7 @@ module engine
 
   logic out_last;
   ntt ntt (
-      .clk, .rst,
+      .clk, .rst, .wipe,
       .job_valid(state == OFFER), .job_ready, .job_inverse(source == ROW), .job_tag(tag),
       .in_valid(in_valid), .in_ready, .in_word,
       .out_valid, .out_ready, .out_word, .out_tag, .out_last

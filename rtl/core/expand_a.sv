@@ -8,6 +8,7 @@ module expand_a
 ) (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  params_t     par,
     input  logic        rho_write,
     input  logic [1:0]  rho_at,
@@ -28,6 +29,10 @@ module expand_a
       {k, l} <= {par.k, par.l};
     end
     begin_all <= rho_write && rho_at == 2'd3 && !rst;
+    if (rst) begin
+      for (int i = 0; i < 4; i++) rho[i] <= '0;
+      {k, l} <= '0;
+    end
   end
 
   for (genvar g = 0; g < LANES; g++) begin : lanes
@@ -55,7 +60,7 @@ module expand_a
         row <= '0;
         column <= 3'(g);
       end
-      if (rst) feeding <= 1'b0;
+      if (rst) {feeding, at, row, column} <= '0;
     end
 
     // ---- sampling
@@ -83,7 +88,7 @@ module expand_a
     end
 
     ram #(.WIDTH(92), .DEPTH(64 * PLACES)) a_hat (
-        .clk, .write, .write_at({count[g][$clog2(PLACES)-1:0], write_index}),
+        .clk, .wipe, .write, .write_at({count[g][$clog2(PLACES)-1:0], write_index}),
         .write_data(sampled), .read_at({place, index}), .read_data(word[g])
     );
   end

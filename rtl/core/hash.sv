@@ -11,6 +11,7 @@ module hash
 ) (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  logic        start,          // of an operation
     input  op_t         op,
     input  params_t     par,
@@ -166,8 +167,8 @@ module hash
       endcase
     end
     if (rst) begin
-      prog <= IDLE;
-      verdicts <= '0;
+      {prog, kind} <= {IDLE, J_SEED};
+      {row, column, poly, kappa, first, verdicts} <= '0;
     end
   end
 
@@ -313,6 +314,8 @@ module hash
     if (rst) begin
       feed <= FREE;
       squeezing <= 1'b0;
+      {fed, squeezed} <= '0;
+      {tail, at, left, w1_left} <= '0;
     end
   end
 
@@ -360,7 +363,7 @@ module hash
   );
   logic ball_start;
   sample_ball sample_ball (
-      .clk, .rst, .start(ball_start), .tau(par.tau),
+      .clk, .rst, .wipe, .start(ball_start), .tau(par.tau),
       .in_valid(is_ball && q_valid), .in_ready(ball_ready), .in_word(q_word), .done(ball_done),
       .list_write, .list_n, .list_position, .list_negative, .take(c_take), .index(c_index),
       .word(c_word)
@@ -413,7 +416,8 @@ module hash
   assign rho_write = (k_write || rf_write) && write_at[5:2] == RF_RHO[5:2];
   assign {rho_at, rho_word} = {write_at[1:0], write_word};
   always_ff @(posedge clk) begin
-    if (k_write || rf_write) rf[write_at] <= write_word;
+    if (k_write || rf_write || wipe.on)
+      rf[wipe.on ? wipe.at[5:0] : write_at] <= wipe.on ? '0 : write_word;
     if (drop) settle <= 1'b1;
     if (squeeze_end) settle <= 1'b0;
     if (feed == HAND && (!squeezing || squeeze_end)) begin
@@ -435,7 +439,7 @@ module hash
       end
       if (q_word != rf_read_data) match <= 1'b0;
     end
-    if (rst) settle <= 1'b0;
+    if (rst) {settle, match, q_count, k_write_at} <= '0;
   end
   logic match_read;
   assign match_read = squeezing && squeezed.kind == J_C && op == OP_VERIFY;

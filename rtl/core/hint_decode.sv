@@ -6,6 +6,7 @@ module hint_decode
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  params_t     par,
     input  logic        start,      // clears the hints, 64 cycles
     input  logic        in_valid,
@@ -49,7 +50,8 @@ module hint_decode
   wire set = state == ONES && index != bound;
 
   always_ff @(posedge clk) begin
-    if (in_valid && in_ready) words[collected] <= in_word;
+    if ((in_valid && in_ready) || wipe.on)
+      words[wipe.on ? wipe.at[3:0] : collected] <= wipe.on ? '0 : in_word;
     unique case (state)
       CLEAR: begin
         cleared <= cleared + 6'd1;
@@ -103,6 +105,7 @@ module hint_decode
     if (rst) begin
       state <= IDLE;
       malformed <= 1'b0;
+      {cleared, collected, poly, index, bound, first, previous} <= '0;
     end
   end
 
@@ -114,7 +117,8 @@ module hint_decode
     logic memory[64];
     wire write = state == CLEAR || (set && poly == 3'(c / 4) && y[1:0] == 2'(c % 4));
     always_ff @(posedge clk) begin
-      if (write) memory[state==CLEAR?cleared : y[7:2]] <= set;
+      if (write || wipe.on)
+        memory[wipe.on ? wipe.at[5:0] : state==CLEAR ? cleared : y[7:2]] <= set && !wipe.on;
       row[c] <= memory[rd_index];
     end
   end

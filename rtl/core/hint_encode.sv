@@ -7,6 +7,7 @@ module hint_encode
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  params_t     par,
     input  logic        start,
     input  logic        in_valid,
@@ -97,6 +98,7 @@ module hint_encode
       finished <= 1'b0;
       out_valid <= 1'b0;
     end
+    if (rst) {out_last, out_bytes} <= '0;
   end
 
   // A bank for each byte of a word, so that up to four positions are written in a cycle.
@@ -121,8 +123,10 @@ module hint_encode
       endcase
     end
     always_ff @(posedge clk) begin
-      if (write) memory[at] <= value;
+      if (write || wipe.on)
+        memory[wipe.on ? wipe.at[3:0] : at] <= wipe.on ? '0 : value;
       if (read) out_word[8*b+:8] <= memory[word];
+      if (rst) out_word[8*b+:8] <= '0;
     end
   end
 endmodule

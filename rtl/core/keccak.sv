@@ -14,7 +14,7 @@ module keccak
     input  logic        in_valid,
     output logic        in_ready,
     input  logic [63:0] in_word,
-    input  logic [3:0]  in_bytes,     // of the last word, 0..8; all others count 8
+    input  logic [3:0]  in_bytes,     // of the last word, 0..8; more count 8
     input  logic        in_last,
     input  logic        in_shake128,
     input  logic [6:0]  in_words,
@@ -94,7 +94,7 @@ module keccak
           ib_full <= ib_end;
           ib_last <= 1'b0;
           if (in_last) begin
-            if (in_bytes == 4'd8) pad <= PAD;
+            if (in_bytes >= 4'd8) pad <= PAD;
             else if (!ib_end) pad <= TOP;
             else ib_last <= 1'b1;
           end
@@ -112,6 +112,7 @@ module keccak
       ib_index <= '0;
       ib_first <= 1'b1;
       ib_last <= 1'b0;
+      ib_job <= '0;
       pad <= FILL;
     end
   end
@@ -194,8 +195,10 @@ module keccak
       end
     end
     if (rst) begin
+      state <= '0;
       run <= 1'b0;
       round <= '0;
+      {shake128, eager, words} <= '0;
       fresh <= 1'b0;
       squeezing <= 1'b0;
       last_absorb <= 1'b0;
@@ -217,6 +220,6 @@ module keccak
       ob_count <= ob_count - 5'd1;
     end
     if (out_drop && !fixed) ob_count <= '0;
-    if (rst) ob_count <= '0;
+    if (rst) {ob, ob_index, ob_count} <= '0;
   end
 endmodule

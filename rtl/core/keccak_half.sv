@@ -13,7 +13,7 @@ module keccak_half
     input  logic        in_valid,
     output logic        in_ready,
     input  logic [63:0] in_word,
-    input  logic [3:0]  in_bytes,     // of the last word, 0..8; all others count 8
+    input  logic [3:0]  in_bytes,     // of the last word, 0..8; more count 8
     input  logic        in_last,
     input  logic        in_shake128,
     input  logic [6:0]  in_words,     // with a job's first word, as in_shake128; 0: until out_drop
@@ -110,6 +110,7 @@ module keccak_half
       at <= '0;
       round <= '0;
     end
+    if (rst) {shake128, words, then} <= {1'b0, 7'd0, ABSORB};
   end
 
   // ---- the block being read
@@ -125,6 +126,7 @@ module keccak_half
       buffer_at <= buffer_at + 5'd1;
       buffer_count <= buffer_count - 5'd1;
     end
-    if (drop || rst) buffer_count <= '0;
+    if (drop) buffer_count <= '0;
+    if (rst) {buffer, buffer_at, buffer_count} <= '0;
   end
 endmodule

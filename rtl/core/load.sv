@@ -6,6 +6,7 @@ module load
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  logic        start,
     input  logic        no_key,        // with start: consume, use nothing
     input  op_t         op,
@@ -150,9 +151,11 @@ module load
   assign rf_write_at = step.at + count[5:0];
 
   logic bad_length;
-  assign bad_length = step.segment != MESSAGE
-                      && (segment_end && step.packet_end ? !in_last || in_bytes != step.bytes
-                                                         : in_last);
+  always_comb begin
+    if (step.segment == MESSAGE) bad_length = in_last && in_bytes > 4'd8;
+    else if (segment_end && step.packet_end) bad_length = !in_last || in_bytes != step.bytes;
+    else bad_length = in_last;
+  end
   logic bad_range, hint_malformed;
   always_comb begin
     unique case (op)
@@ -195,6 +198,7 @@ module load
     if (rst) begin
       state <= IDLE;
       status <= ST_OK;
+      {at, count, c_tilde_loaded, packets} <= '0;
     end
   end
 
@@ -264,7 +268,7 @@ module load
   end
 
   hint_decode hint_decode (
-      .clk, .rst, .par, .start,
+      .clk, .rst, .wipe, .par, .start,
       .in_valid(take && step.segment == HINT), .in_ready(hint_ready), .in_word(in_data),
       .done(hint_done), .malformed(hint_malformed),
       .rd_poly(hint_slot), .rd_index(hint_index), .rd_hint(hint)

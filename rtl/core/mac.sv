@@ -8,6 +8,7 @@ module mac
 (
     input  logic       clk,
     input  logic       rst,
+    input  wipe_t      wipe,
     input  logic       in_valid,
     input  word_t      in_a,
     input  word_t      in_b,
@@ -49,7 +50,8 @@ module mac
     a <= in_a;
     b <= in_b;
     old <= memory[step[MUL_LATENCY-1].index];
-    if (valid[SUM] && !step[SUM].last) memory[step[SUM].index] <= sum;
+    if ((valid[SUM] && !step[SUM].last) || wipe.on)
+      memory[wipe.on ? wipe.at[5:0] : step[SUM].index] <= wipe.on ? '0 : sum;
   end
 
   assign out_valid = valid[SUM] && step[SUM].last;

@@ -6,6 +6,7 @@ module mldsa_core
 ) (
     input  logic        clk,
     input  logic        rst,
+    input  logic        zeroize,       // at any time: ends the operation and clears all state
     input  logic        cmd_valid,
     output logic        cmd_ready,
     input  logic [2:0]  cmd_op,
@@ -34,14 +35,18 @@ module mldsa_core
     output logic [15:0] cnt_rej_hint
 );
   localparam int HALVES = FAST ? 2 : 1;
+  localparam int DEEPEST = FAST ? 2048 : 512;  // words of the deepest memory
+  localparam int FLUSH = 32;                   // cycles in which the longest pipeline fills
 
   op_t op;
   set_t set;
   params_t par;
   logic mu_given, start, clear, clear_key, key_loaded, no_key;
   set_t key_set;
-  logic sync;
-  assign sync = rst || clear;
+  wipe_t wipe;
+  logic purge, sync;
+  assign purge = rst || zeroize || wipe.on;
+  assign sync = purge || clear;
 
   // ---- operands
   logic rf_write, rf_ready, pk_in_valid, pk_in_last, message_valid, message_ready, seeds_loaded;
@@ -59,7 +64,7 @@ module mldsa_core
   logic [5:0] e_index;
   logic e_valid, e_ready;
   load load (
-      .clk, .rst(sync), .start, .no_key, .op, .set, .par, .mu_given,
+      .clk, .rst(sync), .wipe, .start, .no_key, .op, .set, .par, .mu_given,
       .in_valid, .in_ready, .in_data, .in_last, .in_bytes,
       .rf_write, .rf_ready, .rf_write_at,
       .pk_valid(pk_in_valid), .pk_ready, .pk_last(pk_in_last), .message_valid, .message_ready,
@@ -84,7 +89,7 @@ module mldsa_core
   logic [5:0] list_n;
   logic [7:0] list_position;
   hash #(.FAST(FAST)) hash (
-      .clk, .rst(sync), .start(start && !no_key), .op, .par, .mu_given,
+      .clk, .rst(sync), .wipe, .start(start && !no_key), .op, .par, .mu_given,
       .a_room, .seeds_loaded, .c_tilde_loaded, .rejected,
       .rf_write, .rf_ready, .rf_write_at, .rf_write_data(in_data), .rf_read_at, .rf_read_data,
       .pk_valid(op == OP_KEYGEN ? pk_out_valid : pk_in_valid), .pk_ready,
@@ -117,7 +122,7 @@ module mldsa_core
     endcase
   end
   engine #(.FAST(FAST)) engine (
-      .clk, .rst(sync), .rst_t(rst || clear_key), .par, .halves(op == OP_SIGN),
+      .clk, .rst(sync), .wipe, .rst_t(purge || clear_key), .par, .halves(op == OP_SIGN),
       .y_more, .t_more, .c_more(c_done), .rows_end,
       .row_request, .row_tag, .row_grant, .row_valid, .row_word,
       .y_half(e_half), .y_slot(e_y_slot), .t_slot(e_t_slot), .index(e_read_index),
@@ -134,7 +139,7 @@ module mldsa_core
   logic [5:0] row_index;
   word_t a_read, yh_read, th_read;
   rows #(.FAST(FAST)) rows (
-      .clk, .rst(sync), .par, .verify(op == OP_VERIFY), .start_a, .start_t,
+      .clk, .rst(sync), .wipe, .par, .verify(op == OP_VERIFY), .start_a, .start_t,
       .a_ready, .y_count, .t_count, .c_ready, .a_used, .rows_end,
       .row, .column, .index(row_index), .a_word(a_read), .y_word(yh_read), .t_word(th_read),
       .row_request, .row_tag, .row_grant, .row_valid, .row_word
@@ -155,7 +160,7 @@ module mldsa_core
   logic [3:0] hint_bits;
   logic [3:0][3:0] s_read;
   post post (
-      .clk, .rst(sync), .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
+      .clk, .rst(sync), .wipe, .op, .par, .in_valid(e_valid), .in_ready(e_ready), .in_word(e_word),
       .in_tag(e_tag), .in_index(e_index), .y_write(yh_write), .t_write(th_write),
       .w_write, .w_slot, .w_index, .w_word, .row_end, .r_word(w_read), .s_data(s_read), .hint,
       .hint_done, .w1_valid, .w1_ready, .w1_word, .sum, .sum_r1,
@@ -165,7 +170,7 @@ module mldsa_core
   logic [63:0] hint_out_word;
   logic [3:0] hint_out_bytes;
   hint_encode hint_encode (
-      .clk, .rst(sync), .par, .start(start_t), .in_valid(hint_in_valid), .in_ready(hint_in_ready),
+      .clk, .rst(sync), .wipe, .par, .start(start_t), .in_valid(hint_in_valid), .in_ready(hint_in_ready),
       .in_hint(hint_bits), .done(hints_done), .overflow(hint_overflow),
       .out_valid(hint_out_valid), .out_ready(hint_out_ready), .out_word(hint_out_word),
       .out_last(hint_out_last), .out_bytes(hint_out_bytes)
@@ -181,7 +186,7 @@ module mldsa_core
   logic [2:0] store_slot;
   logic [5:0] store_index;
   check #(.LANES(FAST ? 128 : 16)) check (
-      .clk, .rst(sync), .par, .sign(op == OP_SIGN),
+      .clk, .rst(sync), .wipe, .par, .sign(op == OP_SIGN),
       .s_write(ls_write || hs_write),
       .s_write_poly(ls_write ? ls_poly : hs_first ? hs_poly : hs_poly - 4'(par.l) + 4'd8),
       .s_write_index(ls_write ? load_index : hs_index),
@@ -232,7 +237,7 @@ module mldsa_core
       if (store_z && checked) read_at = {store_slot, store_index};
     end
     ram #(.WIDTH(92), .DEPTH(512)) y (
-        .clk, .write, .write_at, .write_data(data), .read_at, .read_data(y_half_read[h])
+        .clk, .wipe, .write, .write_at, .write_data(data), .read_at, .read_data(y_half_read[h])
     );
   end
   assign y_read = y_half_read[FAST ? e_half : 1'b0];
@@ -258,15 +263,15 @@ module mldsa_core
     if (op == OP_KEYGEN) w_read_at = {store_slot, store_index};
   end
   ram #(.WIDTH(92), .DEPTH(512)) w (
-      .clk, .write(w_write || cr_write || t_write), .write_at(w_write_at), .write_data(w_data),
+      .clk, .wipe, .write(w_write || cr_write || t_write), .write_at(w_write_at), .write_data(w_data),
       .read_at(w_read_at), .read_data(w_read)
   );
   ram #(.WIDTH(92), .DEPTH(512)) y_hat (
-      .clk, .write(yh_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
+      .clk, .wipe, .write(yh_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
       .read_at({column, row_index}), .read_data(yh_read)
   );
   ram #(.WIDTH(92), .DEPTH(512)) t_hat (
-      .clk, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
+      .clk, .wipe, .write(th_write), .write_at({e_tag.slot, e_index}), .write_data(e_word),
       .read_at({row, row_index}), .read_data(th_read)
   );
   // A-hat: all of it by Keccaks of its own; or two polynomials at a time, sampled for each attempt.
@@ -275,7 +280,7 @@ module mldsa_core
     word_t [1:0] a_both;
     logic lane;
     expand_a #(.LANES(2)) expand_a (
-        .clk, .rst(rst || clear_key), .par, .rho_write, .rho_at, .rho_word,
+        .clk, .rst(purge || clear_key), .wipe, .par, .rho_write, .rho_at, .rho_word,
         .count, .place(a_used[5:1]), .index(row_index), .word(a_both)
     );
     assign a_ready = count[a_used[0]] > a_used[6:1];
@@ -292,7 +297,7 @@ module mldsa_core
     assign a_ready = filled != a_used;
     assign a_room = issued - a_used < 7'd2;
     ram #(.WIDTH(92), .DEPTH(128)) a_hat (
-        .clk, .write(a_write), .write_at({filled[0], a_index}), .write_data(a_sampled),
+        .clk, .wipe, .write(a_write), .write_at({filled[0], a_index}), .write_data(a_sampled),
         .read_at({a_used[0], row_index}), .read_data(a_read)
     );
   end
@@ -301,7 +306,7 @@ module mldsa_core
   logic store_start, store_done;
   assign store_start = (op == OP_KEYGEN && seed_done) || accepted;
   store store (
-      .clk, .rst(sync), .start(store_start), .op, .par, .tr_done,
+      .clk, .rst(sync), .wipe, .start(store_start), .op, .par, .tr_done,
       .s_valid(hs_write), .s_data(hs_data), .row_end,
       .rf_read_at, .rf_read_data, .z_reading(store_z), .slot(store_slot), .index(store_index),
       .t_word(w_read), .z_word(y_check),
@@ -312,10 +317,14 @@ module mldsa_core
   );
 
   // ---- the course of an operation
-  typedef enum logic [2:0] {IDLE, PREPARE, START, RUN, FINISH, RESPOND} state_t;
+  typedef enum logic [2:0] {IDLE, PREPARE, START, RUN, FINISH, RESPOND, WIPE} state_t;
   state_t state;
   status_t status;
   logic limit, matched, match_seen;
+  logic answer;                        // to a command that is not answered yet
+  logic [11:0] wiped;                  // cycles of zeroization so far
+  assign wipe.on = state == WIPE;
+  assign wipe.at = wiped[10:0];
   assign par = params(set);
   assign cmd_ready = state == IDLE;
   assign start = state == START;
@@ -335,15 +344,22 @@ module mldsa_core
     if (match_done) {match_seen, matched} <= {1'b1, match};
     unique case (state)
       IDLE: if (cmd_valid) begin
-        op <= op_t'(cmd_op);
-        set <= set_t'(cmd_set);
-        mu_given <= cmd_mu;
-        status <= ST_BAD_COMMAND;
-        state <= cmd_op > 3'd3 || cmd_set == 2'd3 ? RESPOND : PREPARE;
+        answer <= 1'b1;
+        status <= ST_OK;
+        if (cmd_op == OP_ZEROIZE) state <= WIPE;
+        else if (cmd_op > OP_ZEROIZE || cmd_set == 2'd3) begin
+          status <= ST_BAD_COMMAND;
+          state <= RESPOND;
+        end else begin
+          // Not before: a key that was just loaded is still transformed by these.
+          op <= op_t'(cmd_op);
+          set <= set_t'(cmd_set);
+          mu_given <= cmd_mu;
+          state <= PREPARE;
+        end
       end
       PREPARE: begin
         state <= START;
-        status <= ST_OK;
         {limit, match_seen} <= 2'b00;
         if (op != OP_SIGN) key_loaded <= 1'b0;
       end
@@ -371,12 +387,27 @@ module mldsa_core
           endcase
         end
       end
-      FINISH: state <= RESPOND;
+      FINISH: state <= status == ST_LIMIT ? WIPE : RESPOND;
+      WIPE: begin
+        wiped <= wiped + 12'd1;
+        if (wiped == 12'(DEEPEST + FLUSH - 1)) begin
+          wiped <= '0;
+          state <= answer ? RESPOND : IDLE;
+        end
+      end
       default: if (rsp_ready) state <= IDLE;   // RESPOND
     endcase
-    if (rst) begin
-      state <= IDLE;
-      key_loaded <= 1'b0;
+    if (purge) begin
+      {op, set, mu_given} <= {OP_KEYGEN, ML_DSA_44, 1'b0};
+      {key_loaded, key_set} <= {1'b0, ML_DSA_44};
+      {limit, match_seen, matched} <= '0;
+    end
+    if (rst) state <= IDLE;
+    if (rst || zeroize) wiped <= '0;
+    if (zeroize) begin                 // a reset beside it does not prevent it
+      state <= WIPE;
+      answer <= 1'b0;
+      status <= ST_OK;
     end
   end
 
@@ -389,7 +420,7 @@ module mldsa_core
         {cnt_load, cnt_compute, cnt_store} <= '0;
         {cnt_attempts, cnt_rej_z, cnt_rej_r0, cnt_rej_ct0, cnt_rej_hint} <= '0;
       end
-    end else if (state != RESPOND) begin
+    end else if (state != RESPOND && state != WIPE) begin
       if (out_valid) storing <= 1'b1;
       if (!all_taken) cnt_load <= cnt_load + 32'd1;
       else if ((out_valid || storing) && !store_done) cnt_store <= cnt_store + 32'd1;
@@ -400,7 +431,7 @@ module mldsa_core
       cnt_rej_ct0 <= cnt_rej_ct0 + 16'(rejected_ct0);
       cnt_rej_hint <= cnt_rej_hint + 16'(rejected_hint);
     end
-    if (rst) begin
+    if (rst || zeroize) begin
       storing <= 1'b0;
       {cnt_load, cnt_compute, cnt_store} <= '0;
       {cnt_attempts, cnt_rej_z, cnt_rej_r0, cnt_rej_ct0, cnt_rej_hint} <= '0;

@@ -16,7 +16,8 @@ package mldsa_pkg;
     OP_KEYGEN  = 3'd0,
     OP_LOAD_SK = 3'd1,
     OP_SIGN    = 3'd2,
-    OP_VERIFY  = 3'd3
+    OP_VERIFY  = 3'd3,
+    OP_ZEROIZE = 3'd4
   } op_t;
 
   typedef enum logic [3:0] {
@@ -30,6 +31,13 @@ package mldsa_pkg;
     ST_BAD_COMMAND   = 4'd7,
     ST_LIMIT         = 4'd8
   } status_t;
+
+  // Zeroization: every memory writes 0 at `at`, modulo its depth. A reset clears the registers that
+  // keep their value; pipelines without an enable fill with what the cleared memories give.
+  typedef struct packed {
+    logic        on;
+    logic [10:0] at;
+  } wipe_t;
 
   // One column of Table 1.
   typedef struct packed {

@@ -14,6 +14,7 @@ module ntt
 (
     input  logic       clk,
     input  logic       rst,
+    input  wipe_t      wipe,
     // A job: taken before its words.
     input  logic       job_valid,
     output logic       job_ready,
@@ -112,27 +113,27 @@ module ntt
     if (rst) begin
       {taken, loaded, result, loading} <= '0;
       {load_at, run_at, unload_at} <= '0;
+      {inverse, tag} <= '0;
       load_count <= '0;
       run_count <= '0;
       unload_count <= '0;
     end
   end
 
-  // ---- groups on their way: [0] is being read, [LATENCY] written ----
-  group_t group[LATENCY+1];
-  logic [LATENCY:0] busy;
-  assign busy[0] = running;
-  assign group[0] = '{
+  // ---- groups on their way: `read` is being read, [LATENCY] written ----
+  wire group_t read = '{
           scratch: run_at,
           inverse: inverse[run_at],
           digit: inverse[run_at] ? run_count[7:6] : ~run_count[7:6],
           rest: run_count[5:0]
       };
+  group_t group[LATENCY:1];
+  logic [LATENCY:1] busy;
   always_ff @(posedge clk) begin
-    for (int i = 1; i <= LATENCY; i++) group[i] <= group[i-1];
-    busy[LATENCY:1] <= rst ? '0 : busy[LATENCY-1:0];
+    group[1] <= read;
+    for (int i = 2; i <= LATENCY; i++) group[i] <= group[i-1];
+    busy <= rst ? '0 : {busy[LATENCY-1:1], running};
   end
-  wire group_t read = group[0];
   wire group_t write = group[LATENCY];
 
   // ---- the scratch polynomials ----
@@ -140,7 +141,7 @@ module ntt
   coef_t [1:0][3:0] bank_out;
   for (genvar s = 0; s < 2; s++) begin : g_scratch
     wire writing = busy[LATENCY] && write.scratch == 1'(s);
-    wire reading = busy[0] && read.scratch == 1'(s);
+    wire reading = running && read.scratch == 1'(s);
     wire unloading = unload && unload_at == 1'(s);
     for (genvar b = 0; b < 4; b++) begin : g_bank
       (* ram_style = "distributed" *)
@@ -150,12 +151,14 @@ module ntt
       wire digit_t load_lane = 2'(b) - digits_sum(load_count);
       wire address_t write_at = writing
           ? lane_address(write.digit, write.rest, write_lane) : load_count;
+      wire coef_t write_data = writing ? results[write_lane] : in_word[load_lane];
       wire address_t read_at = reading
           ? lane_address(read.digit, read.rest, read_lane) : unload_count;
       always_ff @(posedge clk) begin
-        if (writing || (load && load_at == 1'(s)))
-          memory[write_at] <= writing ? results[write_lane] : in_word[load_lane];
+        if (writing || (load && load_at == 1'(s)) || wipe.on)
+          memory[wipe.on ? wipe.at[5:0] : write_at] <= wipe.on ? '0 : write_data;
         if (reading || unloading) bank_out[s][b] <= memory[read_at];
+        if (rst) bank_out[s][b] <= '0;
       end
     end
   end
@@ -187,9 +190,9 @@ module ntt
   coef_t w_second[2];
   always_ff @(posedge clk) begin
     lanes[0] <= bank_out[from][first_bank];
-    lanes[1] <= bank_out[from][first_bank+second(back)];
-    lanes[2] <= bank_out[from][first_bank+second(!back)];
-    lanes[3] <= bank_out[from][first_bank+2'd3];
+    lanes[1] <= bank_out[from][2'(first_bank + second(back))];
+    lanes[2] <= bank_out[from][2'(first_bank + second(!back))];
+    lanes[3] <= bank_out[from][2'(first_bank + 2'd3)];
     w_first[0] <= back ? z_odd : z;
     w_first[1] <= back ? z_even : z;
     w_second[0] <= back ? z : z_even;
@@ -231,7 +234,7 @@ module ntt
   logic [5:0] out_index;
   assign out_last = out_index == 6'd63;
   for (genvar i = 0; i < 4; i++) begin : g_out
-    assign out_word[i] = bank_out[out_scratch][digits_sum(out_index)+2'(i)];
+    assign out_word[i] = bank_out[out_scratch][2'(digits_sum(out_index) + 2'(i))];
   end
   always_ff @(posedge clk) begin
     if (unload) begin
@@ -239,6 +242,7 @@ module ntt
       out_index   <= unload_count;
       out_tag     <= tag[unload_at];
     end
+    if (rst) {out_scratch, out_index, out_tag} <= '0;
     if (rst) out_valid <= 1'b0;
     else if (unload) out_valid <= 1'b1;
     else if (out_ready) out_valid <= 1'b0;

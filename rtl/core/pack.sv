@@ -51,6 +51,7 @@ module pack #(
     if (rst) begin
       at <= '0;
       rest <= '0;
+      out_word <= '0;
       out_valid <= 1'b0;
     end else begin
       if (take) begin

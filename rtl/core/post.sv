@@ -7,6 +7,7 @@ module post
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  op_t         op,
     input  params_t     par,
     input  logic        in_valid,
@@ -121,12 +122,12 @@ module post
       .out_word(packed_word)
   );
   fifo #(.WIDTH(64), .DEPTH(128)) w1_fifo (
-      .clk, .rst, .in_valid(packed_valid), .in_data(packed_word),
+      .clk, .rst, .wipe, .in_valid(packed_valid), .in_data(packed_word),
       .out_valid(w1_valid), .out_ready(w1_ready), .out_data(w1_word)
   );
 
   fifo #(.WIDTH(4), .DEPTH(16)) hint_fifo (
-      .clk, .rst, .in_valid(hint_pipe[LATENCY-1]), .in_data(differs),
+      .clk, .rst, .wipe, .in_valid(hint_pipe[LATENCY-1]), .in_data(differs),
       .out_valid(hint_valid), .out_ready(hint_ready), .out_data(hint_bits)
   );
   always_ff @(posedge clk) begin

@@ -8,6 +8,7 @@ module rows
 ) (
     input  logic       clk,
     input  logic       rst,
+    input  wipe_t      wipe,
     input  params_t    par,
     input  logic       verify,
     input  logic       start_a,       // pulse: the rows of A-hat * y-hat may begin
@@ -82,6 +83,7 @@ module rows
       state <= IDLE;
       index <= '0;
       a_used <= '0;
+      {hints, row, column} <= '0;
     end
   end
 
@@ -97,7 +99,7 @@ module rows
   end
 
   mac mac (
-      .clk, .rst,
+      .clk, .rst, .wipe,
       .in_valid, .in_a(in_by_t ? t_word : a_word), .in_b(y_word), .in_index, .in_first, .in_last,
       .in_negate, .out_valid(row_valid), .out_word(row_word)
   );

@@ -47,6 +47,7 @@ module sample_a
       phase <= '0;
       total <= '0;
       kept_count <= '0;
+      {keep, kept} <= '0;
     end
   end
 
@@ -57,9 +58,9 @@ module sample_a
   logic [2:0] joined_count;
   always_comb begin
     unique case (rest_count)
-      2'd0: joined = {69'bx, kept};
-      2'd1: joined = {46'bx, kept, rest[0]};
-      2'd2: joined = {23'bx, kept, rest[1:0]};
+      2'd0: joined = {69'b0, kept};
+      2'd1: joined = {46'b0, kept, rest[0]};
+      2'd2: joined = {23'b0, kept, rest[1:0]};
       default: joined = {kept, rest};
     endcase
     joined_count = 3'(rest_count) + 3'(kept_count);
@@ -71,7 +72,7 @@ module sample_a
     out_index <= next[5:0];
     if (joined_count[2]) begin
       if (!next[6]) next <= next + 7'd1;
-      rest <= {23'bx, joined[5:4]};
+      rest <= {23'b0, joined[5:4]};
     end else begin
       rest <= joined[2:0];
     end
@@ -80,6 +81,7 @@ module sample_a
       out_valid <= 1'b0;
       rest_count <= '0;
       next <= '0;
+      {rest, out_word, out_index} <= '0;
     end
   end
 endmodule

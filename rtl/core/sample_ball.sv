@@ -5,6 +5,7 @@ module sample_ball
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  logic        start,       // before each polynomial, once the last has been taken
     input  logic [5:0]  tau,
     input  logic        in_valid,
@@ -79,11 +80,13 @@ module sample_ball
       moved_to <= i;
       moved_negative <= negative;
     end
-    if (list_write) entry[list_position] <= list_n;
+    if (list_write || wipe.on)
+      entry[wipe.on ? wipe.at[7:0] : list_position] <= wipe.on ? '0 : list_n;
     clear_at <= clear_at + 6'd1;
     if (clear_at == 6'd63) clearing <= 1'b0;
     if (rst) begin
-      clear_at <= '0;
+      {signs, moved, moved_to, moved_negative} <= '0;
+      clear_at <= wipe.at[5:0];        // 0 but while it is wiped
       clearing <= 1'b1;
     end
     if (start || rst) begin

@@ -61,6 +61,7 @@ module sample_s (
       half <= 1'b0;
       out_valid <= 1'b0;
       next <= '0;
+      {pend, out_data, out_index} <= '0;
     end
   end
 endmodule

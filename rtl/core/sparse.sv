@@ -13,6 +13,7 @@ module sparse
 ) (
     input  logic            clk,
     input  logic            rst,
+    input  wipe_t           wipe,
     // The short polynomials: four coefficients, two's complement, -4..4.
     input  logic            wr_valid,
     input  logic [3:0]      wr_poly,
@@ -56,7 +57,8 @@ module sparse
   (* ram_style = "distributed" *)
   logic [8:0] entries[64];
   always_ff @(posedge clk) begin
-    if (c_wr) entries[c_wr_n] <= {c_wr_neg, c_wr_pos};
+    if (c_wr || wipe.on)
+      entries[wipe.on ? wipe.at[5:0] : c_wr_n] <= wipe.on ? '0 : {c_wr_neg, c_wr_pos};
     if (!full) begin
       {neg, pos} <= entries[entry];
       fetched_block <= block;
@@ -85,6 +87,7 @@ module sparse
     end else if (leaves) full <= 1'b0;
     if (rst) begin
       {running, fetched, adding, full} <= '0;
+      which <= '0;
       entry <= '0;
       block <= '0;
     end
@@ -103,8 +106,9 @@ module sparse
     logic [3:0] memory[16*256/LANES];
     wire row_t row = below[LANES-1-m] ? first[7-L:0] : after[7-L:0];
     always_ff @(posedge clk) begin
-      if (wr_valid && wr_index[L-3:0] == (L-2)'(m / 4))
-        memory[{wr_poly, wr_index[5:L-2]}] <= wr_data[m%4];
+      if ((wr_valid && wr_index[L-3:0] == (L-2)'(m / 4)) || wipe.on)
+        memory[wipe.on ? wipe.at[11-L:0] : {wr_poly, wr_index[5:L-2]}]
+            <= wipe.on ? '0 : wr_data[m%4];
       if (!full) source[m] <= memory[idle ? {rd_poly, rd_index[5:L-2]} : {which, row}];
     end
   end
@@ -158,6 +162,7 @@ module sparse
   end
   always_ff @(posedge clk) begin
     if (leaves) for (int i = 0; i < LANES; i++) out_sums[i] <= sums[i];
+    if (rst) out_sums <= '0;
     if (rst) begin
       out_valid  <= 1'b0;
       left_index <= '0;

@@ -5,6 +5,7 @@ module store
 (
     input  logic        clk,
     input  logic        rst,
+    input  wipe_t       wipe,
     input  logic        start,         // pulse: KEYGEN: rho and K are there; SIGN: everything is
     input  op_t         op,
     input  params_t     par,
@@ -126,7 +127,7 @@ module store
       .in_fields(s_field), .out_valid(s_packed), .out_ready(1'b1), .out_word(s_packed_word)
   );
   fifo #(.WIDTH(64), .DEPTH(256)) s_fifo (
-      .clk, .rst, .in_valid(s_packed), .in_data(s_packed_word), .out_valid(s_word_valid),
+      .clk, .rst, .wipe, .in_valid(s_packed), .in_data(s_packed_word), .out_valid(s_word_valid),
       .out_ready(part == S && take), .out_data(s_word)
   );
 
@@ -157,9 +158,10 @@ module store
   assign pk_word = word;
   assign pk_last = part == T1 && last_word;
   assign out_valid = word_valid && (!pk_part || pk_ready);
-  assign out_data = word;
-  assign out_last = word_last;
-  assign out_bytes = word_bytes;
+  // Nothing of a word shows before it is offered.
+  assign out_data = out_valid ? word : '0;
+  assign out_last = out_valid && word_last;
+  assign out_bytes = out_valid ? word_bytes : '0;
   assign take = out_valid && out_ready;
   assign packed_ready = packs && active && out_ready && (!pk_part || pk_ready);
 
@@ -220,6 +222,8 @@ module store
       tr_seen <= 1'b0;
       rows <= '0;
       field_valid <= 1'b0;
+      part <= RHO;
+      {second, poly, at, taken, place_before} <= '0;
     end
   end
 endmodule

@@ -58,6 +58,8 @@ module unpack #(
       words <= '0;
       at <= '0;
       out_valid <= 1'b0;
+      for (int i = 0; i < 3; i++) word[i] <= '0;
+      out_fields <= '0;
     end else begin
       words <= words + 2'(load) - 2'(drop);
       at <= 7'(next_at - {1'b0, drop, 6'b0});

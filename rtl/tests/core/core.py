@@ -3,9 +3,11 @@ counters, several operations after one another."""
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +15,17 @@ from mldsa_lab.checkout import find_root, run_tool
 from mldsa_lab.rtl.verilator import Verilator
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
-KEYGEN, LOAD_SK, SIGN, VERIFY = range(4)
-(OK, REFUSED, BAD_KEY, BAD_SIGNATURE, BAD_HINT, NO_KEY, BAD_OPERAND, BAD_COMMAND) = range(8)
+KEYGEN, LOAD_SK, SIGN, VERIFY, ZEROIZE = range(5)
+(OK, REFUSED, BAD_KEY, BAD_SIGNATURE, BAD_HINT, NO_KEY, BAD_OPERAND, BAD_COMMAND, LIMIT) = range(9)
 HERE = Path(__file__).parent
 
 
 class Answer(NamedTuple):
-    """What an operation ended with: status, cycles, rejections by the first failing check."""
+    """What an operation ended with: status, cycles from command to response, the core's own
+    counters, rejections by the first failing check."""
 
     status: int
+    cycles: int
     load: int
     compute: int
     store: int
@@ -30,13 +34,29 @@ class Answer(NamedTuple):
     packets: list[bytes]
 
 
-class Core:
-    """A running model. `stalls`: the seed of random stalls, 0 for none."""
+class Packet(NamedTuple):
+    """An operand with a false count of bytes in its last word."""
 
-    def __init__(self, program: Path, stalls: int = 0) -> None:
+    data: bytes
+    last_bytes: int
+
+    def hex(self) -> str:
+        """As the driver reads it."""
+        return f"{self.data.hex() or '-'}:{self.last_bytes}"
+
+
+class Core:
+    """A running model. `stalls`: the seed of random stalls, 0 for none. `seed`: of the first values
+    of registers and memories, 0 for zeros."""
+
+    def __init__(self, program: Path, stalls: int = 0, seed: int = 0) -> None:
         self.stalls = stalls
+        self._program = program
         self._process = subprocess.Popen(
-            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [program, *([str(seed)] if seed else [])],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
 
     def close(self) -> None:
@@ -47,35 +67,106 @@ class Core:
         self,
         op: int,
         set_name: str | int,
-        packets: Sequence[bytes],
+        packets: Sequence[bytes | Packet],
         mu: bool = False,
         reset: int = 0,
         pause: int = 0,
+        wait: int = 0,
+        zeroize: int = 0,
+        attempts: int = 0,
     ) -> str:
         """The driver's answer to an operation."""
         number = set_name if isinstance(set_name, int) else SETS.index(set_name)
         shown = (p.hex() or "-" for p in packets)
-        words = [op, number, int(mu), self.stalls, reset, pause, *shown]
+        words = [op, number, int(mu), self.stalls, reset, pause, wait, zeroize, attempts, *shown]
         if self.stalls:
             self.stalls += 1
+        return self._ask(*words)
+
+    def _ask(self, *words: int | str) -> str:
         assert self._process.stdin is not None and self._process.stdout is not None
         print(*words, file=self._process.stdin, flush=True)
         return self._process.stdout.readline().rstrip("\n")
 
     def run(
-        self, op: int, set_name: str | int, *packets: bytes, mu: bool = False, pause: int = 0
+        self,
+        op: int,
+        set_name: str | int,
+        *packets: bytes | Packet,
+        mu: bool = False,
+        pause: int = 0,
+        wait: int = 0,
+        attempts: int = 0,
     ) -> Answer:
-        """Performs an operation. `pause`: the operand word that comes late."""
-        line = self.line(op, set_name, packets, mu, pause=pause)
+        """Performs an operation. `pause`: the operand word that comes late. `wait`: cycles before
+        the command. `attempts`: what the counter of attempts is set to when all operands are taken.
+        """
+        line = self.line(op, set_name, packets, mu, pause=pause, wait=wait, attempts=attempts)
         assert not line.startswith("broken") and line, line
         n = line.split()
-        status, load, compute, store, attempts, z, r0, ct0, hint = map(int, n[:9])
-        results = [bytes.fromhex(p) for p in n[9:]]
-        return Answer(status, load, compute, store, attempts, (z, r0, ct0, hint), results)
+        status, cycles, load, compute, store, attempts, z, r0, ct0, hint = map(int, n[:10])
+        results = [bytes.fromhex(p) for p in n[10:]]
+        return Answer(status, cycles, load, compute, store, attempts, (z, r0, ct0, hint), results)
 
     def reset_in(self, cycle: int, op: int, set_name: str, *packets: bytes) -> bool:
         """Begins an operation and resets the core in that cycle; whether it came so far."""
-        return self.line(op, set_name, packets, reset=cycle) == "reset"
+        return self.words_before(cycle, op, set_name, *packets) is not None
+
+    def words_before(self, cycle: int, op: int, set_name: str, *packets: bytes) -> int | None:
+        """Begins an operation and resets the core in that cycle; the result words taken before,
+        None if the operation ended before."""
+        line = self.line(op, set_name, packets, reset=cycle)
+        assert not line.startswith("broken"), line
+        return int(line.split()[1]) if line.startswith("reset") else None
+
+    def zeroize_in(self, cycle: int, op: int, set_name: str, *packets: bytes) -> int:
+        """Begins an operation and raises the input `zeroize` in that cycle; the cycles until the
+        core takes a command again, 0 if the operation ended before."""
+        line = self.line(op, set_name, packets, zeroize=cycle)
+        assert not line.startswith("broken"), line
+        return int(line.split()[1]) if line.startswith("zeroized") else 0
+
+    def state(self) -> dict[str, bytes]:
+        """Every register and memory of the model, and the signals that Verilator keeps. A value of
+        up to 64 bits takes 1, 2, 4 or 8 bytes, a wider one words of 4 bytes; memories are arrays
+        of these."""
+        saved = bytes.fromhex(self._ask("state"))
+        found: dict[str, bytes] = {}
+        sizes = saved_sizes(self._program.parent)
+        at = len(saved) - sum(size for _, size in sizes)  # behind Verilator's own
+        for name, size in sizes:
+            if "__V" not in name and "unnamedblk" not in name:  # temporaries, loop variables
+                found[name.replace("__DOT__", ".")] = saved[at : at + size]
+            at += size
+        return found
+
+
+_BYTES = {"CData": 1, "SData": 2, "IData": 4, "QData": 8}
+_PORT_BYTES = {"8": 1, "16": 2, "": 4, "64": 8}
+_PORT = re.compile(r"VL_(?:IN|OUT)(\d*)\(&?(\w+),")
+_MEMBER = re.compile(r"^\s*((?:Vl|[CSIQ]Data/).*) (\w+);", re.MULTILINE)
+_SAVED = re.compile(r"os\s*<<\s*(\w+)")
+
+
+@cache
+def saved_sizes(folder: Path) -> list[tuple[str, int]]:
+    """The members of the model in the order in which it is saved, with their bytes: from the text
+    that Verilator made."""
+    text = (folder / "Vmldsa_core___024root.h").read_text(encoding="utf-8")
+    sizes = {name: _PORT_BYTES[bits] for bits, name in _PORT.findall(text)}
+    for kind, name in _MEMBER.findall(text):
+        wide = re.search(r"VlWide<(\d+)>", kind)
+        narrow = re.search(r"([CSIQ]Data)/", kind)
+        if wide is None and narrow is None:
+            continue
+        size = 4 * int(wide[1]) if wide else _BYTES[narrow[1]] if narrow else 0
+        for depth in re.findall(r", (\d+)>", kind):
+            size *= int(depth)
+        sizes[name] = size
+    text = (folder / "Vmldsa_core___024root__Slow.cpp").read_text(encoding="utf-8")
+    body = text.partition("__Vserialize(")[2].partition("\n}")[0]
+    own = {"__Vcheckval", "vlSymsp"}
+    return [(name, sizes[name]) for name in _SAVED.findall(body) if name not in own]
 
 
 def sources() -> list[str]:
@@ -94,7 +185,7 @@ def build(fast: bool) -> Path:
     folder.mkdir(parents=True)
     command = [
         tool.program, "--cc", "--exe", "--build", "-Wall", "-O3", f"-GFAST={int(fast)}",
-        "--x-initial", "unique", "--x-assign", "unique", "-CFLAGS", "-std=c++17 -O1",
+        "--x-initial", "unique", "--x-assign", "unique", "--savable", "-CFLAGS", "-std=c++17 -O1",
         "--threads", "1", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include",
         "--Mdir", str(folder), "-o", "driver", *sources(), str(HERE / "driver.cpp"),
     ]  # fmt: skip

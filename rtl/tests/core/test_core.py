@@ -25,6 +25,7 @@ from core import (
     SIGN,
     VERIFY,
     Core,
+    Packet,
     build,
 )
 
@@ -144,6 +145,83 @@ def test_malformed_operands(core: Core, set_name: str) -> None:
     assert signs()
     assert core.run(VERIFY, set_name, pk, message, signature).status == OK
     assert core.run(SIGN, set_name, rnd, message).status == NO_KEY
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_a_refused_command_leaves_the_loaded_key(program: Path, set_name: str) -> None:
+    """Or drops it: whatever command comes in whatever cycle after loading, while t0 is transformed
+    or later, signing gives the right signature or says that no key is loaded."""
+    made = min(inputs(set_name, 8), key=lambda one: len(one.trace))
+    sk, rnd, message = made.made.sk, made.what.rnd, m_prime(made.what)
+    other = SETS.index(next(name for name in SETS if name != set_name))
+    number = SETS.index(set_name)
+    keeping = [(op, 3, BAD_COMMAND, ()) for op in (KEYGEN, LOAD_SK, SIGN, VERIFY, 5, 6, 7)]
+    keeping += [(op, number, BAD_COMMAND, ()) for op in (5, 6, 7)]
+    keeping += [
+        (SIGN, other, NO_KEY, (rnd, message)),
+        (SIGN, number, BAD_OPERAND, (rnd[:31], message)),
+        (SIGN, number, BAD_OPERAND, (rnd + b"x", message)),
+    ]
+    dropping = [
+        (KEYGEN, number, BAD_OPERAND, (b"",)),
+        (LOAD_SK, number, BAD_KEY, (sk[:8],)),
+        (VERIFY, number, BAD_KEY, (b"", message, made.made.signature)),
+    ]
+    draw = random.Random(set_name)
+    core = Core(program)
+    transform = 330 * parameter_set(set_name).k  # cycles after loading, at most
+    for mu_flag in (False, True):
+        for op, set_number, status, packets in (*keeping, *dropping):
+            for wait in (draw.randrange(60), draw.randrange(transform)):
+                assert core.run(LOAD_SK, set_name, sk).status == OK
+                answer = core.run(op, set_number, *packets, wait=wait, mu=mu_flag)
+                assert (answer.status, answer.packets) == (status, [])
+                signed = core.run(SIGN, set_name, rnd, message, wait=draw.randrange(400))
+                if status in (BAD_COMMAND, NO_KEY) or op == SIGN:
+                    assert (signed.status, signed.packets) == (OK, [made.made.signature]), op
+                else:
+                    assert (signed.status, signed.packets) == (NO_KEY, []), op
+    core.close()
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_a_message_word_of_more_than_eight_bytes(core: Core, set_name: str) -> None:
+    """It is refused, whatever the length of the message before it."""
+    (one,) = inputs(set_name, 1)
+    out, rnd, message = one.made, one.what.rnd, m_prime(one.what)
+    assert core.run(LOAD_SK, set_name, out.sk).status == OK
+    for count in range(9, 16):
+        for data in (b"", message, bytes(8), bytes(136 - 64), bytes(136)):
+            bad = Packet(data, count)
+            assert core.run(SIGN, set_name, rnd, bad).status == BAD_OPERAND
+        bad = Packet(message, count)
+        assert core.run(VERIFY, set_name, out.pk, bad, out.signature).status == BAD_OPERAND
+        assert core.run(LOAD_SK, set_name, out.sk).status == OK
+        assert core.run(SIGN, set_name, rnd, Packet(rnd, count), mu=True).status == BAD_OPERAND
+        assert core.run(SIGN, set_name, Packet(rnd, count), message).status == BAD_OPERAND
+    assert core.run(SIGN, set_name, rnd, message).packets == [out.signature]
+    assert core.run(VERIFY, set_name, out.pk, message, out.signature).status == OK
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_no_word_of_a_key_shows_after_a_reset(program: Path, set_name: str) -> None:
+    """Key generation is reset while K leaves it, then another key is loaded: the driver finds any
+    word that shows before it is offered."""
+    old, new = (inputs(set_name, 1, seed)[0] for seed in (1, 2))
+    core = Core(program)
+    whole = core.run(KEYGEN, set_name, old.what.seed)
+    first_of_k = len(old.made.pk) // 8 + 4
+    for words in range(first_of_k - 1, first_of_k + 6):
+        low, high = 1, whole.cycles  # the first cycle by which so many words have left
+        while low < high:
+            middle = (low + high) // 2
+            given = core.words_before(middle, KEYGEN, set_name, old.what.seed)
+            low, high = (low, middle) if given is None or given >= words else (middle + 1, high)
+        assert core.words_before(low, KEYGEN, set_name, old.what.seed) == words
+        assert core.run(LOAD_SK, set_name, new.made.sk).status == OK
+        signed = core.run(SIGN, set_name, new.what.rnd, m_prime(new.what))
+        assert signed.packets == [new.made.signature]
+    core.close()
 
 
 def malformed_hints(signature: bytes, omega: int, k: int) -> Iterator[tuple[str, bytes]]:

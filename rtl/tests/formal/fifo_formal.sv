@@ -1,8 +1,12 @@
 // A queue gives back what was put in, in its order, and offers it until it is taken; it holds no more than
-// it has room for if nobody puts in what finds none, and gives nothing that was not put in.
-module fifo_formal (
+// it has room for if nobody puts in what finds none, and gives nothing that was not put in. It is
+// wiped under reset alone.
+module fifo_formal
+  import mldsa_pkg::*;
+(
     input logic       clk,
     input logic       rst,
+    input wipe_t      wipe,
     input logic       in_valid,
     input logic [7:0] in_data,
     input logic       out_ready,
@@ -34,6 +38,7 @@ module fifo_formal (
     if (rst) {held, put, taken, followed} <= '0;
 
     assume (begun || rst);
+    assume (!wipe.on || rst);
     assume (!in_valid || held < 3'(DEPTH));
     if (begun) begin
       assert (held <= 3'(DEPTH));

@@ -5,6 +5,7 @@ module load_formal
 (
     input logic        clk,
     input logic        rst,
+    input wipe_t       wipe,
     input op_t         op,
     input set_t        set,
     input logic        mu_given,
@@ -58,12 +59,14 @@ module load_formal
     if (rst) active <= 1'b0;
 
     assume (begun || rst);
+    assume (!wipe.on || rst);
     assume (op <= OP_VERIFY && set <= ML_DSA_87);
     assume (!start || !active || done);
     if (begun) begin
       if (in_ready) assert (active && ends < packets);
       if (active && all_taken) assert (ends == packets);
       if (active && done) assert (all_taken);
+      if (active) assert (status != ST_LIMIT);
       if (refused) assert (status == was);
       if (active && all_taken && status != ST_OK) assert (done);
       if (ended) assert (all_taken && (!was_done || done));

@@ -1,14 +1,35 @@
 // The course of an operation, bound into the core: the response comes once, behind the last result word,
-// and stays; no result word comes before success, and one that is offered stays. Of the parts the core has
-// what `load_formal` and `store_formal` show, and what is said here of the others.
+// and stays; no result word comes before success, and one that is offered stays. A refused command changes
+// nothing; a loaded key stays, and what is still transformed of it is read where it lies, until a command or
+// zeroization drops it, which signing then knows. Zeroization clears every memory to its last word. Of the
+// parts the core has what `load_formal` and `store_formal` show, and what is said here of the others.
 module mldsa_core_formal
   import mldsa_pkg::*;
 (
     input logic        clk,
     input logic        rst,
     input logic        sync,
+    input logic        zeroize,
     input logic        cmd_valid,
     input logic        cmd_ready,
+    input logic [2:0]  cmd_op,
+    input logic [1:0]  cmd_set,
+    input set_t        set,
+    input logic        mu_given,
+    input logic        key_loaded,
+    input set_t        key_set,
+    input logic        clear_key,
+    input logic        no_key,
+    input logic        answer,
+    input logic        purge,
+    input wipe_t       wipe,
+    input logic [11:0] wiped,
+    input logic        cr_busy,
+    input logic        e_valid,
+    input tag_t        e_tag,
+    input logic [2:0]  e_t_slot,
+    input logic [5:0]  e_read_index,
+    input logic [8:0]  w_read_at,
     input logic        out_valid,
     input logic        out_ready,
     input logic [63:0] out_data,
@@ -32,7 +53,7 @@ module mldsa_core_formal
     input logic        store_done
 );
   stable #(.WIDTH(4)) response (
-      .clk, .rst, .valid(rsp_valid), .ready(rsp_ready), .data(rsp_status)
+      .clk, .rst(rst || zeroize), .valid(rsp_valid), .ready(rsp_ready), .data(rsp_status)
   );
   // A word of the store stays unless the store is cleared; the core does not clear it then.
   stable #(.WIDTH(69), .GRANTED(1'b1)) stored (
@@ -42,6 +63,8 @@ module mldsa_core_formal
 
   logic begun = 1'b0;
   localparam logic [2:0] IDLE = 0, PREPARE = 1, START = 2, RUN = 3, FINISH = 4, RESPOND = 5;
+  localparam logic [2:0] WIPE = 6;
+  localparam int LAST = 512 + 32 - 1;  // cycle of zeroization: SMALL
 
   logic busy;                          // from a command to its response
   logic runs;                          // this operation has started
@@ -51,14 +74,34 @@ module mldsa_core_formal
   logic success, stores, stored_all;   // of this operation; the store has begun, and is done
   logic words;                         // a result word was offered
   logic [2:0] since_rejection;
+  // The key by the rules of the interface alone: whether one is loaded, and of which set.
+  logic key;
+  set_t key_of;
+  logic erases;                        // the command is to zeroize
+  logic latches;                       // the cycle before took a command with operands, or cleared
+  op_t op_was;
+  set_t set_was;
+  logic mu_was, wiping, stopped;       // of the cycle before: wipe.on; rst or zeroize
+  logic [11:0] wiped_was;
   logic success_now;
   assign success_now = (op == OP_KEYGEN && seed_done) || accepted;
   always_ff @(posedge clk) begin
     begun <= 1'b1;
-    held <= out_valid && !out_ready && !rst;
+    held <= out_valid && !out_ready && !rst && !zeroize;
     taken_since <= {taken_since[1:0], all_taken};
     since_rejection <= {since_rejection[1:0], !rejected};
     loaded_status <= load_status;
+    {op_was, set_was, mu_was} <= {op, set, mu_given};
+    {wiping, wiped_was, stopped} <= {wipe.on, wiped, rst || zeroize};
+    latches <= (cmd_valid && cmd_ready && cmd_op < OP_ZEROIZE && cmd_set != 3) || purge;
+    if (state == RUN && op == OP_LOAD_SK && load_done && load_status == ST_OK)
+      {key, key_of} <= {1'b1, set};
+    if (cmd_valid && cmd_ready) begin
+      erases <= cmd_op == OP_ZEROIZE;
+      if (cmd_op == OP_ZEROIZE || (cmd_op < OP_ZEROIZE && cmd_op != OP_SIGN && cmd_set != 3))
+        key <= 1'b0;
+    end
+    if ((state == RUN && limit) || purge) key <= 1'b0;
     if (out_valid) words <= 1'b1;
     if (success_now) success <= 1'b1;
     if (store_start) stores <= 1'b1;
@@ -66,9 +109,9 @@ module mldsa_core_formal
     if (load_done) loaded <= 1'b1;
     if (cmd_valid && cmd_ready) {busy, runs, success, words, stored_all} <= 5'b10000;
     if (start) {runs, loads, loaded, taken_since} <= 6'b110000;
-    if (rsp_valid && rsp_ready) {busy, runs} <= 2'b00;
+    if ((rsp_valid && rsp_ready) || (state == WIPE && !answer)) {busy, runs} <= 2'b00;
     if (sync) {runs, loads, loaded, stores, taken_since} <= '0;
-    if (rst) {busy, success, words, stored_all, since_rejection} <= '0;
+    if (rst || zeroize) {busy, success, words, stored_all, since_rejection} <= '0;
 
     assume (begun || rst);
     // The loader: it is done when all is taken, at once if something is wrong, and stays so.
@@ -78,6 +121,7 @@ module mldsa_core_formal
     if (taken_since[0]) assume (all_taken);
     if (taken_since[0] && (op == OP_KEYGEN || op == OP_SIGN)) assume (load_status == loaded_status);
     assume (load_status != ST_NO_KEY || op == OP_SIGN);
+    assume (load_status != ST_LIMIT);
     // The store.
     assume (!out_valid || (stores && !store_done));
     assume (!store_done || stores);
@@ -91,21 +135,50 @@ module mldsa_core_formal
     assume (!rejected || (taken_since[0] && load_status == ST_OK));
 
     if (begun && !rst) begin
-      if (held) assert (out_valid);
+      if (held && !zeroize) assert (out_valid);
       if (out_valid) assert (busy && success && !rsp_valid && !cmd_ready);
       if (rsp_valid) begin
         assert (busy && !cmd_ready);
         if (rsp_status != ST_OK) assert (!words);
-        else if (op == OP_KEYGEN || op == OP_SIGN) assert (success && stored_all);
+        else if ((op == OP_KEYGEN || op == OP_SIGN) && !erases) assert (success && stored_all);
       end
       if (cmd_ready) assert (!busy);
+      // A refused command, above all, changes nothing.
+      if (!latches) assert (op == op_was && set == set_was && mu_given == mu_was);
+      assert (op <= OP_VERIFY && set <= ML_DSA_87);
+      if (key) begin
+        assert (key_loaded && key_set == key_of && !clear_key);
+        if (!cr_busy && !(e_valid && e_tag.to == TO_HINT))
+          assert (w_read_at == {e_t_slot, e_read_index});
+      end
+      if (start && op == OP_SIGN) assert (no_key == !(key && key_of == set));
+      // Zeroization goes on to its last word, and the parts are under reset meanwhile.
+      if (wipe.on) assert (sync && wipe.at == wiped[10:0] && !rsp_valid && !cmd_ready);
+      if (stopped && wiping) assert (!key_loaded);
+      if (wipe.on && !wiping) assert (wiped == 0);
+      if (wiping && !stopped) begin
+        if (wipe.on) assert (wiped == wiped_was + 12'd1);
+        else assert (wiped_was == 12'(LAST));
+      end
+      if (rsp_valid && rsp_status == ST_LIMIT) assert (!key_loaded);
       if (store_start) assert (success_now && !stores);  // as the store's proof takes for granted,
       if (start) assert (!loads || load_done);           // and the loader's
       // What the proof needs of the state.
-      assert (busy == (state != IDLE) && state <= RESPOND);
+      assert (busy == (state != IDLE && !(state == WIPE && !answer)) && state <= WIPE);
+      if (state != IDLE && state != WIPE) assert (answer);
+      if (state != WIPE) assert (wiped == 0);
+      assert (wiped <= 12'(LAST));
+      if (state == WIPE && answer) assert (!words && status == (erases ? ST_OK : ST_LIMIT));
+      if (key_loaded && !key)
+        assert ((state == PREPARE && op != OP_SIGN) || (state == FINISH && status == ST_LIMIT)
+                || (state == WIPE && wiped == 0));
+      if (erases && busy) assert ((state == WIPE || state == RESPOND) && status == ST_OK);
+      if (status == ST_LIMIT && busy && state != FINISH && state != WIPE) assert (state == RESPOND && !key_loaded);
+      if (key)
+        assert (op == OP_SIGN || (op == OP_LOAD_SK && (state == FINISH || state == RESPOND || state == IDLE)));
       assert (!runs || state == RUN || state == FINISH || state == RESPOND);
       if (state == RUN) assert (runs && loads);
-      if (state == START) assert (status == ST_OK);
+      if (state == PREPARE || state == START) assert (status == ST_OK);
       if (state == RUN && status != ST_OK)
         assert (op == OP_SIGN && loaded && loaded_status == status && taken_since[0] && !stores);
       if (runs && state == RESPOND && op != OP_LOAD_SK)
@@ -122,7 +195,7 @@ module mldsa_core_formal
       if (loads && (state != RUN)) assert (state == FINISH || loaded);
       if (state == FINISH || state == RESPOND) begin
         if (status != ST_OK) assert (!words);
-        else if (op == OP_KEYGEN || op == OP_SIGN) assert (success && stored_all);
+        else if ((op == OP_KEYGEN || op == OP_SIGN) && !erases) assert (success && stored_all);
       end
       if (state == FINISH) begin
         if (status != ST_OK) assert (!stores);

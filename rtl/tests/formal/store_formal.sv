@@ -1,10 +1,11 @@
-// Results: a word is offered until it is taken; none sent the start, which is success, none after the
+// Results: a word is offered until it is taken, and nothing of it shows before; none sent the start, which is success, none after the
 // end; each packet has the length of FIPS 204 and one last word; the end comes after the last one.
 module store_formal
   import mldsa_pkg::*;
 (
     input logic        clk,
     input logic        rst,
+    input wipe_t       wipe,
     input logic        signs,
     input set_t        set,
     input logic        start,
@@ -81,6 +82,7 @@ module store_formal
     if (rst) started <= 1'b0;
 
     assume (begun || rst);
+    assume (!wipe.on || rst);
     assume (set <= ML_DSA_87);
     assume (!start || !started);
     assume (!hint_valid || hint_bytes - 4'd1 < 4'd8);
@@ -88,6 +90,7 @@ module store_formal
     if (could) assume (pk_ready);
     assume (!dut.s_packed || !dut.s_fifo.count[8]);
     if (begun) begin
+      if (!out_valid) assert (out_data == 0 && !out_last && out_bytes == 0);
       if (out_valid) assert (started && !done);
       if (started && done) assert (packets == (signs ? 2'd1 : 2'd2) && words == 0);
       if (out_valid) assert (out_bytes - 4'd1 < 4'd8 && (out_last || out_bytes == 4'd8));

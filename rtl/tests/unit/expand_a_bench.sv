@@ -10,6 +10,7 @@ module expand_a_bench
   logic [5:0] poly, index;
   expand_a #(.LANES(2)) dut (
       .clk,
+      .wipe('0),
       .rst(rst || command),
       .par,
       .rho_write(in_valid && !command),

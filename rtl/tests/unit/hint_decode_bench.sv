@@ -9,6 +9,7 @@ module hint_decode_bench
   wire start = in_valid && command;
   hint_decode dut (
       .clk,
+      .wipe('0),
       .rst,
       .par,
       .start,

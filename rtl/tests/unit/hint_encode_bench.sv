@@ -10,6 +10,7 @@ module hint_encode_bench
   wire start = in_valid && command;
   hint_encode dut (
       .clk,
+      .wipe('0),
       .rst,
       .par,
       .start,

@@ -9,6 +9,7 @@ module mac_bench
   end
   mac dut (
       .clk,
+      .wipe('0),
       .rst,
       .in_valid,
       .in_a,

@@ -18,6 +18,7 @@ module ntt_bench
   end
   ntt dut (
       .clk,
+      .wipe('0),
       .rst,
       .job_valid(in_valid && job),
       .job_ready,

@@ -17,6 +17,7 @@ module rows_bench
   tag_t tags[$];
   rows dut (
       .clk,
+      .wipe('0),
       .rst,
       .par,
       .verify,

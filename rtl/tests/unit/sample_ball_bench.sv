@@ -20,6 +20,7 @@ module sample_ball_bench
   end
   sample_ball dut (
       .clk,
+      .wipe('0),
       .rst,
       .start(command),
       .tau,

@@ -28,6 +28,7 @@ module sparse_bench
   for (genvar i = 0; i < 3; i++) begin : g_size
     sparse #(.LANES(SIZES[i])) dut (
         .clk,
+        .wipe('0),
         .rst,
         .wr_valid(go && what == 2'd0),
         .wr_poly(in_data[25:22]),

@@ -42,7 +42,7 @@ module wrapped (
   logic [63:0] in_data, out_data;
   logic [3:0] in_bytes, out_bytes, rsp_status;
   mldsa_core #(.FAST(1'b1)) core (
-      .clk(clock), .rst(!reset_n),
+      .clk(clock), .rst(!reset_n), .zeroize(1'b0),
       .cmd_valid(state == COMMAND), .cmd_ready, .cmd_op(op == SIGN && loading ? LOAD : op), .cmd_set(set),
       .cmd_mu(1'b0),
       .in_valid, .in_ready, .in_data, .in_last, .in_bytes,

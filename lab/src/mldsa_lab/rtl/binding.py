@@ -207,7 +207,7 @@ def _functions(f: CoreFile) -> str:
         "void count(Model& m, std::vector<std::uint64_t>& found)": _count(f),
         "void select(Model& m, Operation operation, int set)": _select(f),
         "void idle(Model& m)": "offer(m, false, Word{}); command(m, false); accept(m, false); "
-        "hear(m, false);",
+        f"hear(m, false);{''.join(f' m.{port} = {value}u;' for port, value in f.ports.items())}",
         "bool refuses(std::uint64_t status)": _refuses(f),
         "bool accepts(std::uint64_t verdict)": _accepts(f),
         "std::string status(std::uint64_t value)": _status(f),

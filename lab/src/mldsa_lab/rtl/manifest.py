@@ -23,7 +23,7 @@ _INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
 _MAKES = {"keygen": ("pk", "sk"), "load_key": (), "sign": ("signature",), "verify": ("verdict",)}
 
 Ports = dict[str, Count]
-"""Values that ports have during an operation."""
+"""Values that ports have: always, or during an operation."""
 
 
 class _CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -200,6 +200,7 @@ class CoreFile(_CoreTable, frozen=True):
     release: str = ""
     language: Text = "SystemVerilog"
     parameters: dict[str, int | str] = {}
+    ports: Ports = {}
     include: tuple[Text, ...] = ()
     command: Command | None = None
     response: Response | None = None
@@ -218,6 +219,9 @@ class CoreFile(_CoreTable, frozen=True):
             if not _PORT.fullmatch(text):
                 where = "top" if key == "top" else "parameters"
                 raise ValueError(f"{where}: {text!r} is no name of a module or parameter")
+        for port in self.ports:
+            if not _PORT.fullmatch(port) or "__" in port:
+                raise ValueError(f"ports: {port!r} is no port's name")
         if not self.sets or not set(self.sets) <= set(PARAMETER_SETS):
             raise ValueError(f"sets: must be of {', '.join(PARAMETER_SETS)}")
         if not any((self.operations.keygen, self.operations.sign, self.operations.verify)):

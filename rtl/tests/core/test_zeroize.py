@@ -1,0 +1,232 @@
+"""Zeroization: by command, by the input `zeroize` in any cycle, and where signing gives up. The
+tests search all state of the model for secrets, which must be there before and not after."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from core import (
+    KEYGEN,
+    LIMIT,
+    LOAD_SK,
+    NO_KEY,
+    OK,
+    SETS,
+    SIGN,
+    VERIFY,
+    ZEROIZE,
+    Core,
+    build,
+)
+from test_core import inputs, m_prime, mu
+
+from mldsa_lab.inputs import library
+from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.sets import ParameterSet, parameter_set
+
+Q = 8380417
+CYCLES = {"fast": 2080, "small": 544}
+"""From the command, or the input, to the response, or to the next command: less two."""
+ATTEMPTS = {"ML-DSA-44": 16384, "ML-DSA-65": 13107, "ML-DSA-87": 9362}
+"""For which kappa has room."""
+
+
+@pytest.fixture(scope="module", params=["fast", "small"])
+def program(request: pytest.FixtureRequest) -> Path:
+    return build(request.param == "fast")
+
+
+def configuration(program: Path) -> str:
+    return program.parent.name.removeprefix("driver-")
+
+
+def ntt(w: list[int]) -> list[int]:
+    """Algorithm 41."""
+    w, m, length = list(w), 0, 128
+    while length:
+        for start in range(0, 256, 2 * length):
+            m += 1
+            z = pow(1753, int(f"{m:08b}"[::-1], 2), Q)
+            for j in range(start, start + length):
+                t = z * w[j + length] % Q
+                w[j], w[j + length] = (w[j] + t) % Q, (w[j] - t) % Q
+        length //= 2
+    return w
+
+
+def fields(data: bytes, bits: int, top: int) -> list[int]:
+    """BitUnpack: top less each field."""
+    number = int.from_bytes(data, "little")
+    return [top - (number >> bits * i & (1 << bits) - 1) for i in range(8 * len(data) // bits)]
+
+
+def words(poly: list[int]) -> list[bytes]:
+    """Four coefficients a word, as the model keeps them."""
+    packed = (
+        sum(c % Q << 23 * i for i, c in enumerate(poly[at : at + 4])) for at in range(0, 256, 4)
+    )
+    return [word.to_bytes(12, "little") for word in packed]
+
+
+def lanes(s: list[list[int]], width: int) -> Iterator[bytes]:
+    """Short polynomials as the memories of `sparse` hold them: of each lane, from row to row."""
+    for lane in range(width):
+        yield bytes(c % 16 for poly in s for c in poly[lane::width])
+
+
+def split(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+def secrets_of(one: Input, p: ParameterSet, attempts: int, width: int) -> dict[str, list[bytes]]:
+    """What an observer must not find, by name, as the model would hold it."""
+    sk, seed = one.made.sk, one.what.seed
+    assert seed is not None
+    eta, short = p.eta, 32 * (2 * p.eta).bit_length()
+    expanded = hashlib.shake_256(seed + bytes([p.k, p.l])).digest(128)
+    assert expanded[96:] == sk[32:64]
+    message = mu(one.made.pk, one.what)
+    rho2 = hashlib.shake_256(sk[32:64] + one.what.rnd + message).digest(64)
+    end = 128 + short * (p.l + p.k)
+    s = [fields(part, (2 * eta).bit_length(), eta) for part in split(sk[128:end], short)]
+    t0 = [fields(part, 13, 1 << 12) for part in split(sk[end:], 416)]
+    bits = 1 + (p.gamma1 - 1).bit_length()
+    y = [
+        fields(hashlib.shake_256(rho2 + n.to_bytes(2, "little")).digest(32 * bits), bits, p.gamma1)
+        for n in range(p.l * (attempts + 1))
+    ]
+    return {
+        "xi": split(seed, 8),
+        "K": split(sk[32:64], 8),
+        "rho'": split(expanded[32:96], 8),
+        "rho''": split(rho2, 8),
+        "s1 and s2, packed": split(sk[128:end], 8),
+        "s1": list(lanes(s[: p.l], width)),
+        "s2": list(lanes(s[p.l :], width)),
+        "t0": [word for poly in t0 for word in words(poly)],
+        "NTT(t0)": [word for poly in t0 for word in words(ntt(poly))],
+        "y": [word for poly in y for word in words(poly)],
+        "NTT(y)": [word for poly in y for word in words(ntt(poly))],
+    }
+
+
+def found(state: dict[str, bytes], secrets: dict[str, list[bytes]]) -> set[str]:
+    """Names of secrets of which a word is anywhere in the state."""
+    whole = b"\xff".join(state.values())
+    return {name for name, values in secrets.items() if any(v in whole for v in values)}
+
+
+def differing(state: dict[str, bytes], other: dict[str, bytes], *but: str) -> list[str]:
+    return [
+        name
+        for name, value in state.items()
+        if value != other[name] and name.removeprefix("mldsa_core.") not in but
+    ]
+
+
+def rejected_input(set_name: str, rejections: int) -> Input:
+    """A random input whose signing rejects so many attempts, or a few more."""
+    draw = random.Random(f"{set_name} {rejections}")
+    while True:
+        what = SigningInput(draw.randbytes(32), draw.randbytes(20), rnd=draw.randbytes(32))
+        (made,) = library.load().make(set_name, [what])
+        if rejections < len(made.trace) <= rejections + 2:
+            return made
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_a_search_of_all_state_finds_no_secret_any_more(program: Path, set_name: str) -> None:
+    """The search finds each secret before. After, every register and memory is as in a core that
+    has never held a key, whatever its first values were."""
+    kind, p = configuration(program), parameter_set(set_name)
+    clean = Core(program, seed=11)
+    answer = clean.run(ZEROIZE, set_name)
+    assert (answer.status, answer.cycles) == (OK, CYCLES[kind] + 2)
+    untouched = clean.state()
+    clean.close()
+
+    (one,) = inputs(set_name, 1)
+    secrets = secrets_of(one, p, len(one.trace), 128 if kind == "fast" else 16)
+    core = Core(program, seed=12)
+    assert found(core.state(), secrets) == set()
+    there = set()
+    assert core.run(KEYGEN, set_name, one.what.seed).packets == [one.made.pk, one.made.sk]
+    there |= found(core.state(), secrets)
+    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+    there |= found(core.state(), secrets)
+    for _ in range(2):
+        signed = core.run(SIGN, set_name, one.what.rnd, m_prime(one.what))
+        assert signed.packets == [one.made.signature]
+    there |= found(core.state(), secrets)
+    assert there == set(secrets) - ({"y"} if kind == "small" else set())  # which becomes z
+    assert differing(core.state(), untouched)
+    answer = core.run(ZEROIZE, 3, mu=True)  # the set does not matter
+    assert (answer.status, answer.cycles, answer.packets) == (OK, CYCLES[kind] + 2, [])
+    assert found(core.state(), secrets) == set()
+    assert differing(core.state(), untouched) == []
+    assert core.run(SIGN, set_name, one.what.rnd, m_prime(one.what)).status == NO_KEY
+    assert core.run(KEYGEN, set_name, one.what.seed).packets == [one.made.pk, one.made.sk]
+    core.close()
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_the_input_clears_all_state_in_any_cycle(program: Path, set_name: str) -> None:
+    kind, draw = configuration(program), random.Random(set_name)
+    clean = Core(program, seed=21)
+    assert clean.zeroize_in(1, SIGN, set_name) == CYCLES[kind] + 1
+    untouched = clean.state()
+    clean.close()
+    (one,) = inputs(set_name, 1)
+    out, message = one.made, m_prime(one.what)
+    operations = {
+        KEYGEN: (one.what.seed,),
+        LOAD_SK: (out.sk,),
+        SIGN: (one.what.rnd, message),
+        VERIFY: (out.pk, message, out.signature),
+    }
+    core = Core(program, seed=22)
+    for op, packets in operations.items():
+        assert op != SIGN or core.run(LOAD_SK, set_name, out.sk).status == OK
+        whole = core.run(op, set_name, *packets)
+        assert whole.status == OK
+        for _ in range(4):
+            assert core.run(LOAD_SK, set_name, out.sk).status == OK
+            cycles = core.zeroize_in(draw.randrange(1, whole.cycles), op, set_name, *packets)
+            assert cycles == CYCLES[kind] + 1
+            assert differing(core.state(), untouched) == []
+            assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
+    core.close()
+
+
+@pytest.mark.parametrize("set_name", SETS)
+def test_the_last_attempt_and_the_end_behind_it(program: Path, set_name: str) -> None:
+    """The attempt with the last kappa may be accepted. Once it is rejected the core clears itself
+    and says LIMIT. The counter is set instead of signing for minutes."""
+    kind = configuration(program)
+    one = rejected_input(set_name, 2)
+    rejections, most = len(one.trace) - 1, ATTEMPTS[set_name]
+    message = m_prime(one.what)
+    core = Core(program, seed=31)
+    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+    full = core.run(SIGN, set_name, one.what.rnd, message)
+    last = core.run(SIGN, set_name, one.what.rnd, message, attempts=most - 1 - rejections)
+    assert (last.status, last.packets) == (OK, [one.made.signature])
+    assert (last.attempts, last.rejected) == (most, full.rejected)
+
+    over = core.run(SIGN, set_name, one.what.rnd, message, attempts=most - rejections)
+    assert (over.status, over.packets, over.attempts) == (LIMIT, [], most)
+    assert CYCLES[kind] < over.cycles < full.cycles + CYCLES[kind]
+    clean = Core(program, seed=32)
+    assert clean.run(ZEROIZE, set_name).status == OK
+    state = core.state()
+    counters = [name for name in state if name.startswith("cnt_")]
+    assert differing(state, clean.state(), "status", "rsp_status", "storing", *counters) == []
+    clean.close()
+    assert core.run(SIGN, set_name, one.what.rnd, message).status == NO_KEY
+    assert core.run(LOAD_SK, set_name, one.made.sk).status == OK
+    assert core.run(SIGN, set_name, one.what.rnd, message).packets == [one.made.signature]
+    core.close()
