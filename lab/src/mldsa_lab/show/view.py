@@ -39,8 +39,8 @@ _FORMS = {"batch": "batch", "single": "loop"}
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """One row of a table, its numbers as text in the table's unit. `rank`: one more than the
-    number of lines that are clearly faster, so lines that cannot be told apart share it."""
+    """One row of a table, its numbers as text in the table's unit. `rank`: as `ranks` gives it;
+    lines that cannot be told apart share it."""
 
     row: SummaryRow
     label: str
@@ -189,10 +189,12 @@ def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
 
 
 def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
-    """For rows by ascending mean: one more than the number of rows that are clearly faster."""
-    return [
-        1 + sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)
-    ]
+    """For rows by ascending mean: one more than the number of rows that are clearly faster.
+
+    Ranks ascend: a paired ratio may contradict the means, so no rank exceeds a later one.
+    """
+    faster = [sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)]
+    return [1 + min(faster[i:]) for i in range(len(faster))]
 
 
 def build(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
