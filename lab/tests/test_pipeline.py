@@ -429,8 +429,8 @@ def test_shares_add_up_and_few_records_have_no_tail() -> None:
     parts = found.parts()
     assert np.allclose(sum(parts.values()), found.whole()) and np.allclose(parts[BETWEEN], 0.5)
     assert found.latency(0.95) is not None and found.latency(0.99) is None
-    assert over(np.ones(1), 0.95).low is None
-    interval = over(np.array([9.0, 10.0, 11.0]), 0.95)
+    assert over(np.ones(3), 0.95).low is None
+    interval = over(np.array([9.0, 10.0, 10.0, 11.0]), 0.95)
     assert interval.low is not None and interval.low < 10 == interval.value
 
 

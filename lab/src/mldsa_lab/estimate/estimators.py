@@ -67,13 +67,12 @@ class CellEstimate:
         fit: Fit | None = None,
         notes: tuple[str, ...] = (),
     ) -> CellEstimate:
-        """Without limits where one round alone shows nothing of how rounds differ; with the notes
-        that its samples deserve before ``notes``."""
+        """Without limits where rounds are too few (`Interval.of_rounds`); with the notes that its
+        samples deserve before ``notes``."""
         own = []
-        if len(cell.rounds) == 1:
-            mean = Interval(mean.value)
-            quantiles = {share: Interval(found.value) for share, found in quantiles.items()}
-            own.append("one round: no interval, since nothing shows how rounds differ")
+        rounds = len(cell.rounds)
+        mean = mean.of_rounds(rounds)
+        quantiles = {share: found.of_rounds(rounds) for share, found in quantiles.items()}
         if cell.dropped:
             own.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
         return cls(

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
@@ -14,8 +15,6 @@ from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")
 """Operations in the order of a report: signing first, which differs most."""
-FEW_ROUNDS = 5
-"""An interval from fewer rounds than this is marked: it rests on too few repetitions."""
 MAIN_SET = "ML-DSA-65"
 """The set that a headline is of, where it was measured; else the first one."""
 
@@ -23,7 +22,7 @@ MARKS = {
     "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
     "part of its interval",
     "w": "wall-clock time, where others have the thread's processor time",
-    "f": f"measured in fewer than {FEW_ROUNDS} rounds",
+    "f": f"measured in fewer than {FEWEST_ROUNDS} rounds: no interval",
     "n": "see the notes on single figures",
     "!": "left out part-way through the run; the rounds before that count",
 }
@@ -217,7 +216,7 @@ def build(record: Record, summary: Summary, colours: dict[str, int] | None = Non
         # Said once, not on every line.
         tables = [_unmarked(table, "f") for table in tables]
         warnings.append(
-            f"Every figure rests on fewer than {FEW_ROUNDS} rounds: take the intervals as rough."
+            f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
         )
     return View(
         record, summary, tuple(tables), tuple(_refusals(record)), tuple(_faults(record)),
@@ -321,7 +320,7 @@ class _Arranged:
             marks += "h"
         if row.clock == "wall" and self.summary.clock == "cpu" and row.unit == "ns":
             marks += "w"
-        if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEW_ROUNDS:
+        if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEWEST_ROUNDS:
             marks += "f"
         if row.notes:
             marks += "n"
