@@ -149,7 +149,7 @@ def test_what_ships_can_be_read() -> None:
         ("[profiles.quick]", "[profiles.other]", None, "the profile quick is missing"),
         ('"ML-DSA-44"', '"ML-KEM-512"', 24, "ML-KEM-512 has no operation verify"),
         ('"ML-DSA-44"', '"RSA-2048-PSS"', 24, "one key for each process, and a block has many"),
-        ('"ML-DSA-44"', '"Ed25519"', None, "Ed25519 is given twice"),
+        ('"ML-DSA-44"', '"Ed25519"', 31, "verify[2]: the name 'Ed25519' is given twice"),
         ("uses = 3", "use = 3", 6, "unknown"),
         ("version = 1", "version = 2", 3, "version"),
     ],
