@@ -54,6 +54,8 @@ class Signer:
     note: str = ""
     family: str = "ml-dsa"
     tuned: bool = False
+    extra: float = 0.0
+    """Attempts' worth of work that each signature adds to usual signing."""
 
     @property
     def id(self) -> str:
@@ -390,7 +392,7 @@ def _sign_cost(
 ) -> float:  # fmt: skip
     if set_name not in ML_DSA:
         return mean
-    expand = 0.2 if signer.key == "expanded" else 1.6
+    expand = (0.2 if signer.key == "expanded" else 1.6) + signer.extra
     if signer.rnd == "none":
         # It draws its own rnd: the attempts are none of the record's traces.
         trace = _trace(set_name, rng)

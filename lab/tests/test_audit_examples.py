@@ -16,6 +16,8 @@ from mldsa_lab.audit import RULES, as_json, audit, example, example_names
 from mldsa_lab.audit.claims import ABOUT, Defaults
 from mldsa_lab.cli.audit import audit as command
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.rejection import RejectionModel
 
 DOCUMENT = Path(__file__).parents[2] / "docs/audit.md"
 
@@ -196,6 +198,22 @@ def test_the_posts_hint_rate_explains_its_attempts() -> None:
     assert "1.1 % too many" in found.reading
 
 
+def test_a_range_that_only_rounding_excuses_says_so() -> None:
+    for name, words in (
+        ("44", "As the parameters have it."),
+        ("65", "0.0037 outside the range; allowed are 0.005 for its digits and 0.005 for round"),
+        ("87", "0.0060 outside the range"),
+    ):
+        found = finding("method-post", f"loop {name}", "rejection.accept")
+        assert words in found.reading, found.reading
+
+
+def test_an_exact_mean_that_the_document_states_is_that_of_the_model() -> None:
+    exact = [RejectionModel.of(name).expected_attempts for name in PARAMETER_SETS]
+    said = f"the exact {', '.join(f'{value:.2f}' for value in exact)}."
+    assert said in DOCUMENT.read_text(encoding="utf-8")
+
+
 # The command ------------------------------------------------------------------------------------
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -262,6 +280,12 @@ def test_what_matters_stands_first(tmp_path: Path) -> None:
     assert "and 78 more" in " ".join(lines[at["no rule"][0] :][:2])
     assert len(lines) < 30
     assert "84 undecidable" in " ".join(lines)
+
+
+def test_findings_with_different_predictions_have_rows_of_their_own() -> None:
+    output = run.invoke(app, ["--example", "method-post"], env={"COLUMNS": "120"}).output
+    for predicted in ("0.7647 to 0.7707", "0.8037 to 0.8054", "0.7403 to 0.7440"):
+        assert predicted in output
 
 
 def test_strict_is_for_contradictions(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         "--implementations",
         CHOSEN,
         "--rounds",
-        "3",
+        "4",
         "--workers",
         "rust",
     )
@@ -62,12 +62,12 @@ def test_it_succeeds_and_names_its_files(ran: Ran) -> None:
 def test_the_record_is_complete(ran: Ran) -> None:
     record = ran.record
     assert record.end is not None
-    assert (record.end.status, record.end.rounds) == ("complete", 3)
+    assert (record.end.status, record.end.rounds) == ("complete", 4)
     assert record.faults == [] and record.skipped == [] and record.warnings == []
-    assert [load.round for load in record.loads] == [0, 1, 2]
+    assert [load.round for load in record.loads] == [0, 1, 2, 3]
     assert all(gate.passed for gate in record.gates)
     cells = Counter((s.variant, s.set, s.operation) for s in record.samples)
-    assert set(cells.values()) == {3}
+    assert set(cells.values()) == {4}
     chosen = {v for v, _, _ in cells}
     assert {v.split(":")[0] for v in chosen} >= {"mldsa-lanes", "mldsa-native", "aws-lc"}
     assert not any(v.startswith("mldsa-oracle") for v in chosen)

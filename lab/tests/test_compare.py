@@ -72,6 +72,15 @@ def compared(
     return changes(side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
 
 
+def test_changes_between_runs_of_three_rounds_have_no_interval(tmp_path: Path) -> None:
+    paths = [
+        write(tmp_path / f"{seed}.jsonl", replace(SHAPE, rounds=3, seed=seed)) for seed in (1, 2)
+    ]
+    for cell in changes(*(side(path) for path in paths)).cells:
+        found = [cell.mean, cell.anchored, cell.effect, *cell.classes.values()]
+        assert all(interval is None or interval.low is None for interval in found)
+
+
 def reasons(found: Changes) -> dict[str, set[str]]:
     """By operation of our signer."""
     return {

@@ -16,8 +16,13 @@ import pytest
 import typer
 
 from mldsa_lab.cli.main import app
-from mldsa_lab.estimate.summary import KEYS
-from mldsa_lab.study.file import shipped
+from mldsa_lab.estimate.summary import KEYS, summarise
+from mldsa_lab.impact.times import REFERENCE
+from mldsa_lab.records import read_record
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.show.agree import agreement
+from mldsa_lab.study.file import find_study, read_study, shipped
+from mldsa_lab.study.pipeline import gather
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -175,6 +180,35 @@ def test_readme_leads_everywhere() -> None:
     assert [
         name for name in COMMANDS.commands if f"`mldsa-lab {name}`" not in text_of("README.md")
     ] == []
+
+
+def test_documents_agree_with_the_records_and_the_code() -> None:
+    runs = [f"{ROOT}/records/2026-11-21-epyc-zen3/{run}.jsonl.xz" for run in ("first", "second")]
+    found = agreement(*(summarise(read_record(Path(run))) for run in runs))
+    for line in found.text(every_cell=False).splitlines():
+        assert line in text_of("docs/methodology.md")
+    # In KiB: 1 a polynomial of the matrix and of t0, .75 one of s1 and s2; the public key.
+    sizes = [
+        p.k * p.l + p.k + 0.75 * (p.l + p.k) + p.public_key_bytes / 1024
+        for p in PARAMETER_SETS.values()
+    ]
+    said = "{:.0f}, {:.0f} or {:.0f} KiB (ML-DSA-44, 65, 87)".format(*sizes)
+    assert said in text_of("docs/migration-cost.md")
+    number = {1: "a [published record]", 2: "two [published records]"}[len(REFERENCE)]
+    assert f"Without one, {number}" in text_of("docs/scenarios.md")
+
+
+def test_the_two_ratios_of_the_pipeline_study_are_named() -> None:
+    folder = ROOT / "records/2026-11-23-epyc-zen4-pipeline"
+    steps: Any = [(None, path) for path in sorted(folder.glob("*.xz"))]
+    pipelines, (gain,) = gather(read_study(find_study("pipeline")), steps)
+    whole = {p.name: p.whole().mean() for p in pipelines}
+    text = text_of("docs/study-pipeline.md")
+    for value in (
+        f"{gain.ratio.mean():.3f}",
+        f"{whole[gain.pipeline] / whole[gain.against]:.2f}",
+    ):
+        assert value.removeprefix("0") in text
 
 
 def test_readme_is_short() -> None:

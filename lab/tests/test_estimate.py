@@ -20,7 +20,7 @@ from mldsa_lab.estimate.estimators import (
     estimate_random,
     estimate_signing,
 )
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.estimate.location import median_over_rounds, split_levels
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.show.agree import common
@@ -62,7 +62,7 @@ def test_a_linear_signer_without_noise_is_recovered(name: str, n: int) -> None:
     model, signer = RejectionModel.of(name), Signer(setup=60_000, z=17_000, r=22_000, h=27_500)
     pool = draw_traces(model, 1000, np.random.default_rng(n))
     inputs = [pool[i] for i in design(pool, model, n, restarts=1)]
-    cell = QUIET.measure(signer.cost_of(inputs), 3, np.random.default_rng())
+    cell = QUIET.measure(signer.cost_of(inputs), 4, np.random.default_rng())
     found = estimate_signing(cell, inputs, model)
     # What a hint failure costs, of which there are none, is not known.
     assert found.mean.value == pytest.approx(signer.mean(model), rel=1e-3)
@@ -214,26 +214,16 @@ def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
 # Few rounds, few inputs
 
 
-def test_one_round_has_no_interval(chosen: list[Trace]) -> None:
-    cell = NoisyMachine().measure(Signer().cost_of(chosen), 1, np.random.default_rng(5))
-    for found in (estimate_signing(cell, chosen, MODEL), estimate_plain(cell)):
-        assert found.mean.low is None and found.mean.high is None
-        assert any("one round" in note for note in found.notes)
-    assert estimate_random(cell).mean.low is None
-    assert ratio(estimate_plain(cell), estimate_plain(cell)).low is None
-
-
-def test_two_rounds_have_a_wide_interval(chosen: list[Trace]) -> None:
-    rng, widths = np.random.default_rng(5), []
-    for rounds in (2, 20):
-        of_rounds = []
-        for _ in range(30):
-            cell = NoisyMachine().measure(Signer().cost_of(chosen), rounds, rng)
-            mean = estimate_signing(cell, chosen, MODEL).mean
-            assert mean.low is not None and mean.high is not None
-            of_rounds.append(mean.high / mean.low)
-        widths.append(float(np.median(np.log(of_rounds))))
-    assert widths[0] > 2.5 * widths[1]
+@pytest.mark.parametrize("rounds", [1, 2, 3, 4])
+def test_fewer_than_four_rounds_have_no_interval(chosen: list[Trace], rounds: int) -> None:
+    rng = np.random.default_rng(5)
+    cell = NoisyMachine().measure(Signer().cost_of(chosen), rounds, rng)
+    signing, plain = estimate_signing(cell, chosen, MODEL), estimate_plain(cell)
+    found = [signing.mean, plain.mean, estimate_random(cell).mean]
+    found += [ratio(plain, plain), ratio(signing, signing), *signing.quantiles.values()]
+    for interval in found:
+        assert (interval.low is None, interval.high is None) == (rounds < 4, rounds < 4)
+    assert (over(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
 
 
 @pytest.mark.parametrize("n", [2, 3])

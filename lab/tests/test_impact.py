@@ -46,6 +46,7 @@ from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
+from mldsa_lab.show.grid import TERMINAL
 from mldsa_lab.theory.arrays import Array
 
 # Of one machine, batches and threads in the second.
@@ -610,3 +611,18 @@ def test_what_the_document_says_of_its_tables() -> None:
 @cache
 def bitcoin(name: str) -> Impact:
     return impact(name, read_scenario(find_scenario(name)), times(), {})
+
+
+@pytest.mark.parametrize("name", ["bitcoin", "fast-slots", "votes"])
+def test_times_of_one_quantity_share_a_unit_and_parts_add_up(name: str) -> None:
+    for table in grids(bitcoin(name)):
+        for start in ("first sync", "as today", "full block"):
+            units = {
+                c.title.rpartition(", ")[2] for c in table.columns if c.title.startswith(start)
+            }
+            assert len(units) < 2, (table.title, units)
+        if table.title.endswith("bytes by part"):
+            *parts, together = table.at(TERMINAL)[1:]
+            for place, whole in enumerate(together.cells):
+                numbers = [cell.number for part in parts if (cell := part.cells[place])]
+                assert sum(n or 0 for n in numbers) == whole.number

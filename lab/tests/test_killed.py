@@ -11,9 +11,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from lab_runs import build_rust, command, entry_of, lab, place
+from lab_runs import build_rust, command, entry_of, here, lab, place
 
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.worker.build import build, unmet
@@ -36,6 +37,21 @@ seconds = 1
 rounds = [30, 30]
 processes = 2
 """
+
+
+@pytest.mark.parametrize(
+    ("arguments", "called"),
+    [
+        (["select", "65"], "mldsa_lab.inputs.library.load"),
+        (["audit", "claims.yaml"], "mldsa_lab.audit.read_claims"),
+        (["estimate", "s.json", "m.csv"], "mldsa_lab.inputs.selection.Selection.read"),
+        (["doctor"], "mldsa_lab.cli.workers.describe"),
+    ],
+)
+def test_an_interrupted_command_says_so(arguments: list[str], called: str) -> None:
+    with mock.patch(called, side_effect=KeyboardInterrupt):
+        found = here(*arguments)
+    assert (found.status, found.err) == (130, "mldsa-lab: interrupted\n")
 
 
 def children(parent: int) -> dict[int, str]:

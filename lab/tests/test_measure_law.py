@@ -51,7 +51,7 @@ def test_coefficients_are_costs_of_attempts(name: str) -> None:
     assert beta[0] == pytest.approx(CostModel(50, 9, 11, 14).mean(model))
     # The prior's centre is a signer within the bounds from Keccak counts.
     first, z, r, h = to_costs(model) @ prior(model).centre[:LINEAR]
-    assert 1 < first / r < prior(model).most_first
+    assert 1 < first / r < prior(model).first.high
     assert 0 < z < r < h
 
 

@@ -121,7 +121,8 @@ def stage(operation: str, set_name: str, implementation: str = "x", **more: Any)
         ('operation = "sign"', 'operation = "sign"\nsignature = "x"',
          "signature: only verification takes one"),
         ('operation = "verify"', 'operation = "sign"', "two stages are called 'sign ML-DSA-44'"),
-        ('name = "batches"', 'name = "one by one"', "the name 'one by one' is given twice"),
+        ('name = "batches"', 'name = "one by one"',
+         "line 30: pipeline[1]: the name 'one by one' is given twice"),
         ('against = "one by one"', 'against = "two"', "against: no other is called 'two'"),
         ("threads = [1]", "threads = [0]", "pipeline[0].threads[0]: must be a whole number >= 1"),
         ("threads = [1]", "threads = [2]", "threads: 1 must be among them"),
@@ -429,8 +430,8 @@ def test_shares_add_up_and_few_records_have_no_tail() -> None:
     parts = found.parts()
     assert np.allclose(sum(parts.values()), found.whole()) and np.allclose(parts[BETWEEN], 0.5)
     assert found.latency(0.95) is not None and found.latency(0.99) is None
-    assert over(np.ones(1), 0.95).low is None
-    interval = over(np.array([9.0, 10.0, 11.0]), 0.95)
+    assert over(np.ones(3), 0.95).low is None
+    interval = over(np.array([9.0, 10.0, 10.0, 11.0]), 0.95)
     assert interval.low is not None and interval.low < 10 == interval.value
 
 

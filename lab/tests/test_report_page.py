@@ -214,7 +214,7 @@ def test_an_interrupted_record_says_so(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-87",), signers=SIGNERS[:3], rounds=2, end=None)
     text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
     assert "interrupted after 2 rounds" in text
-    assert "fewer than 5 rounds" in text
+    assert "fewer than 4 rounds" in text
 
 
 def test_one_operation_alone(tmp_path: Path) -> None:

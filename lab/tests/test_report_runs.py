@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from report_records import Shape, build
+from report_records import SIGNERS, Shape, build
 from rich.console import Console
 
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
@@ -183,6 +183,25 @@ def test_a_table_names_the_fastest_of_each_operation_and_the_next(view: View) ->
     assert first.row.mean and after.row.mean
     assert factor.number == pytest.approx(after.row.mean / first.row.mean, rel=0.1)
     assert leaders(dataclasses.replace(view, tables=())) is None
+
+
+def test_the_next_implementation_costs_more_where_rounds_are_noisy(tmp_path: Path) -> None:
+    costs = SIGNERS[2].cost
+    signers = tuple(dataclasses.replace(s, cost=costs, noise=0.8) for s in SIGNERS[2:8])
+    noisy = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=signers, rounds=5, seed=3))
+    grid = leaders(build_view(noisy, summarise(noisy)))
+    assert grid is not None
+    (factors,) = (c.cells for c in grid.columns if c.title == "times")
+    assert all(isinstance(f, Shown) and f.number is not None and f.number >= 1 for f in factors)
+
+
+def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
+    signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
+    shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
+    noisy = build(tmp_path / "run.jsonl", shape)
+    table = build_view(noisy, summarise(noisy)).table(SET, "verify")
+    assert table is not None
+    assert [line.rank for line in table.lines] == [1, 2, 2, 2, 2, 6, 7, 8, 9, 9, 9]
 
 
 def test_a_sentence_tells_threads(view: View) -> None:

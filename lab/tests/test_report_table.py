@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,23 @@ def test_classical_only(tmp_path: Path) -> None:
     text = printed(build(tmp_path / "run.jsonl", shape), 100)
     assert "ed25519-dalek" in text and "aws-lc-rsa" in text and "ms" in text
     assert "Only classical schemes were measured" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "extra", "limit"),
+    [
+        ("mldsa-lanes", 18, "at most 5.64"),
+        ("mldsa-lanes-hardened", 18, None),
+        ("mldsa-lanes-hardened", 60, "at most 22.45"),
+    ],
+)
+def test_hardened_signers_are_expected_to_check_their_signatures(
+    tmp_path: Path, name: str, extra: float, limit: str | None
+) -> None:
+    signer = replace(SIGNERS[2], implementation=name, extra=extra)
+    shape = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(signer,))
+    (row,) = summarise(build(tmp_path / "run.jsonl", shape)).rows
+    if limit is None:
+        assert row.notes == ()
+    else:
+        assert "hold more than signing" in row.notes[0] and limit in row.notes[0]

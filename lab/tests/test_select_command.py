@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs import library
 from mldsa_lab.inputs import pool as poolfile
 from mldsa_lab.inputs import shipped as pools
 from mldsa_lab.inputs.library import load
@@ -169,3 +170,18 @@ def test_long_selections_are_shown_in_part(tmp_path: Path) -> None:
     text = run("44", "--ready", "p5", "-n", 100, "--formats", "json", "--out", tmp_path)
     assert "and 70 more" in text and "100 inputs, 100 attempts" in text
     assert load().backend
+
+
+def test_ready_made_ones_need_no_cargo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "_loaded", [])
+    monkeypatch.setattr(library, "find_root", lambda: tmp_path)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    text = run("65", "--ready", "mean", "--out", tmp_path / "ready")
+    assert "install Rust with rustup" in " ".join(text.split())
+    (path,) = (tmp_path / "ready").iterdir()
+    found, shipped = Selection.read(path), read_ready("ML-DSA-65", "mean", 10)
+    assert found.compact and found == shipped
+    for words in (["65"], ["65", "--ready", "mean", "--formats", "c"]):
+        with pytest.raises(LabError, match=r"cargo is not installed.* rustup .*--ready NAME"):
+            run(*words, "--out", tmp_path / "none")
+    assert not (tmp_path / "none").exists()

@@ -148,7 +148,7 @@ def test_what_cannot_be_written_is_named(selection: Selection, tmp_path: Path) -
     with pytest.raises(LabError, match="format 'xml': must be one of json, rsp, c, readmemh"):
         images(selection, ["rsp", "xml"])
     compact = Selection.parse(selection.to_json(compact=True), "here")
-    for form in FORMATS:
+    for form in FORMATS[1:]:
         with pytest.raises(LabError, match="input 7: has no outputs"):
             write_images(compact, tmp_path, [form])
     (tmp_path / "file").write_text("")

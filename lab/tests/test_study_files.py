@@ -115,6 +115,8 @@ def test_the_studies_of_the_tree_are_read() -> None:
         ('name = "Costs"', 'name = "Costs"\nx = "sign"', "x and y: a scatter has both"),
         ('name = "Costs"', 'name = "Costs"\nkind = "pie"',
          "line 23, figures[0].kind: 'pie' must be"),
+        ('name = "Costs"', 'name = "Portable against C"',
+         "line 21: figures[0]: the name 'Portable against C' is given twice"),
     ],
 )  # fmt: skip
 def test_bad_files_name_place_and_rule(tmp_path: Path, old: str, new: str, said: str) -> None:

@@ -420,8 +420,10 @@ def test_end_of_input(tmp_path: Path) -> None:
 
 
 def test_program_that_cannot_be_started(tmp_path: Path) -> None:
-    with pytest.raises(WorkerFault, match="worker none, request start: cannot run"):
+    with pytest.raises(WorkerFault, match="worker none, request start: cannot run") as found:
         Worker.start("none", [str(tmp_path / "no-such-program")])
+    assert "cannot run no-such-program: the file does not exist; build" in str(found.value)
+    assert str(tmp_path) not in str(found.value)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -37,6 +38,15 @@ def decode_toml(text: str, kind: type[T], name: str) -> T:
         line = line_of(text, keys)
         with checked(kind, name if line is None else f"{name}, line {line}"):
             raise msgspec.ValidationError(said) from None
+
+
+def check_unique(names: Iterable[str], field: str) -> None:
+    """ValueError with the place in the list ``field`` of a name that stands there twice."""
+    seen: set[str] = set()
+    for number, name in enumerate(names):
+        if name in seen:
+            raise ValueError(f"{field}[{number}]: the name {name!r} is given twice")
+        seen.add(name)
 
 
 def _place(document: dict[str, Any], kind: Any, said: str) -> tuple[Keys, str]:

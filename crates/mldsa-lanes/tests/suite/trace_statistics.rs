@@ -196,7 +196,7 @@ fn table_of_expectations() {
     for (p, p_z, p_r0, attempts) in [
         (&ML_DSA_44, 0.5415, 0.4298, 4.36),
         (&ML_DSA_65, 0.6189, 0.3157, 5.14),
-        (&ML_DSA_87, 0.6624, 0.3895, 3.90),
+        (&ML_DSA_87, 0.6624, 0.3895, 3.91),
     ] {
         let z = z_polynomial(p).powi(p.l as i32);
         let r0 = r0_polynomial(p).powi(p.k as i32);
@@ -206,6 +206,6 @@ fn table_of_expectations() {
             p.name
         );
         let expected = 1.0 / (z * r0 * (1.0 - heavy_hint(p).0));
-        assert!((expected - attempts).abs() < 0.01, "{} {expected}", p.name);
+        assert!((expected - attempts).abs() < 0.006, "{} {expected}", p.name);
     }
 }

@@ -65,9 +65,19 @@ def _judge_rate(
     """A rate against the lowest and highest that it may be; ``rough``: its approximation."""
     (least, most), low, high = rates, stated.low, stated.high
     slack = _MEASURED if not stated.one and name != "pass_hint" else 0.0
-    off = max(least - high.high, low.low - most, slack) - slack
+    # YAML drops the zero of 0.80: both limits have the digits of the finer one.
+    half = min(low.half, high.half)
+    outside = max(least - high.value, low.value - most, 0.0)
+    off = max(outside - half - slack, 0.0)
     if off <= _SAME * least:
         verdict, reading = Verdict.CONSISTENT, _FITS
+        if not stated.one and outside > 0:
+            allowed = f"{half:g} for its digits"
+            if slack:
+                allowed += f" and {slack:g} for round limits"
+            reading = (
+                f"Only within rounding: {outside:.4f} outside the range; allowed are {allowed}."
+            )
     elif name == "pass_hint":
         verdict = Verdict.IMPLAUSIBLE
         measured = (least + most) / 2

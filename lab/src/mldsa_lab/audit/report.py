@@ -93,13 +93,14 @@ def print_audits(audits: Sequence[Audited], console: Console) -> None:
 
 
 def grouped(findings: Sequence[Judgement]) -> list[tuple[Judgement, list[str]]]:
-    """Findings in the order of gravity, those that say the same as one with all its claims; those
-    of no rule are left out."""
+    """Findings of equal verdict, rule, figures and reading with all their claims, the gravest
+    first. Excludes findings without a rule."""
     gravity = list(Verdict)
     said: dict[tuple[Any, ...], tuple[Judgement, list[str]]] = {}
     for finding in sorted(findings, key=lambda f: -gravity.index(f.verdict)):
         if finding.rule_id != NONE:
-            same = (finding.verdict, finding.rule_id, finding.claimed, finding.reading)
+            predicted = finding.predicted.text
+            same = (finding.verdict, finding.rule_id, finding.claimed, predicted, finding.reading)
             said.setdefault(same, (finding, []))[1].append(finding.claim)
     return list(said.values())
 

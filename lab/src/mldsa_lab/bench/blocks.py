@@ -21,7 +21,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.records import BlockRow, Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
-from mldsa_lab.toml import decode_toml, line_of
+from mldsa_lab.toml import check_unique, decode_toml, line_of
 from mldsa_lab.worker.protocol import BlockShape
 
 WARM, COLD = CACHES = ("warm", "cold")
@@ -107,10 +107,7 @@ class BlockFile(BlockTable, frozen=True):
             values = getattr(self, name)
             if len(set(values)) != len(values):
                 raise ValueError(f"{name}: a value is given twice")
-        sets = [v.set for v in self.verify]
-        for name in sets:
-            if sets.count(name) > 1:
-                raise ValueError(f"verify: {name} is given twice")
+        check_unique((v.set for v in self.verify), "verify")
 
 
 def shipped() -> dict[str, Path]:

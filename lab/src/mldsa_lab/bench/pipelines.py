@@ -19,6 +19,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, KeyForm, SetName
+from mldsa_lab.toml import check_unique
 
 STAGE_OPERATIONS = ("hash", "sign", "verify")
 if TYPE_CHECKING:
@@ -129,9 +130,8 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
 def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
     """ValueError where two have one name, or one is compared with none."""
     names = [p.name for p in pipelines]
+    check_unique(names, "pipeline")
     for p in pipelines:
-        if names.count(p.name) > 1:
-            raise ValueError(f"pipeline: the name {p.name!r} is given twice")
         if p.against and (p.against not in names or p.against == p.name):
             raise ValueError(f"pipeline {p.name!r}: against: no other is called {p.against!r}")
 

@@ -81,6 +81,7 @@ def main() -> None:
     """Run the command line; errors are one line on standard error and exit status 2."""
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        # typer turns a KeyboardInterrupt into this status.
         status = app(standalone_mode=False)
     except (LabError, typer.TyperException) as error:
         text = error.format_message() if isinstance(error, typer.TyperException) else str(error)
@@ -90,8 +91,9 @@ def main() -> None:
             print(f"mldsa-lab: error: {text}", file=sys.stderr)
         status = EXIT_ERROR
     except (KeyboardInterrupt, typer.Abort):
-        print("mldsa-lab: interrupted", file=sys.stderr)
         status = EXIT_INTERRUPTED
+    if status == EXIT_INTERRUPTED:
+        print("mldsa-lab: interrupted", file=sys.stderr)
     raise SystemExit(status)
 
 

@@ -103,6 +103,7 @@ def select(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
     from mldsa_lab.inputs.images import FORMATS, check_formats, write_images
+    from mldsa_lab.inputs.library import LibraryMissing
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.theory.cost_model import CostModel
@@ -128,7 +129,18 @@ def select(
     if ready is not None:
         refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})
         wanted = _COUNT if count is None and ready != "coverage" else count
-        selection = complete(read_ready(name, ready, wanted), _library(screen))
+        selection = read_ready(name, ready, wanted)
+        try:
+            selection = complete(selection, _library(screen))
+        except LibraryMissing as error:
+            if formats and chosen_formats != ("json",):
+                raise LabError(f"--formats: without cargo there is json alone: {error}") from None
+            chosen_formats = ("json",)
+            screen.line(
+                "library",
+                "no cargo: only the JSON is written, with digests in place of "
+                "keys and signatures; install Rust with rustup (https://rustup.rs) for all",
+            )
         folder = [ready, wanted]
     elif record is not None:
         refuse_beside("--record", "has its inputs already", of_pool | of_choice | {"-n": count})

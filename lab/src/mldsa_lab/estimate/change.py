@@ -231,7 +231,7 @@ def _change(
         alike = _inputs(first.used(before)) == _inputs(second.used(after))
         mean = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
         for level in (one.level, other.level):
-            mean = combine(mean, median_over_rounds(level), confidence)
+            mean = combine(mean, median_over_rounds(level), confidence).of_rounds(len(level))
     anchored = None
     ratios = before.interval("ratio"), after.interval("ratio")
     if anchor and ratios[0] and ratios[1] and anchor not in (before.implementation, before.variant):
@@ -240,8 +240,11 @@ def _change(
     classes = {}
     if one.fit is not None and other.fit is not None:
         costs = [fit.costs(confidence) for fit in (one.fit, other.fit)]
+        rounds = min(len(one.rounds), len(other.rounds))
         classes = {
-            name: quotient(costs[1][name], costs[0][name]).times(effect.value / mean.value)
+            name: quotient(costs[1][name], costs[0][name])
+            .of_rounds(rounds)
+            .times(effect.value / mean.value)
             for name in COSTS
             if min(costs[0][name].value, costs[1][name].value) > 0
         }

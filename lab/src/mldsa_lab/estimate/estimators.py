@@ -67,13 +67,12 @@ class CellEstimate:
         fit: Fit | None = None,
         notes: tuple[str, ...] = (),
     ) -> CellEstimate:
-        """Without limits where one round alone shows nothing of how rounds differ; with the notes
-        that its samples deserve before ``notes``."""
+        """Without limits where rounds are too few (`Interval.of_rounds`); with the notes that its
+        samples deserve before ``notes``."""
         own = []
-        if len(cell.rounds) == 1:
-            mean = Interval(mean.value)
-            quantiles = {share: Interval(found.value) for share, found in quantiles.items()}
-            own.append("one round: no interval, since nothing shows how rounds differ")
+        rounds = len(cell.rounds)
+        mean = mean.of_rounds(rounds)
+        quantiles = {share: found.of_rounds(rounds) for share, found in quantiles.items()}
         if cell.dropped:
             own.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
         return cls(
@@ -87,14 +86,15 @@ def estimate_signing(
     model: RejectionModel,
     confidence: float = 0.95,
     keys: Sequence[bytes] | None = None,
+    hardened: bool = False,
 ) -> CellEstimate:
     """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; ``keys``: of
-    these, where some share one.
+    these, where some share one; ``hardened``: whether the signer checks its own signatures.
 
     The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`)
     and the regression taken at the exact expectations; percentiles are those of the exact law.
     """
-    fit = fit_costs(traces, cell.table(), model, keys=keys)
+    fit = fit_costs(traces, cell.table(), model, keys=keys, hardened=hardened)
     found = fit.quantiles(QUANTILES, confidence)
     quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
     remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
@@ -108,6 +108,7 @@ def estimate_runs(
     model: RejectionModel,
     confidence: float = 0.95,
     overlap: float = 1.0,
+    hardened: bool = False,
 ) -> CellEstimate:
     """Deterministic signing in runs of several operations, those that begin with ``cell.inputs``.
 
@@ -121,7 +122,7 @@ def estimate_runs(
     means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
     different = len(np.unique(np.round(means, 9)))
     if len(means) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
-        fit = fit_runs(traces, shares, cell.table(), model, overlap)
+        fit = fit_runs(traces, shares, cell.table(), model, overlap, hardened)
         return _of_fit(cell, fit, {}, (), confidence)
     plain = estimate_plain(cell, confidence, overlap)
     off = float(means.mean()) / model.expected_attempts - 1
@@ -270,12 +271,14 @@ class Estimator:
         if not variant.runs:
             traces = self._traces(set_name, cell.inputs)
             keys = [self.keys[set_name, i] for i in cell.inputs]
-            return estimate_signing(cell, traces, model, self.confidence, keys)
+            return estimate_signing(cell, traces, model, self.confidence, keys, variant.hardened)
         group = self.groups[set_name, cell.inputs[0]]
         overlap = variant.batch_size * len(cell.inputs) / len(group)
         shares = np.array([_shares(variant, len(group), group.index(i)) for i in cell.inputs])
         traces = self._traces(set_name, group)
-        return estimate_runs(cell, traces, shares, model, self.confidence, overlap)
+        return estimate_runs(
+            cell, traces, shares, model, self.confidence, overlap, variant.hardened
+        )
 
     def _traces(self, set_name: str, inputs: Sequence[int]) -> list[Trace]:
         unknown = [i for i in inputs if (set_name, i) not in self.traces]

@@ -16,7 +16,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.covariates import as_table
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.terms import LINEAR, MEAN, prior, terms, to_costs
+from mldsa_lab.theory.terms import LINEAR, MEAN, Prior, prior, terms, to_costs
 from mldsa_lab.theory.trace import Trace
 
 COSTS = ("first", "z", "r", "h")
@@ -30,7 +30,7 @@ class Fit:
     ``traces``: of the inputs, none of runs; ``counts``: (inputs, 3) rejected attempts n_z, n_r,
     n_h; ``values``: (inputs, columns) of `mldsa_lab.theory.terms`; ``typical``: the costs;
     ``coefficients``: (columns,) expected ones. ``widen``: by how much the inputs' errors are wider
-    than they seem, 1 where each input stands for itself.
+    than they seem, 1 where each input stands for itself. ``prior``: what was known of the signer.
     """
 
     model: RejectionModel
@@ -41,6 +41,7 @@ class Fit:
     posterior: Posterior
     coefficients: Array
     keys: KeyOffsets
+    prior: Prior
     widen: float = 1.0
 
     @property
@@ -92,7 +93,7 @@ class Fit:
 
     def further(self, confidence: float) -> dict[str, Interval]:
         """The terms beside the counts, by the names of `mldsa_lab.theory.covariates`."""
-        names = prior(self.model).names[LINEAR:]
+        names = self.prior.names[LINEAR:]
         return {
             name: self.interval(self._column(place), confidence)
             for place, name in enumerate(names, LINEAR)
@@ -132,15 +133,19 @@ def fit_costs(
     noise: float | None = None,
     resolution: float = 0.0,
     keys: Sequence[Hashable] | None = None,
+    hardened: bool = False,
 ) -> Fit:
     """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces.
 
     ``noise``: relative standard deviation of one measurement, where it is known (0: counts of a
     simulator); else repeats show it, or a usual one is assumed. ``resolution``: the step of the
-    scale that the costs were read from. ``keys``: of the inputs, if some share one.
+    scale that the costs were read from. ``keys``: of the inputs, if some share one. ``hardened``:
+    whether the signer checks its own signatures.
     """
     table, found = as_table(traces, model), typical(costs, resolution, noise)
-    return _fit(tuple(traces), table.counts(), terms(table, model), found, model, keys=keys)
+    values = terms(table, model)
+    known = prior(model, hardened)
+    return _fit(tuple(traces), table.counts(), values, found, model, known, keys=keys)
 
 
 def fit_runs(
@@ -149,17 +154,18 @@ def fit_runs(
     costs: Array,
     model: RejectionModel,
     overlap: float = 1.0,
+    hardened: bool = False,
 ) -> Fit:
     """Fit ``costs`` (rounds, runs), each for one operation of a run of several.
 
     ``shares``: (runs, inputs) of a run's operations that each input of these traces has.
     ``overlap``: in how many runs each input takes part; what they owe to an input that they share
-    says nothing new.
+    says nothing new. ``hardened`` as for `fit_costs`.
     """
     table = as_table(traces, model)
     counts, values = shares @ table.counts(), shares @ terms(table, model)
     found, widen = typical(costs, 0.0, None), math.sqrt(max(overlap, 1.0))
-    return _fit((), counts, values, found, model, widen=widen)
+    return _fit((), counts, values, found, model, prior(model, hardened), widen=widen)
 
 
 def _fit(
@@ -168,14 +174,17 @@ def _fit(
     values: Array,
     found: Typical,
     model: RejectionModel,
+    known: Prior,
     *,
     keys: Sequence[Hashable] | None = None,
     widen: float = 1.0,
 ) -> Fit:
-    posterior = fit(values, found.cost, prior(model), found.noise, found.repeats)
+    posterior = fit(values, found.cost, known, found.noise, found.repeats)
     left = found.cost / np.maximum(values @ posterior.mean, 0.1 * found.cost) - 1
     offsets = key_offsets(range(len(counts)) if keys is None else keys, left)
-    return Fit(model, traces, counts, values, found, posterior, posterior.mean, offsets, widen)
+    return Fit(
+        model, traces, counts, values, found, posterior, posterior.mean, offsets, known, widen
+    )
 
 
 def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
@@ -185,7 +194,7 @@ def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:
     first, second = (f.typical.noise.averaged(f.typical.repeats) for f in (one, other))
     of_both = math.hypot(math.sqrt(second.weight @ second.size**2), second.reading)
     noise = replace(first, size=np.hypot(first.size, of_both))
-    found = apart(one.values, one.cost / means[0], other.cost / means[1], prior(one.model), noise)
+    found = apart(one.values, one.cost / means[0], other.cost / means[1], one.prior, noise)
     row = np.eye(len(one.coefficients))[MEAN]
     widen = max(one.widen, other.widen)
     low, high = (widen * (limit - found.mean[MEAN]) for limit in found.limits(row, confidence))

@@ -11,6 +11,10 @@ from scipy.special import stdtrit
 from mldsa_lab.estimate.location import Median
 from mldsa_lab.theory.arrays import Array
 
+FEWEST_ROUNDS = 4
+"""Rounds, or processes, below which no figure has an interval: Student's factor is 12.7 for two and
+4.3 for three, and nothing shows whether those are typical."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -24,6 +28,10 @@ class Interval:
     def __iter__(self) -> Iterator[float | None]:
         """Value, lower and upper limit."""
         return iter((self.value, self.low, self.high))
+
+    def of_rounds(self, rounds: int) -> Interval:
+        """This interval, without limits where it rests on fewer than `FEWEST_ROUNDS` rounds."""
+        return self if rounds >= FEWEST_ROUNDS else Interval(self.value)
 
     def times(self, factor: float) -> Interval:
         """The interval of so many times the value, for a positive factor."""
@@ -45,9 +53,10 @@ def student(value: float, error: float, df: float, confidence: float) -> Interva
 
 
 def over(values: Array, confidence: float) -> Interval:
-    """The mean of independent values, of processes or rounds; one alone shows no variation."""
+    """The mean of independent values, one for each process or round; fewer than `FEWEST_ROUNDS`
+    give no limits."""
     mean = float(values.mean())
-    if len(values) < 2 or mean <= 0:
+    if len(values) < FEWEST_ROUNDS or mean <= 0:
         return Interval(mean)
     error = float(values.std(ddof=1)) / len(values) ** 0.5
     return student(mean, error / mean, len(values) - 1, confidence)

@@ -30,7 +30,8 @@ def ratio(estimate: CellEstimate, reference: CellEstimate, confidence: float = 0
     one, other = (_level_at(e, common) for e in (estimate, reference))
     level = median_over_rounds(one - other)
     inner = of_inputs(estimate, reference, confidence)
-    return combine(inner.times(float(np.exp(level.value))), level, confidence)
+    found = combine(inner.times(float(np.exp(level.value))), level, confidence)
+    return found.of_rounds(len(common))
 
 
 def _level_at(estimate: CellEstimate, rounds: list[int]) -> Array:

@@ -10,7 +10,7 @@ from scipy.special import fdtrc
 from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
 from mldsa_lab.estimate.posterior import BENT, NO_INDEX, NO_STEPS
 from mldsa_lab.theory.arrays import Flags
-from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, prior, to_costs
+from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, to_costs
 from mldsa_lab.wording import join_words
 
 # Probability that must speak for a kind of model against the others.
@@ -21,9 +21,8 @@ _IN_FULL = 0.5
 _BENT = 0.05
 # c_r and c_z differ by at most 1.4 in the committed records.
 _UNLIKE = 2.0
-# The least that a signature accepted at once costs, in attempts, and how far over the bound from
-# Keccak counts it may be.
-_LEAST_FIRST = 0.9
+# How far outside its bounds a signature accepted at once may cost.
+_UNDER_BOUND = 0.9
 _OVER_BOUND = 1.15
 
 
@@ -32,7 +31,7 @@ def _index_effects(data: Evidence) -> Iterator[Remark]:
     without = float(posterior.weight[posterior.index <= NO_INDEX].sum())
     if len(data.ids) < 5 or without > 1 - _CERTAIN:
         return
-    named = _named_terms(data, prior(data.fit.model).of_index)
+    named = _named_terms(data, data.fit.prior.of_index)
     if named:
         yield note(
             "abort-index",
@@ -56,7 +55,7 @@ _TERM_TEXTS = {
 
 def _named_terms(data: Evidence, which: Flags) -> list[str]:
     """The terms among ``which`` that are certainly not zero, with their size in attempts."""
-    known = prior(data.fit.model)
+    known = data.fit.prior
     attempt = max(float(data.fit.coefficients[SLOPE]), 1e-300)
     found = []
     for place in np.flatnonzero(which):
@@ -78,7 +77,7 @@ def _steps(data: Evidence) -> Iterator[Remark]:
     # A bend is `curvature`'s to find.
     straight = chances.pop(NO_STEPS) + chances.pop(BENT)
     likely, chance = max(chances.items(), key=lambda item: item[1])
-    known = prior(data.fit.model)
+    known = data.fit.prior
     named = _named_terms(data, known.of_attempts & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _CERTAIN and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
@@ -104,7 +103,7 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     fit = data.fit
     scale = 1 / np.sqrt(fit.cost)
     # Abort indexes, as far as they are known, must not be taken for it.
-    which = prior(fit.model).of_index
+    which = fit.prior.of_index
     cost = fit.cost - fit.values[:, which] @ fit.coefficients[which]
     columns = fit.values[:, [MEAN, SLOPE, CONTRAST]]
     if len(data.ids) >= 12:
@@ -155,7 +154,7 @@ def _attempt_costs(data: Evidence) -> Iterator[Remark]:
 
 
 def _setup(data: Evidence) -> Iterator[Remark]:
-    known = prior(data.fit.model)
+    known = data.fit.prior
     first = np.zeros(len(data.fit.coefficients))
     first[:LINEAR] = to_costs(data.fit.model)[0]
     slope = np.eye(len(first))[SLOPE]
@@ -163,17 +162,18 @@ def _setup(data: Evidence) -> Iterator[Remark]:
     if attempt <= 0:
         return  # said of the attempts
     ratio = float(first @ data.fit.coefficients) / attempt
-    if data.sure(first - _OVER_BOUND * known.most_first * slope)[0] > 0:
+    if data.sure(first - _OVER_BOUND * known.first.high * slope)[0] > 0:
         yield warning(
             "first-large",
             f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
-            f"permutations give at most {known.most_first:.2f}: the measured time seems to "
+            f"permutations give at most {known.first.high:.2f}: the measured time seems to "
             "hold more than signing (loading, transfer, parsing, a call's overhead)",
         )
-    elif data.sure(first - _LEAST_FIRST * slope)[1] < 0:
+    elif data.sure(first - _UNDER_BOUND * known.first.low * slope)[1] < 0:
         yield warning(
             "first-small",
-            f"a signature accepted at once costs {ratio:.2f} attempts, and it has one: "
+            f"a signature accepted at once costs {ratio:.2f} attempts, and it has "
+            f"{known.first.low:.0f}: "
             "something was subtracted from the costs, or attempts overlap",
         )
 

@@ -14,6 +14,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text
 from mldsa_lab.impact.expression import check_form, evaluate
 from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
+from mldsa_lab.toml import check_unique
 
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
 """What expressions have without being given it."""
@@ -29,10 +30,7 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def check_names(rows: tuple[Any, ...], what: str) -> None:
     """ValueError where two have one name."""
-    names = [row.name for row in rows]
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{what}: the name {name!r} is given twice")
+    check_unique((row.name for row in rows), what)
 
 
 def check_schemes(field: str, names: Iterable[str]) -> None:

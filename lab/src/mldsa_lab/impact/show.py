@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mldsa_lab.estimate.interval import Interval
@@ -19,7 +19,7 @@ from mldsa_lab.impact.spreading import FULL, as_today, reach, stale
 from mldsa_lab.impact.sweep import SHARES
 from mldsa_lab.impact.times import CONFIDENCE
 from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
-from mldsa_lab.show.grid import Column, Dot, Grid, markdown
+from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid, markdown
 
 _MARKS = "abcdefghijklmnopqrstuvwxyz"
 _KINDS: dict[Kind, str] = {
@@ -115,12 +115,15 @@ def grid(
     legend = rules(found)
     columns = [Column("scheme", [line.label for line in lines], head=True)]
     kinds: dict[Kind, list[str]] = {}
-    for want in wanted:
-        rows = [line.row(found, want.figure) for line in lines]
+    rows_of = {want: [line.row(found, want.figure) for line in lines] for want in wanted}
+    alike: dict[tuple[str, str], list[ImpactRow | None]] = {}
+    for want, rows in rows_of.items():
+        alike.setdefault(_quantity(want, rows), []).extend(rows)
+    for want, rows in rows_of.items():
         known = [row for row in rows if row is not None]
         if not known:
             continue
-        unit = unit_of(rows)
+        unit = unit_of(alike[_quantity(want, rows)])
         named = f"{want.title}, {unit.name}" if unit.name else want.title
         cells = [shown(row, unit) for row in rows]
         columns.append(
@@ -142,6 +145,15 @@ def grid(
         dots=[Dot(colours.index(line.scheme)) for line in lines], marks=marks, legend=legend,
         wide=True, sortable=False, stacked=True,
     )  # fmt: skip
+
+
+def _quantity(want: FigureColumn, rows: Sequence[ImpactRow | None]) -> tuple[str, str]:
+    """What a column measures and its stored unit: times of one quantity share a unit."""
+    stored = next((row.unit for row in rows if row is not None), "")
+    if stored != "s":
+        return want.figure, stored
+    words = want.figure.replace("%", "").replace(",", "").split()
+    return next(word for word in words if not word.isdigit()), stored
 
 
 def use_grid(found: Impact, template: Template) -> Grid:
@@ -212,10 +224,21 @@ def store_grid(found: Impact, template: Template) -> Grid:
 
 def parts_grid(found: Impact, template: ScenarioForm) -> Grid:
     """The bytes by part."""
-    wanted = [FigureColumn(f"bytes, {p.name}", p.name, 0 if p.holds else 1) for p in template.parts]
+    fixed = [p.name for p in template.parts if not p.holds]
+    wanted = [FigureColumn(f"bytes, {p.name}", p.name) for p in template.parts]
     title = f"{template.name}: bytes by part"
     lines = lines_of(found, template, today=False)
-    return grid(found, lines, title, [*wanted, FigureColumn("bytes", "together")])
+    made = grid(found, lines, title, [*wanted, FigureColumn("bytes", "together")])
+    if len(fixed) < 2:
+        return made
+    # The terminal has one column for the parts without keys and signatures: all parts add up.
+    rows = [[line.row(found, f"bytes, {name}") for name in fixed] for line in lines]
+    sums = [sum(row.value or 0.0 for row in of if row is not None) for of in rows]
+    rest = Column("other parts, B", [Shown(f"{n:,.10g}", number=n) for n in sums], number=True,
+                  where=TERMINAL)  # fmt: skip
+    only_page = {f"{name}, B" for name in fixed}
+    columns = [replace(c, where=PAGE) if c.title in only_page else c for c in made.columns]
+    return replace(made, columns=(columns[0], rest, *columns[1:]))
 
 
 def network_grid(found: Impact, template: Template) -> Grid:

@@ -34,14 +34,14 @@ def check_formats(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
-    """The texts of the files, by name. LabError for an unknown format, or if the selection has no
-    outputs (it must be signed first)."""
+    """The texts of the files, by name. LabError for an unknown format, or, for others than json,
+    if the selection has no outputs (it must be signed first)."""
     chosen = check_formats(formats)
     makers: dict[str, tuple[tuple[str, Callable[[Selection], str]], ...]] = {
         "rsp": (("selection.rsp", response),),
         "c": (("selection.h", c_header),),
         "readmemh": (("selection.hex", memory_image), ("selection.map", memory_map)),
-        "json": (("selection.json", Selection.to_json),),
+        "json": (("selection.json", lambda s: s.to_json(compact=s.compact)),),
     }
     return {name: make(selection) for form in chosen for name, make in makers[form]}
 

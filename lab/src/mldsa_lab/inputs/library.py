@@ -43,6 +43,10 @@ _u64_p = ctypes.POINTER(ctypes.c_uint64)
 _size_p = ctypes.POINTER(ctypes.c_size_t)
 
 
+class LibraryMissing(LabError):
+    """The library was never built, and there is no cargo to build it."""
+
+
 class Library:
     """The loaded library. `load` makes it."""
 
@@ -202,9 +206,14 @@ def library_path(root: Path) -> Path:
 
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
     """Bring the library up to date with cargo, which does nothing where it is; BuildError with
-    the last lines if that fails. ``on_line`` gets what cargo prints. Where there is no cargo, a
-    library that was built before is taken as it is."""
-    if shutil.which("cargo") is None and library_path(root).is_file():
+    the last lines if that fails. ``on_line`` gets what cargo prints. Without cargo, takes a library
+    that was built before as it is; LibraryMissing if there is none."""
+    if shutil.which("cargo") is None:
+        if not library_path(root).is_file():
+            raise LibraryMissing(
+                "cargo is not installed, so the library that signs cannot be built: install Rust "
+                "with rustup (https://rustup.rs); `mldsa-lab select SET --ready NAME` works without"
+            )
         on_line("there is no cargo: the library is taken as it was built")
         return library_path(root)
     # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.

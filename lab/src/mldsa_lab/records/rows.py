@@ -116,6 +116,11 @@ class Variant(Struct, frozen=True, forbid_unknown_fields=True):
         return self.rnd != "none"
 
     @property
+    def hardened(self) -> bool:
+        """Whether it checks its own signatures, as its name says (workers/PROTOCOL.md)."""
+        return self.implementation.endswith("-hardened")
+
+    @property
     def runs(self) -> bool:
         """Whether a call is a run of operations, and not one operation by itself."""
         return self.mode == "batch" or self.batch_size > 1 or self.threads > 1

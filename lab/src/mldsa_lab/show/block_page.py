@@ -22,10 +22,10 @@ _METHOD = (
     "apart; its time is from the common start to the end of the last thread, by single calls or "
     "by calls of a batch interface, each with as much of a thread's part as it may have. Keys are "
     "read, and expanded where the name says so, before the clock starts; signatures are read while "
-    "it runs. Each round has fresh processes and counts once; intervals are Student's over rounds. "
-    "Before anything was timed everybody accepted the whole block, and refused an altered "
-    "signature, message and key in it and nothing else; the verdicts of every pass that is timed "
-    "are compared again."
+    "it runs. Each round has fresh processes and counts once; intervals are Student's over "
+    "rounds, from four rounds on. Before anything was timed everybody accepted the whole block, "
+    "and refused an altered signature, message and key in it and nothing else; the verdicts of "
+    "every pass that is timed are compared again."
 )
 
 

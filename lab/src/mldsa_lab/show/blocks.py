@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mldsa_lab.estimate.blocks import BlockTime, BlockTimes, VerifierTimes
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS, Interval
 from mldsa_lab.show.format import UNKNOWN, Shown, choose_unit, estimate
 from mldsa_lab.show.grid import Column, Grid, markdown
 
@@ -181,6 +181,8 @@ def remarks(found: BlockTimes) -> list[str]:
             f"memory twice; the largest cache has {row.cache_bytes or 0:,}. So each key, signature "
             "and table comes from memory when it is first used."
         )
+    if any(t.rounds < FEWEST_ROUNDS for v in found.verifiers for t in v.times):
+        made.append(f"No interval below {FEWEST_ROUNDS} rounds.")
     made += dict.fromkeys(f"{v.lacking}." for v in found.verifiers if v.lacking)
     made += dict.fromkeys(
         f"{who(v)}: {v.variant.note}." for v in found.verifiers if v.variant.note and v.times

@@ -96,11 +96,29 @@ def leaders(view: View) -> Grid | None:
 
 
 def _leader(view: View, best: Sequence[SummaryRow]) -> tuple[str, str, Shown]:
-    """The names of the fastest and the next, and how many times as much that one costs."""
+    """The fastest of the rows, the next one, and its cost over that of the fastest.
+
+    Paired ratios decide: with few rounds the order of the means may contradict them.
+    """
     if len(best) < 2:
         return (best[0].implementation if best else MISSING), MISSING, UNKNOWN
-    factor = estimate(view.summary.over(best[1], best[0]))
-    return best[0].implementation, best[1].implementation, factor
+
+    def factor(row: SummaryRow, other: SummaryRow) -> float:
+        found = view.summary.over(row, other)
+        return (row.mean or 0.0) / (other.mean or 1.0) if found is None else found.value
+
+    first = best[0]
+    for row in best[1:]:
+        if factor(row, first) < 1:
+            first = row
+    following = min((row for row in best if row is not first), key=lambda row: factor(row, first))
+    if factor(following, first) < 1:  # the ratios form a cycle
+        first, following = following, first
+    return (
+        first.implementation,
+        following.implementation,
+        estimate(view.summary.over(following, first)),
+    )
 
 
 def _overview(

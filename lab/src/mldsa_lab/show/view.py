@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
@@ -14,8 +15,6 @@ from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")
 """Operations in the order of a report: signing first, which differs most."""
-FEW_ROUNDS = 5
-"""An interval from fewer rounds than this is marked: it rests on too few repetitions."""
 MAIN_SET = "ML-DSA-65"
 """The set that a headline is of, where it was measured; else the first one."""
 
@@ -23,7 +22,7 @@ MARKS = {
     "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
     "part of its interval",
     "w": "wall-clock time, where others have the thread's processor time",
-    "f": f"measured in fewer than {FEW_ROUNDS} rounds",
+    "f": f"measured in fewer than {FEWEST_ROUNDS} rounds: no interval",
     "n": "see the notes on single figures",
     "!": "left out part-way through the run; the rounds before that count",
 }
@@ -39,8 +38,8 @@ _FORMS = {"batch": "batch", "single": "loop"}
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """One row of a table, its numbers as text in the table's unit. `rank`: one more than the
-    number of lines that are clearly faster, so lines that cannot be told apart share it."""
+    """One row of a table, its numbers as text in the table's unit. `rank`: as `ranks` gives it;
+    lines that cannot be told apart share it."""
 
     row: SummaryRow
     label: str
@@ -189,10 +188,12 @@ def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
 
 
 def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
-    """For rows by ascending mean: one more than the number of rows that are clearly faster."""
-    return [
-        1 + sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)
-    ]
+    """For rows by ascending mean: one more than the number of rows that are clearly faster.
+
+    Ranks ascend: a paired ratio may contradict the means, so no rank exceeds a later one.
+    """
+    faster = [sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)]
+    return [1 + min(faster[i:]) for i in range(len(faster))]
 
 
 def build(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
@@ -215,7 +216,7 @@ def build(record: Record, summary: Summary, colours: dict[str, int] | None = Non
         # Said once, not on every line.
         tables = [_unmarked(table, "f") for table in tables]
         warnings.append(
-            f"Every figure rests on fewer than {FEW_ROUNDS} rounds: take the intervals as rough."
+            f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
         )
     return View(
         record, summary, tuple(tables), tuple(_refusals(record)), tuple(_faults(record)),
@@ -319,7 +320,7 @@ class _Arranged:
             marks += "h"
         if row.clock == "wall" and self.summary.clock == "cpu" and row.unit == "ns":
             marks += "w"
-        if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEW_ROUNDS:
+        if len(self.rounds.get((row.variant, row.set, row.operation), ())) < FEWEST_ROUNDS:
             marks += "f"
         if row.notes:
             marks += "n"

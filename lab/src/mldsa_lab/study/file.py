@@ -235,10 +235,12 @@ class StudyFile(_Table, frozen=True):
                 raise ValueError(f"the profile {name} keeps nothing of any [[measure]]")
         if self.pipeline and any(e.of(Measure()) != Measure() for e in self.profiles.values()):
             raise ValueError("sets, operations and message_bytes of a profile are of [[measure]]")
-        names = [part.name for listed in parts for part in listed]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"the name {name!r} is given twice")
+        seen: set[str] = set()
+        for field in ("contrasts", "tables", "sizes", "figures"):
+            for number, part in enumerate(getattr(self, field)):
+                if part.name in seen:
+                    raise ValueError(f"{field}[{number}]: the name {part.name!r} is given twice")
+                seen.add(part.name)
 
     @property
     def measures(self) -> tuple[Measure, ...]:

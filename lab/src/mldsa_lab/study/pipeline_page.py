@@ -24,8 +24,9 @@ _METHOD = (
     "Of each record the pass counts in whose round it took its median time, so that its stages "
     "and what lies between them add up to the whole; between stages outputs are handed on and the "
     "clock is read. Each process counts once, by its mean; intervals are Student's over "
-    "processes. Records were chosen by the traces of signing them, so that ML-DSA's rejections "
-    "have their law: a share of the records stands for that share of all, to within one record."
+    "processes, from four processes on. Records were chosen by the traces of signing them, so that "
+    "ML-DSA's rejections have their law: a share of the records stands for that share of all, to "
+    "within one record."
 )
 
 

@@ -128,7 +128,10 @@ class PipelineFindings:
             Column("pipeline", [f"{g.pipeline} / {g.against}" for g in self.gains], head=True),
             Column("ratio", [self._over(g.ratio) for g in self.gains], number=True),
         )
-        note = "cost of a record on one thread over that of the other, in the same rounds"
+        note = (
+            "cost of a record on one thread over that of the other: median over rounds, all passes "
+            "counted. The wholes above count one pass of each record, so their quotient differs"
+        )
         return Grid("Gain", note, columns, self.confidence)
 
 

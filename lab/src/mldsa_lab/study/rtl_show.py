@@ -138,8 +138,9 @@ class CoreFindings:
         return [s for s in PARAMETER_SETS if any(row.set == s for row in self.rows)]
 
     def sources(self) -> list[str]:
-        """Those of the published figures, by their letters."""
-        return [f"[{_letter(source)}] {source}" for source in _SOURCES]
+        """Those of the published figures of these sets, by their letters."""
+        used = {p.source for p in PUBLISHED if p.set in self._sets}
+        return [f"[{_letter(source)}] {source}" for source in _SOURCES if source in used]
 
     def _own(self, core: tuple[str, str], s: str) -> list[float | None]:
         rows = (at(self.rows, core, s, figure) for figure in PUBLISHED_FIGURES)

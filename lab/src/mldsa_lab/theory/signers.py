@@ -14,6 +14,7 @@ from mldsa_lab.sets import N, ParameterSet, Q, parameter_set
 
 # Bytes that a permutation of SHAKE128 and of SHAKE256 takes up or gives.
 _RATE_128, _RATE_256 = 168, 136
+_SEED_BYTES = 32
 _HASH_BYTES = 64  # of mu, tr and rho''
 # Sampling a polynomial of A takes 256 of the three-byte numbers below q, all but 0.1 % of them.
 _SAMPLED_BYTES = 3 * N
@@ -111,6 +112,21 @@ def most_first(set_name: str, message_bytes: int | None = None) -> float:
     have more alike, brings it nearer to 1."""
     counts = permutations(set_name)
     return 1 + counts.before(message_bytes) / counts.attempt
+
+
+@cache
+def hardened_first(set_name: str) -> Range:
+    """The cost of a hardened signature accepted at the first attempt, in attempts.
+
+    A hardened signer (docs/decisions/0018-hardened-mode.md) hashes the private key, signs, makes
+    the accepted attempt again, recomputes the public key and verifies. The high end counts the
+    permutations of all of these, the low end the two attempts alone.
+    """
+    counts, p = permutations(set_name), parameter_set(set_name)
+    digest = _absorb(p.private_key_bytes + _SEED_BYTES)
+    public_key = counts.matrix + _absorb(p.public_key_bytes)
+    checks = digest + public_key + counts.verify
+    return Range(2 * LEAST_FIRST, 2 * most_first(set_name) + checks / counts.attempt)
 
 
 def _blocks(size: int, rate: int) -> int:

@@ -17,7 +17,7 @@ from mldsa_lab.theory.arrays import Array, Flags
 from mldsa_lab.theory.covariates import Traces, as_table, covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import CONTRAST as CONTRAST_COST
-from mldsa_lab.theory.signers import HINT_EXTRA, LEAST_FIRST, most_first
+from mldsa_lab.theory.signers import HINT_EXTRA, LEAST_FIRST, Range, hardened_first, most_first
 from mldsa_lab.theory.trace import ACCEPTED, parse_attempt
 
 MEAN, SLOPE, CONTRAST, HINT = range(4)
@@ -38,8 +38,8 @@ class Prior:
 
     ``names``: of the columns; ``centre``, ``spread``: (columns,), the latter standard deviations;
     that of the mean is infinite. ``of_index``, ``of_attempts``: (columns,) which are terms of
-    abort indexes, and of the number of attempts. ``most_first``: the most that a signature
-    accepted at once costs, in attempts.
+    abort indexes, and of the number of attempts. ``first``: what a signature accepted
+    at once may cost, in attempts.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class Prior:
     spread: Array
     of_index: Flags
     of_attempts: Flags
-    most_first: float
+    first: Range
 
 
 def model_matrix(counts: Array) -> Array:
@@ -94,11 +94,11 @@ def attempt_terms(model: RejectionModel, most: int) -> Array:
 
 
 @cache
-def prior(model: RejectionModel) -> Prior:
-    """What is known of signers of this set."""
-    most = most_first(model.name)
+def prior(model: RejectionModel, hardened: bool = False) -> Prior:
+    """What is known of signers of this set, or of `hardened` ones."""
+    first = hardened_first(model.name) if hardened else Range(LEAST_FIRST, most_first(model.name))
     rejected = float(model.expected_counts.sum())
-    ends = [rejected / (rejected + first) for first in (LEAST_FIRST, most)]
+    ends = [rejected / (rejected + cost) for cost in first]
     attempt = (ends[0] + ends[1]) / 2 / rejected
     slope = _SHARE_SPREAD * (ends[0] - ends[1]) / 2 / rejected
     extra = covariates([(ACCEPTED,)], model)
@@ -111,7 +111,7 @@ def prior(model: RejectionModel) -> Prior:
         np.concatenate([spread, extra.amplitude * attempt]),
         np.concatenate([none, ~extra.of_attempts]),
         np.concatenate([none, extra.of_attempts]),
-        most,
+        first,
     )
 
 

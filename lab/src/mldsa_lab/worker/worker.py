@@ -104,7 +104,12 @@ class Worker:
         try:
             channel = Channel(argv, cwd=cwd, env=env, line_bytes=limits.line_bytes)
         except (OSError, ValueError) as error:
-            raise WorkerFault(name, "start", f"cannot run {argv[0]}: {error}") from None
+            why = getattr(error, "strerror", None) or str(error)
+            if isinstance(error, FileNotFoundError):
+                why = "the file does not exist; build or set up the worker again"
+            # The program's name alone: faults are published.
+            text = f"cannot run {Path(argv[0]).name}: {why}"
+            raise WorkerFault(name, "start", text) from None
         return cls(name, channel, limits)
 
     def __enter__(self) -> Self:
