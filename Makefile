@@ -73,8 +73,8 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --features $(ALL) --test suite -- acvp:: wycheproof::
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
-test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
-	@$(PYTHON) -m mldsa_lab.worker.build --test rust
+test-workers: setup ## the Rust workers, the broken workers and the kernel benchmarks' own checks
+	@$(PYTHON) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
 test-go: ## the Go worker, where Go is installed
