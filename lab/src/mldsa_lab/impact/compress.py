@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
@@ -28,10 +28,19 @@ SAMPLES = 200
 _EXPANDED_SAMPLES = 50  # of 20,512 bytes each
 EXPANDED_SETS = {ML_DSA_44.name: ML_DSA_44}
 """The sets whose expanded keys EIP-8051 (draft) has."""
+
+
+@cache
+def _zstd() -> Any:
+    from pyarrow import Codec  # of an extra
+
+    return Codec("zstd", compression_level=19)
+
+
 METHODS: dict[str, Callable[[bytes], bytes]] = {
     "zlib -9": lambda data: zlib.compress(data, 9),
     "xz -9e": lambda data: lzma.compress(data, preset=9 | lzma.PRESET_EXTREME),
-    "zstd -19": lambda data: pa.Codec("zstd", compression_level=19).compress(data, asbytes=True),
+    "zstd -19": lambda data: _zstd().compress(data, asbytes=True),
 }
 """What compresses, each in its strongest setting."""
 
@@ -81,6 +90,7 @@ def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
         base = base_of(form)
         if base not in made:
             try:
+                need("impact", "compressing")
                 made[base] = _signed(base) if base in PARAMETER_SETS else _signed_by_worker(base)
             except LabError as error:
                 made[base] = f"compressibility not measured: {error}"
