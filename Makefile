@@ -2,7 +2,7 @@
 # Rust, Python 3.11 or newer and the package registries; Go where the Go worker is wanted.
 
 SHELL := /bin/sh
-PYTHON := .venv/bin/python
+PY := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
@@ -10,20 +10,20 @@ ARGS ?= --quick
   test-workers test-go test-lab test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
+	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
 
-bench: setup ## measure every implementation: the quick profile, or ARGS="..."
+bench: setup-bench ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
 
 TABLES := README.md docs/choose-a-library.md docs/block-validation.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
 
-tables: setup ## rewrite the measured tables of the documents from their records
+tables: setup-impact ## rewrite the measured tables of the documents from their records
 	@$(LAB) report $(addprefix --splice ,$(TABLES))
 	@$(LAB) study rtl --splice docs/rtl.md
 	@$(LAB) impact --splice docs/impact.md --splice docs/migration-cost.md
 
 bench-kernels: ARGS =
-bench-kernels: setup ## time the kernels of each backend beside the peers' own: ARGS="--help"
+bench-kernels: setup-bench ## time the kernels of each backend beside the peers' own: ARGS="--help"
 	@sh scripts/bench_kernels.sh $(ARGS)
 
 # Every feature of the library: its tests need them.
@@ -73,8 +73,8 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --features $(ALL) --test suite -- acvp:: wycheproof::
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
-test-workers: setup ## the Rust worker, the broken workers and the kernel benchmarks' own checks
-	@$(PYTHON) -m mldsa_lab.worker.build --test rust
+test-workers: setup-bench ## the Rust workers, the broken workers and the kernel benchmarks' own checks
+	@$(PY) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
 test-go: ## the Go worker, where Go is installed
@@ -82,11 +82,11 @@ test-go: ## the Go worker, where Go is installed
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
 	else echo "test-go: skipped, go is not installed"; fi
 
-test-lab: setup ## the lab: types, style and tests
-	cd lab && ../$(PYTHON) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PYTHON) -m mypy && \
-	  ../$(PYTHON) -m pytest -n logical --dist loadscope --no-loadscope-reorder
+test-lab: setup-test ## the lab: types, style and tests
+	cd lab && ../$(PY) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PY) -m mypy && \
+	  ../$(PY) -m pytest -n logical --dist loadscope --no-loadscope-reorder
 
-test-rtl: setup ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
+test-rtl: setup-test ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
 	@sh scripts/test_rtl.sh
 
 check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel's code outside its entry point
@@ -97,18 +97,18 @@ compare-dependent: ## a dependent's times in Cargo's own profile beside the work
 
 check: lint layers features targets msrv package check-dependent deny supply ## what is judged without running tests
 
-lint: setup ## formatting and lints of the Rust and Python code
+lint: setup-lint ## formatting and lints of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PYTHON) -m ruff format --check . ../studies ../examples ../rtl
+	cd lab && ../$(PY) -m ruff format --check . ../studies ../examples ../rtl
 
-lint-peers: setup ## lints of the crates that need the peers' builds; of workers/c those that are set up
+lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy
 
-layers: setup ## modules of mldsa-lanes use only those below them
-	@$(PYTHON) scripts/check_layers.py
+layers: ## modules of mldsa-lanes use only those below them
+	@python3 scripts/check_layers.py
 
 features: ## mldsa-lanes with every set of features, its tests and documents
 	@sh scripts/check_builds.sh features
@@ -122,11 +122,11 @@ msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
 package: ## the package, and projects that depend on it
 	@sh scripts/check_builds.sh package
 
-deny: setup ## licences, sources, duplicates and advisories of the crates (cargo-deny)
+deny: setup-bench ## licences, sources, duplicates and advisories of the crates (cargo-deny)
 	@sh scripts/deny.sh
 
-supply: setup ## dependencies as docs/supply.md says, an SBOM, and a package that can be made again
-	@$(PYTHON) scripts/supply.py
+supply: setup-bench ## dependencies as docs/supply.md says, an SBOM, and a package that can be made again
+	@$(PY) scripts/supply.py
 
 # The nightly that has been used; MIRI=nightly takes another.
 MIRI := nightly-2026-05-20
@@ -141,12 +141,12 @@ miri: ## every operation once in Miri, which finds undefined behaviour
 SECONDS := 60
 FUZZ :=
 
-fuzz: setup ## the library under libFuzzer, then the lab's readers: SECONDS=60 for each target
+fuzz: setup-test ## the library under libFuzzer, then the lab's readers: SECONDS=60 for each target
 	@sh scripts/fuzz.sh $(SECONDS) $(MIRI) $(FUZZ)
-	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PYTHON) -m pytest tests/test_fuzz_readers.py -k bent
+	cd lab && MLDSA_FUZZ_SECONDS=$(SECONDS) ../$(PY) -m pytest tests/test_fuzz_readers.py -k bent
 
-fuzz-faults: setup ## faults that are planted: the bounded session of a target finds each
-	$(PYTHON) scripts/mutants.py --fuzz
+fuzz-faults: setup-bench ## faults that are planted: the bounded session of a target finds each
+	$(PY) scripts/mutants.py --fuzz
 
 bounds: ## kernels for all inputs: whole domains on this CPU's backends, intervals on every backend's arithmetic
 	MLDSA_BOUNDS=all cargo test --locked --release -p mldsa-lanes --features $(ALL) --lib -- --show-output _kernels bounds_tests
@@ -167,8 +167,8 @@ fault-sweep: ## skip every instruction that an operation reaches, turn every con
 	cargo run --locked --profile fault-lto -p mldsa-fault -- $(CASES) --sweep --places inlined,caller --modes hardened \
 	  --out out/fault-sweep-lto.jsonl
 
-trust: setup ## a bounded version of all evidence, in one table (docs/trust.md)
-	@$(PYTHON) scripts/trust.py
+trust: setup-test ## a bounded version of all evidence, in one table (docs/trust.md)
+	@$(PY) scripts/trust.py
 
 HOURS := 1
 
@@ -177,18 +177,21 @@ soak: ## every fuzzing target at random for HOURS=1, then digests over 1,000,000
 	cargo run --locked --release -p mldsa-fuzz -- soak $(HOURS) out/soak.txt
 	MLDSA_ACCUMULATED=1000000 cargo test --locked --release -p mldsa-lanes --features $(ALL) --test suite accumulated::
 
-setup: ## the Python environment in .venv
-	@sh scripts/setup_venv.sh
+setup: setup-bench ## the Python environment in .venv, as bench needs it
 
-mutants: setup ## one-token mutants of the library: every one must be caught
-	$(PYTHON) scripts/mutants.py
+# The groups of pyproject.toml: bench, pools, study, impact, dask, rtl, lint, ct, test.
+setup-%: ## more of it: make setup-impact, setup-pools, setup-rtl, setup-test …
+	@sh scripts/setup.sh $*
+
+mutants: setup-bench ## one-token mutants of the library: every one must be caught
+	$(PY) scripts/mutants.py
 
 ct: ## branches, indices and divisions on secrets, looked for with Valgrind (Debian: valgrind libc6-dbg)
 	@sh scripts/ct.sh
 
 ct-code: ARGS =
-ct-code: setup ## the compiled kernels read for the same, AVX-512 and NEON too: ARGS="--build tuned"
-	@$(PYTHON) scripts/ct_code $(ARGS)
+ct-code: setup-ct ## the compiled kernels read for the same, AVX-512 and NEON too: ARGS="--build tuned"
+	@$(PY) scripts/ct_code $(ARGS)
 
 # Samples for each row; SETS names some of the parameter sets.
 SAMPLES := 20000

@@ -24,7 +24,7 @@ case "$*" in
   test) exec cargo test --release --locked -p mldsa-bench-kernels ;;
   clippy)
     lint() { cargo clippy --release --locked "$@" --all-targets -- -D warnings; }
-    lint -p mldsa-bench-kernels -p mldsa-worker-loop -p mldsa-worker-rust -p mldsa-worker-broken
+    lint -p mldsa-bench-kernels -p mldsa-worker-loop -p mldsa-worker-rust -p mldsa-worker-rust-families -p mldsa-worker-broken
     # Of the workers whose libraries are built apart, those that are set up here, as that built them.
     workers=$CARGO_TARGET_DIR
     export CARGO_TARGET_DIR="$workers/c" CXXFLAGS= ZIG="$workers/zig/compiler/ziglang/zig"

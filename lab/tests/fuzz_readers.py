@@ -27,7 +27,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.impact.file import read_scenario
 from mldsa_lab.impact.network import read_network
-from mldsa_lab.inputs.pool import read_pool
+from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import FromFile
 from mldsa_lab.records.reader import read_record

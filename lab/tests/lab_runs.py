@@ -125,14 +125,14 @@ def signers_of(name: str) -> list[str]:
     return list(dict.fromkeys(v.implementation for v in signers))
 
 
-def build_rust() -> None:
-    """Build it; quick where nothing has changed."""
-    build(rust_entry(), place(), lambda _: None)
+def build_rust(name: str = "rust") -> None:
+    """Build it, or another Rust worker; quick where nothing has changed."""
+    build(entry_of(name), place(), lambda _: None)
 
 
-def rust_station() -> Station:
+def rust_station(name: str = "rust") -> Station:
     """It, as a run has it."""
-    return Station(rust_entry(), place(), Limits())
+    return Station(entry_of(name), place(), Limits())
 
 
 def broken_registry(path: Path, modes: tuple[str, ...] = MODES) -> Path:

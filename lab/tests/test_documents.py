@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,8 @@ def test_links_lead_somewhere(name: str) -> None:
 def test_commands_and_options_exist(name: str) -> None:
     wrong = []
     targets = set(re.findall(r"^([a-z][a-z0-9-]*):", text_of("Makefile"), re.M))
+    groups = tomllib.loads(text_of("pyproject.toml"))["dependency-groups"]
+    targets |= {f"setup-{group}" for group in groups}
     for line in code_of(text_of(name)):
         for said in LAB.findall(line):
             words = shlex.split(re.sub(r"[…\[\]]", " ", said), posix=True)

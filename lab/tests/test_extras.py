@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.markers import Marker
 
 from mldsa_lab.choice.ready import read_ready
-from mldsa_lab.extras import EXTRAS
+from mldsa_lab.extras import EXTRAS, target
 
 LAB = Path(__file__).parents[1]
+ROOT = LAB.parent
 RECORD = LAB.parent / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
 ABSENT = {name for names in EXTRAS.values() for name in names} | {"mldsa_studies", "polars"}
 
@@ -23,6 +27,11 @@ sys.modules.update(dict.fromkeys(sys.argv.pop(1).split(",")))
 from mldsa_lab.cli.main import main
 main()
 """
+
+
+def read(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        return tomllib.load(file)
 
 
 def base(*words: object) -> subprocess.CompletedProcess[str]:
@@ -59,19 +68,51 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
 def test_a_missing_extra_is_named(selection: tuple[Path, Path], tmp_path: Path) -> None:
     for words, extra in (
         (("bench", "--quick", "--out", tmp_path / "out"), "bench"),
+        (("trace", "44", "-n", 1, "--out", tmp_path), "pools"),
+        (("select", "44", "--pool", tmp_path / "it.parquet", "--out", tmp_path), "pools"),
         (("report", RECORD, "--page", tmp_path / "page.html"), "page"),
         (("estimate", *selection, "--plot", tmp_path / "plot.svg"), "page"),
         (("trace", "44", "-n", 1, "--dask", "tcp://localhost:1", "--out", tmp_path), "dask"),
-        (("study", "estimators", "--quick"), "bench"),
+        (("study", "estimators", "--quick"), "study"),
         (("propagate", "bitcoin-2019", "--bytes", 1000), "impact"),
     ):
         done = base(*words)
         (line,) = done.stderr.splitlines()
-        assert done.returncode == 2 and f"pip install ./lab[{extra}]" in line
+        assert done.returncode == 2 and line.endswith(f": `make {target(extra)}` installs it")
         assert not list(tmp_path.iterdir())
 
 
-def test_the_extras_are_those_of_the_package() -> None:
-    with (LAB / "pyproject.toml").open("rb") as file:
-        listed = tomllib.load(file)["project"]["optional-dependencies"]
-    assert set(listed) == {*EXTRAS, "dev"}
+def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:
+    listed = read(LAB / "pyproject.toml")["project"]["optional-dependencies"]
+    assert set(listed) == set(EXTRAS)
+    groups = read(ROOT / "pyproject.toml")["dependency-groups"]
+    for extra in EXTRAS:
+        name = target(extra).removeprefix("setup-")
+        assert f"mldsa-lab[{name}]" in groups[name]
+
+
+def test_pip_gets_what_uv_does() -> None:
+    uv = ROOT / ".venv" / "bin" / "uv"
+    if not uv.exists():
+        pytest.skip("setup.sh has not installed uv")
+    words = [uv, "export", "--quiet", "--frozen", "--only-group", "test", "--no-emit-local"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True)
+    parts = re.sub(r"^ *#.*\n", "", done.stdout, flags=re.M).replace("\\\n", " ").splitlines()
+    wanted = {}
+    for requirement, *hashes in (re.split(r" +--hash=", part.strip()) for part in parts):
+        pin, _, marker = requirement.partition(" ; ")
+        if not marker or Marker(marker).evaluate():
+            wanted[pin] = set(hashes)
+    program = ROOT / "scripts" / "requirements.py"
+    done = subprocess.run(
+        [sys.executable, program, "test"], capture_output=True, text=True, check=True
+    )
+    found = (line.split(" --hash=") for line in done.stdout.splitlines())
+    assert {pin: set(hashes) for pin, *hashes in found} == wanted
+    assert len(wanted) > 80 and all(wanted.values())
+
+
+def test_the_lock_names_public_registries_alone() -> None:
+    text = (ROOT / "uv.lock").read_text(encoding="utf-8")
+    places = set(re.findall(r"https?://[^/\"]+", text))
+    assert places == {"https://pypi.org", "https://files.pythonhosted.org"}

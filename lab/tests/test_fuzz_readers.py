@@ -18,7 +18,7 @@ from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
 from mldsa_lab.impact import file as scenario
 from mldsa_lab.impact import network
-from mldsa_lab.inputs import pool, selection, source
+from mldsa_lab.inputs import poolfile, selection, source
 from mldsa_lab.records import reader as records
 from mldsa_lab.rtl import manifest
 from mldsa_lab.study import file as study
@@ -69,7 +69,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "costs": (cost_model, "convert", converted),
     "inputs": (source, "decode_json", json_format),
     "inputs-csv": (source, "convert", converted),
-    "pool": (pool, "first_line", lambda error: error.args[1]),
+    "pool": (poolfile, "first_line", lambda error: error.args[1]),
     "hello": (protocol, "_yes", lambda value, what: {"yes": True, "no": False}[value]),
     "reply": (protocol, "parse_number", lambda text, what: int(text)),
 }

@@ -445,7 +445,8 @@ def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
 
 
 def test_signatures_of_ml_dsa_hardly_shrink() -> None:
-    build_rust()
+    for name in ("rust", "rust-families"):
+        build_rust(name)
     ecdsa, falcon = "ECDSA-secp256k1", "FN-DSA-512"
     found = compressibility([
         "Ed25519", "ML-DSA-44", "RSA-2048-PSS", ecdsa, f"{ecdsa} DER", falcon,
@@ -556,7 +557,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_document_has_the_figures_of_the_command(tmp_path: Path) -> None:
-    build_rust()
+    for name in ("rust", "rust-families"):
+        build_rust(name)
     document = find_root() / "docs" / "impact.md"
     old, new = splice(document, cache(lambda name: figures_of(name, None)))
     assert old == new, "mldsa-lab impact --splice docs/impact.md"

@@ -12,19 +12,33 @@ from mldsa_lab.bench.options import Options, Profile
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.registry import WorkerEntry
 
-RUST = WorkerEntry("rust", "Rust", ".", (), ("x",), implementations=("mldsa-lanes", "aws-lc"))
+RUST = WorkerEntry(
+    "rust", "Rust", ".", (), ("x",), implementations=("mldsa-lanes", "aws-lc"),
+    families=("ml-dsa", "classical"),
+)  # fmt: skip
 GO = WorkerEntry("go", "Go", ".", (), ("x",), implementations=("filippo", "circl"))
 UNLISTED = WorkerEntry("own", "C", ".", (), ("x",))
 
 
-def chosen(*patterns: str, reference: str = "mldsa-native", unlisted: bool = False) -> list[str]:
+KEMS = WorkerEntry(
+    "kems", "Go", ".", (), ("x",), implementations=("circl-ml-kem",), families=("ml-kem",)
+)
+
+
+def chosen(
+    *patterns: str,
+    reference: str = "mldsa-native",
+    unlisted: bool = False,
+    sets: tuple[str, ...] = ("ML-DSA-44",),
+    workers: tuple[str, ...] = (),
+) -> list[str]:
     options = Options(
-        sets=("ML-DSA-44",), operations=("sign",), implementations=patterns, workers=(),
+        sets=sets, operations=("sign",), implementations=patterns, workers=workers,
         profile=Profile("quick", 35.0, 5, 50), rounds=1, sizes=None,  # type: ignore[arg-type]
         reference=reference, clock="cpu",
         confidence=0.95, seed=bytes(32), timeout=1.0, out=Path("out"),
     )  # fmt: skip
-    entries = [RUST, GO, UNLISTED] if unlisted else [RUST, GO]
+    entries = [RUST, GO, KEMS, *([UNLISTED] if unlisted else [])]
     return [entry.name for entry in needed(entries, options)]
 
 
@@ -60,6 +74,17 @@ def test_a_reference_that_no_worker_can_have_is_refused() -> None:
     assert chosen(reference="mldsa-native") == ["rust", "go"]  # the default may be absent
     with pytest.raises(LabError, match="unknown reference 'nosuch': known are mldsa-lanes"):
         chosen(reference="nosuch")
+
+
+def test_workers_without_the_sets_that_are_asked_for_are_not_built() -> None:
+    # A worker that does not list its families may have any set.
+    assert chosen(sets=("Ed25519", "RSA-2048-PSS")) == ["rust", "go"]
+    assert chosen(sets=("ML-KEM-768",)) == ["go", "kems"]
+    assert chosen(sets=("ML-DSA-44", "ML-KEM-768")) == ["rust", "go", "kems"]
+    assert chosen("circl-ml-kem", "aws-lc") == ["rust"]
+    # A run that finds nothing to measure has to say so.
+    assert chosen("circl-ml-kem") == ["kems"]
+    assert chosen(workers=("rust", "go", "kems")) == ["rust", "go", "kems"]
 
 
 def test_nothing_is_built_before_the_refusal(tmp_path: Path) -> None:

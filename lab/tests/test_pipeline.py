@@ -228,9 +228,9 @@ def test_few_records_stand_for_all() -> None:
 
 @pytest.fixture(scope="module")
 def fleet() -> Any:
-    build_rust()
+    build_rust("rust-all")
     with Fleet() as made:
-        made.add(rust_station())
+        made.add(rust_station("rust-all"))
         yield made
 
 
@@ -239,8 +239,9 @@ def test_variants_suit_the_keys(fleet: Fleet) -> None:
     sign = stage("sign", "ML-DSA-44", "mldsa-lanes")
     fn = stage("sign", "FN-DSA-512", "fn-dsa")
     asked = [
-        Pipeline("shared", (sign, fn)), Pipeline("each", (sign, fn), keys="each"),
-        Pipeline("forced", (replace_key(sign, "compact"),)),
+        Pipeline("shared", (sign, fn), "rust-all"),
+        Pipeline("each", (sign, fn), "rust-all", keys="each"),
+        Pipeline("forced", (replace_key(sign, "compact"),), "rust-all"),
     ]  # fmt: skip
     lines = resolve(asked, fleet, every, 2)
     assert [[v.key for v in line.variants] for line in lines] == [
@@ -261,14 +262,14 @@ def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None
     before = station.announcement
     import msgspec
 
-    asked = [Pipeline("p", (stage("hash", "SHA3-256", "*"),))]
+    asked = [Pipeline("p", (stage("hash", "SHA3-256", "*"),), "rust-all")]
     try:
         for changed, said in (
             ({"chains": False}, "cannot chain stages"),
             ({"unit": "cycles"}, "counts cycles, not ns"),
         ):
             station._announced = msgspec.structs.replace(before, **changed)
-            with pytest.raises(LabError, match=f"pipeline 'p': worker rust {said}"):
+            with pytest.raises(LabError, match=f"pipeline 'p': worker rust-all {said}"):
                 resolve(asked, fleet, list(fleet.variants.values()), 1)
     finally:
         station._announced = before
@@ -285,7 +286,7 @@ def work_of(fleet: Fleet) -> tuple[PipelineBench, list[Row]]:
     """A hash and a signature of it by Ed25519, whose keys stay in the worker."""
     hashes = stage("hash", "SHA3-256", "libcrux-sha3")
     signs, verifies = (stage(o, "Ed25519", "dalek-ed25519") for o in ("sign", "verify"))
-    asked = Pipeline("p", (hashes, signs, verifies), records=4)
+    asked = Pipeline("p", (hashes, signs, verifies), "rust-all", records=4)
     (line,) = resolve([asked], fleet, list(fleet.variants.values()), 2)
     records = [bytes([i]) * 40 for i in range(4)]
     digests = [hashlib.sha3_256(r).digest() for r in records]

@@ -13,7 +13,8 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import SigningInput
-from mldsa_lab.inputs.pool import Key, Pool, PoolWriter, read_parts, read_pool
+from mldsa_lab.inputs.pool import Key, Pool
+from mldsa_lab.inputs.poolfile import PoolWriter, read_parts, read_pool
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable

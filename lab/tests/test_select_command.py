@@ -11,8 +11,7 @@ from typer.testing import CliRunner
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs import library
-from mldsa_lab.inputs import pool as poolfile
+from mldsa_lab.inputs import library, poolfile
 from mldsa_lab.inputs import shipped as pools
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection

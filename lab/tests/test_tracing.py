@@ -21,7 +21,7 @@ from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import Library, build_library, load
-from mldsa_lab.inputs.pool import read_pool
+from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import FromFile, Generated
 from mldsa_lab.inputs.spec import Spec

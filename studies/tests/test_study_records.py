@@ -68,7 +68,7 @@ def test_without_the_package_the_command_says_how_to_install_it(
     add_to(app)
     result = CliRunner().invoke(app, ["study", "estimators", "--quick"])
     assert isinstance(result.exception, LabError), result.output
-    assert "pip install ./lab[bench] ./studies" in str(result.exception)
+    assert "`make setup-study` installs it" in str(result.exception)
     # Studies that are files need it not.
     assert "bench" in CliRunner().invoke(app, ["study", "list"]).output
     result = CliRunner().invoke(app, ["study", "bench", "--profile", "nosuch"])

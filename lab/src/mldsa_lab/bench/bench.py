@@ -254,7 +254,7 @@ class _Session:
         plain: dict[str, list[PlainInput]] = {}
         materials: dict[str, Material] = {}
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
-        drawn = Drawn(lines, o.seed, load() if reference is not None else None)
+        drawn = Drawn(lines, o.seed, load(built=reference.library) if reference else None)
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
                 if name not in PARAMETER_SETS:
@@ -266,7 +266,7 @@ class _Session:
                 phase.show(f"{name}: the reference and NIST's known answers")
                 gate.examine_reference(reference, self.fleet, name)
                 phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
-                library = load(phase.show)
+                library = load()
                 given = o.selections.get(name)
                 inputs[name] = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
                 inputs[name] += drawn.signed(name, max(item.id for item in inputs[name]) + 1)

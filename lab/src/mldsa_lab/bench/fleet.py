@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +11,7 @@ from msgspec import structs
 
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.library import CRATE, library_name
 from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.build import Place, lock_digests
@@ -91,6 +93,12 @@ class Station:
         self._worker = worker
         self.starts += 1
         return worker
+
+    @property
+    def library(self) -> Path | None:
+        """The library of traces, where the worker's build makes it too."""
+        program = self.entry.run_command(self._place.root, self._place.target)[0]
+        return Path(program).with_name(library_name()) if CRATE in self.entry.build else None
 
     def stop(self) -> None:
         """End the process if there is one; the next request starts it afresh."""

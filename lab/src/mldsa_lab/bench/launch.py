@@ -16,7 +16,7 @@ from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS
+from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.jdk import jdk_entries
 from mldsa_lab.worker.registry import ALL, CORES, JDKS, WorkerEntry, named, read_registry
@@ -80,7 +80,8 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
 
 
 def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry]:
-    """The workers that may have a variant that is asked for, as far as the registry tells.
+    """The workers that may have a variant and a set that are asked for, as far as the registry
+    tells; of workers that the options name, the set does not matter.
 
     LabError for a pattern or a reference that none of them can have.
     """
@@ -89,7 +90,11 @@ def needed(entries: Sequence[WorkerEntry], options: Options) -> list[WorkerEntry
     if reference != DEFAULT_REFERENCE and not any(_may_have(e, reference) for e in entries):
         known = ", ".join(_implementations(entries))
         raise LabError(f"unknown reference {reference!r}: known are {known}")
-    return found
+    if options.workers:
+        return found
+    families = {SCHEMES[name].family for name in options.sets}
+    # Without any, the one that is started says what is wrong.
+    return [e for e in found if not e.families or families & set(e.families)] or found
 
 
 def having(entries: Sequence[WorkerEntry], patterns: Sequence[str]) -> list[WorkerEntry]:

@@ -132,6 +132,11 @@ class Reference:
         self.variant = found[0]
         self._fleet = fleet
 
+    @property
+    def library(self) -> Path | None:
+        """The library of traces, where the build of the reference's worker makes it too."""
+        return self._fleet.station(self.variant.id).library
+
     def outputs(
         self, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:

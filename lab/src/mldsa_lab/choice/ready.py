@@ -17,7 +17,7 @@ from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import reading, write_whole
 from mldsa_lab.inputs.library import Library, load
-from mldsa_lab.inputs.pool import Pool, PoolWriter, read_pool
+from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.shipped import DATA, SIZE, shipped_path, shipped_spec
 from mldsa_lab.inputs.tracing import trace_pool
@@ -89,6 +89,8 @@ def _file(text: str, path: Path) -> bytes:
 
 def renew(write: bool) -> int:
     """Make everything again; returns how many files differ from what was made."""
+    from mldsa_lab.inputs.poolfile import PoolWriter, read_pool  # of an extra
+
     library = load()
     different: list[Path] = []
 

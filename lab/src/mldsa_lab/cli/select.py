@@ -217,12 +217,14 @@ def _pool(set_name: str, wanted: _Candidates, screen: Screen) -> Pool:
     or a fresh one."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.errors import LabError
-    from mldsa_lab.inputs.pool import read_pool
+    from mldsa_lab.extras import has
     from mldsa_lab.inputs.shipped import SIZE, shipped_pool, shipped_spec
     from mldsa_lab.inputs.tracing import trace_pool
     from mldsa_lab.machine import cores_to_use
 
     if wanted.path is not None:
+        from mldsa_lab.inputs.poolfile import read_pool
+
         pool = read_pool(wanted.path, limit=_LARGEST)
         if pool.set != set_name:
             raise LabError(f"pool {wanted.path}: is of {pool.set}, not of {set_name}")
@@ -231,7 +233,8 @@ def _pool(set_name: str, wanted: _Candidates, screen: Screen) -> Pool:
     size = SIZE if wanted.size is None else wanted.size
     seed = None if wanted.seed is None else parse_seed(wanted.seed)
     spec = wanted.options.changed(shipped, seed=seed)
-    if spec == shipped and size == SIZE:
+    # Without the package for its file the same pool is made anew.
+    if spec == shipped and size == SIZE and has("pools"):
         return shipped_pool(set_name)
     with screen.phase("pool", total=size) as phase:
         pool = trace_pool(

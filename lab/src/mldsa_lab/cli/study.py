@@ -66,8 +66,7 @@ def _missing(context: typer.Context) -> None:
 
     raise LabError(
         f"study {context.args[0]}: is neither a study of the tree nor, without the package "
-        "mldsa-studies, a command; in a checkout of the source, `pip install ./lab[bench] "
-        "./studies` installs it"
+        "mldsa-studies, a command: `make setup-study` installs it"
     )
 
 

@@ -58,6 +58,7 @@ def trace(
     from mldsa_lab.cli.shared import SpecOptions, refuse_beside, show_path
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
+    from mldsa_lab.extras import need
     from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.source import FromFile, Generated, Source
     from mldsa_lab.inputs.spec import Spec
@@ -79,6 +80,7 @@ def trace(
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
     console = make_console()
     screen = Screen(console)
+    need("pools" if dask is None else "dask", "trace")
     if dask is None:
         with screen.phase("library") as phase:
             load(phase.show)

@@ -8,9 +8,9 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
@@ -19,7 +19,7 @@ from mldsa_lab.impact.schemes import DER, UNPADDED, base_of
 from mldsa_lab.inputs.input import Outputs
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.sets import ML_DSA_44, PARAMETER_SETS, N, ParameterSet, Q
+from mldsa_lab.sets import ML_DSA_44, PARAMETER_SETS, SCHEMES, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES
 from mldsa_lab.theory.arrays import Ints
 
@@ -28,10 +28,19 @@ SAMPLES = 200
 _EXPANDED_SAMPLES = 50  # of 20,512 bytes each
 EXPANDED_SETS = {ML_DSA_44.name: ML_DSA_44}
 """The sets whose expanded keys EIP-8051 (draft) has."""
+
+
+@cache
+def _zstd() -> Any:
+    from pyarrow import Codec  # of an extra
+
+    return Codec("zstd", compression_level=19)
+
+
 METHODS: dict[str, Callable[[bytes], bytes]] = {
     "zlib -9": lambda data: zlib.compress(data, 9),
     "xz -9e": lambda data: lzma.compress(data, preset=9 | lzma.PRESET_EXTREME),
-    "zstd -19": lambda data: pa.Codec("zstd", compression_level=19).compress(data, asbytes=True),
+    "zstd -19": lambda data: _zstd().compress(data, asbytes=True),
 }
 """What compresses, each in its strongest setting."""
 
@@ -74,13 +83,14 @@ def measure(made: Sequence[Outputs], expanded: ParameterSet | None = None) -> Co
 
 def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
     """Of schemes with the encoding of their signatures: ML-DSA's sets signed by the library, which
-    is built if need be, the others by the Rust worker, which is not."""
+    is built if need be, the others by a Rust worker, which is not."""
     made: dict[str, list[Outputs] | str] = {}
     found = {}
     for form in dict.fromkeys(forms):
         base = base_of(form)
         if base not in made:
             try:
+                need("impact", "compressing")
                 made[base] = _signed(base) if base in PARAMETER_SETS else _signed_by_worker(base)
             except LabError as error:
                 made[base] = f"compressibility not measured: {error}"
@@ -167,15 +177,16 @@ def _signed_by_worker(name: str) -> list[Outputs]:
     root = find_root()
     entries = read_registry(root / "workers" / "registry.toml")
     fleet = Fleet()
-    fleet.add(Station(next(e for e in entries if e.name == "rust"), Place.of(root), Limits()))
+    entry = next(e for e in entries if SCHEMES[name].family in e.families)
+    fleet.add(Station(entry, Place.of(root), Limits()))
     try:
         able = [v for v in fleet.variants.values() if name in v.sets]
         if not able:
-            raise LabError(f"the Rust worker has no {name}")
+            raise LabError(f"worker {entry.name} has no {name}")
         drawn = plain_inputs(name, _seed(name), Sizes(0, SAMPLES, 0, message_bytes=32))
         made = make(fleet, name, drawn, able)
     finally:
         fleet.stop()
     if not all(m.pk and m.output for m in made):
-        raise LabError(f"the Rust worker gives no keys and signatures of {name}")
+        raise LabError(f"worker {entry.name} gives no keys and signatures of {name}")
     return [Outputs(m.pk or b"", b"", m.output or b"") for m in made]

@@ -22,6 +22,9 @@ from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 
+CRATE = "mldsa-trace"
+"""The crate that makes it."""
+
 _ABI = 2
 _ROOM = 8
 # enum mldsa_trace_error; those that only a defect of this module could cause have no words.
@@ -199,9 +202,14 @@ def _number(set_name: str) -> int:
 
 
 def library_path(root: Path) -> Path:
-    """Where the library of the tree at ``root`` is built."""
+    """Where the library of the tree at ``root`` is built by itself."""
+    return root / "target" / "trace" / "release" / library_name()
+
+
+def library_name() -> str:
+    """Its file's name on this system."""
     name = {"darwin": "libmldsa_trace.dylib", "win32": "mldsa_trace.dll"}
-    return root / "target" / "trace" / "tuned" / name.get(sys.platform, "libmldsa_trace.so")
+    return name.get(sys.platform, "libmldsa_trace.so")
 
 
 def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None) -> Path:
@@ -216,8 +224,8 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
             )
         on_line("there is no cargo: the library is taken as it was built")
         return library_path(root)
-    # Tuned, without flags for the CPU: traces are wanted by the million, and nothing is measured.
-    command = ["cargo", "build", "--profile", "tuned", "--locked", "-p", "mldsa-trace"]
+    # Cargo's own profile: a tuned build is no faster, and takes longer.
+    command = ["cargo", "build", "--release", "--locked", "-p", CRATE]
     run_tool(command, root, {"CARGO_TARGET_DIR": str(root / "target" / "trace")}, on_line)
     return library_path(root)
 
@@ -225,9 +233,9 @@ def build_library(root: Path, on_line: Callable[[str], None] = lambda line: None
 _loaded: list[Library] = []
 
 
-def load(on_line: Callable[[str], None] = lambda line: None) -> Library:
+def load(on_line: Callable[[str], None] = lambda line: None, built: Path | None = None) -> Library:
     """The library of this checkout, built first where it is not up to date; once per process.
-    ``on_line`` gets what cargo prints."""
+    ``on_line`` gets what cargo prints. ``built``: the library, where it has just been built."""
     if not _loaded:
-        _loaded.append(Library(build_library(find_root(), on_line)))
+        _loaded.append(Library(built or build_library(find_root(), on_line)))
     return _loaded[0]

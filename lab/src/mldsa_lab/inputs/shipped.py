@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-from mldsa_lab.inputs.pool import Pool, read_pool
+from mldsa_lab.inputs.pool import Pool
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.sets import parameter_set
 
@@ -31,4 +31,6 @@ def shipped_path(set_name: str) -> Path:
 @cache
 def shipped_pool(set_name: str) -> Pool:
     """The pool that ships with the lab, traced with every check."""
+    from mldsa_lab.inputs.poolfile import read_pool
+
     return read_pool(shipped_path(set_name))

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import tee
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,16 @@ from numpy.typing import NDArray
 from mldsa_lab import workforce
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.pool import ROWS, Checks, Pool, PoolWriter, join_pools, read_parts
+from mldsa_lab.inputs.pool import ROWS, Checks, Pool, join_pools
 from mldsa_lab.inputs.source import Block, Generated, Source
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED
 from mldsa_lab.workforce import Workforce, WorkItem
+
+if TYPE_CHECKING:
+    from mldsa_lab.inputs.poolfile import PoolWriter
 
 BLOCK = 1 << 13
 """Inputs traced in one call: half a second's work."""
@@ -117,6 +121,8 @@ def make_pool(
     in ``unfinished(path)``, from which the next job with the same source goes on. ``progress`` is
     told how many inputs are done.
     """
+    from mldsa_lab.inputs.poolfile import PoolWriter  # of an extra
+
     rest = unfinished(path)
     tally = Tally(source.set, source.spec is not None and source.spec.per_key == 1)
     with PoolWriter(path, source.set, checks, source.spec, key=source.key, keep=rest) as writer:
@@ -154,6 +160,8 @@ def _flush(waiting: list[Pool], writer: PoolWriter, tally: Tally) -> None:
 
 def _kept(rest: Path, source: Source, checks: Checks) -> Iterator[Pool]:
     """The whole row groups of an earlier job of the same inputs, if there is one."""
+    from mldsa_lab.inputs.poolfile import read_parts
+
     if not rest.exists():
         return
     most = source.count

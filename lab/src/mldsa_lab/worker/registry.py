@@ -18,7 +18,7 @@ from msgspec import Meta, Struct, structs
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.files import Text, convert
-from mldsa_lab.sets import BUILDS, DEFAULT_BUILD
+from mldsa_lab.sets import BUILDS, DEFAULT_BUILD, Family
 from mldsa_lab.toml import parse_toml
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -77,6 +77,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
 
     `folder` is relative to the repository's root, or absolute. `implementations`, where it is
     given, are all that the worker can announce: a run that asks for others need not build it.
+    `families`, where they are given, are the families of its sets, likewise.
     `setup` are commands that fetch and make what the worker needs, on request alone. `jmh` starts
     JMH, where the worker has it. `locks` are the files that pin what it is built from. A worker
     that is ``like`` another before it has that one's keys where it gives none; without it language,
@@ -94,6 +95,7 @@ class RegistryWorker(Struct, frozen=True, forbid_unknown_fields=True):
     test: tuple[str, ...] = ()  # the worker's own tests, run as its build is
     builds: dict[str, Build] = {}  # none where there is but one
     implementations: tuple[Text, ...] = ()
+    families: tuple[Family, ...] = ()
     locks: tuple[str, ...] = ()
     like: str = ""
     program: str = ""  # what the worker runs on, and {program} stands for

@@ -1,21 +1,16 @@
 //! One file per implementation.
 
 pub mod aws_lc;
-pub mod aws_lc_kem;
 pub mod classical;
 pub mod fips204;
-pub mod fn_dsa;
 pub mod hash;
 pub mod lanes;
 mod lanes_batch;
 pub mod lanes_hardened;
 pub mod libcrux;
-pub mod libcrux_kem;
 pub mod mldsa_native;
 pub mod oracle;
 pub mod rustcrypto;
-pub mod rustcrypto_kem;
-pub mod slh_dsa;
 
 use crate::adapter::Variant;
 
@@ -31,11 +26,6 @@ pub fn all() -> Vec<Variant> {
     variants.extend(fips204::variants());
     variants.extend(oracle::variants());
     variants.extend(classical::variants());
-    variants.extend(aws_lc_kem::variants());
-    variants.extend(libcrux_kem::variants());
-    variants.extend(rustcrypto_kem::variants());
-    variants.extend(slh_dsa::variants());
-    variants.extend(fn_dsa::variants());
     variants.extend(hash::variants());
     variants
 }

@@ -1,0 +1,18 @@
+//! Records the build and the versions of the measured packages for the announcement.
+
+#[path = "../loop/build_info.rs"]
+mod build_info;
+
+/// The packages whose versions the worker announces.
+const PACKAGES: [&str; 6] = [
+    "aws-lc-rs",
+    "aws-lc-sys",
+    "fn-dsa",
+    "libcrux-ml-kem",
+    "ml-kem",
+    "slh-dsa",
+];
+
+fn main() {
+    build_info::record(&PACKAGES, "");
+}
