@@ -6,8 +6,8 @@ PY := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
-.PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-rust test-backends test-arm test-x86 test-big-endian \
-  test-workers test-go test-lab test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
+.PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
+  test-workers test-workers-all test-go test-lab test-lab-all test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -29,11 +29,22 @@ bench-kernels: setup-bench ## time the kernels of each backend beside the peers'
 # Every feature of the library: its tests need them.
 ALL := mldsa-lanes/trace,mldsa-lanes/rayon,mldsa-lanes/pem,mldsa-lanes/serde,mldsa-lanes/signature
 
-test: test-rust test-workers test-go test-lab ## everything that shows the project to be right
+# Two tiers (CONTRIBUTING.md): `make test` while working, `make test-all` is what CI runs.
+test: test-rust test-workers test-go test-lab ## shows that the project is right on this machine
+
+test-all: test-rust-all test-workers-all test-go test-lab-all lint-peers test-rtl test-emulated ## every test there is
 
 test-rust: ## the library, its C functions and the oracle, on every backend of this CPU
-	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-ct -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL)
+	MLDSA_ACCUMULATED=$${MLDSA_ACCUMULATED-100} cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL) \
+	  --lib --bins --test suite --test once --test selection --test abi
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace --features $(ALL) --doc
+
+# What takes long: digests over 10,000 signatures, memory and stack in both profiles, fuzzing sessions, faults.
+test-rust-all: ## test-rust at full size, with memory, fuzzing sessions and injected faults
+	cargo test --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL)
 	cargo test --locked --release -p mldsa-lanes --features $(ALL) --test memory
+
+test-emulated: miri test-arm test-big-endian test-x86 ct ct-code ## other CPUs, undefined behaviour, constant time
 
 test-backends: test-arm test-x86 ## the backends that this CPU lacks, emulated
 
@@ -73,7 +84,10 @@ test-big-endian: ## NIST's and Wycheproof's answers on a big-endian CPU, emulate
 	cargo test --locked --target $(BIG_ENDIAN) -p mldsa-lanes --features $(ALL) --test suite -- acvp:: wycheproof::
 
 # In the environment and folder of the lab's own builds, so that the peers are compiled once.
-test-workers: setup-bench ## the Rust workers, the broken workers and the kernel benchmarks' own checks
+test-workers: setup-bench ## the Rust worker's own tests
+	@$(PY) -m mldsa_lab.worker.build --test rust
+
+test-workers-all: setup-bench ## those of all Rust workers, the broken workers and the kernel benchmarks
 	@$(PY) -m mldsa_lab.worker.build --test rust rust-families
 	@sh scripts/bench_kernels.sh test
 
@@ -82,9 +96,13 @@ test-go: ## the Go worker, where Go is installed
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
 	else echo "test-go: skipped, go is not installed"; fi
 
-test-lab: setup-test ## the lab: types, style and tests
-	cd lab && ../$(PY) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PY) -m mypy && \
-	  ../$(PY) -m pytest -n logical --dist loadscope --no-loadscope-reorder
+PYTEST = cd lab && ../$(PY) -m pytest -n logical --dist worksteal
+
+test-lab: setup-test ## the lab, without the tests that take long
+	$(PYTEST) -m "not e2e and not simulation and not toolchain and not browser"
+
+test-lab-all: setup-test ## all tests of the lab
+	$(PYTEST)
 
 test-rtl: setup-test ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
 	@sh scripts/test_rtl.sh
@@ -97,12 +115,13 @@ compare-dependent: ## a dependent's times in Cargo's own profile beside the work
 
 check: lint layers features targets msrv package check-dependent deny supply ## what is judged without running tests
 
-lint: setup-lint ## formatting and lints of the Rust and Python code
+lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PY) -m ruff format --check . ../studies ../examples ../rtl
+	cd lab && ../$(PY) -m ruff format --check . ../studies ../examples ../rtl && \
+	  ../$(PY) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PY) -m mypy
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy
