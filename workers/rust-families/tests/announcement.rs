@@ -30,5 +30,8 @@ fn names_and_families() {
     let (name, families) = announced(&["rust-all"]);
     assert_eq!(name, "rust-all");
     let more = ["ml-dsa", "classical", "hash"].map(String::from);
-    assert_eq!(families, own.map(String::from).into_iter().chain(more).collect());
+    assert_eq!(
+        families,
+        own.map(String::from).into_iter().chain(more).collect()
+    );
 }

@@ -75,7 +75,7 @@ fn agreement<P: ParameterSet>() {
             let at = format!("{} on {}: {}", P::NAME, backend.name(), case.id());
             let pk = case.bytes("pk");
             let public = VerifyingKey::<P>::from_bytes(&pk).unwrap();
-            let key = hardened::VerifyingKey::new(&public.with_backend(backend)).unwrap();
+            let key = hardened::VerifyingKey::new(&public.clone().with_backend(backend)).unwrap();
             let message = message(&case, &oracle::h(&[&pk], 64));
             let signature = Signature::from_bytes(&case.bytes("signature")).unwrap();
             let verdict = key.verify_input(&message.input(), &signature);

@@ -5,10 +5,10 @@ use aws_lc_rs::kem::{
     ML_KEM_1024,
 };
 
+use crate::build_info;
 use mldsa_worker_rust::adapter::{
     Family, KEM_WITH_KEY, Output, Prepared, Rnd, Scheme, Variant, describe, job, ml_kem_sets,
 };
-use crate::build_info;
 use mldsa_worker_rust::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {

@@ -10,10 +10,10 @@ use fn_dsa::{
     signature_size, vrfy_key_size,
 };
 
+use crate::build_info;
 use mldsa_worker_rust::adapter::{
     Family, Key, Output, Prepared, Rnd, Scheme, TIMED, Variant, WITH_KEY, job, refused, verdict,
 };
-use crate::build_info;
 use mldsa_worker_rust::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {

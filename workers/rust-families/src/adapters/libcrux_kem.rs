@@ -1,10 +1,10 @@
 //! libcrux-ml-kem: its AVX2 code where the CPU has AVX2, and its portable code; with keys as byte
 //! strings, and unpacked.
 
+use crate::build_info;
 use mldsa_worker_rust::adapter::{
     Family, KEM, KEM_WITH_KEY, Key, Output, Prepared, Scheme, Variant, job, ml_kem_sets, shared,
 };
-use crate::build_info;
 use mldsa_worker_rust::protocol::Fields;
 
 const LENGTH: &str = "a key or ciphertext of another length than the set's";

@@ -5,8 +5,10 @@ use ml_kem::ExpandedKeyEncoding;
 use ml_kem::{B32, Decapsulate, DecapsulationKey, EncapsulationKey, KeyExport, Seed};
 use ml_kem::{MlKem512, MlKem768, MlKem1024};
 
-use mldsa_worker_rust::adapter::{Family, KEM, Output, Prepared, Scheme, Variant, describe, job, ml_kem_sets};
 use crate::build_info;
+use mldsa_worker_rust::adapter::{
+    Family, KEM, Output, Prepared, Scheme, Variant, describe, job, ml_kem_sets,
+};
 use mldsa_worker_rust::protocol::Fields;
 
 const LENGTH: &str = "a key of another length than the set's";

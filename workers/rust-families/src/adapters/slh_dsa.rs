@@ -7,8 +7,10 @@ use slh_dsa::{
     Shake128s, Shake192f, Shake192s, Shake256f, Shake256s, Signature, SigningKey, VerifyingKey,
 };
 
-use mldsa_worker_rust::adapter::{Family, Output, Prepared, Scheme, Variant, describe, job, refused, verdict};
 use crate::build_info;
+use mldsa_worker_rust::adapter::{
+    Family, Output, Prepared, Scheme, Variant, describe, job, refused, verdict,
+};
 use mldsa_worker_rust::protocol::Fields;
 
 pub fn variants() -> Vec<Variant> {
