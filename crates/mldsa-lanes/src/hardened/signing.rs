@@ -473,6 +473,7 @@ impl<P: Scheme> SigningKey<P> {
         let made = P::sign_compact(order_again, black_box(&self.key.sk));
         *second = made.map_err(|_| Error::Disagreement)?;
         self.release(input, &mut first, second)?;
+        public_slice(Site::Agreement, second.as_mut());
         *out = first.0;
         Ok(())
     }
