@@ -7,7 +7,7 @@ use core::hint::black_box;
 use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
-use super::verifying::Verified;
+use super::verifying::{Verified, described};
 use super::{EQUAL, Error, Source, compared};
 use crate::backend::Backend;
 use crate::declassify::{Site, public, public_slice};
@@ -372,10 +372,10 @@ impl<P: Scheme> SigningKey<P> {
         source: &mut Source<R>,
         out: &mut Signature<P>,
     ) -> Result<Verified<P>, Error> {
-        let proof = Verified::refused(&self.key.public, &inputs[1])?;
+        let message = described::<P>(self.key.public.backend, &inputs[1])?;
         source.draw()?;
         source.gave(source.latest.as_ref())?;
-        self.finished(inputs, proof, &mut source.latest, out)
+        self.finished(inputs, message, &mut source.latest, out)
     }
 
     #[inline(always)]
@@ -384,12 +384,12 @@ impl<P: Scheme> SigningKey<P> {
         inputs: &[Input<'_>; 2],
         out: &mut Signature<P>,
     ) -> Result<Verified<P>, Error> {
-        let proof = Verified::refused(&self.key.public, &inputs[1])?;
-        self.finished(inputs, proof, &mut Secret([0; 32]), out)
+        let message = described::<P>(self.key.public.backend, &inputs[1])?;
+        self.finished(inputs, message, &mut Secret([0; 32]), out)
     }
 
-    // The proof hashed the message before anything was written: a write to a wrong place may change the
-    // message, and the hash that the caller compares is then another.
+    // `message` is its hash from before anything was written: a write to a wrong place may change the
+    // message, and the hash that the caller compares is then another one.
     // Before the call that signs, the two places hold complements: if the call is skipped they differ.
     // The second signature is in the proof, which the caller compares with the first: after a result that
     // went to a wrong place, by any copy or address, the two differ too.
@@ -397,10 +397,11 @@ impl<P: Scheme> SigningKey<P> {
     fn finished(
         &self,
         [input, again]: &[Input<'_>; 2],
-        mut proof: Verified<P>,
+        message: [u8; 64],
         rnd: &mut Secret<[u8; 32]>,
         out: &mut Signature<P>,
     ) -> Result<Verified<P>, Error> {
+        let mut proof = Verified::refused(&self.key.public, message);
         out.0.as_mut().fill(0);
         let made = self.run(input, again, rnd, &mut out.0, &mut proof.signature);
         rnd.wipe();

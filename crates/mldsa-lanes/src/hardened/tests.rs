@@ -6,7 +6,7 @@ use std::vec::Vec;
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::signing::SigningKey;
-use super::verifying::{Verified, VerifyingKey, commitment, decide};
+use super::verifying::{Verified, VerifyingKey, commitment, decide, described};
 use super::{EQUAL, Error, Source};
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
@@ -32,6 +32,12 @@ fn hardened() -> Key {
 
 fn sign(key: &Plain, rnd: u8) -> Signature<MlDsa44> {
     key.run(&INPUT, &[rnd; 32], 821).unwrap()
+}
+
+/// The proof of [`INPUT`] before there is a signature.
+fn refused(key: &Plain) -> Verified<MlDsa44> {
+    let message = described::<MlDsa44>(key.backend(), &INPUT).unwrap();
+    Verified::refused(key.verifying_key(), message)
 }
 
 /// K, s1, t0 and the seed: whatever the signature is made of.
@@ -138,7 +144,7 @@ fn a_proof_holds_for_one_key_message_and_signature() {
 #[test]
 fn two_signatures_that_were_not_made_differ() {
     let key = plain();
-    let proof = Verified::refused(key.verifying_key(), &INPUT).unwrap();
+    let proof = refused(&key);
     let none = Signature::default();
     for equal in EQUAL {
         assert_ne!(Key::agree(equal, &none.0, &proof.signature), equal);
@@ -289,7 +295,7 @@ fn one_verification_alone_does_not_accept() {
     let good = sign(&key, 0);
     let run = |signature: &[u8; 2420]| commitment::<MlDsa44>(backend, pk, &INPUT, signature);
     let decide = |signature: &Signature<MlDsa44>, pair| {
-        let mut proof = Verified::refused(key.verifying_key(), &INPUT).unwrap();
+        let mut proof = refused(&key);
         proof.signature = signature.0;
         decide(&signature.0, pair, proof)
     };

@@ -91,8 +91,9 @@ impl<P: Scheme> VerifyingKey<P> {
         signature: &Signature<P>,
     ) -> Result<Verified<P>, Error> {
         let again = *black_box(input);
-        let mut proof = Verified::refused(&self.public, &again)?;
+        let message = described::<P>(self.public.backend, &again)?;
         let second = self.second()?;
+        let mut proof = Verified::refused(&self.public, message);
         let backend = self.public.backend;
         proof.signature = *black_box(&signature.0);
         let one = commitment::<P>(backend, &self.public.pk, input, &signature.0);
@@ -122,23 +123,16 @@ pub struct Verified<P: Scheme> {
 }
 
 impl<P: Scheme> Verified<P> {
-    /// For this key and message, and no signature.
-    ///
-    /// # Errors
-    /// Those of μ.
-    pub(super) fn refused(
-        public: &keys::VerifyingKey<P>,
-        input: &Input<'_>,
-    ) -> Result<Self, Error> {
-        let message = described::<P>(public.backend, input)?;
+    /// For this key and the hash of a message, and no signature.
+    pub(super) fn refused(public: &keys::VerifyingKey<P>, message: [u8; 64]) -> Self {
         let mut signature = P::SignatureBytes::zero();
         signature.as_mut().fill(!0);
-        Ok(Verified {
+        Verified {
             words: [0; 2],
             public: public.pk,
             message,
             signature,
-        })
+        }
     }
 
     /// Whether this is the proof for this key, message, context and signature.
@@ -172,7 +166,10 @@ impl<P: Scheme> Verified<P> {
 }
 
 /// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.
-fn described<P: Scheme>(backend: Backend, input: &Input<'_>) -> Result<[u8; 64], Refusal> {
+pub(super) fn described<P: Scheme>(
+    backend: Backend,
+    input: &Input<'_>,
+) -> Result<[u8; 64], Refusal> {
     input.mu::<P>(backend.permutation(), &[0; 64])
 }
 
