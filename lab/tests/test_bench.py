@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from lab_runs import Ran, bench, build_rust, command, here, lab, signers_of
+from lab_runs import Ran, bench, command, here, lab, signers_of
 
 from mldsa_lab.estimate.summary import KEYS
 from mldsa_lab.machine import cores_to_use
@@ -21,28 +21,10 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.exports import RUN_KEYS
 from mldsa_lab.theory.trace import parse_trace
 
-CHOSEN = "mldsa-lanes:portable:*,mldsa-native,aws-lc,*ed25519*"
 
-
-@pytest.fixture(scope="module", autouse=True)
-def built() -> None:
-    build_rust()
-
-
-@pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> Ran:
-    out = tmp_path_factory.mktemp("bench")
-    return bench(
-        out,
-        "--sets",
-        "44,Ed25519",
-        "--implementations",
-        CHOSEN,
-        "--rounds",
-        "4",
-        "--workers",
-        "rust",
-    )
+@pytest.fixture
+def ran(shared_run: Ran) -> Ran:
+    return shared_run
 
 
 def test_it_succeeds_and_names_its_files(ran: Ran) -> None:
@@ -117,6 +99,7 @@ def test_the_page_needs_no_network(ran: Ran) -> None:
         assert mark not in page
 
 
+@pytest.mark.e2e
 def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
     again = bench(
         tmp_path, "--sets", "44", "--implementations", "mldsa-native", "--operations", "keygen",
@@ -127,6 +110,7 @@ def test_the_same_seed_gives_the_same_inputs(ran: Ran, tmp_path: Path) -> None:
     assert again.folder is not None and not (again.folder / "report.html").exists()
 
 
+@pytest.mark.e2e
 def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path) -> None:
     threads = min(cores_to_use(), 2)
     done = bench(
@@ -167,6 +151,7 @@ def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+@pytest.mark.toolchain
 def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
     for option in ("--batch", "--threads"):
         done = bench(tmp_path / option, "--workers", "go", "--sets", "44", option)
@@ -178,6 +163,7 @@ def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="go is not installed")
+@pytest.mark.toolchain
 def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) -> None:
     done = bench(
         tmp_path / "out", "--workers", "go", "--sets", "44", "--rounds", "2", "--no-page",
@@ -192,6 +178,7 @@ def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) ->
     assert all("reference-sign" in checks for v, checks in gates.items() if "expanded" in v)
 
 
+@pytest.mark.e2e
 def test_messages_of_any_size(tmp_path: Path) -> None:
     for size in (0, 65536):
         done = bench(
@@ -203,14 +190,15 @@ def test_messages_of_any_size(tmp_path: Path) -> None:
         assert {len(i.message) for i in done.record.inputs} == {size}
 
 
-def test_report_redraws_from_the_record_alone(ran: Ran, tmp_path: Path) -> None:
+def test_report_redraws_from_the_record_alone(
+    ran: Ran, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert ran.folder is not None
     source = ran.folder / "record.jsonl"
     page, rows = tmp_path / "again.html", tmp_path / "again.json"
     # A folder without compilers on the path: nothing may be built or started.
-    done = lab(
-        "report", str(source), "--page", str(page), "--json", str(rows), env={"PATH": str(tmp_path)}
-    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = here("report", str(source), "--page", str(page), "--json", str(rows))
     assert done.status == 0, done.err
     assert json.loads(rows.read_text()) == ran.rows
     assert page.stat().st_size > 10_000
@@ -259,7 +247,13 @@ def test_report_of_a_record_cut_off_in_a_line(ran: Ran, tmp_path: Path) -> None:
     assert (tmp_path / "cut.html").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, id="SIGINT"),
+        pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.e2e),
+    ],
+)
 def test_an_interrupt_keeps_what_was_measured(tmp_path: Path, number: int) -> None:
     arguments = (
         "bench", "--out", str(tmp_path), "--sets", "44", "--implementations",

@@ -39,6 +39,7 @@ def selection(folder: Path, *options: str) -> Path:
     return folder / "selection.json"
 
 
+@pytest.mark.e2e
 def test_a_run_measures_a_selection_and_gives_it_back(tmp_path: Path) -> None:
     build_rust()
     wanted = ("--rnd", "given", "--context-bytes", "3", "--pool-size", "500")

@@ -349,6 +349,7 @@ def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
     assert not bench.left
 
 
+@pytest.mark.e2e
 def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     done = lab("bench", "--scenario", str(path), "--quick", "--out", str(out), "--seed", "tests")

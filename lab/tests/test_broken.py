@@ -64,6 +64,7 @@ def failed_checks(ran: Ran, mode: str) -> set[str]:
     return {c.check for c in gate(ran, mode).checks if c.failed}
 
 
+@pytest.mark.e2e
 def test_the_rest_goes_on(ran: Ran) -> None:
     assert ran.status == 0, ran.err
     record = ran.record
@@ -79,6 +80,7 @@ def test_the_rest_goes_on(ran: Ran) -> None:
     assert not any(f.variant.startswith(("mldsa-lanes", "mldsa-native")) for f in record.faults)
 
 
+@pytest.mark.e2e
 def test_no_broken_worker_is_in_the_table(ran: Ran) -> None:
     sound = {"mldsa-lanes", "mldsa-native", "broken-spoil-batch"}  # the last one by single calls
     assert {r["implementation"] for r in ran.rows} == sound
@@ -104,6 +106,7 @@ def test_no_broken_worker_is_in_the_table(ran: Ran) -> None:
         ),
     ],
 )
+@pytest.mark.e2e
 def test_the_gate_catches_wrong_answers(ran: Ran, mode: str, must: set[str], may: set[str]) -> None:
     """By the checks that look at what is broken, and by no other."""
     assert not gate(ran, mode).passed
@@ -123,6 +126,7 @@ def test_the_gate_catches_wrong_answers(ran: Ran, mode: str, must: set[str], may
         ("short", "in order"),
     ],
 )
+@pytest.mark.e2e
 def test_a_breakdown_is_a_fault(ran: Ran, mode: str, said: str) -> None:
     """These answer rightly, so they pass the gate, and break down when they are measured."""
     assert gate(ran, mode).passed
@@ -132,6 +136,7 @@ def test_a_breakdown_is_a_fault(ran: Ran, mode: str, said: str) -> None:
     assert not any(s.variant == identity(mode) for s in ran.record.samples)
 
 
+@pytest.mark.e2e
 def test_a_bad_operation_that_spoils_its_batch_is_caught(batched: Ran) -> None:
     """At the size that has neighbours; by single calls, and in batches of one, it is right."""
     assert batched.status == 0, batched.err

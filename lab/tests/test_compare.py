@@ -103,6 +103,7 @@ def test_the_same_programs_again(before: Path, tmp_path: Path) -> None:
         assert low is not None and high is not None and low < 1.03 and high > 0.97
 
 
+@pytest.mark.simulation
 def test_the_published_runs_of_the_same_programs() -> None:
     """Real run-to-run differences, which rounds alone do not show."""
     found = changes(*(side(PUBLISHED / f"{name}.jsonl.xz") for name in ("first", "second")))

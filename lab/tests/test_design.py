@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from tiers import first_of
 
 from mldsa_lab.choice.design import design, quality
 from mldsa_lab.errors import LabError
@@ -94,7 +95,7 @@ def test_expectations_of_the_covariates(name: str) -> None:
     assert dict(zip(seen.names, np.abs(score) < 4, strict=True)) == dict.fromkeys(seen.names, True)
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("name", first_of(SETS))
 def test_ten_inputs_give_the_mean_of_signers_that_are_not_linear(name: str) -> None:
     """Without noise, what is left is bias: abort indexes, and attempts computed in pairs. The
     same regression on random inputs shows what the design is for."""

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import first_of
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
@@ -117,6 +118,7 @@ def test_scale_does_not_matter(chosen: list[Trace]) -> None:
 # Signing, with noise
 
 
+@pytest.mark.simulation
 def test_errors_of_the_mean_at_ten_inputs() -> None:
     rng = np.random.default_rng(22)
     noise = NoisyMachine(drift=0, fast=0)  # level apart, which no choice of inputs can help
@@ -130,7 +132,7 @@ def test_errors_of_the_mean_at_ten_inputs() -> None:
     assert abs(bias) < 4 * float(np.std(of_design)) / math.sqrt(len(of_design)) + 0.001
 
 
-@pytest.mark.parametrize("rounds", [5, 12, 30])
+@pytest.mark.parametrize("rounds", first_of([5, 12, 30]))
 def test_intervals_of_signing_cover(rounds: int) -> None:
     """Abort indexes, spikes, own habits of inputs, correlated drift and a second mode: nominally
     95 %, of 100 replications; the bounds leave three deviations of 2.2 % for chance."""
@@ -147,6 +149,7 @@ def test_intervals_of_signing_cover(rounds: int) -> None:
     assert widths[-1] < 0.75 * widths[0]
 
 
+@pytest.mark.simulation
 def test_intervals_are_not_just_wide() -> None:
     rng = np.random.default_rng(4)
     calm = NoisyMachine(drift=0.01, memory=0, fast=0)

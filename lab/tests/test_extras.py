@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 from packaging.markers import Marker
+from tiers import first_of
 
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.extras import EXTRAS, target
 
 LAB = Path(__file__).parents[1]
 ROOT = LAB.parent
-RECORD = LAB.parent / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
+RECORD = ROOT / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
 ABSENT = {name for names in EXTRAS.values() for name in names} | {"mldsa_studies", "polars"}
 
 # A module that is None in sys.modules cannot be imported, and is not found.
@@ -52,6 +53,7 @@ def selection(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "selection.json", folder / "measured.csv"
 
 
+@pytest.mark.e2e
 def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path]) -> None:
     for words, said in (
         (("estimate", "--help"), "Percentiles to estimate"),
@@ -65,21 +67,31 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
         assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
 
 
-def test_a_missing_extra_is_named(selection: tuple[Path, Path], tmp_path: Path) -> None:
-    for words, extra in (
-        (("bench", "--quick", "--out", tmp_path / "out"), "bench"),
-        (("trace", "44", "-n", 1, "--out", tmp_path), "pools"),
-        (("select", "44", "--pool", tmp_path / "it.parquet", "--out", tmp_path), "pools"),
-        (("report", RECORD, "--page", tmp_path / "page.html"), "page"),
-        (("estimate", *selection, "--plot", tmp_path / "plot.svg"), "page"),
-        (("trace", "44", "-n", 1, "--dask", "tcp://localhost:1", "--out", tmp_path), "dask"),
-        (("study", "estimators", "--quick"), "study"),
-        (("propagate", "bitcoin-2019", "--bytes", 1000), "impact"),
-    ):
-        done = base(*words)
-        (line,) = done.stderr.splitlines()
-        assert done.returncode == 2 and line.endswith(f": `make {target(extra)}` installs it")
-        assert not list(tmp_path.iterdir())
+# Commands and the extra that each lacks; words in capitals stand for paths.
+LACKING = {
+    "bench --quick --out OUT/out": "bench",
+    "trace 44 -n 1 --out OUT": "pools",
+    "select 44 --pool OUT/it.parquet --out OUT": "pools",
+    "report RECORD --page OUT/page.html": "page",
+    "estimate SELECTION MEASURED --plot OUT/plot.svg": "page",
+    "trace 44 -n 1 --dask tcp://localhost:1 --out OUT": "dask",
+    "study estimators --quick": "study",
+    "propagate bitcoin-2019 --bytes 1000": "impact",
+}
+
+
+@pytest.mark.parametrize("command", first_of(list(LACKING), pytest.mark.e2e))
+def test_a_missing_extra_is_named(
+    command: str, selection: tuple[Path, Path], tmp_path: Path
+) -> None:
+    chosen, measured = selection
+    paths = {"OUT": tmp_path, "SELECTION": chosen, "MEASURED": measured, "RECORD": RECORD}
+    words = [re.sub("^[A-Z]+", lambda m: str(paths[m[0]]), word) for word in command.split()]
+    done = base(*words)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert line.endswith(f": `make {target(LACKING[command])}` installs it")
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:

@@ -75,6 +75,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
 }
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", READERS)
 def test_a_planted_fault_is_found(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

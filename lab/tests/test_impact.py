@@ -444,6 +444,7 @@ def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
     assert found.signatures == 1 and found.keys < 0.01 and "signatures do not" in found.source
 
 
+@pytest.mark.toolchain
 def test_signatures_of_ml_dsa_hardly_shrink() -> None:
     for name in ("rust", "rust-families"):
         build_rust(name)
@@ -532,6 +533,7 @@ def test_ten_lines_make_another_chain(tmp_path: Path) -> None:
     assert one.value == (32_000_000 - 2000) // size.value
 
 
+@pytest.mark.e2e
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path)
     monkeypatch.chdir(tmp_path)
@@ -556,6 +558,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.err.startswith("mldsa-lab: error: chain.toml, line 6: schemes: scheme 'Ed448' is")
 
 
+@pytest.mark.toolchain
 def test_the_document_has_the_figures_of_the_command(tmp_path: Path) -> None:
     for name in ("rust", "rust-families"):
         build_rust(name)

@@ -157,6 +157,7 @@ def test_a_bad_network_table_is_one_line(tmp_path: Path, old: str, new: str, rul
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.simulation
 def test_the_command_simulates_unless_told_not_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

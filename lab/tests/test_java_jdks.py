@@ -151,6 +151,7 @@ def test_a_study_goes_on_with_the_jdks_it_began_with(tmp_path: Path) -> None:
         begin(study, "default", out, ["a=/a"])
 
 
+@pytest.mark.toolchain
 def test_a_jdk_of_the_machine_is_measured_under_its_name(tmp_path: Path) -> None:
     """The pinned runtime, named by its folder."""
     java = {e.name: e for e in OWN}["java-25"]

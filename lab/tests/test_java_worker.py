@@ -13,6 +13,8 @@ from mldsa_lab.worker.fetch import read_lock
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
 from mldsa_lab.worker.worker import Worker, WorkerFault
 
+pytestmark = pytest.mark.toolchain
+
 ROOT = Path(__file__).parents[2]
 PLACE = Place.of(ROOT)
 ENTRIES = {e.name: e for e in read_registry(ROOT / "workers" / "registry.toml")}

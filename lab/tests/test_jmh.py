@@ -138,6 +138,7 @@ def cell_of(fleet: Fleet) -> Cell:
     )
 
 
+@pytest.mark.toolchain
 def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
     java()
     rows: list[Row] = []
@@ -184,6 +185,7 @@ jmh = { warmup_iterations = 1, warmup_seconds = 0.1, iterations = 3, iteration_s
 """
 
 
+@pytest.mark.toolchain
 def test_a_study_measured_by_jmh(tmp_path: Path) -> None:
     java()
     path = tmp_path / "moment.toml"

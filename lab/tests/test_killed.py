@@ -129,6 +129,7 @@ def lost(record: Record) -> str:
     return fault.variant
 
 
+@pytest.mark.e2e
 def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     build_rust()
     path, out = tmp_path / "killed.toml", tmp_path / "out"
@@ -156,6 +157,7 @@ def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     assert any(text.startswith(f"left out in 1 of 2 runs: {variant}") for text in found["left_out"])
 
 
+@pytest.mark.toolchain
 def test_a_bench_whose_java_is_killed(tmp_path: Path) -> None:
     entry = entry_of("java-25")
     if lacking := unmet(entry, place()):

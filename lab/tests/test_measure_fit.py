@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import first_of
 from typer.testing import CliRunner
 
 from mldsa_lab.errors import LabError
@@ -87,7 +88,7 @@ def test_one_two_or_three_inputs_give_an_honest_answer(name: str, n: int, widest
             assert half_width(interval) < 2 * widest + 0.1
 
 
-@pytest.mark.parametrize("n", [3, 10])
+@pytest.mark.parametrize("n", first_of([10, 3]))
 def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
     designs = [cases.designed(NAME, n, seed) for seed in range(3)]
     scene = Scene("", relative=0.02, rounds=3 if n < 8 else 1)

@@ -174,6 +174,7 @@ def stated() -> dict[str, dict[str, int]]:
         ("verify", "expanded", "verify, expanded key"),
     ],
 )
+@pytest.mark.e2e
 def test_stack_is_that_of_the_librarys_own_test(
     measured: tuple[Path, list[dict[str, Any]]], operation: str, key: str, name: str
 ) -> None:
@@ -188,6 +189,7 @@ def test_stack_is_that_of_the_librarys_own_test(
         assert abs(row["stack"] / 1024 - kib) <= 4 + kib / 10, row["backend"]
 
 
+@pytest.mark.e2e
 def test_a_real_run(measured: tuple[Path, list[dict[str, Any]]], tmp_path: Path) -> None:
     path, rows = measured
     record = read_record(path)
@@ -215,6 +217,7 @@ def test_a_real_run(measured: tuple[Path, list[dict[str, Any]]], tmp_path: Path)
 A_HAT = 4 * 4 * 256 * 4
 
 
+@pytest.mark.e2e
 def test_a_key_made_ready_keeps_what_it_holds(
     measured: tuple[Path, list[dict[str, Any]]],
 ) -> None:
@@ -234,6 +237,7 @@ def test_a_key_made_ready_keeps_what_it_holds(
     assert peers["sign"]["kept"] >= peers["sign"]["private_key"]
 
 
+@pytest.mark.e2e
 def test_a_batch_takes_less_for_each_the_larger_it_is(
     measured: tuple[Path, list[dict[str, Any]]],
 ) -> None:
@@ -252,6 +256,7 @@ def test_a_batch_takes_less_for_each_the_larger_it_is(
         assert sizes[100]["heap"] / 100 < sizes[8]["heap"] / 8
 
 
+@pytest.mark.e2e
 def test_threads_take_what_each_takes(tmp_path: Path) -> None:
     if cores_to_use() < 2:
         pytest.skip("one core")
@@ -266,6 +271,7 @@ def test_threads_take_what_each_takes(tmp_path: Path) -> None:
     assert abs(rows[2]["stack"] - rows[1]["stack"]) < 2048
 
 
+@pytest.mark.e2e
 def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
     rows = tmp_path / "rows.json"
     ran = lab(
@@ -280,6 +286,7 @@ def test_a_worker_that_dies_spoils_nothing_else(tmp_path: Path) -> None:
     assert by["broken-crash"]["stack"] is None and "ended" in by["broken-crash"]["stack_lacking"]
 
 
+@pytest.mark.toolchain
 def test_traffic_of_a_peer(tmp_path: Path) -> None:
     if shutil.which("valgrind") is None:
         pytest.skip("valgrind is not installed")
@@ -300,6 +307,7 @@ def test_traffic_of_a_peer(tmp_path: Path) -> None:
             assert row["read"] is None and "Valgrind's CPU" in row["traffic_lacking"]
 
 
+@pytest.mark.e2e
 def test_a_runtime_has_no_row_of_figures(tmp_path: Path) -> None:
     ran = lab(
         "memory", "--registry", str(MINIMAL), "--sets", "44", "--operations", "verify",

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.registry import read_registry
@@ -10,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "examples" / "minimal-worker"
 
 
+@pytest.mark.e2e
 def test_minimal_worker_conforms() -> None:
     (entry,) = read_registry(FOLDER / "registry.toml")
     place = Place.of(ROOT)

@@ -234,6 +234,7 @@ def fleet() -> Any:
         yield made
 
 
+@pytest.mark.toolchain
 def test_variants_suit_the_keys(fleet: Fleet) -> None:
     every = list(fleet.variants.values())
     sign = stage("sign", "ML-DSA-44", "mldsa-lanes")
@@ -257,6 +258,7 @@ def replace_key(one: Stage, key: str) -> Stage:
     return Stage(one.operation, one.set, one.implementation, key=key)
 
 
+@pytest.mark.toolchain
 def test_a_worker_without_chains_or_nanoseconds_is_refused(fleet: Fleet) -> None:
     station = fleet.stations[0]
     before = station.announcement
@@ -307,6 +309,7 @@ def work_of(fleet: Fleet) -> tuple[PipelineBench, list[Row]]:
     return bench, written
 
 
+@pytest.mark.toolchain
 def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
     bench, written = work_of(fleet)
     bench.calibrate(lambda work: None)
@@ -326,6 +329,7 @@ def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize("place", [0, 2])
+@pytest.mark.toolchain
 def test_a_pipeline_with_a_wrong_output_is_left_out(fleet: Fleet, place: int) -> None:
     bench, written = work_of(fleet)
     bench.left[0].outputs[place] = [b"\0" * 32] * 4
@@ -335,6 +339,7 @@ def test_a_pipeline_with_a_wrong_output_is_left_out(fleet: Fleet, place: int) ->
     assert isinstance(fault, Fault) and "gave a wrong output" in fault.reason and not bench.left
 
 
+@pytest.mark.toolchain
 def test_a_verification_that_accepts_altered_records_is_left_out(fleet: Fleet) -> None:
     bench, written = work_of(fleet)
     work = bench.left[0]
@@ -351,6 +356,7 @@ def flip_back(job: JobInput) -> bytes:
     return message[:-1] + bytes([message[-1] ^ 1])
 
 
+@pytest.mark.toolchain
 def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     done = lab("study", str(path), "--out", str(out))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab_runs import here
 from msgspec import structs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
@@ -171,6 +172,7 @@ def test_stale_rate_by_simulated_mining() -> None:
 # --- published figures ----------------------------------------------------------------------------
 
 
+@pytest.mark.simulation
 def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
     """Gervais and others 2016: blocks of 534.8 kB reached half of the nodes in 8.7 s.
 
@@ -376,7 +378,7 @@ def test_the_command_shows_each_relay_and_size(tmp_path: Path) -> None:
     ],
 )
 def test_the_command_names_what_is_wrong(words: tuple[object, ...], message: str) -> None:
-    done = _run(*words)
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
+    done = here("propagate", *map(str, words))
+    assert done.status == 2
+    (line,) = done.err.splitlines()
     assert message in line

@@ -78,6 +78,7 @@ def test_every_selection_is_that_of_signing_again(name: str) -> None:
             assert selection.cost_model == CostModel.default(name).as_json()
 
 
+@pytest.mark.simulation
 def test_averages_over_them_serve_implementations_of_many_kinds() -> None:
     """By the costs that were fitted to fourteen variants: portable and vector code, keys of both
     forms, with and without early checks."""

@@ -21,6 +21,8 @@ from mldsa_lab.show.page import render
 from mldsa_lab.show.view import View
 from mldsa_lab.show.view import build as build_view
 
+pytestmark = pytest.mark.browser
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars",

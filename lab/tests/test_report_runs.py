@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from report_records import SIGNERS, Shape, build
+from report_records import CLASSICAL, SIGNERS, Shape, build
 from rich.console import Console
 
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
@@ -29,6 +29,7 @@ from mldsa_lab.show.view import build as build_view
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"
 LANES = "mldsa-lanes:avx2:compact"
+FEW = (*SIGNERS[2:5], *CLASSICAL[:1])
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +248,10 @@ def test_several_records_keep_their_anchors_apart(view: View) -> None:
 
 
 def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
-    record = build(tmp_path / "r.jsonl", Shape(sets=(SET, "Ed25519"), rounds=2))
+    record = build(
+        tmp_path / "r.jsonl",
+        Shape(sets=(SET, "Ed25519"), signers=FEW, rounds=2),
+    )
     view = build_view(record, summarise(record))
     assert batches(view) == [] and threads(view) == [] and scaling(view) == ""
     page = render([view])

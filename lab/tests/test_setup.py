@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from lab_runs import bench, lab
+from lab_runs import bench, here
 
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.launch import start
@@ -200,9 +200,11 @@ def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
     folder = place.root / "workers"
     registry = str(folder / "registry.toml")
     Path(registry).write_text(ENTRY.replace('folder = "workers"', f'folder = "{folder}"'))
-    told = lab("doctor", "--registry", registry).out
+    told = here("doctor", "--registry", registry).out
     assert "not set up" in told and "one: not set up: run `mldsa-lab setup one`" in told
-    done = bench(tmp_path / "out", "--registry", registry, "--workers", "all", "--sets", "44")
+    done = bench(
+        tmp_path / "out", "--registry", registry, "--workers", "all", "--sets", "44", by=here
+    )
     assert done.status == 2
     assert "worker one: not set up: run `mldsa-lab setup one`; worker plain: " in done.err
 

@@ -74,6 +74,7 @@ def openssl_key(name: str) -> tuple[str, dict[str, Any]]:
     return name.lower(), {}
 
 
+@pytest.mark.toolchain
 def test_encodings_are_those_that_openssl_writes() -> None:
     # OpenSSL has no Schnorr signatures.
     lacking = ("fn-dsa", "hash")
@@ -102,6 +103,7 @@ def test_encodings_are_those_that_openssl_writes() -> None:
         assert set(found[f"falcon{size}padded"]["signed"]) == {known[SIGNATURE, "raw"].bytes}
 
 
+@pytest.mark.toolchain
 def test_seeds_are_as_cryptography_writes_them() -> None:
     found = ran("python", "venv/bin/python", "-c", PYTHON)
     assert len(found) == 5

@@ -272,6 +272,7 @@ by = ["implementation", "backend", "key"]
     assert ">Spread<" in (out / "study.html").read_text()
 
 
+@pytest.mark.e2e
 def test_the_command_measures_compares_and_redraws(tmp_path: Path) -> None:
     build_rust()
     path, out = write(tmp_path), tmp_path / "out"

@@ -38,6 +38,7 @@ def lucks(measured: Gathered, contrast: Contrast = ASKED) -> dict[tuple[str, int
     return {(" ".join(k.pair.groups), k.messages): k for k in luck_of(contrast, one)}
 
 
+@pytest.mark.simulation
 def test_few_random_messages_hide_what_designed_inputs_show(measured: Gathered) -> None:
     found = lucks(measured)
     native = [found["aws-lc mldsa-native", n] for n in ASKED.random_messages]

@@ -12,15 +12,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from lab_runs import here
 
-from mldsa_lab.checkout import BuildError, find_root
+from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs import tracing as pools
 from mldsa_lab.inputs.images import FORMATS, images
 from mldsa_lab.inputs.input import SigningInput
-from mldsa_lab.inputs.library import Library, build_library, load
+from mldsa_lab.inputs.library import Library, LibraryMissing, build_library, load
 from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import FromFile, Generated
@@ -119,7 +120,7 @@ def test_without_cargo_the_library_is_taken_as_it_was_built(
     monkeypatch.setenv("PATH", str(tmp_path))
     told: list[str] = []
     assert Library(build_library(find_root(), told.append)).backend and "no cargo" in told[0]
-    with pytest.raises(BuildError, match="cargo cannot be run"):
+    with pytest.raises(LibraryMissing, match="cargo is not installed"):
         build_library(tmp_path)
 
 
@@ -400,6 +401,6 @@ def test_the_command(tmp_path: Path) -> None:
 def test_the_command_names_what_is_wrong(
     tmp_path: Path, arguments: list[str], message: str
 ) -> None:
-    done = _run(*arguments, "--out", str(tmp_path))
-    assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
+    done = here("trace", *arguments, "--out", str(tmp_path))
+    assert done.status == 2 and message in done.err and "Traceback" not in done.err
     assert list(tmp_path.iterdir()) == []

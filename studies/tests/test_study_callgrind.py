@@ -86,12 +86,14 @@ def test_a_missing_valgrind_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         need_valgrind()
 
 
+@pytest.mark.toolchain
 def test_a_function_has_to_be_known() -> None:
     need_tools()
     with pytest.raises(LabError, match="worker other: which of its functions"):
         Counter(WorkerEntry("other", "C", ".", (), ("w",)), Place(Path(), Path()))
 
 
+@pytest.mark.toolchain
 def test_a_worker_in_c(tmp_path: Path) -> None:
     need_tools()
     made = signed(7)
@@ -126,6 +128,7 @@ def test_a_worker_in_c(tmp_path: Path) -> None:
         counter.count(counter.variant("toy", "ML-DSA-44"), made)
 
 
+@pytest.mark.toolchain
 def test_counts_are_collected_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_tools()
     monkeypatch.setattr("mldsa_studies.collect.COUNT_PART", 4)

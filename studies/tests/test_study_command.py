@@ -170,6 +170,7 @@ def test_nothing_left_to_evaluate(done: tuple[Path, Result], tmp_path: Path) -> 
     assert "need costs of 400 inputs" in str(result.exception)
 
 
+@pytest.mark.toolchain
 def test_counts_of_a_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     need_tools()
     inputs = Spec("ML-DSA-44", bytes(32)).inputs(0, 4)

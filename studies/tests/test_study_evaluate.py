@@ -119,6 +119,7 @@ def test_without_noise(counted: Study) -> None:
         assert pick(cells, COUNT, BALANCED, 10, target).rmse < 0.12
 
 
+@pytest.mark.simulation
 def test_noise_counts_once_and_less_over_rounds() -> None:
     plan = replace(PLAN, draws=12)
     cells = judged(costs_of("ns", noise=0.05, rounds=9), plan, Task(REGRESSION, 10, MEAN))
