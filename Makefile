@@ -96,12 +96,15 @@ test-go: ## the Go worker, where Go is installed
 	  cd workers/go && GOTOOLCHAIN=local go vet ./... && GOTOOLCHAIN=local go test ./...; \
 	else echo "test-go: skipped, go is not installed"; fi
 
-PYTEST = cd lab && ../$(PY) -m pytest -n logical --dist worksteal
+PYTEST = cd lab && MLDSA_LAB_PREBUILT=1 ../$(PY) -m pytest -n logical --dist worksteal
 
-test-lab: setup-test ## the lab, without the tests that take long
-	$(PYTEST) -m "not e2e and not simulation and not toolchain and not browser"
+# The tests build nothing by themselves: prebuild.py makes the workers that their tier needs.
+test-lab: setup-test ## the lab's fast tests
+	@$(PY) lab/tests/prebuild.py
+	$(PYTEST) -m "not (e2e or simulation or toolchain or browser)"
 
 test-lab-all: setup-test ## all tests of the lab
+	@$(PY) lab/tests/prebuild.py --all
 	$(PYTEST)
 
 test-rtl: setup-test ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
