@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,10 @@ def side(path: Path, confidence: float = 0.95) -> Side:
     return Side(record, summarise(record, confidence=confidence))
 
 
+# Of the record of the fixture `before` only: the others are written again and again.
+first_side = cache(side)
+
+
 def on_another_cpu(row: Row) -> Row:
     if isinstance(row, Run):
         return structs.replace(row, machine={**row.machine, "cpu": "Another CPU"})
@@ -69,7 +74,7 @@ def compared(
     shape: Shape = AGAIN,
     alter: Callable[[Row], Row] = lambda row: row,
 ) -> Changes:
-    return changes(side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
+    return changes(first_side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
 
 
 def test_changes_between_runs_of_three_rounds_have_no_interval(tmp_path: Path) -> None:

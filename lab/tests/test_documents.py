@@ -196,6 +196,7 @@ def test_readme_leads_everywhere() -> None:
     ] == []
 
 
+@pytest.mark.simulation
 def test_documents_agree_with_the_records_and_the_code() -> None:
     runs = [f"{ROOT}/records/2026-11-21-epyc-zen3/{run}.jsonl.xz" for run in ("first", "second")]
     found = agreement(*(summarise(read_record(Path(run))) for run in runs))

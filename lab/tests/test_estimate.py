@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import first_of
 from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
@@ -132,7 +131,8 @@ def test_errors_of_the_mean_at_ten_inputs() -> None:
     assert abs(bias) < 4 * float(np.std(of_design)) / math.sqrt(len(of_design)) + 0.001
 
 
-@pytest.mark.parametrize("rounds", first_of([5, 12, 30]))
+@pytest.mark.simulation
+@pytest.mark.parametrize("rounds", [5, 12, 30])
 def test_intervals_of_signing_cover(rounds: int) -> None:
     """Abort indexes, spikes, own habits of inputs, correlated drift and a second mode: nominally
     95 %, of 100 replications; the bounds leave three deviations of 2.2 % for chance."""

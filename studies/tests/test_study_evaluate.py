@@ -175,6 +175,7 @@ def test_percentiles_that_no_input_is_near_are_left_out() -> None:
     assert near.inputs.shape == (4, 2)
 
 
+@pytest.mark.e2e
 def test_the_same_with_processes() -> None:
     costs = costs_of("instructions", inputs=60, added=0)
     plan = Plan(sizes=(2,), draws=2, pool=100)

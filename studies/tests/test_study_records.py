@@ -26,6 +26,7 @@ def run(*words: object) -> str:
     return result.stdout
 
 
+@pytest.mark.simulation
 def test_the_fits_behind_the_default_costs() -> None:
     lines = run("fits", RECORD).splitlines()
     for name in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
@@ -42,6 +43,7 @@ def test_what_selections_are_worth() -> None:
     assert len(of_hundred) == 3 and abs(float(of_hundred[0])) < 0.05
 
 
+@pytest.mark.simulation
 def test_intervals_are_judged_on_the_inputs_that_a_record_has() -> None:
     words = ("coverage", "--record", RECORD, "--set", "65", "--replications", 2)
     rows = [line for line in run(*words).splitlines() if line.startswith("| ")]
