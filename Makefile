@@ -6,6 +6,9 @@ PY := .venv/bin/python
 LAB := .venv/bin/mldsa-lab
 ARGS ?= --quick
 
+# Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-lab test-lab-all test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 

@@ -92,6 +92,7 @@ def signer(name: str, rng: np.random.Generator) -> Signer:
     )
 
 
+@pytest.mark.simulation
 def test_honest_tables_raise_no_alarm() -> None:
     rng = np.random.default_rng(2026)
     statistics = ["min", "mean", "max", "sd", *(f"p{p:g}" for p in PERCENTILES)]
@@ -167,6 +168,7 @@ def of_row(row: SummaryRow, number: int) -> Cost:
     )
 
 
+@pytest.mark.simulation
 def test_the_tables_of_this_project_pass() -> None:
     rows = [row for row in summarise(read_record(RECORD)).rows if row.set in PARAMETER_SETS]
     assert len(rows) > 100

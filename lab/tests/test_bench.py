@@ -247,6 +247,7 @@ def test_report_of_a_record_cut_off_in_a_line(ran: Ran, tmp_path: Path) -> None:
     assert (tmp_path / "cut.html").exists()
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize(
     "number",
     [

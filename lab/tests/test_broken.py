@@ -154,6 +154,7 @@ def test_a_bad_operation_that_spoils_its_batch_is_caught(batched: Ran) -> None:
     assert f"{name}:batch-8 ML-DSA-44" in batched.out
 
 
+@pytest.mark.e2e
 def test_broken_workers_alone_leave_nothing_to_measure(tmp_path: Path) -> None:
     done = bench(
         tmp_path / "out",

@@ -162,6 +162,7 @@ def test_rows_name_their_build(summary: Summary) -> None:
     assert row(summary, "circl:go:compact").as_dict()["build"] is None
 
 
+@pytest.mark.e2e
 def test_ratios_are_to_the_default_build_unless_the_other_is_named(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=in_both_builds(FEW), rounds=6))
     default, tuned = "mldsa-native:native:compact", "mldsa-native:native:compact:tuned"
@@ -174,6 +175,7 @@ def test_ratios_are_to_the_default_build_unless_the_other_is_named(tmp_path: Pat
     assert row(found, default).ratio == pytest.approx(1 / TUNED, rel=0.02)
 
 
+@pytest.mark.e2e
 def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> None:
     signers = tuple(s for s in in_both_builds(FEW) if s.tuned or s.worker == "go")
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=signers, rounds=3))
@@ -252,6 +254,7 @@ def test_the_terminal_has_a_column_of_builds(view: View, width: int) -> None:
     assert not any("tuned" in r for r in rows if "avx2" in r or "circl" in r)
 
 
+@pytest.mark.e2e
 def test_the_page_names_builds(view: View) -> None:
     page = render([view])
     assert "default and tuned builds" in page and ">Build</th>" in page
@@ -259,6 +262,7 @@ def test_the_page_names_builds(view: View) -> None:
     assert "RUSTFLAGS -C target-cpu=native" in page
 
 
+@pytest.mark.e2e
 def test_a_record_of_one_build_has_no_column(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=FEW, rounds=3))
     view = build_view(record, summarise(record))

@@ -77,6 +77,7 @@ def compared(
     return changes(first_side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
 
 
+@pytest.mark.simulation
 def test_changes_between_runs_of_three_rounds_have_no_interval(tmp_path: Path) -> None:
     paths = [
         write(tmp_path / f"{seed}.jsonl", replace(SHAPE, rounds=3, seed=seed)) for seed in (1, 2)
@@ -146,6 +147,7 @@ def test_a_slower_machine_hides_no_change(tmp_path: Path) -> None:
     assert ours == [SLOWER] * 3 and found.spread is not None and found.spread < 0.08
 
 
+@pytest.mark.e2e
 def test_what_else_differs_is_said(before: Path, tmp_path: Path) -> None:
     def longer(row: Row) -> Row:
         return structs.replace(row, message=bytes(100)) if isinstance(row, InputRow) else row
@@ -200,6 +202,7 @@ def test_two_variants_of_one_run_share_its_rounds(before: Path) -> None:
             changes(run, run, [pair])
 
 
+@pytest.mark.e2e
 def test_the_command(before: Path, tmp_path: Path) -> None:
     after = write(tmp_path / "after.jsonl", slower(AGAIN, 1.25))
     table = tmp_path / "changes.json"
@@ -218,6 +221,7 @@ def test_the_command(before: Path, tmp_path: Path) -> None:
     assert "Signing by classes of traces" in lines
 
 
+@pytest.mark.e2e
 def test_what_cannot_be_compared_is_refused(before: Path, tmp_path: Path) -> None:
     other = write(tmp_path / "other.jsonl", replace(AGAIN, sets=("ML-DSA-44",)))
     elsewhere = write(tmp_path / "cpu.jsonl", AGAIN, on_another_cpu)

@@ -61,6 +61,7 @@ def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> Non
     assert found.mean.low is not None and found.mean.high is not None
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("size", "bias"),
     [
@@ -113,6 +114,7 @@ def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
     assert once.value - twice.low == pytest.approx(2**0.5 * (once.value - once.low))
 
 
+@pytest.mark.simulation
 def test_intervals_hold_the_truth() -> None:
     """Eight rounds of batches of 32 and of 1,000 on a machine that drifts by 3 %."""
     model, machine = RejectionModel.of("ML-DSA-65"), NoisyMachine(drift=0.03, fast=0)

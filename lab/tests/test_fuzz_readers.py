@@ -26,6 +26,7 @@ from mldsa_lab.theory import cost_model
 from mldsa_lab.worker import protocol, registry
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", READERS)
 def test_bent_documents_are_read_or_refused(name: str, tmp_path: Path) -> None:
     chosen = seed()

@@ -250,6 +250,7 @@ def test_intervals_are_carried_by_draws() -> None:
     assert even.low == pytest.approx(1.05, abs=0.02)
 
 
+@pytest.mark.e2e
 def test_what_was_asked_before_changes_no_draws() -> None:
     def drawn(before: Sequence[str]) -> Array:
         records = RecordTimes(RECORDS, ["Ed25519", "ML-DSA-44"])
@@ -407,6 +408,7 @@ def test_expressions() -> None:
             evaluate(text, names)
 
 
+@pytest.mark.e2e
 def test_batches_are_beside_single_calls(tmp_path: Path) -> None:
     found = figures(write(tmp_path))
     rows = [
@@ -430,6 +432,7 @@ def test_batches_are_beside_single_calls(tmp_path: Path) -> None:
     assert spent[0] == pytest.approx(spent[1] + fastest / 1e9)
 
 
+@pytest.mark.e2e
 def test_the_first_record_that_has_a_scheme_counts() -> None:
     both, batches = RECORDS
     for paths, first in (((both, batches), both), ((batches, both), batches)):

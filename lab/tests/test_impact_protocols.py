@@ -495,6 +495,7 @@ def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) ->
     assert rule in said and said.startswith(str(path)) and "\n" not in said
 
 
+@pytest.mark.e2e
 def test_figures_and_page() -> None:
     found = figures_of("tls", None)
     window = "extra round trips, 10 segments"

@@ -88,6 +88,7 @@ def test_one_two_or_three_inputs_give_an_honest_answer(name: str, n: int, widest
             assert half_width(interval) < 2 * widest + 0.1
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("n", first_of([10, 3]))
 def test_intervals_of_noisy_costs_hold_the_truth(n: int) -> None:
     designs = [cases.designed(NAME, n, seed) for seed in range(3)]

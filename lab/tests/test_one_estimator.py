@@ -50,6 +50,7 @@ def as_selection(record: Record, set_name: str, ids: tuple[int, ...]) -> Selecti
     return Selection(set_name, "regression", tuple(inputs))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(
     ("which", "variant", "set_name", "confidence"),
     [

@@ -269,6 +269,7 @@ def test_unknown_networks_are_named() -> None:
 # --- who computes ---------------------------------------------------------------------------------
 
 
+@pytest.mark.e2e
 def test_the_answer_is_the_same_for_any_workers(network: Network) -> None:
     from distributed import LocalCluster
 
@@ -349,6 +350,7 @@ def test_gossip_goes_on_before_it_is_validated(network: Network) -> None:
         assert times[hops] == pytest.approx(hops * (SIZE / UPLOAD + DELAY) + counted * VALIDATION)
 
 
+@pytest.mark.e2e
 def test_the_command_shows_each_relay_and_size(tmp_path: Path) -> None:
     small = ("bitcoin-2019", "--nodes", 200, "--blocks", 3, "--processes", 1)
     rows_at = tmp_path / "rows.json"

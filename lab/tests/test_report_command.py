@@ -104,6 +104,7 @@ def test_markdown_alone_is_on_standard_output(path: Path) -> None:
         assert f"| {line.mean} |" in text
 
 
+@pytest.mark.e2e
 def test_markdown_into_a_file(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables.md"
     text = shown(run(path, "--no-page", "--markdown", out))
@@ -214,6 +215,7 @@ def test_a_wrong_marker_is_named_and_nothing_is_written(
     assert target.read_text() == before
 
 
+@pytest.mark.e2e
 def test_markers_without_end_record_or_at_all(path: Path, tmp_path: Path) -> None:
     target = note(tmp_path, "")
     assert "names no record, and none is given" in refused(run("--splice", target))
@@ -238,6 +240,7 @@ SPLICED = [
 ]
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("name", first_of(sorted(SPLICED)))
 def test_measured_tables_of_the_documents_are_what_their_records_give(name: str) -> None:
     """If this fails: `mldsa-lab report --splice FILE`."""
@@ -260,6 +263,7 @@ def test_a_marker_in_a_block_of_code_is_an_example(path: Path, tmp_path: Path) -
 # --- measured elsewhere -------------------------------------------------------------------------
 
 
+@pytest.mark.e2e
 def test_a_card_stands_beside_the_workers_in_its_own_unit(path: Path, tmp_path: Path) -> None:
     selection, measured = card(tmp_path)
     page, out, tables = tmp_path / "p.html", tmp_path / "r.json", tmp_path / "r.md"
@@ -328,6 +332,7 @@ def test_a_folder_that_is_not_there_is_refused_before_any_work(path: Path, optio
 # --- runs that say little -----------------------------------------------------------------------
 
 
+@pytest.mark.e2e
 def test_the_same_run_twice_is_shown_once(path: Path, tmp_path: Path) -> None:
     copy, out = tmp_path / "copy.jsonl", tmp_path / "rows.json"
     shutil.copy(path, copy)
@@ -353,6 +358,7 @@ def short(folder: Path, rounds: int, noise: float) -> Record:
     return build(folder / "r.jsonl", Shape(sets=(SET,), signers=signers, rounds=rounds))
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_short_run_ranks_nobody_and_says_how_long_to_run(tmp_path: Path, rounds: int) -> None:
     record = short(tmp_path, rounds, 0.8)

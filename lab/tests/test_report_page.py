@@ -248,6 +248,7 @@ def test_classical_schemes_alone(tmp_path: Path) -> None:
     assert "RSA-2048-PSS" in text and "The record holds no gate results." in text
 
 
+@pytest.mark.e2e
 def test_several_records_are_compared(tmp_path: Path) -> None:
     one = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[2:6])
     two = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[3:7], seed=2, drift=1.5)

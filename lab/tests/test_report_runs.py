@@ -240,6 +240,7 @@ def test_the_page_has_its_sections(view: View) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.e2e
 def test_several_records_keep_their_anchors_apart(view: View) -> None:
     page = render([view] * 2)
     assert 'id="r1-batches"' in page and 'id="r2-threads"' in page
@@ -247,6 +248,7 @@ def test_several_records_keep_their_anchors_apart(view: View) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.e2e
 def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
     record = build(
         tmp_path / "r.jsonl",

@@ -53,6 +53,7 @@ def test_long_names_fold_before_numbers_are_cut_off() -> None:
         assert text.count("mldsa-lanes:avx512") == 2
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("width", first_of([100, 140, 200]))
 def test_every_number_is_there_and_no_line_is_cut(
     record: Record, summary: Summary, width: int
@@ -91,6 +92,7 @@ def test_a_narrow_terminal_gives_up_the_least_needed(record: Record, summary: Su
     assert {"implementation", "mean", "p99.9", "ratio"} <= set(lines[signing + 1].split())
 
 
+@pytest.mark.e2e
 def test_reasons_are_told(record: Record, summary: Summary) -> None:
     text = " ".join(printed(record, 100, summary).split())
     assert (

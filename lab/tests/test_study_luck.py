@@ -54,6 +54,7 @@ def test_few_random_messages_hide_what_designed_inputs_show(measured: Gathered) 
     assert grid.rows == 3 and grid.columns[2].cells == ["1", "100", "10,000"]
 
 
+@pytest.mark.simulation
 def test_equal_signers_are_rarely_told_apart(measured: Gathered) -> None:
     same = [c for c in measured.cells if c.fields["implementation"] == "libcrux"]
     twin = [

@@ -231,6 +231,7 @@ def test_units_are_not_mixed() -> None:
     assert row.unit == "cycles" and row.mean is not None and row.ratio is None
 
 
+@pytest.mark.e2e
 def test_interrupted_records(tmp_path: Path) -> None:
     """Cut a record file at many places: every prefix with samples gives a table."""
     path = tmp_path / "whole.jsonl"

@@ -329,6 +329,7 @@ def cluster() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
             other.wait()
 
 
+@pytest.mark.e2e
 def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
     tmp_path: Path,
     small_blocks: None,
@@ -352,6 +353,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
     assert (tmp_path / "here.parquet").read_bytes() == (tmp_path / "there.parquet").read_bytes()
 
 
+@pytest.mark.e2e
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mldsa_lab.workforce._CONNECT_S", 1)
     for address in ("tcp://127.0.0.1:1", "nonsense://", ":::"):
@@ -371,6 +373,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.e2e
 def test_the_command(tmp_path: Path) -> None:
     done = _run(
         "44", "65", "-n", "300", "--seed", "a text", "--per-key", "0", "--out", str(tmp_path)

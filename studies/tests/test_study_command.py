@@ -26,6 +26,8 @@ from mldsa_studies.callgrind import Counter
 from mldsa_studies.costs import write_costs
 from mldsa_studies.jobs import SignedInputs
 
+pytestmark = pytest.mark.e2e
+
 QUICK = ("--sizes", "3", "--draws", "4", "--pool", "200", "--processes", "1")
 
 

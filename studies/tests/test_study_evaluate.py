@@ -39,6 +39,8 @@ from mldsa_studies.plan import (
 )
 from mldsa_studies.signers import Signer, random_table
 
+pytestmark = pytest.mark.simulation
+
 SET = "ML-DSA-65"
 MODEL = RejectionModel.of(SET)
 SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)

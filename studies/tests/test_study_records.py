@@ -37,6 +37,7 @@ def test_the_fits_behind_the_default_costs() -> None:
         assert found == pytest.approx([model.first, model.z, 1, model.h], abs=0.16)
 
 
+@pytest.mark.simulation
 def test_what_selections_are_worth() -> None:
     (row,) = [line for line in islice(report(RECORD, False), 5) if line.startswith("| mean |")]
     of_hundred = re.findall(r"[-+]?\d+\.\d+", row.split("|")[-2])

@@ -226,15 +226,19 @@ fn on_every_backend() {
     if std::env::var_os("MLDSA_LANES_BACKEND").is_some() {
         return;
     }
-    for backend in Backend::available() {
-        let mut tests = Command::new(std::env::current_exe().unwrap());
-        tests.args(["--test-threads", "1", "_of_"]);
-        let out = tests.env("MLDSA_LANES_BACKEND", backend.name()).output();
-        let out = out.unwrap();
-        let text = String::from_utf8_lossy(&out.stdout);
-        assert!(out.status.success(), "{}: {text}", backend.name());
-        assert!(text.contains("5 passed"), "{text}");
-    }
+    std::thread::scope(|scope| {
+        for backend in Backend::available() {
+            scope.spawn(move || {
+                let mut tests = Command::new(std::env::current_exe().unwrap());
+                tests.args(["--test-threads", "1", "_of_"]);
+                let out = tests.env("MLDSA_LANES_BACKEND", backend.name()).output();
+                let out = out.unwrap();
+                let text = String::from_utf8_lossy(&out.stdout);
+                assert!(out.status.success(), "{}: {text}", backend.name());
+                assert!(text.contains("5 passed"), "{text}");
+            });
+        }
+    });
 }
 
 #[test]
