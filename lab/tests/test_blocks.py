@@ -16,7 +16,6 @@ from lab_runs import broken_registry, build_rust, here, lab, place, rust_station
 
 from mldsa_lab import machine
 from mldsa_lab.bench import blocks as asked_blocks
-from mldsa_lab.bench.block_rounds import BlockBench, drawn_of
 from mldsa_lab.bench.blocks import (
     GivenBlock,
     MeasuredBlock,
@@ -25,7 +24,9 @@ from mldsa_lab.bench.blocks import (
     shipped,
     stride,
 )
+from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
@@ -253,14 +254,22 @@ def test_a_worker_without_blocks_is_refused(fleet: Fleet) -> None:
         station._announced = before
 
 
-def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[BlockBench, list[Row]]:
+def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[Engine[BlockCase], Blocks, list[Row]]:
     block, written = resolved(fleet, text), []  # type: tuple[MeasuredBlock, list[Row]]
     passed = {(v.id, name) for name, v in block.verifiers}
-    return BlockBench(fleet, block, bytes(32), passed, written.append), written
+    workload = Blocks(fleet, block, bytes(32), passed)
+    return Engine(fleet, workload, written.append), workload, written
+
+
+def only_first(engine: Engine[BlockCase]) -> BlockCase:
+    """Keep the cases of the first verifier alone."""
+    first = engine.cases[0]
+    engine.cases = [c for c in engine.cases if c.group == first.group]
+    return first
 
 
 def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
-    bench, written = bench_of(fleet)
+    bench, _, written = bench_of(fleet)
     bench.calibrate(lambda work: None)
     row, *verifiers = written
     assert isinstance(row, BlockRow) and row.stride == stride(24)
@@ -291,30 +300,28 @@ def test_keys_are_used_as_often_as_asked() -> None:
 
 @pytest.mark.parametrize("at", [0, 13, 23])
 def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet, at: int) -> None:
-    bench, written = bench_of(fleet)
-    work = bench.left[0]
-    bench.left = [work]
-    inputs = bench._inputs(work)
+    bench, workload, written = bench_of(fleet)
+    case = only_first(bench)
+    inputs = workload.inputs(case.variant.id, case.set_name)
     other = inputs[(at + 1) % len(inputs)]
     inputs[at] = replace(inputs[at], signature=other.signature)
-    bench._inputs = lambda work: inputs  # type: ignore[method-assign]
     bench.calibrate(lambda work: None)
     fault = written[-1]
     assert isinstance(fault, Fault) and "single calls, accepts-block: on 1 threads" in fault.reason
-    assert not bench.left
+    assert not bench.cases
 
 
 def test_who_accepts_altered_signatures_is_left_out(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench, written = bench_of(fleet)
-    bench.left = bench.left[:1]
+    bench, _, written = bench_of(fleet)
+    only_first(bench)
     monkeypatch.setattr(
-        "mldsa_lab.bench.block_rounds._altered", lambda inputs: (list(inputs), [0, 1, 2])
+        "mldsa_lab.bench.workloads.block._altered", lambda inputs: (list(inputs), [0, 1, 2])
     )
     bench.calibrate(lambda work: None)
     fault = written[-1]
-    assert isinstance(fault, Fault) and not bench.left
+    assert isinstance(fault, Fault) and not bench.cases
     assert "refuses-altered: on 1 threads: verdicts other than 3 refused of 24" in fault.reason
 
 
@@ -330,23 +337,23 @@ def test_broken_workers_are_left_out(tmp_path: Path, mode: str, way: str) -> Non
     text += f'[[verify]]\nset = "ML-DSA-65"\nimplementations = ["{name}"]\n'
     with Fleet() as fleet:
         fleet.add(Station(entry, place(), Limits()))
-        bench, written = bench_of(fleet, text)
+        bench, _, written = bench_of(fleet, text)
         bench.calibrate(lambda work: None)
     fault = written[-1]
-    assert isinstance(fault, Fault) and not bench.left
+    assert isinstance(fault, Fault) and not bench.cases
     assert f"block: {way}, refuses-altered: on 1 threads" in fault.reason
 
 
 def test_a_wrong_verdict_while_timing_leaves_out(fleet: Fleet) -> None:
-    bench, written = bench_of(fleet)
-    bench.left = bench.left[:1]
-    (work,) = bench.left
+    bench, workload, written = bench_of(fleet)
+    case = only_first(bench)
     bench.calibrate(lambda work: None)
-    work.inputs[5] = replace(work.inputs[5], message=b"another")
+    inputs = workload.inputs(case.variant.id, case.set_name)
+    inputs[5] = replace(inputs[5], message=b"another")
     bench.round(1, lambda work, part: None)
     fault = written[-1]
     assert isinstance(fault, Fault) and fault.round == 1 and "no refused of 24" in fault.reason
-    assert not bench.left
+    assert not bench.cases
 
 
 @pytest.mark.e2e

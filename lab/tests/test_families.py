@@ -13,7 +13,7 @@ import pytest
 from mldsa_lab.bench import gate_plain, vectors
 from mldsa_lab.bench.examination import Examination
 from mldsa_lab.bench.material import PlainInput, Sizes, plain_inputs
-from mldsa_lab.bench.rounds import make_cell
+from mldsa_lab.bench.workloads.operations import make_cell
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import SCHEME_FAMILIES, SCHEMES, sets_of
 from mldsa_lab.worker.protocol import JobInput, Output, ProtocolError, parse_hello

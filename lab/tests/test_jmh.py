@@ -13,10 +13,10 @@ from lab_runs import lab
 from msgspec import structs
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.jmh import JmhBench, row_of
 from mldsa_lab.bench.jmh_result import read_result, read_times, shared_out
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.rounds import Cell, make_cell
+from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
+from mldsa_lab.bench.workloads.operations import Cell, make_cell
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
@@ -145,16 +145,16 @@ def test_outputs_are_checked_and_failures_are_faults(tmp_path: Path) -> None:
     with Fleet() as fleet:
         station = Station(JAVA, PLACE, Limits(*[60.0] * 5))
         fleet.add(station)
-        bench = JmhBench(SHORT, 60.0, fleet, PLACE, tmp_path / "jmh", rows.append)
+        bench = JmhRuns(SHORT, 60.0, fleet, PLACE, tmp_path / "jmh", [])
         right = cell_of(fleet)
         number = max(right.expected)
-        bench.measure(right, 0)
-        bench.measure(replace(right, expected={**right.expected, number: bytes(32)}), 1)
+        rows += bench.sample(right, 0, 0)
+        rows += bench.sample(replace(right, expected={**right.expected, number: bytes(32)}), 0, 1)
         dying = "print('<forked VM failed with exit code 137>'); raise SystemExit(1)"
         station.entry = structs.replace(JAVA, jmh=(sys.executable, "-c", dying))
-        bench.measure(right, 2)
+        rows += bench.sample(right, 0, 2)
         station.entry = structs.replace(JAVA, jmh=("/no/such/java",))
-        bench.measure(right, 3)
+        rows += bench.sample(right, 0, 3)
         station.entry = structs.replace(JAVA, jmh=())
         with pytest.raises(LabError, match="worker java-25: its entry in the registry has no JMH"):
             row_of(station, PLACE)

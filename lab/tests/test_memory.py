@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from lab_runs import broken_registry, here, lab, place
 
-from mldsa_lab.bench.memory import (
+from mldsa_lab.bench.workloads.memory import (
     build_meter,
     read_cachegrind,
     read_kept,
@@ -349,10 +349,12 @@ def test_bad_input(tmp_path: Path) -> None:
 def test_what_measures_must_be_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Said before anything is built or measured."""
     out = tmp_path / "out"
-    monkeypatch.setattr("mldsa_lab.bench.memory.shutil", SimpleNamespace(which=lambda _: None))
+    monkeypatch.setattr(
+        "mldsa_lab.bench.workloads.memory.shutil", SimpleNamespace(which=lambda _: None)
+    )
     ran = here("memory", "--traffic", "--out", str(out))
     assert ran.status == 2 and "Valgrind, which is not installed" in ran.err
-    monkeypatch.setattr("mldsa_lab.bench.memory.sys", SimpleNamespace(platform="darwin"))
+    monkeypatch.setattr("mldsa_lab.bench.workloads.memory.sys", SimpleNamespace(platform="darwin"))
     ran = here("memory", "--out", str(out))
     assert ran.status == 2 and "needs Linux" in ran.err
     assert not out.exists()

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from fake_worker import fake_worker
 
+from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.rounds import Bench, Cell, Schedule
+from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.records import Fault, Row, Samples
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
@@ -37,9 +38,9 @@ def measured(tmp_path: Path, ticks: str) -> list[Row]:
         fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
         (variant,) = fleet.variants.values()
         cell = Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
-        bench = Bench(fleet, Schedule([cell]), rows.append)
+        bench = Engine(fleet, Operations(fleet, [cell]), rows.append)
         bench.calibrate(lambda cell: None)
-        if bench.left:
+        if bench.cases:
             bench.round(0, lambda cell, part: None)
     return rows
 

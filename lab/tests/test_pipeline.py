@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 from lab_runs import build_rust, here, lab, rust_station
 
+from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.pipeline_inputs import spread
-from mldsa_lab.bench.pipeline_rounds import PipelineBench, Work
 from mldsa_lab.bench.pipelines import Line, Pipeline, Stage, _variant, resolve, taking_part
+from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.inputs.library import load
@@ -284,7 +285,7 @@ class Given:
         return range(4)
 
 
-def work_of(fleet: Fleet) -> tuple[PipelineBench, list[Row]]:
+def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
     """A hash and a signature of it by Ed25519, whose keys stay in the worker."""
     hashes = stage("hash", "SHA3-256", "libcrux-sha3")
     signs, verifies = (stage(o, "Ed25519", "dalek-ed25519") for o in ("sign", "verify"))
@@ -294,7 +295,7 @@ def work_of(fleet: Fleet) -> tuple[PipelineBench, list[Row]]:
     digests = [hashlib.sha3_256(r).digest() for r in records]
     seeds = [bytes([9]) * 32] * 4
     written: list[Row] = []
-    bench = PipelineBench(fleet, [], Given(), {}, set(), written.append)  # type: ignore[arg-type]
+    workload = Pipelines(fleet, [], Given(), {}, set())  # type: ignore[arg-type]
     signed = [
         JobInput(i, seed=s, message=d, context=b"", rnd=bytes(32))
         for i, (s, d) in enumerate(zip(seeds, digests, strict=True))
@@ -305,13 +306,14 @@ def work_of(fleet: Fleet) -> tuple[PipelineBench, list[Row]]:
         [replace(job, rnd=None, signature=b"") for job in signed],
     ]
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
-    bench.left = [Work(line, fleet.station(line.variants[0].id), inputs, outputs)]
-    return bench, written
+    pipeline = Prepared(line, fleet.station(line.variants[0].id), inputs, outputs)
+    workload._pipelines = [pipeline]
+    return Engine(fleet, workload, written.append), pipeline, written
 
 
 @pytest.mark.toolchain
 def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
-    bench, written = work_of(fleet)
+    bench, _, written = work_of(fleet)
     bench.calibrate(lambda work: None)
     (row,) = written
     assert isinstance(row, PipelineRow)
@@ -331,21 +333,20 @@ def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
 @pytest.mark.parametrize("place", [0, 2])
 @pytest.mark.toolchain
 def test_a_pipeline_with_a_wrong_output_is_left_out(fleet: Fleet, place: int) -> None:
-    bench, written = work_of(fleet)
-    bench.left[0].outputs[place] = [b"\0" * 32] * 4
+    bench, pipeline, written = work_of(fleet)
+    pipeline.outputs[place] = [b"\0" * 32] * 4
     bench.calibrate(lambda work: None)
     row, fault = written
     assert isinstance(row, PipelineRow) and row.checks[0].failed == 4
-    assert isinstance(fault, Fault) and "gave a wrong output" in fault.reason and not bench.left
+    assert isinstance(fault, Fault) and "gave a wrong output" in fault.reason and not bench.cases
 
 
 @pytest.mark.toolchain
 def test_a_verification_that_accepts_altered_records_is_left_out(fleet: Fleet) -> None:
-    bench, written = work_of(fleet)
-    work = bench.left[0]
+    bench, pipeline, written = work_of(fleet)
     # As one that looks at no message would: the altered one is what was signed.
-    flipped = [replace(job, message=flip_back(job)) for job in work.inputs[2]]
-    work.inputs[2] = flipped
+    flipped = [replace(job, message=flip_back(job)) for job in pipeline.inputs[2]]
+    pipeline.inputs[2] = flipped
     bench.calibrate(lambda work: None)
     fault = written[-1]
     assert isinstance(fault, Fault) and "refuses-altered" in fault.reason, written

@@ -8,10 +8,12 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from mldsa_lab.bench.engine import Engine
+from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
-from mldsa_lab.bench.rounds import Cell, Schedule, make_cell, role_in
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
+from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs, SigningInput
@@ -256,7 +258,7 @@ def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:
         return Cell(measured(), "ML-DSA-44", "sign", [], {}, False, runs)
 
     cells = [cell(None), cell(100), cell(1000), cell(10_000)]
-    s = Schedule(cells)
+    s = Engine(Fleet(), Operations(Fleet(), cells), lambda row: None)
     seen = [{id(c) for c in s.order(n)} for n in range(9)]
     for n, of_round in enumerate(seen):
         assert all(id(c) in of_round for c in cells[:3])

@@ -7,8 +7,10 @@ from collections import Counter
 
 import pytest
 
+from mldsa_lab.bench.engine import Engine
+from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.options import parse_operations, parse_seed, select
-from mldsa_lab.bench.rounds import Cell, Schedule
+from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import ALL_SETS, CLASSICAL_SETS, PARAMETER_SETS, parse_set_names
@@ -39,22 +41,22 @@ VARIANTS = [
 ]
 
 
-def schedule() -> Schedule:
+def schedule() -> Engine[Cell]:
     cells = [
         Cell(v, name, operation, [], {}, random=False)
         for name in ("ML-DSA-44", "ML-DSA-65")
         for operation in ("keygen", "sign", "verify")
         for v in VARIANTS[:4]
     ]
-    return Schedule(cells)
+    return Engine(Fleet(), Operations(Fleet(), cells), lambda row: None)
 
 
 def test_every_round_visits_every_cell_once() -> None:
     s = schedule()
     for number in range(30):
         order = s.order(number)
-        assert len(order) == len(s.cells)
-        assert {id(c) for c in order} == {id(c) for c in s.cells}
+        assert len(order) == len(s.cases)
+        assert {id(c) for c in order} == {id(c) for c in s.cases}
 
 
 def test_variants_of_a_group_stay_neighbours() -> None:
@@ -82,13 +84,13 @@ def test_successive_rounds_run_in_opposite_directions() -> None:
         assert s.order(number) == s.order(number + 1)[::-1]
 
 
-def test_leaving_out() -> None:
-    s = schedule()
-    s.drop("aws-lc:native:compact", "ML-DSA-44")
-    assert len(s.cells) == 21
-    s.drop("aws-lc:native:compact", None)
-    assert len(s.cells) == 18
-    assert not any(c.variant.implementation == "aws-lc" for c in s.order(3))
+def test_a_fault_excludes_the_variant_and_a_refusal_one_set_of_it() -> None:
+    cells = schedule().cases
+    case = next(c for c in cells if str(c) == "aws-lc:native:compact ML-DSA-44 sign")
+    refused = [str(c) for c in cells if case.excludes(c, whole=False)]
+    assert refused == [f"aws-lc:native:compact ML-DSA-44 {o}" for o in ("keygen", "sign", "verify")]
+    broken = [c for c in cells if case.excludes(c, whole=True)]
+    assert [c.variant.implementation for c in broken] == ["aws-lc"] * 6
 
 
 def test_selection() -> None:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from fake_worker import fake_worker
 
+from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.rounds import WARMUP_NS, Bench, Cell, Schedule
 from mldsa_lab.bench.shapes import Shape
+from mldsa_lab.bench.workloads.operations import WARMUP_NS, Cell, Operations
 from mldsa_lab.records import Fault, Row, Samples
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput, Runs
@@ -43,7 +44,7 @@ def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: i
             Cell(variant, "ML-DSA-44", operation, [JobInput(0)], {}, random=False)
             for operation in ("keygen", "verify")
         ]
-        bench = Bench(fleet, Schedule(cells), rows.append)
+        bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
         for number in range(3):
             bench.round(number, lambda cell, part: None)
@@ -98,7 +99,7 @@ def test_a_process_begun_after_a_fault_is_warmed_up_too(
             Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
             for variant in fleet.variants.values()
         ]
-        bench = Bench(fleet, Schedule(cells), rows.append)
+        bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
         for number in range(2):
             bench.round(number, lambda cell, part: None)
@@ -137,7 +138,7 @@ def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) 
             Cell(shaped, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False, runs=run)
             for shaped, run in zip(made, runs, strict=True)
         ]
-        bench = Bench(fleet, Schedule(cells), rows.append)
+        bench = Engine(fleet, Operations(fleet, cells), rows.append)
         bench.calibrate(lambda cell: None)
         bench.round(0, lambda cell, part: None)
     (fault,) = [row for row in rows if isinstance(row, Fault)]

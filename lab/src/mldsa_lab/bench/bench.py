@@ -12,11 +12,10 @@ from rich.markup import escape
 
 from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
-from mldsa_lab.bench.block_rounds import BlockBench, Verifying
 from mldsa_lab.bench.blocks import MeasuredBlock, resolve_block
+from mldsa_lab.bench.engine import C, Case, Engine, Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
-from mldsa_lab.bench.jmh import JmhBench, row_of
 from mldsa_lab.bench.launch import launch, time_limits
 from mldsa_lab.bench.material import (
     PlainInput,
@@ -25,20 +24,16 @@ from mldsa_lab.bench.material import (
     input_row,
     plain_inputs,
 )
-from mldsa_lab.bench.memory import MemoryBench, check_tools
 from mldsa_lab.bench.options import Jmh, Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.pipeline_inputs import Drawn
-from mldsa_lab.bench.pipeline_rounds import PipelineBench, Work
 from mldsa_lab.bench.pipelines import Line, resolve, taking_part
-from mldsa_lab.bench.rounds import (
-    Bench,
-    Cell,
-    Schedule,
-    make_cell,
-    role_in,
-)
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped
+from mldsa_lab.bench.workloads.block import Blocks
+from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
+from mldsa_lab.bench.workloads.memory import Memory, check_tools
+from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
+from mldsa_lab.bench.workloads.pipeline import Pipelines
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
@@ -50,7 +45,6 @@ from mldsa_lab.records import (
     SCHEMA,
     End,
     Fault,
-    Load,
     Record,
     RecordWriter,
     Row,
@@ -286,22 +280,18 @@ class _Session:
                 self.write(made_of.row)
         every: dict[str, Sequence[Input | PlainInput]] = {**inputs, **made}
         if block is not None:
-            blocks = BlockBench(self.fleet, block, o.seed, passed, self._row)
-            self._measure(blocks, "verifiers of a block")
-            return
-        if lines:
-            pipelines = PipelineBench(self.fleet, lines, drawn, every, passed, self._row)
-            self._measure(pipelines, "pipelines")
-            return
-        cells = Schedule(self._cells(variants, passed, every))
-        if o.memory:
-            _require(cells.cells)
-            self._measure_memory(cells)
-        elif o.jmh is None:
-            self._measure(Bench(self.fleet, cells, self._row), "cells")
+            self._measure(Blocks(self.fleet, block, o.seed, passed))
+        elif lines:
+            self._measure(Pipelines(self.fleet, lines, drawn, every, passed))
         else:
-            _require(cells.cells)
-            self._measure_by_jmh(o.jmh, cells)
+            cells = self._cells(variants, passed, every)
+            _require(cells)
+            if o.memory:
+                self._measure_memory(cells)
+            elif o.jmh is not None:
+                self._measure_by_jmh(o.jmh, cells)
+            else:
+                self._measure(Operations(self.fleet, cells))
 
     @staticmethod
     def _of_inputs(o: Options, inputs: Mapping[str, Sequence[Input]]) -> str:
@@ -399,67 +389,65 @@ class _Session:
                     cells.append(make_cell(v, name, operation, taken, runs))
         return cells
 
-    def _measure(self, bench: Bench | PipelineBench | BlockBench, what: str) -> None:
-        _require(bench.left)
+    def _measure(self, workload: Workload[C]) -> None:
+        """Calibrate, then measure rounds until the pace says enough."""
+        engine = Engine(self.fleet, workload, self._row)
+        _require(engine.cases)
         # Fresh processes: none carries the gate's jobs, and all have the same age.
         self.fleet.stop()
         self._phase = "measure"
-        with self.screen.phase("calibrate", total=len(bench.left), still=True) as phase:
-            bench.calibrate(lambda cell: phase.show(str(cell), step=1))
-        _require(bench.left)
+        with self.screen.phase("calibrate", total=len(engine.cases), still=True) as phase:
+            engine.calibrate(lambda case: phase.show(str(case), step=1))
+        _require(engine.cases)
         assert self._record is not None
         pace = self._pace = Pace(self.options, self._record, self._judge)
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
-            def show(cell: Cell | Work | Verifying, part: float) -> None:
+            def show(case: Case, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
                 done = pace.part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
                 rounds = self.options.rounds
                 of = f" of {rounds}" if rounds is not None else ""
-                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {cell}")
+                phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {case}")
 
-            while bench.left and not pace.enough(self.rounds, self.spent):
-                bench.round(self.rounds, show)
+            while engine.cases and not pace.enough(self.rounds, self.spent):
+                engine.round(self.rounds, show)
                 self.rounds += 1
                 self.spent = time.monotonic() - began
-            phase.summary = f"{self.rounds} rounds over {len(bench.left)} {what}"
-        _require(bench.left)
+            phase.summary = f"{self.rounds} rounds over {len(engine.cases)} {workload.noun}"
+        _require(engine.cases)
 
-    def _measure_by_jmh(self, settings: Jmh, schedule: Schedule) -> None:
+    def _visit_once(self, workload: Workload[C], first: int = 0) -> None:
+        """Visit each case once; ``first``: the rotation of the order."""
         self.fleet.stop()
+        engine = Engine(self.fleet, workload, self._row, first=first)
+        total = len(engine.cases)
+        with self.screen.phase(self._phase, total=1.0, still=True) as phase:
+            engine.round(0, lambda case, part: phase.reach(part, str(case)))
+            phase.summary = f"{total} {workload.noun}"
+
+    def _measure_by_jmh(self, settings: Jmh, cells: Sequence[Cell]) -> None:
         self._phase = "measure"
         folder = self._writer.path.parent / "jmh"
         o = self.options
-        bench = JmhBench(settings, o.timeout, self.fleet, self._place, folder, self._row)
         # Which cell comes first follows from the seed, so that it is another in each process.
-        cells = schedule.order(o.seed[0])
-        self.write(Load(0, machine.load1()))
-        with self.screen.phase("measure", total=len(cells), still=True) as phase:
-            for turn, cell in enumerate(cells):
-                phase.reach(turn, f"JMH, {turn + 1} of {len(cells)}  {cell}")
-                bench.measure(cell, turn)
-            phase.summary = f"JMH, {settings.iterations} iterations over {len(cells)} cells"
+        workload = JmhRuns(settings, o.timeout, self.fleet, self._place, folder, cells)
+        self._visit_once(workload, o.seed[0])
         if not self.samples:
             raise LabError("nothing was measured: JMH failed for every cell")
         self.rounds = settings.iterations
 
-    def _measure_memory(self, schedule: Schedule) -> None:
-        self.fleet.stop()
+    def _measure_memory(self, cells: Sequence[Cell]) -> None:
         self._phase = "memory"
         o = self.options
         assert self._record is not None
         traces = {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
-        bench = MemoryBench(self.fleet, self._place, time_limits(o.timeout), self._row, traces)
-        steps = [bench.meter, *([bench.traffic] if o.memory == "traffic" else [])]
-        with self.screen.phase("memory", total=len(schedule.cells), still=True) as phase, bench:
-            for cell in list(schedule.cells):
-                phase.show(str(cell), step=1)
-                for step in steps:
-                    step(cell)
-            phase.summary = f"{len(schedule.cells)} cells"
+        limits, traffic = time_limits(o.timeout), o.memory == "traffic"
+        with Memory(self.fleet, self._place, limits, traces, cells, traffic=traffic) as workload:
+            self._visit_once(workload)
 
     def _row(self, row: Row) -> None:
         if isinstance(row, Fault):

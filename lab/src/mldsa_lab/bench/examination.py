@@ -17,7 +17,7 @@ Judge = Callable[[Output], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Probe:
     """One input of a check; `what` names it in a report."""
 
     what: str
@@ -62,7 +62,7 @@ class Examination:
         return None if self.passed else "no check of the gate applies to it"
 
     def run(
-        self, name: str, operation: str, cases: Iterable[Case], *, may_refuse: str | None = None
+        self, name: str, operation: str, cases: Iterable[Probe], *, may_refuse: str | None = None
     ) -> dict[int, Output]:
         """Make a check and keep its result; returns the outputs by position of the case.
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from mldsa_lab.bench import vectors
 from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.examination import (
-    Case,
     Examination,
     GateFault,
+    Probe,
     must_accept,
     must_be_keys,
     must_equal,
@@ -41,7 +41,7 @@ def acvp(exam: Examination) -> None:
         "acvp-keygen",
         "keygen",
         (
-            Case(f"tcId {c.number}", JobInput(0, seed=c.seed), must_be_keys(c.pk, c.sk))
+            Probe(f"tcId {c.number}", JobInput(0, seed=c.seed), must_be_keys(c.pk, c.sk))
             for c in vectors.keygen_cases(name)
         ),
     )
@@ -55,7 +55,7 @@ def acvp(exam: Examination) -> None:
             check,
             "sign",
             (
-                Case(
+                Probe(
                     f"tcId {c.number}",
                     JobInput(
                         0,
@@ -75,7 +75,7 @@ def acvp(exam: Examination) -> None:
         "acvp-sigver",
         "verify",
         (
-            Case(
+            Probe(
                 f"tcId {c.number}",
                 JobInput(0, pk=c.pk, message=c.message, context=c.context, signature=c.signature),
                 must_accept if c.valid else must_refuse,
@@ -105,24 +105,24 @@ def _batches(exam: Examination, m: Material) -> None:
         good = sign_job(s, v)
         if i % 7 == 3:
             cut = replace(good, sk=s.made.sk[:-1], seed=None)
-            cases.append(Case(f"{_what(s)}, a private key cut short", cut, must_fail))
+            cases.append(Probe(f"{_what(s)}, a private key cut short", cut, must_fail))
         cases.append(
             _signature(s, v)
             if v.deterministic
-            else Case(_what(s), good, must_give(None, "the signature"))
+            else Probe(_what(s), good, must_give(None, "the signature"))
         )
     exam.run("batch-sign", "sign", cases)
     cases = []
     for i, s in enumerate(group):
         if i % 3 == 1:
             spoiled = flip(s.made.signature, i * len(s.made.signature) // len(group))
-            cases.append(Case(f"{_what(s)}, a bit flipped", verify_job(s, spoiled), must_refuse))
+            cases.append(Probe(f"{_what(s)}, a bit flipped", verify_job(s, spoiled), must_refuse))
         if i % 11 == 5:
             cut = verify_job(s, s.made.signature[:-1])
-            cases.append(Case(f"{_what(s)}, a signature cut short", cut, must_refuse))
+            cases.append(Probe(f"{_what(s)}, a signature cut short", cut, must_refuse))
         if i % 11 == 7:
             cut = replace(verify_job(s), pk=s.made.pk[:-1])
-            cases.append(Case(f"{_what(s)}, a public key cut short", cut, must_refuse))
+            cases.append(Probe(f"{_what(s)}, a public key cut short", cut, must_refuse))
         cases.append(_good(s))
     exam.run("batch-verify", "verify", cases)
 
@@ -135,19 +135,19 @@ def _what(s: Input) -> str:
     return f"input {s.id} (message {len(s.what.message)} bytes, context {len(s.what.context)})"
 
 
-def _keys(s: Input) -> Case:
+def _keys(s: Input) -> Probe:
     """The input's key pair is made."""
-    return Case(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk))
+    return Probe(_what(s), keygen_job(s), must_be_keys(s.made.pk, s.made.sk))
 
 
-def _signature(s: Input, v: Variant) -> Case:
+def _signature(s: Input, v: Variant) -> Probe:
     """The input's signature is made."""
-    return Case(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
+    return Probe(_what(s), sign_job(s, v), must_equal(s.made.signature, "the signature"))
 
 
-def _good(s: Input) -> Case:
+def _good(s: Input) -> Probe:
     """The input's signature is accepted."""
-    return Case(_what(s), verify_job(s), must_accept)
+    return Probe(_what(s), verify_job(s), must_accept)
 
 
 def _against_reference(exam: Examination, m: Material, reference: Reference) -> None:
@@ -194,7 +194,7 @@ def _signs_for(
         "signs",
         "sign",
         (
-            Case(_what(s), sign_job(s, v, rnd), must_give(p.signature_bytes, "the signature"))
+            Probe(_what(s), sign_job(s, v, rnd), must_give(p.signature_bytes, "the signature"))
             for s in own
         ),
     )
@@ -219,13 +219,13 @@ def _refusals(exam: Examination, m: Material) -> None:
         exam.run(
             check,
             "verify",
-            (Case(a.what, a.job, must_refuse) for a in altered if a.check == check),
+            (Probe(a.what, a.job, must_refuse) for a in altered if a.check == check),
         )
     exam.run(
         "refuses-z-norm",
         "verify",
         (
-            Case("a signature whose only fault is the norm of z", job, must_refuse)
+            Probe("a signature whose only fault is the norm of z", job, must_refuse)
             for job in m.z_violations
         ),
     )
@@ -235,7 +235,7 @@ def _refusals(exam: Examination, m: Material) -> None:
         exam.run(
             "refuses-long-context",
             "sign",
-            [Case("signing with a context of 256 bytes", sign_job(long, exam.variant), must_fail)],
+            [Probe("signing with a context of 256 bytes", sign_job(long, exam.variant), must_fail)],
         )
 
 

@@ -16,8 +16,8 @@ from msgspec import structs
 from mldsa_lab.bench import vectors
 from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.examination import (
-    Case,
     Examination,
+    Probe,
     must_accept,
     must_be_keys,
     must_equal,
@@ -50,11 +50,11 @@ def _ml_kem(exam: Examination) -> None:
     v, name = exam.variant, exam.set_name
     size = SCHEMES[name].output_bytes
     keygen = [
-        Case(f"tcId {c.number}", JobInput(0, seed=c.seed), must_be_keys(c.pk, c.sk))
+        Probe(f"tcId {c.number}", JobInput(0, seed=c.seed), must_be_keys(c.pk, c.sk))
         for c in vectors.keygen_cases(name)
     ]
     encaps = [
-        Case(
+        Probe(
             f"tcId {c.number}",
             JobInput(0, pk=c.pk, rnd=c.rnd),
             must_equal(c.ciphertext + c.secret, "ciphertext and secret"),
@@ -62,7 +62,7 @@ def _ml_kem(exam: Examination) -> None:
         for c in vectors.encaps_cases(name)
     ]
     decaps = [
-        Case(
+        Probe(
             f"tcId {c.number}",
             JobInput(0, sk=c.sk, ciphertext=c.ciphertext),
             must_equal(c.secret, "the secret"),
@@ -71,7 +71,7 @@ def _ml_kem(exam: Examination) -> None:
     ]
     rnd = bytes(32) if v.rnd == "given" else None
     public = [
-        Case(
+        Probe(
             f"tcId {c.number}",
             JobInput(0, pk=c.key, rnd=rnd),
             must_give(size + SECRET_BYTES, "ciphertext and secret") if c.valid else must_fail,
@@ -79,7 +79,7 @@ def _ml_kem(exam: Examination) -> None:
         for c in vectors.key_check_cases(name, "ek")
     ]
     private = [
-        Case(
+        Probe(
             f"tcId {c.number}",
             JobInput(0, sk=c.key, ciphertext=bytes(size)),
             must_give(SECRET_BYTES, "the secret") if c.valid else must_fail,
@@ -111,7 +111,7 @@ def _fn_dsa(exam: Examination) -> None:
     check, jobs = "own-keys-keygen", [JobInput(i, seed=s) for i, s in enumerate(seeds)]
     maker = _sibling(exam.station, exam.variant, exam.set_name)
     if maker is None:
-        made = exam.run(check, "keygen", [Case(f"seed {j.id}", j, judge) for j in jobs])
+        made = exam.run(check, "keygen", [Probe(f"seed {j.id}", j, judge) for j in jobs])
     else:
         side = Examination(exam.station, maker, exam.set_name)
         made = asked(exam, side, check, "keygen", jobs) or {}
@@ -133,7 +133,7 @@ def _hash(exam: Examination) -> None:
     Python makes them."""
     messages = [bytes(i % 251 for i in range(n)) for n in (0, 1, 135, 136, 137, 271, 272, 5000)]
     cases = [
-        Case(
+        Probe(
             f"{len(m)} bytes",
             JobInput(0, message=m),
             must_equal(hashlib.sha3_256(m).digest(), "digest"),
@@ -149,13 +149,13 @@ def _signs_with(exam: Examination, check: str, pairs: Sequence[tuple[bytes, byte
     keys = [JobInput(0, sk=sk, pk=pk, message=b"message", context=b"") for pk, sk in pairs]
     judge = must_give(size, "the signature")
     signed = exam.run(
-        f"{check}-sign", "sign", [Case(f"key {i}", k, judge) for i, k in enumerate(keys)]
+        f"{check}-sign", "sign", [Probe(f"key {i}", k, judge) for i, k in enumerate(keys)]
     )
     exam.run(
         f"{check}-verify",
         "verify",
         [
-            Case(f"key {i}", replace(k, sk=None, signature=o.value), must_accept)
+            Probe(f"key {i}", replace(k, sk=None, signature=o.value), must_accept)
             for i, (k, o) in enumerate(zip(keys, signed.values(), strict=False))
             if o.value is not None
         ],
@@ -248,7 +248,7 @@ def examine(exam: Examination, made: Sequence[PlainInput]) -> None:
         exam.judge("inputs", [("all", f"no implementation that has passed makes {what}")])
         return
     if "seed" in scheme.kin.private_keys:
-        cases = [Case(_what(m), m.job("keygen", v), must_be_keys(m.pk or b"", m.sk)) for m in few]
+        cases = [Probe(_what(m), m.job("keygen", v), must_be_keys(m.pk or b"", m.sk)) for m in few]
         exam.run("others-keygen", "keygen", cases)
     if "encaps" in scheme.kin.operations:
         _kem(exam, few)
@@ -273,20 +273,20 @@ def _signatures(exam: Examination, few: Sequence[PlainInput]) -> None:
     for m in listed:
         known = m.expected("sign", v)
         judge = must_equal(known, "the signature") if known else must_give(size, "the signature")
-        cases.append(Case(_what(m), m.job("sign", v), judge))
+        cases.append(Probe(_what(m), m.job("sign", v), judge))
     outputs = exam.run("signs", "sign", cases)
     for m, output in zip(listed, outputs.values(), strict=False):
         if output.value:
             own.append(replace(m, output=output.value))
     for check, given in (("verifies-own", own), ("verifies-others", few)):
-        cases = [Case(_what(m), m.job("verify", v), must_accept) for m in given]
+        cases = [Probe(_what(m), m.job("verify", v), must_accept) for m in given]
         exam.run(check, "verify", cases)
     for check, jobs in _altered(own[-1] if own else few[0], few[-1].pk or b"", v).items():
-        cases = [Case(what, job, must_refuse) for what, job in jobs.items()]
+        cases = [Probe(what, job, must_refuse) for what, job in jobs.items()]
         exam.run(check, "verify", cases)
     good = few[0].job("sign", v)
     cases = [
-        Case(
+        Probe(
             "a context of 256 bytes", replace(good, context=bytes(CONTEXT_BYTES_MAX + 1)), must_fail
         )
     ]
@@ -336,14 +336,14 @@ def _with(job: JobInput, field: str, value: bytes) -> JobInput:
     return replace(job, **changed)
 
 
-def _short_keys(exam: Examination, good: JobInput) -> list[Case]:
+def _short_keys(exam: Examination, good: JobInput) -> list[Probe]:
     """Encoded private keys of a wrong length, with nothing else to start from."""
     sk = good.sk
     if sk is None or "sk" not in exam.station.private_keys(exam.variant.id):
         return []
     wrong = {"cut short": sk[:-1], "with a byte appended": sk + b"\0"}
     return [
-        Case(f"a private key {what}", replace(good, sk=value, seed=None), must_fail)
+        Probe(f"a private key {what}", replace(good, sk=value, seed=None), must_fail)
         for what, value in wrong.items()
     ]
 
@@ -358,7 +358,7 @@ def _kem(exam: Examination, few: Sequence[PlainInput]) -> None:
         known = m.expected("encaps", v)
         what = "ciphertext and secret"
         judge = must_equal(known, what) if known else must_give(size, what)
-        cases.append(Case(_what(m), m.job("encaps", v), judge))
+        cases.append(Probe(_what(m), m.job("encaps", v), judge))
     outputs = exam.run("encaps", "encaps", cases)
     own = [
         _with_output(m, o.value)
@@ -367,7 +367,7 @@ def _kem(exam: Examination, few: Sequence[PlainInput]) -> None:
     ]
     for check, given in (("decaps-own", own), ("decaps-others", few)):
         cases = [
-            Case(_what(m), m.job("decaps", v), must_equal(m.secret or b"", "the secret"))
+            Probe(_what(m), m.job("decaps", v), must_equal(m.secret or b"", "the secret"))
             for m in given
         ]
         exam.run(check, "decaps", cases)
@@ -379,16 +379,16 @@ def _kem(exam: Examination, few: Sequence[PlainInput]) -> None:
             implicit = hashlib.shake_256(m.row.seed[-SECRET_BYTES:] + altered)
             judge = must_equal(implicit.digest(SECRET_BYTES), "the secret of implicit rejection")
             what = f"{_what(m)}, a bit of the {name} byte"
-            rejected.append(Case(what, replace(job, ciphertext=altered), judge))
+            rejected.append(Probe(what, replace(job, ciphertext=altered), judge))
     exam.run("rejects-ciphertext", "decaps", rejected)
     job, c = few[0].job("decaps", v), few[0].output or b""
     wrong = {"the last byte cut off": c[:-1], "a zero byte appended": c + b"\0", "empty": b""}
-    lengths = [Case(what, replace(job, ciphertext=x), must_fail) for what, x in wrong.items()]
+    lengths = [Probe(what, replace(job, ciphertext=x), must_fail) for what, x in wrong.items()]
     exam.run("refuses-length", "decaps", [*lengths, *_short_keys(exam, job)])
     job, pk = few[0].job("encaps", v), few[0].pk or b""
     keys = {"the last byte cut off": pk[:-1], "a zero byte appended": pk + b"\0",
             "a coefficient above q": b"\xff\xff" + pk[2:]}  # fmt: skip
-    cases = [Case(what, replace(job, pk=value), must_fail) for what, value in keys.items()]
+    cases = [Probe(what, replace(job, pk=value), must_fail) for what, value in keys.items()]
     exam.run("refuses-key", "encaps", cases)
 
 
@@ -430,15 +430,15 @@ def classical(exam: Examination, inputs: Sequence[PlainInput]) -> None:
     outputs = exam.run(
         "signs",
         "sign",
-        [Case(_what(m), m.job("sign", v), must_give(None, "the signature")) for m in few],
+        [Probe(_what(m), m.job("sign", v), must_give(None, "the signature")) for m in few],
     )
     made = [
         replace(m, output=o.value) for m, o in zip(few, outputs.values(), strict=False) if o.value
     ]
     jobs = [(m, m.job("verify", v)) for m in made]
-    exam.run("verifies-own", "verify", [Case(_what(m), job, must_accept) for m, job in jobs])
+    exam.run("verifies-own", "verify", [Probe(_what(m), job, must_accept) for m, job in jobs])
     cases = [
-        Case(
+        Probe(
             f"{_what(m)}: a byte appended",
             replace(job, message=m.row.message + b"\0"),
             must_refuse,
@@ -447,7 +447,7 @@ def classical(exam: Examination, inputs: Sequence[PlainInput]) -> None:
     ]
     exam.run("refuses-message", "verify", cases)
     cases = [
-        Case(f"{_what(m)}: a bit of byte {at}", replace(job, signature=flip(s, at)), must_refuse)
+        Probe(f"{_what(m)}: a bit of byte {at}", replace(job, signature=flip(s, at)), must_refuse)
         for m, job in jobs
         if (s := m.output)
         for at in (len(s) // 4, len(s) // 2, len(s) - 1)

@@ -13,7 +13,7 @@ import hashlib
 import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,9 @@ from typing import Self, TypeVar
 
 from msgspec import structs
 
+from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.rounds import Bench, Cell, Left, Schedule
+from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -136,16 +137,20 @@ def _key_alone(given: JobInput) -> JobInput:
     )
 
 
-class MemoryBench:
-    """Measures the memory of cells; what happens goes to ``write`` as record rows."""
+class Memory(Workload[Cell]):
+    """Measures stack and heap of cells, and with ``traffic`` their traffic, in one visit each."""
+
+    noun = "cells"
 
     def __init__(
         self,
         fleet: Fleet,
         place: Place,
         limits: Limits,
-        write: Callable[[Row], None],
         attempts: Mapping[tuple[str, int], int],
+        cells: Sequence[Cell],
+        *,
+        traffic: bool,
     ) -> None:
         """``attempts``: those of each set's inputs. BuildError if there is no meter."""
         self._fleet = fleet
@@ -153,8 +158,9 @@ class MemoryBench:
         self._limits = limits
         self._temporary = TemporaryDirectory(prefix="mldsa-memory-")
         self._folder = Path(self._temporary.name)
-        self._write = write
         self._attempts = attempts
+        self._cells = list(cells)
+        self._traffic = traffic
         self._metered = Fleet()
         self._lines: dict[str, Path] = {}
         self._meter = build_meter(place)
@@ -171,18 +177,26 @@ class MemoryBench:
         self._metered.__exit__(kind, error, trace)
         self._temporary.cleanup()
 
-    def _written(
+    def cases(self) -> list[Cell]:
+        return self._cells
+
+    def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
+        yield from self.meter(case)
+        if self._traffic:
+            yield from self.traffic(case)
+
+    def _rows(
         self, cell: Cell, row: Measured, why: str, measured: Callable[[], Measured]
-    ) -> None:
-        """Write what was measured, or the row with the reason why not, and a fault if it is one."""
+    ) -> Iterable[Row]:
+        """The measured row, or the row with the reason why not, and a fault if it is one."""
         try:
-            self._write(structs.replace(row, lacking=why) if why else measured())
-        except Left as error:
+            yield structs.replace(row, lacking=why) if why else measured()
+        except Excluded as error:
             where = (cell.variant.id, cell.set_name, cell.operation)
-            self._write(Fault(*where, None, error.reason))
-            self._write(structs.replace(row, lacking=error.reason))
+            yield Fault(*where, None, str(error))
+            yield structs.replace(row, lacking=str(error))
         except LabError as error:
-            self._write(structs.replace(row, lacking=str(error)))
+            yield structs.replace(row, lacking=str(error))
 
     def _language(self, cell: Cell) -> str:
         return self._fleet.station(cell.variant.id).announcement.language
@@ -198,7 +212,7 @@ class MemoryBench:
 
     # --- stack and heap ---------------------------------------------------------------------------
 
-    def meter(self, cell: Cell) -> None:
+    def meter(self, cell: Cell) -> Iterable[Row]:
         """The row of a cell's stack and heap, or of why it has none."""
         row = MemoryRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
 
@@ -206,13 +220,13 @@ class MemoryBench:
             try:
                 return self._metered_row(cell, row)
             except WorkerFault as fault:
-                raise Left(None, fault.rule) from None
+                raise Excluded(fault.rule) from None
             except WorkerRefusal as refusal:
-                raise Left(None, f"the worker refused: {refusal.text}") from None
+                raise Excluded(f"the worker refused: {refusal.text}") from None
 
         language = self._language(cell)
         own = f"a {language} runtime keeps stacks and a heap of its own"
-        self._written(cell, row, "" if language in COMPILED else own, measured)
+        return self._rows(cell, row, "" if language in COMPILED else own, measured)
 
     def _metered_row(self, cell: Cell, row: MemoryRow) -> MemoryRow:
         station = self._fleet.station(cell.variant.id)
@@ -225,13 +239,13 @@ class MemoryBench:
         path = self._lines[name]
         # By the id of single calls: the fleet with the meter knows no shapes.
         own = replace(cell, variant=self._metered.variants[cell.variant.base])
-        bench = Bench(self._metered, Schedule(), self._write)
+        operations = Operations(self._metered)
         kept = self._kept(own, path) if cell.runs is None else None
-        bench.prepare(own)
+        operations.hand_over(own)
         before = path.stat().st_size
         worker = self._metered.station(own.variant.id).worker()
         samples = worker.measure(own.job, 1, 1, 0, runs=cell.runs)
-        bench.check(own, samples)
+        operations.check(own, samples)
         worker.forget(own.job)
         threads = cell.runs.threads if cell.runs else 1
         found = read_regions(_behind(path, before))
@@ -270,17 +284,17 @@ class MemoryBench:
 
     # --- traffic ----------------------------------------------------------------------------------
 
-    def traffic(self, cell: Cell) -> None:
+    def traffic(self, cell: Cell) -> Iterable[Row]:
         """The row of a cell's traffic, or of why it has none; of single calls alone."""
         if cell.runs is not None:
-            return
+            return ()
         row = TrafficRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
         why, language = "", self._language(cell)
         if language not in (*COMPILED, *COLLECTED):
             why = f"a {language} runtime compiles or interprets while it runs, beside the operation"
         elif cell.random:
             why = "it draws its own rnd, and no two of its signatures take as much"
-        self._written(cell, row, why, lambda: self._traffic_row(cell, row))
+        return self._rows(cell, row, why, lambda: self._traffic_row(cell, row))
 
     def _traffic_row(self, cell: Cell, row: TrafficRow) -> TrafficRow:
         entry = self._fleet.station(cell.variant.id).entry
@@ -303,10 +317,10 @@ class MemoryBench:
                     raise LabError(
                         f"Valgrind's CPU does not have what {cell.variant.backend} needs"
                     )
-                bench = Bench(fleet, Schedule(), self._write)
+                operations = Operations(fleet)
                 there = replace(one)
-                bench.prepare(there)
-                bench.check(there, own.worker().measure(there.job, passes, 1, 0))
+                operations.hand_over(there)
+                operations.check(there, own.worker().measure(there.job, passes, 1, 0))
 
         def counted(tool: list[str], read: Callable[[], tuple[int, ...]]) -> list[int]:
             run(tool, 1)

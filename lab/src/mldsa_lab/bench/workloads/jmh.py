@@ -8,15 +8,16 @@ over the inputs, which is shared out among them by the clock that is read betwee
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec import structs
 
+from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.jmh_result import JmhResult, read_result, read_times, shared_out
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.rounds import Cell
+from mldsa_lab.bench.workloads.operations import Cell
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -28,8 +29,10 @@ from mldsa_lab.worker.protocol import format_prepare
 _FAILURE, _DIED = "<failure>", "<forked VM failed"
 
 
-class JmhBench:
-    """Measures cells by JMH; what happens goes to ``write`` as record rows."""
+class JmhRuns(Workload[Cell]):
+    """Measures cells by JMH, each in one visit that holds all iterations."""
+
+    noun = "cells by JMH"
 
     def __init__(
         self,
@@ -38,7 +41,7 @@ class JmhBench:
         fleet: Fleet,
         place: Place,
         folder: Path,
-        write: Callable[[Row], None],
+        cells: Sequence[Cell],
     ) -> None:
         """``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files."""
         self._settings = settings
@@ -46,25 +49,30 @@ class JmhBench:
         self._fleet = fleet
         self._place = place
         self._folder = folder
-        self._write = write
+        self._cells = list(cells)
         with writing(folder):
             folder.mkdir()
 
-    def measure(self, cell: Cell, turn: int) -> None:
-        """Measure a cell, or say in a fault why it is left out."""
-        station = self._fleet.station(cell.variant.id)
-        named = f"{turn + 1:03}-{cell.variant.implementation}-{cell.set_name}-{cell.operation}"
+    def cases(self) -> list[Cell]:
+        return self._cells
+
+    def is_prepared(self, case: Cell) -> bool:
+        return True  # JMH warms up in a process of its own
+
+    def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
+        station = self._fleet.station(case.variant.id)
+        named = f"{turn + 1:03}-{case.variant.implementation}-{case.set_name}-{case.operation}"
         inputs, times, result = (
             self._folder / f"{named}.{kind}" for kind in ("inputs", "times", "json")
         )
         try:
-            self._prepare(cell, inputs)
-            self._run(cell, station, inputs, times, result)
-            for row in self._rows(cell, turn, station, read_result(result), times):
-                self._write(row)
+            self._prepare(case, inputs)
+            self._run(case, station, inputs, times, result)
+            yield from self._rows(case, turn, station, read_result(result), times)
         except LabError as error:
             result.unlink(missing_ok=True)  # JMH leaves one without a result
-            self._write(Fault(cell.variant.id, cell.set_name, cell.operation, None, str(error)))
+            # Its process ran this cell alone: no other is excluded.
+            yield Fault(case.variant.id, case.set_name, case.operation, None, str(error))
         finally:
             # What is in them is in the record; with messages of 64 KiB they are large.
             for path in (inputs, times):

@@ -1,22 +1,21 @@
-"""Measuring pipelines in interleaved rounds, after every stage was checked."""
+"""Pipelines: records go through stages, each of which takes the outputs of earlier ones."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mldsa_lab.bench.alter import flip
+from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.pipeline_inputs import Drawn, Item
 from mldsa_lab.bench.pipelines import Line
-from mldsa_lab.bench.rounds import job_and_output, rotated
+from mldsa_lab.bench.workloads.operations import job_and_output
 from mldsa_lab.errors import LabError
-from mldsa_lab.machine import load1
-from mldsa_lab.records import Chains, Check, Fault, Load, PipelineRow, PipelineStage, Row
+from mldsa_lab.records import Chains, Check, Fault, PipelineRow, PipelineStage, Row, Variant
 from mldsa_lab.worker.protocol import ChainStage, JobInput, Link, Pass
-from mldsa_lab.worker.worker import WorkerFault
 
 WARMUP_NS = 20_000_000
 """Time each pipeline runs before a pass, in the fresh process of each round."""
@@ -25,9 +24,9 @@ REFUSED = b"\x00"
 
 
 @dataclass(slots=True, eq=False)
-class Work:
-    """A pipeline at work: of each stage the inputs by record and the outputs that must come out,
-    None where these differ from call to call."""
+class Prepared:
+    """A pipeline with the inputs of each stage by record, and the expected outputs: None where
+    they differ from call to call."""
 
     line: Line
     station: Station
@@ -77,8 +76,36 @@ class Work:
         return None
 
 
-class PipelineBench:
-    """Checks pipelines and measures them; what happens goes to ``write`` as rows of the record."""
+@dataclass(frozen=True, eq=False)
+class PipelineCase(Case):
+    """One pipeline on so many threads."""
+
+    pipeline: Prepared
+    threads: int
+
+    @property
+    def variant(self) -> Variant:  # type: ignore[override]
+        """That of the first stage: all stages are of one worker."""
+        return self.pipeline.line.variants[0]
+
+    def __str__(self) -> str:
+        return str(self.pipeline)
+
+    @property
+    def group(self) -> Hashable:
+        return None
+
+    def excludes(self, other: Case, *, whole: bool) -> bool:
+        return isinstance(other, PipelineCase) and other.pipeline is self.pipeline
+
+    def fault(self, number: int | None, reason: str, *, whole: bool) -> Fault:
+        return Fault(self.variant.id, None, None, number, f"{self}: {reason}")
+
+
+class Pipelines(Workload[PipelineCase]):
+    """Measures pipelines, each with every number of threads."""
+
+    noun = "pipelines by threads"
 
     def __init__(
         self,
@@ -87,16 +114,15 @@ class PipelineBench:
         drawn: Drawn,
         items: Mapping[str, Sequence[Item]],
         passed: set[tuple[str, str]],
-        write: Callable[[Row], None],
     ) -> None:
-        self.fleet = fleet
-        self._write = write
+        """LabError where a stage's variant did not pass the gate."""
         self._drawn = drawn
+        self._checked: set[str] = set()
         by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
-        self.left: list[Work] = []
+        self._pipelines: list[Prepared] = []
         for line in lines:
             station = fleet.station(line.variants[0].id)
-            work = Work(line, station, [], [])
+            pipeline = Prepared(line, station, [], [])
             for number, (stage, v) in enumerate(zip(line.asked.stage, line.variants, strict=True)):
                 if (v.id, stage.set) not in passed:
                     raise LabError(
@@ -109,87 +135,52 @@ class PipelineBench:
                 if stage.operation == "verify":
                     # Where keys never leave a worker the chain alone brings a signature.
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
-                work.inputs.append(jobs)
-                work.outputs.append([output for _, output in pairs])
-            self.left.append(work)
+                pipeline.inputs.append(jobs)
+                pipeline.outputs.append([output for _, output in pairs])
+            self._pipelines.append(pipeline)
 
-    def calibrate(self, on_work: Callable[[Work], None]) -> None:
-        """Check every pipeline: what comes out of each stage, and that every verification refuses
-        the signatures of a record that was altered."""
-        for work in list(self.left):
-            on_work(work)
-            altered = [
-                [_altered(job) for job in inputs] if s.operation == "verify" else inputs
-                for s, inputs in zip(work.line.asked.stage, work.inputs, strict=True)
-            ]
-            refused = [
-                [REFUSED if o == ACCEPTED else o for o in outputs] for outputs in work.outputs
-            ]
-            checks: list[Check] = []
-            try:
-                checks.append(self._check(work, "outputs", work.inputs, work.outputs, False))
-                checks.append(self._check(work, "refuses-altered", altered, refused, True))
-            except LabError as error:
-                checks.append(Check("runs", 1, 1, str(error)))
-            self._write(self._row(work, checks))
-            bad = next((c for c in checks if c.failed), None)
-            if bad is not None:
-                self._leave(work, None, f"{bad.check}: {bad.first_failure}")
+    def cases(self) -> list[PipelineCase]:
+        return [PipelineCase(p, threads) for p in self._pipelines for threads in p.line.threads]
 
-    def _check(
-        self,
-        work: Work,
-        name: str,
-        inputs: Sequence[Sequence[JobInput]],
-        outputs: Sequence[Sequence[bytes | None]],
-        own_message: bool,
-    ) -> Check:
-        jobs = work.prepare(inputs)
-        stages = work.stages(jobs, own_message=own_message)
-        (done,) = work.station.worker().chain(stages, 1, 0)
-        for job in jobs:
-            work.station.worker().forget(job)
-        wrong = [w for link in done.links if (w := work.wrong(link, outputs)) is not None]
-        return Check(name, len(done.links), len(wrong), wrong[0] if wrong else None)
+    def prepare(self, case: PipelineCase) -> Iterable[Row]:
+        """Check the output of each stage, and that every verification rejects the signatures of
+        an altered record."""
+        pipeline = case.pipeline
+        if pipeline.line.asked.name in self._checked:
+            return
+        self._checked.add(pipeline.line.asked.name)
+        altered = [
+            [_altered(job) for job in inputs] if s.operation == "verify" else inputs
+            for s, inputs in zip(pipeline.line.asked.stage, pipeline.inputs, strict=True)
+        ]
+        rejected = [
+            [REFUSED if o == ACCEPTED else o for o in outputs] for outputs in pipeline.outputs
+        ]
+        checks: list[Check] = []
+        try:
+            checks.append(_check(pipeline, "outputs", pipeline.inputs, pipeline.outputs, False))
+            checks.append(_check(pipeline, "refuses-altered", altered, rejected, True))
+        except LabError as error:
+            checks.append(Check("runs", 1, 1, str(error)))
+        yield self._row(pipeline, checks)
+        bad = next((c for c in checks if c.failed), None)
+        if bad is not None:
+            raise Excluded(f"{bad.check}: {bad.first_failure}")
 
-    def round(self, number: int, on_work: Callable[[Work, float], None]) -> None:
-        """Visit every pipeline with every number of threads once, in fresh processes."""
-        if number > 0:
-            self.fleet.stop()
-        self._write(Load(number, load1()))
-        cells = [(work, threads) for work in self.left for threads in work.line.threads]
-        order = rotated(cells, number // 2)
-        order = order[::-1] if number % 2 else order
-        for turn, (work, threads) in enumerate(order):
-            if work not in self.left:
-                continue
-            on_work(work, turn / len(order))
-            try:
-                done = self._pass(work, threads)
-            except LabError as error:
-                text = error.rule if isinstance(error, WorkerFault) else str(error)
-                self._leave(work, number, text)
-                continue
-            bad = next((w for k in done.links if (w := work.wrong(k, work.outputs))), None)
-            if bad is None:
-                self._write(_chains(work, number, turn, threads, done))
-            else:
-                self._leave(work, number, bad)
+    def sample(self, case: PipelineCase, number: int, turn: int) -> Iterable[Row]:
+        pipeline = case.pipeline
+        worker = pipeline.station.worker()
+        if pipeline.started != pipeline.station.starts:
+            pipeline.jobs = pipeline.prepare(pipeline.inputs)
+            pipeline.started = pipeline.station.starts
+        (done,) = worker.chain(pipeline.stages(pipeline.jobs), 1, WARMUP_NS, case.threads)
+        for link in done.links:
+            if wrong := pipeline.wrong(link, pipeline.outputs):
+                raise Excluded(wrong)
+        yield _chains(case, number, turn, done)
 
-    def _pass(self, work: Work, threads: int) -> Pass:
-        worker = work.station.worker()
-        if work.started != work.station.starts:
-            work.jobs = work.prepare(work.inputs)
-            work.started = work.station.starts
-        (done,) = worker.chain(work.stages(work.jobs), 1, WARMUP_NS, threads)
-        return done
-
-    def _leave(self, work: Work, number: int | None, reason: str) -> None:
-        self.left.remove(work)
-        self._write(Fault(work.line.variants[0].id, None, None, number, f"{work}: {reason}"))
-
-    def _row(self, work: Work, checks: Sequence[Check]) -> PipelineRow:
-        asked, line = work.line.asked, work.line
+    def _row(self, pipeline: Prepared, checks: Sequence[Check]) -> PipelineRow:
+        asked, line = pipeline.line.asked, pipeline.line
         stages = [
             PipelineStage(
                 stage.title, v.id, stage.set, stage.operation,
@@ -203,25 +194,42 @@ class PipelineBench:
         return PipelineRow(asked.name, asked.keys, line.threads, tuple(stages), tuple(checks))
 
 
+def _check(
+    pipeline: Prepared,
+    name: str,
+    inputs: Sequence[Sequence[JobInput]],
+    outputs: Sequence[Sequence[bytes | None]],
+    own_message: bool,
+) -> Check:
+    """One pass over these inputs, from which these outputs must come."""
+    jobs = pipeline.prepare(inputs)
+    stages = pipeline.stages(jobs, own_message=own_message)
+    (done,) = pipeline.station.worker().chain(stages, 1, 0)
+    for job in jobs:
+        pipeline.station.worker().forget(job)
+    wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
+    return Check(name, len(done.links), len(wrong), wrong[0] if wrong else None)
+
+
 def _altered(job: JobInput) -> JobInput:
     """The same of another message."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
 
-def _chains(work: Work, number: int, turn: int, threads: int, done: Pass) -> Chains:
+def _chains(case: PipelineCase, number: int, turn: int, done: Pass) -> Chains:
     cpu = [link.cpu for link in done.links if link.cpu is not None]
     return Chains(
         round=number,
         turn=turn,
-        pipeline=work.line.asked.name,
-        threads=threads,
+        pipeline=case.pipeline.line.asked.name,
+        threads=case.threads,
         elapsed=done.wall,
         first=tuple(link.input for link in done.links),
         wall=tuple(link.wall for link in done.links),
         cpu=tuple(cpu) if len(cpu) == len(done.links) else None,
         stages=tuple(
             tuple(link.stages[stage][0] for link in done.links)
-            for stage in range(len(work.line.asked.stage))
+            for stage in range(len(case.pipeline.line.asked.stage))
         ),
     )

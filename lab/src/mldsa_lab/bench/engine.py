@@ -1,0 +1,203 @@
+"""The measuring loop of every workload: interleaved rounds over cases, in fresh processes.
+
+A round visits every case once. Neighbours in the order differ in one thing only, so that a
+disturbance of the machine meets all of them alike. The first case changes from round to round, and
+every second round runs backwards. One worker measures at a time.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.errors import LabError
+from mldsa_lab.machine import load1
+from mldsa_lab.records import Fault, Load, Row, Variant
+from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
+
+T = TypeVar("T")
+
+
+class Case(ABC):
+    """One thing that a workload measures."""
+
+    variant: Variant
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def group(self) -> Hashable:
+        """Cases of one group are neighbours in the order of a round."""
+
+    @abstractmethod
+    def excludes(self, other: Case, *, whole: bool) -> bool:
+        """Return whether `other` is excluded with this case: after a refusal, or, with ``whole``,
+        after a broken process or a wrong output."""
+
+    @abstractmethod
+    def fault(self, number: int | None, reason: str, *, whole: bool) -> Fault:
+        """Return the record's line of its exclusion in round ``number``."""
+
+    def is_due(self, number: int) -> bool:
+        """Return whether round ``number`` measures it."""
+        return True
+
+
+C = TypeVar("C", bound=Case)
+
+
+class Excluded(LabError):
+    """A case that cannot be measured from here on. ``whole``: after a wrong output, which also
+    excludes other cases of its variant (`Case.excludes`) and ends the worker's process."""
+
+    def __init__(self, reason: str, *, whole: bool = False) -> None:
+        super().__init__(reason)
+        self.whole = whole
+
+
+class Workload(ABC, Generic[C]):
+    """A kind of measurement. A LabError of its methods excludes the case, and the run goes on."""
+
+    noun: str
+    """Its cases in words, for the screen."""
+
+    @abstractmethod
+    def cases(self) -> list[C]:
+        """Return everything to measure."""
+
+    @abstractmethod
+    def sample(self, case: C, number: int, turn: int) -> Iterable[Row]:
+        """Measure a case once, as visit ``turn`` of round ``number``."""
+
+    def definitions(self) -> Iterable[Row]:
+        """Describe in the record what is measured, before anything is."""
+        return ()
+
+    def prepare(self, case: C) -> Iterable[Row]:
+        """Check and calibrate a case before the first round."""
+        return ()
+
+    def is_prepared(self, case: C) -> bool:
+        """Return whether the worker's present process has the case's job."""
+        return True
+
+    def warm(self, case: C, ticks: int) -> None:
+        """Run a case for so many ticks of its worker's clock in a new process."""
+
+
+class Engine(Generic[C]):
+    """Runs a workload; everything that happens goes to `write` as record lines."""
+
+    def __init__(
+        self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None], *, first: int = 0
+    ) -> None:
+        """``first``: the rotation of round 0."""
+        self.fleet = fleet
+        self.workload = workload
+        self.cases = workload.cases()
+        """The cases that are still measured."""
+        self._write = write
+        self._first = first
+
+    def calibrate(self, on_case: Callable[[C], None]) -> None:
+        """Prepare every case; `on_case` gets each before."""
+        for row in self.workload.definitions():
+            self._write(row)
+        self._warm_up(None, self.cases, on_case)
+        for case in list(self.cases):
+            if case in self.cases:
+                on_case(case)
+                if not self._guarded(case, None, partial(self.workload.prepare, case)):
+                    # Earlier cases too: their first round would be in a process that is not warm.
+                    self._warm_up(None, self.cases, on_case)
+
+    def round(self, number: int, on_case: Callable[[C, float], None]) -> None:
+        """Visit every case once; `on_case` gets each, and the finished share of the round.
+
+        Each round has processes of its own. The addresses of a process's memory make some
+        operations faster or slower by percents for its whole life. In one process this is a bias
+        that no interval shows; over rounds it is scatter that every interval holds.
+        """
+        if number > 0:
+            self.fleet.stop()
+            self._warm_up(number, self.order(number), lambda case: on_case(case, 0.0))
+        self._write(Load(number, load1()))
+        order = self.order(number)
+        for turn, case in enumerate(order):
+            # Another case's fault may have excluded this one meanwhile.
+            if case in self.cases:
+
+                def show(shown: C, part: float = turn / len(order)) -> None:
+                    on_case(shown, part)
+
+                show(case)
+                if not self._guarded(
+                    case, number, partial(self.workload.sample, case, number, turn)
+                ):
+                    self._warm_up(number, order[turn + 1 :], show)
+
+    def order(self, number: int) -> list[C]:
+        """Return the order of round ``number``: rotated by pairs of rounds, odd rounds reversed."""
+        due = [case for case in self.cases if case.is_due(number)]
+        groups = [list(cases) for _, cases in groupby(due, key=lambda case: case.group)]
+        by, reverse = divmod(self._first + number, 2)
+        turned = [case for group in rotated(groups, by) for case in rotated(group, by)]
+        return turned[::-1] if reverse else turned
+
+    def _warm_up(
+        self, number: int | None, cases: Sequence[C], on_case: Callable[[C], None]
+    ) -> None:
+        """Run the cases of new processes for as long as their variants ask, in equal shares.
+
+        All do so before any is measured: a just-in-time compiler compiles code that cases share
+        once, and again when another case shows it more. After a fault, the cases that were warm in
+        the broken process begin again in the next one.
+        """
+        of_variant = Counter(case.variant.base for case in cases)
+        ticks = {b: self.fleet.announced[b].warmup // count for b, count in of_variant.items()}
+        due = [case for case in cases if ticks[case.variant.base]]
+        while cold := [c for c in due if c in self.cases and not self.workload.is_prepared(c)]:
+            for case in cold:
+                on_case(case)
+
+                def warm(warmed: C = case) -> Iterable[Row]:
+                    self.workload.warm(warmed, ticks[warmed.variant.base])
+                    return ()
+
+                if not self._guarded(case, number, warm):
+                    break
+
+    def _guarded(self, case: C, number: int | None, rows: Callable[[], Iterable[Row]]) -> bool:
+        """Write the rows, or exclude the case; return whether all were written."""
+        try:
+            for row in rows():
+                self._write(row)
+            return True
+        except WorkerFault as fault:
+            self._exclude(case, number, fault.rule, whole=True)
+        except WorkerRefusal as refusal:
+            self._exclude(case, number, f"the worker refused: {refusal.text}", whole=False)
+        except Excluded as excluded:
+            if excluded.whole:
+                self.fleet.station(case.variant.id).kill()
+            self._exclude(case, number, str(excluded), whole=excluded.whole)
+        except LabError as error:
+            self._exclude(case, number, str(error), whole=False)
+        return False
+
+    def _exclude(self, case: C, number: int | None, reason: str, *, whole: bool) -> None:
+        self.cases = [c for c in self.cases if not case.excludes(c, whole=whole)]
+        self._write(case.fault(number, reason, whole=whole))
+
+
+def rotated(items: Sequence[T], by: int) -> list[T]:
+    """Return the items from number ``by`` on, then those before it."""
+    by %= max(len(items), 1)
+    return [*items[by:], *items[:by]]

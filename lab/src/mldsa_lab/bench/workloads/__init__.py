@@ -1,0 +1,1 @@
+"""Kinds of measurement: each module implements `mldsa_lab.bench.engine.Workload`."""

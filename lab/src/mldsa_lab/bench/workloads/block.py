@@ -1,0 +1,252 @@
+"""A block: verification over a pool of jobs that threads share, warm and cold caches.
+
+Before anything is timed, each verifier must accept the whole block and reject exactly the altered
+signatures, messages and keys of another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from mldsa_lab.bench import gate_plain
+from mldsa_lab.bench.alter import flip
+from mldsa_lab.bench.blocks import MeasuredBlock
+from mldsa_lab.bench.engine import Case, Excluded, Workload
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.inputs.candidates import candidates
+from mldsa_lab.inputs.input import SigningInput
+from mldsa_lab.inputs.library import load
+from mldsa_lab.records import (
+    RANDOM,
+    BlockRow,
+    Check,
+    Fault,
+    InputRow,
+    Row,
+    Validation,
+    Variant,
+    Verifier,
+)
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample
+
+_STREAM = "block"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockCase(Case):
+    """One variant on the block of a set: operations in each call (0: single calls), threads, and
+    whether caches are cold."""
+
+    variant: Variant
+    set_name: str
+    batch: int
+    threads: int
+    cold: bool
+
+    def __str__(self) -> str:
+        return f"{self.variant.id} {self.set_name}"
+
+    @property
+    def group(self) -> Hashable:
+        return self.variant.id, self.set_name
+
+    def excludes(self, other: Case, *, whole: bool) -> bool:
+        return other.group == self.group
+
+    def fault(self, number: int | None, reason: str, *, whole: bool) -> Fault:
+        return Fault(self.variant.id, self.set_name, "verify", number, f"block: {reason}")
+
+
+class Blocks(Workload[BlockCase]):
+    """Validates a block with every verifier that passed the gate, in every way asked for."""
+
+    noun = "ways to verify a block"
+
+    def __init__(
+        self, fleet: Fleet, block: MeasuredBlock, seed: bytes, passed: set[tuple[str, str]]
+    ) -> None:
+        self.fleet = fleet
+        self.block = block
+        self.inputs = cache(self._inputs)
+        """The block for a variant id and a set."""
+        self._seed = seed
+        self._passed = passed
+        self._made = cache(self._make)
+        self._turns = BlockShape(0, 1, block.row.stride).turns(block.row.verifications)
+        self._verifiers = [(name, v) for name, v in block.verifiers if (v.id, name) in passed]
+        self._checked: set[tuple[Hashable, int]] = set()
+        self._held: tuple[Station, Hashable, int, int] | None = None
+
+    def _has(self, variant: Variant, batch: int) -> bool:
+        return not batch or self.fleet.announced[variant.id].mode == "batch"
+
+    def cases(self) -> list[BlockCase]:
+        return [
+            BlockCase(v, name, batch, threads, cold)
+            for name, v in self._verifiers
+            for batch in self.block.batches
+            if self._has(v, batch)
+            for threads, cold in self.block.ways
+        ]
+
+    def definitions(self) -> Iterable[Row]:
+        yield self.block.row
+        for name, v in self._verifiers:
+            for batch in self.block.batches:
+                if not self._has(v, batch):
+                    why = f"{v.implementation} announces no batch interface"
+                    yield Verifier(v.id, name, batch, lacking=why)
+
+    def prepare(self, case: BlockCase) -> Iterable[Row]:
+        if (case.group, case.batch) in self._checked:
+            return
+        self._checked.add((case.group, case.batch))
+        inputs = self.inputs(case.variant.id, case.set_name)
+        checks = tuple(self._checks(case, inputs))
+        yield Verifier(case.variant.id, case.set_name, case.batch, _digest(inputs), checks)
+        bad = next((c for c in checks if c.failed), None)
+        if bad is not None:
+            raise Excluded(f"{_called(case.batch)}, {bad.check}: {bad.first_failure}")
+
+    def _checks(self, case: BlockCase, inputs: Sequence[JobInput]) -> Iterable[Check]:
+        altered, places = _altered(inputs)
+        station = self.fleet.station(case.variant.id)
+        for name, given, rejected in (
+            ("accepts-block", inputs, ()),
+            ("refuses-altered", altered, places),
+        ):
+            job = station.prepare(case.variant.id, case.set_name, "verify", given)
+            wrong = []
+            thread_counts = dict.fromkeys(threads for threads, _ in self.block.ways)
+            for threads in thread_counts:
+                shape = self.block.shape(case.batch, threads, False)
+                (sample,) = station.worker().block(job, 1, shape)
+                text = self._wrong(sample, rejected)
+                wrong += [] if text is None else [f"on {threads} threads: {text}"]
+            station.worker().forget(job)
+            cases = len(thread_counts) * len(given)
+            yield Check(name, cases, len(wrong), wrong[0] if wrong else None)
+
+    def _wrong(self, sample: Sample, rejected: Sequence[int] = ()) -> str | None:
+        """Return the error of a pass in which exactly these inputs are to be rejected, or None."""
+        if sample.failure is not None:
+            return sample.failure
+        expected = bytes(place not in rejected for place in self._turns)
+        if sample.digest == hashlib.sha256(expected).digest():
+            return None
+        return f"verdicts other than {len(rejected) or 'no'} refused of {len(expected):,}"
+
+    def sample(self, case: BlockCase, number: int, turn: int) -> Iterable[Row]:
+        station, job = self._job(case)
+        shape = self.block.shape(case.batch, case.threads, case.cold)
+        (sample,) = station.worker().block(job, 1, shape)
+        text = self._wrong(sample)
+        if text is not None:
+            raise Excluded(f"{_called(case.batch)} on {case.threads} threads: {text}", whole=True)
+        yield Validation(
+            number, turn, case.variant.id, case.set_name, case.batch, case.threads, case.cold,
+            (sample.wall,), None if sample.cpu is None else (sample.cpu,),
+        )  # fmt: skip
+
+    def _job(self, case: BlockCase) -> tuple[Station, int]:
+        """Return the job of the case's group. The process holds one block at a time."""
+        station = self.fleet.station(case.variant.id)
+        if self._held is not None:
+            other, group, started, job = self._held
+            if group == case.group and station.running and started == station.starts:
+                return station, job
+            if other.running and started == other.starts:
+                other.worker().forget(job)
+        inputs = self.inputs(case.variant.id, case.set_name)
+        job = station.prepare(case.variant.id, case.set_name, "verify", inputs)
+        self._held = station, case.group, station.starts, job
+        return station, job
+
+    def _inputs(self, variant: str, set_name: str) -> list[JobInput]:
+        """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
+        own."""
+        made, v = self._made(set_name), self.fleet.variants[variant]
+        if isinstance(made[0], JobInput):
+            return [job for job in made if isinstance(job, JobInput)]
+        plain = [item for item in made if isinstance(item, PlainInput)]
+        if SCHEMES[set_name].kin.encoded:
+            return [item.job("verify", v) for item in plain]
+        outputs = self.fleet.station(variant).answer(
+            variant, set_name, "sign", [item.job("sign", v) for item in plain]
+        )
+        for output in outputs.values():
+            if output.failure is not None:
+                raise Excluded(f"signing input {output.input} failed: {output.failure}")
+        return [replace(item, output=outputs[item.id].value).job("verify", v) for item in plain]
+
+    def _make(self, set_name: str) -> Sequence[JobInput | PlainInput]:
+        """A set's block; of keys that stay in a worker without signatures."""
+        drawn = drawn_of(self.block.row, set_name, self._seed)
+        if set_name in PARAMETER_SETS:
+            signed = zip(drawn, load().sign(set_name, drawn), strict=True)
+            return [
+                JobInput(i, pk=m.pk, message=d.message, context=b"", signature=m.signature)
+                for i, (d, m) in enumerate(signed)
+            ]
+        plain = [
+            PlainInput(InputRow(set_name, i, RANDOM, d.seed, d.message, b"", None))
+            for i, d in enumerate(drawn)
+        ]
+        if not SCHEMES[set_name].kin.encoded:
+            return plain
+        sound = [v for name, v in self.block.verifiers if name == set_name]
+        sound = [v for v in sound if (v.id, set_name) in self._passed]
+        made = gate_plain.make(self.fleet, set_name, plain, sound)
+        if not all(m.pk and m.output for m in made):
+            raise Excluded(
+                f"no implementation that passed the gate makes keys and signatures of {set_name}"
+            )
+        return made
+
+
+def drawn_of(row: BlockRow, set_name: str, seed: bytes) -> list[SigningInput]:
+    """What is signed, in the block's order: the inputs of one key follow each other."""
+    count = row.verifications
+    keys = candidates(seed, set_name, count // row.uses, message_bytes=0, stream=f"{_STREAM} keys")
+    seeds = [key.seed for key in keys]
+    messages = candidates(seed, set_name, count, message_bytes=row.message_bytes, stream=_STREAM)
+    return [SigningInput(seeds[i // row.uses], m.message) for i, m in enumerate(messages)]
+
+
+def _digest(inputs: Sequence[JobInput]) -> bytes:
+    """SHA-256 of keys, messages and signatures, one input after another."""
+    hashed = hashlib.sha256()
+    for job in inputs:
+        for part in (job.pk if job.seed is None else job.seed, job.message, job.signature):
+            hashed.update(part or b"")
+    return hashed.digest()
+
+
+def _altered(inputs: Sequence[JobInput]) -> tuple[list[JobInput], list[int]]:
+    """The block with a signature, a message and a key altered, of different inputs as far as there
+    are so many, and the places of these."""
+    count = len(inputs)
+    made, places = list(inputs), []
+    for kind, place in enumerate((count // 3, 2 * count // 3, count - 1)):
+        job = made[place]
+        s, m, pk, seed = job.signature or b"", job.message or b"", job.pk, job.seed
+        if kind == 0:
+            job = replace(job, signature=flip(s, len(s) // 2))
+        elif kind == 1:
+            job = replace(job, message=flip(m, len(m) - 1) if m else b"\0")
+        elif seed is not None:
+            job = replace(job, seed=flip(seed, len(seed) - 1))
+        else:
+            job = replace(job, pk=flip(pk or b"", len(pk or b"") - 1))
+        made[place] = job
+        places.append(place)
+    return made, places
+
+
+def _called(batch: int) -> str:
+    return f"batches of {batch:,}" if batch else "single calls"

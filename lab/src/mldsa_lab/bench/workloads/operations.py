@@ -1,0 +1,261 @@
+"""Operations, one by one or in runs: keygen, sign, verify and those of other families.
+
+Neighbours in a round measure the same operation of different variants.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mldsa_lab.bench.engine import Case, Excluded, Workload
+from mldsa_lab.bench.examination import ACCEPTED
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_job
+from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Samples, Variant
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker.protocol import JobInput, Runs, Sample
+
+SAMPLE_NS = 150_000
+"""Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
+WARMUP_NS = 1_000_000
+"""Time each cell runs before its samples, to fill caches and predictors that others have used."""
+CELL_NS = 250_000_000
+"""A slow operation measures fewer inputs a round, so that a cell takes about this long at most."""
+_LONG_NS = 4 * CELL_NS
+_CALLS_MAX = 100_000
+LARGE_RUN = 1000
+"""Runs of more operations on a thread than this are measured in every `_LARGE_EVERY`th round: one
+of 10,000 takes as long as everything else. They last so long that they need no warm-up."""
+_LARGE_EVERY = 4
+
+
+@dataclass(slots=True, eq=False)
+class Cell(Case):
+    """One variant, set and operation, with its inputs and the digests that must come out.
+
+    `expected` holds no digest for outputs that differ from call to call. `random` is true for a
+    signer whose attempts differ from call to call: each of its calls is a sample. With `runs` its
+    samples are of runs, and `expected` has the digest of each by its first input.
+    """
+
+    variant: Variant
+    set_name: str
+    operation: str
+    inputs: list[JobInput]
+    expected: Mapping[int, bytes]
+    random: bool
+    runs: Runs | None = None
+    calls: int = 0
+    job: int = -1
+    started: int = -1
+    """The start of the worker in which `job` was prepared."""
+
+    def __str__(self) -> str:
+        return f"{self.variant.id} {self.set_name} {self.operation}"
+
+    @property
+    def group(self) -> Hashable:
+        return self.set_name, self.operation
+
+    def excludes(self, other: Case, *, whole: bool) -> bool:
+        assert isinstance(other, Cell)
+        return other.variant.id == self.variant.id and (whole or other.set_name == self.set_name)
+
+    def fault(self, number: int | None, reason: str, *, whole: bool) -> Fault:
+        set_name = None if whole else self.set_name
+        return Fault(self.variant.id, set_name, self.operation, number, reason)
+
+    def is_due(self, number: int) -> bool:
+        return self.runs is None or self.runs.size <= LARGE_RUN or number % _LARGE_EVERY == 0
+
+    def warmup(self, unit: str) -> int:
+        """Ticks to run before the samples: none of a unit that does not tell how long that is."""
+        large = self.runs is not None and self.runs.size >= LARGE_RUN
+        return 0 if large or unit != "ns" else WARMUP_NS
+
+
+def role_in(variant: Variant, set_name: str, operation: str) -> str:
+    """The role of the inputs that a cell takes: designed ones where signing is deterministic."""
+    if variant.runs:
+        return role_of(variant, set_name)
+    designed = operation == "sign" and variant.deterministic and set_name in PARAMETER_SETS
+    return DESIGN if designed else RANDOM
+
+
+def make_cell(
+    variant: Variant,
+    set_name: str,
+    operation: str,
+    inputs: Sequence[Input | PlainInput],
+    runs: Runs | None = None,
+) -> Cell:
+    """A cell over these inputs, by single calls or by runs. Of classical references what comes out
+    is not known, and signatures to verify are made when the cell is prepared."""
+    pairs = [job_and_output(item, variant, operation) for item in inputs]
+    jobs = [job for job, _ in pairs]
+    outputs = [output for _, output in pairs if output is not None]
+    expected: dict[int, bytes] = {}
+    if len(outputs) == len(jobs) and runs is not None:
+        expected = _run_digests(jobs, outputs, runs)
+    elif len(outputs) == len(jobs):
+        digests = (hashlib.sha256(output).digest() for output in outputs)
+        expected = {job.id: digest for job, digest in zip(jobs, digests, strict=True)}
+    hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
+    return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
+
+
+def job_and_output(
+    item: Input | PlainInput, variant: Variant, operation: str
+) -> tuple[JobInput, bytes | None]:
+    """What the worker is handed, and the output, None where it is not known."""
+    if isinstance(item, PlainInput):
+        return item.job(operation, variant), item.expected(operation, variant)
+    match operation:
+        case "lookup":
+            return JobInput(item.id), b""
+        case "keygen":
+            return keygen_job(item), item.made.pk
+        case "verify":
+            return verify_job(item), ACCEPTED
+        case _:
+            known = item.made.signature if variant.deterministic else None
+            return sign_job(item, variant), known
+
+
+def _run_digests(
+    jobs: Sequence[JobInput], outputs: Sequence[bytes], runs: Runs
+) -> dict[int, bytes]:
+    """The digest of each run's outputs, those of all threads one after another, by first input."""
+    digests: dict[int, bytes] = {}
+    for number in range(runs.count):
+        whole = hashlib.sha256()
+        for thread in range(runs.threads):
+            positions = runs.positions(number, len(jobs), thread)
+            whole.update(b"".join(outputs[p] for p in positions))
+        digests[jobs[runs.positions(number, len(jobs))[0]].id] = whole.digest()
+    return digests
+
+
+class Operations(Workload[Cell]):
+    """Measures cells with the workers of a fleet."""
+
+    noun = "cells"
+
+    def __init__(self, fleet: Fleet, cells: Sequence[Cell] = ()) -> None:
+        self.fleet = fleet
+        self._cells = list(cells)
+        self._jobs: dict[tuple[str, str, str, int], tuple[int, int]] = {}
+        """Start and number of the job that cells of runs over the same inputs share."""
+
+    def cases(self) -> list[Cell]:
+        return self._cells
+
+    def is_prepared(self, case: Cell) -> bool:
+        station = self.fleet.station(case.variant.id)
+        return station.running and case.started == station.starts
+
+    def warm(self, case: Cell, ticks: int) -> None:
+        worker = self.fleet.station(case.variant.id).worker()
+        self.hand_over(case)
+        self.check(case, worker.measure(case.job, 1, 1, ticks, runs=case.runs))
+
+    def prepare(self, case: Cell) -> Iterable[Row]:
+        """Choose the number of calls per sample, and the inputs of a slow operation."""
+        station = self.fleet.station(case.variant.id)
+        self.hand_over(case)
+        if case.runs is not None and case.runs.size > LARGE_RUN:
+            case.calls = 1
+            return ()
+        unit = station.announcement.unit
+        # Twice: the first run of a process pays for page faults and lazily filled tables.
+        for _ in range(2):
+            warmup = case.warmup(unit)
+            samples = station.worker().measure(case.job, 1, 1, warmup, runs=case.runs)
+            if unit != "ns" or sum(s.wall for s in samples) > _LONG_NS:
+                break  # beside which that is nothing
+        self.check(case, samples)
+        case.calls = 1
+        if unit != "ns":
+            return ()
+        ticks = [s.wall for s in samples]
+        if not case.random:
+            case.calls = min(max(-(-SAMPLE_NS // max(min(ticks), 1)), 1), _CALLS_MAX)
+        designed = case.operation == "sign" and case.set_name in PARAMETER_SETS and not case.random
+        total = sum(ticks) * case.calls
+        if case.runs is None and total > CELL_NS and not designed:
+            case.inputs = case.inputs[: max(2, len(case.inputs) * CELL_NS // total)]
+            self.hand_over(case)
+        return ()
+
+    def hand_over(self, cell: Cell) -> None:
+        """Hand over the cell's job, in the worker's present process."""
+        station = self.fleet.station(cell.variant.id)
+        inputs = cell.inputs
+        key = (cell.variant.base, cell.set_name, cell.operation, inputs[0].id)
+        started, job = self._jobs.get(key, (-1, 0))
+        # A process that a fault ended has prepared nothing that the next one knows.
+        if cell.runs is not None and station.running and started == station.starts:
+            cell.started, cell.job = started, job
+            return
+        if cell.operation == "verify" and not SCHEMES[cell.set_name].kin.encoded:
+            inputs = self._signed(cell)
+        cell.job = station.prepare(cell.variant.id, cell.set_name, cell.operation, inputs)
+        cell.started = station.starts
+        if cell.runs is not None:
+            self._jobs[key] = (cell.started, cell.job)
+
+    def _signed(self, cell: Cell) -> list[JobInput]:
+        """Classical signatures to verify, of the process that will: it may keep keys to itself."""
+        v = cell.variant
+        rnd = SCHEMES[cell.set_name].kin.plain_rnd if v.deterministic else None
+        jobs = [replace(job, rnd=rnd) for job in cell.inputs]
+        made = self.fleet.station(v.id).answer(v.id, cell.set_name, "sign", jobs)
+        for output in made.values():
+            if output.failure is not None:
+                raise Excluded(f"signing input {output.input} failed: {output.failure}")
+        return [replace(job, signature=made[job.id].value) for job in cell.inputs]
+
+    def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
+        station = self.fleet.station(case.variant.id)
+        worker = station.worker()
+        if case.started != station.starts:
+            self.hand_over(case)
+        # A signer that draws its own rnd needs many samples for its percentiles.
+        passes = 2 if case.random and case.runs is None else 1
+        warmup = case.warmup(station.announcement.unit)
+        samples = worker.measure(case.job, passes, case.calls, warmup, runs=case.runs)
+        self.check(case, samples)
+        cpu = [s.cpu for s in samples if s.cpu is not None]
+        phases = station.announcement.phases if case.runs is None else ()
+        yield Samples(
+            round=number,
+            turn=turn,
+            variant=case.variant.id,
+            set=case.set_name,
+            operation=case.operation,
+            calls=case.calls,
+            inputs=tuple(s.input for s in samples),
+            wall=tuple(s.wall for s in samples),
+            cpu=tuple(cpu) if len(cpu) == len(samples) else None,
+            phases={
+                name: tuple(s.phases[place] for s in samples) for place, name in enumerate(phases)
+            },
+        )
+
+    def check(self, cell: Cell, samples: Sequence[Sample]) -> None:
+        """Raise `Excluded` if an operation failed or an output is not the expected one."""
+        for s in samples:
+            if s.failure is not None:
+                text = f"{cell.operation} of input {s.input} failed: {s.failure}"
+                raise Excluded(text, whole=True)
+            expected = cell.expected.get(s.input)
+            if expected is not None and s.digest != expected:
+                raise Excluded(
+                    f"{cell.operation} of input {s.input} gave a wrong output: its digest is "
+                    f"{s.digest.hex()[:16]}…, must be {expected.hex()[:16]}…",
+                    whole=True,
+                )
