@@ -24,11 +24,14 @@ from mldsa_lab.bench.options import (
 )
 from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
-from mldsa_lab.cli.report import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
 from mldsa_lab.cli.shared import (
     EXIT_INTERRUPTED,
+    ClockOption,
+    ConfidenceOption,
     CoreOption,
     JdkOption,
+    JsonOption,
+    ReferenceOption,
     SeedText,
     refuse_beside,
     show_path,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.report import ClockOption, ConfidenceOption, ReferenceOption
+from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, ReferenceOption
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _FALSE_ALARMS = 0.05

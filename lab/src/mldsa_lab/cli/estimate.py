@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.report import ConfidenceOption
+from mldsa_lab.cli.shared import ConfidenceOption
 
 
 def estimate(

@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
+from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
-ReferenceOption = Annotated[
-    str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
-]
-ClockOption = Annotated[
-    Literal["cpu", "wall"],
-    typer.Option(help="cpu: the thread's own time where a worker gives it; or wall."),
-]
-ConfidenceOption = Annotated[
-    float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
-]
-JsonOption = Annotated[
-    Path | None,
-    typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
-]
 _STANDARD_OUTPUT = "-"
 
 

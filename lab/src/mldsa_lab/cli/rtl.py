@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.report import ConfidenceOption
-from mldsa_lab.cli.shared import SeedText
+from mldsa_lab.cli.shared import ConfidenceOption, SeedText
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 if TYPE_CHECKING:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 from rich.console import Console
 
+from mldsa_lab.errors import LabError
+
 if TYPE_CHECKING:
     from mldsa_lab.inputs.spec import Spec
 
@@ -34,7 +36,20 @@ OwnRnd = Annotated[
     typer.Option(help="rnd of each signature: zero (default), or 32 bytes of its own."),
 ]
 
-
+ReferenceOption = Annotated[
+    str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
+]
+ClockOption = Annotated[
+    Literal["cpu", "wall"],
+    typer.Option(help="cpu: the thread's own time where a worker gives it; or wall."),
+]
+ConfidenceOption = Annotated[
+    float, typer.Option(help="Confidence of the intervals.", min=0.5, max=0.9999)
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
+]
 JdkOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -43,8 +58,6 @@ JdkOption = Annotated[
         metavar="[NAME=]PATH",
     ),
 ]
-
-
 CoreOption = Annotated[
     list[Path] | None,
     typer.Option(
@@ -77,8 +90,6 @@ class SpecOptions(NamedTuple):
 
 def refuse_beside(option: str, reason: str, others: dict[str, object]) -> None:
     """LabError if one of the ``others``, by their names, is given beside ``option``."""
-    from mldsa_lab.errors import LabError
-
     for other, value in others.items():
         if value is not None:
             raise LabError(f"{other}: cannot be used with {option}, which {reason}")

@@ -10,9 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mldsa_lab.cli.report import ClockOption, ConfidenceOption
 from mldsa_lab.cli.rtl import study_rtl
-from mldsa_lab.cli.shared import JdkOption
+from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JdkOption
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "

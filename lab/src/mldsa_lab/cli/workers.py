@@ -22,7 +22,6 @@ from mldsa_lab.machine import describe, tool_version
 from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
-from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.jdk import find_jdks, jdk_entries
 from mldsa_lab.worker.registry import CORES, JDKS, WorkerEntry, every_build, named, read_registry
 
@@ -83,6 +82,8 @@ def conform(
     core: CoreOption = None,
 ) -> None:
     """Build a worker and check that it keeps to the worker protocol."""
+    from mldsa_lab.worker.conformance import conform_entry
+
     console = make_console()
     place = Place.of(find_root())
     own = _entries(place, registry)
