@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from lab_runs import build_rust, here
 
+from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.impact import figures_of
 from mldsa_lab.errors import LabError
@@ -41,9 +42,6 @@ from mldsa_lab.impact.times import (
     measured,
     reference_records,
 )
-from mldsa_lab.inputs.input import Outputs
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import ML_DSA_44, N, Q
 from mldsa_lab.show.grid import TERMINAL
@@ -442,7 +440,7 @@ def test_the_first_record_that_has_a_scheme_counts() -> None:
 
 def test_random_bytes_do_not_shrink_and_zeros_do() -> None:
     random = np.random.default_rng(1)
-    made = [Outputs(bytes(1000), b"", random.bytes(1000)) for _ in range(20)]
+    made = [SampleSignature(bytes(1000), random.bytes(1000)) for _ in range(20)]
     found = measure(made)
     assert found.signatures == 1 and found.keys < 0.01 and "signatures do not" in found.source
 
@@ -471,8 +469,7 @@ def test_signatures_of_ml_dsa_hardly_shrink() -> None:
 
 def test_expanded_keys_are_those_of_the_standard() -> None:
     """Sizes and ranges, and NTT forms by schoolbook products."""
-    made = Spec("ML-DSA-44", bytes(32)).inputs(0, 1)
-    key = load().sign("ML-DSA-44", made)[0].pk
+    key = draw_signatures("ML-DSA-44", bytes(32), 1)[0].public_key
     words = np.frombuffer(expand_public_key(key, ML_DSA_44), ">u4")
     assert len(words) * 4 == 20512 and max(words[:4096].max(), words[4104:].max()) < Q
     # The product of two polynomials modulo X^256 + 1 is that of their forms, value by value.

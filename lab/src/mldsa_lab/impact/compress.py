@@ -6,20 +6,17 @@ import hashlib
 import lzma
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from mldsa_lab.checkout import find_root
+from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.impact.schemes import DER, UNPADDED, base_of
-from mldsa_lab.inputs.input import Outputs
-from mldsa_lab.inputs.library import load
-from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.sets import ML_DSA_44, PARAMETER_SETS, SCHEMES, N, ParameterSet, Q
+from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES
 from mldsa_lab.theory.arrays import Ints
 
@@ -32,7 +29,7 @@ EXPANDED_SETS = {ML_DSA_44.name: ML_DSA_44}
 
 @cache
 def _zstd() -> Any:
-    from pyarrow import Codec  # of an extra
+    from pyarrow import Codec
 
     return Codec("zstd", compression_level=19)
 
@@ -58,17 +55,19 @@ class Compressed:
     why: str = ""
 
 
-def measure(made: Sequence[Outputs], expanded: ParameterSet | None = None) -> Compressed:
+def measure(made: Sequence[SampleSignature], expanded: ParameterSet | None = None) -> Compressed:
     """Of these signatures and keys, all behind each other as in a block; with a set, of some of its
     keys ``expanded`` too."""
     found = {}
     joined = {
         "signatures": b"".join(one.signature for one in made),
-        "keys": b"".join(one.pk for one in made),
+        "keys": b"".join(one.public_key for one in made),
     }
     if expanded is not None:
         some = made[:_EXPANDED_SAMPLES]
-        joined["expanded keys"] = b"".join(expand_public_key(one.pk, expanded) for one in some)
+        joined["expanded keys"] = b"".join(
+            expand_public_key(one.public_key, expanded) for one in some
+        )
     for what, data in joined.items():
         sizes = {name: len(shrink(data)) / len(data) for name, shrink in METHODS.items()}
         best = min(sizes, key=lambda name: sizes[name])
@@ -82,16 +81,15 @@ def measure(made: Sequence[Outputs], expanded: ParameterSet | None = None) -> Co
 
 
 def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
-    """Of schemes with the encoding of their signatures: ML-DSA's sets signed by the library, which
-    is built if need be, the others by a Rust worker, which is not."""
-    made: dict[str, list[Outputs] | str] = {}
+    """Of schemes with the encoding of their signatures."""
+    made: dict[str, list[SampleSignature] | str] = {}
     found = {}
     for form in dict.fromkeys(forms):
         base = base_of(form)
         if base not in made:
             try:
                 need("impact", "compressing")
-                made[base] = _signed(base) if base in PARAMETER_SETS else _signed_by_worker(base)
+                made[base] = draw_signatures(base, _seed(base), SAMPLES)
             except LabError as error:
                 made[base] = f"compressibility not measured: {error}"
         these = made[base]
@@ -103,16 +101,16 @@ def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
     return found
 
 
-def _encoded(form: str, made: Outputs) -> Outputs:
+def _encoded(form: str, made: SampleSignature) -> SampleSignature:
     """A bare signature in the encoding that the name has behind it."""
     if form.endswith(DER):
         order = CURVES[base_of(form)][1]
         r, s = (int.from_bytes(half, "big") for half in (made.signature[:32], made.signature[32:]))
         integers = b"".join(_der(2, n.to_bytes(n.bit_length() // 8 + 1, "big"))
                             for n in (r, min(s, order - s)))  # fmt: skip
-        return replace(made, signature=_der(0x30, integers))
+        return made._replace(signature=_der(0x30, integers))
     if form.endswith(UNPADDED):
-        return replace(made, signature=made.signature.rstrip(bytes(1)))
+        return made._replace(signature=made.signature.rstrip(bytes(1)))
     return made
 
 
@@ -158,35 +156,3 @@ def _powers() -> Ints:
 
 def _seed(name: str) -> bytes:
     return hashlib.sha256(b"mldsa-lab impact " + name.encode("ascii")).digest()
-
-
-def _signed(name: str) -> list[Outputs]:
-    return load().sign(name, Spec(name, _seed(name)).inputs(0, SAMPLES))
-
-
-def _signed_by_worker(name: str) -> list[Outputs]:
-    """LabError if nobody can sign with this scheme here."""
-    need("bench", f"signing with {name}")
-    from mldsa_lab.bench.fleet import Fleet, Station
-    from mldsa_lab.bench.gate_plain import make
-    from mldsa_lab.bench.material import Sizes, plain_inputs
-    from mldsa_lab.worker.build import Place
-    from mldsa_lab.worker.registry import read_registry
-    from mldsa_lab.worker.worker import Limits
-
-    root = find_root()
-    entries = read_registry(root / "workers" / "registry.toml")
-    fleet = Fleet()
-    entry = next(e for e in entries if SCHEMES[name].family in e.families)
-    fleet.add(Station(entry, Place.of(root), Limits()))
-    try:
-        able = [v for v in fleet.variants.values() if name in v.sets]
-        if not able:
-            raise LabError(f"worker {entry.name} has no {name}")
-        drawn = plain_inputs(name, _seed(name), Sizes(0, SAMPLES, 0, message_bytes=32))
-        made = make(fleet, name, drawn, able)
-    finally:
-        fleet.stop()
-    if not all(m.pk and m.output for m in made):
-        raise LabError(f"worker {entry.name} gives no keys and signatures of {name}")
-    return [Outputs(m.pk or b"", b"", m.output or b"") for m in made]
