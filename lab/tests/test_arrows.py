@@ -1,18 +1,21 @@
-"""Imports between the lab's folders run one way, those inside functions too; and every class of
-the lab and the studies has a name of its own."""
+"""Imports between packages and between the lab's folders run one way, those inside functions too;
+and every class has a name of its own."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import mldsa_lab
 import mldsa_studies
 
 BASE = (
     "errors", "wording", "sets", "sizes", "extras", "files", "toml", "machine", "checkout",
-    "screen", "workforce",
+    "screen", "workforce", "plugins",
 )  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 
@@ -49,14 +52,21 @@ MAY_USE: dict[str, tuple[str, ...]] = {
         "show",
     ),
 }
-"""What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them, and
-alone may they use the studies."""
+"""What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them."""
 
-LAB, STUDIES = "mldsa_lab", "mldsa_studies"
+LAB = "mldsa_lab"
+PACKAGES: dict[str, tuple[str, ...]] = {
+    "mldsa_studies": (
+        "bench", "choice", "cli.shared", "estimate", "inputs", "records", "show", "theory",
+        "worker",
+    ),
+}  # fmt: skip
+"""What each of the other packages may use of the lab beside `BASE`. None uses another, and the lab
+uses none."""
 
 
 def imported(source: str) -> Iterator[tuple[int, str]]:
-    """Line and full name of each thing that a module imports of the lab or the studies."""
+    """Line and full name of each thing that a module imports of these packages."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -66,7 +76,7 @@ def imported(source: str) -> Iterator[tuple[int, str]]:
         else:
             continue
         for name in names:
-            if name.split(".")[0] in (LAB, STUDIES):
+            if name.split(".")[0] in (LAB, *PACKAGES):
                 yield node.lineno, name
 
 
@@ -74,8 +84,8 @@ def allowed(folder: str, name: str) -> bool:
     """Whether a module of this folder of the lab (or of the base, itself) may import ``name``."""
     package, _, rest = name.partition(".")
     used = rest.split(".")[0]
-    if package == STUDIES:
-        return folder == "cli"
+    if package != LAB:
+        return False
     if folder in BASE:
         return used in BASE[: BASE.index(folder)] or used == "__version__"
     if folder == "cli" or used in (folder, "__version__", *BASE):
@@ -112,14 +122,19 @@ def test_imports_run_one_way() -> None:
     assert against(found) == []
 
 
-def test_studies_use_no_command() -> None:
-    wrong = [
-        f"{path}:{line} imports {name}"
-        for path, source in sources(mldsa_studies.__file__).items()
+@pytest.mark.parametrize("package", [mldsa_studies])
+def test_packages_use_of_the_lab_what_they_may(package: ModuleType) -> None:
+    own = package.__name__
+    used = {
+        f"{path}:{line} imports {name}": f"{name}."
+        for path, source in sources(str(package.__file__)).items()
         for line, name in imported(source)
-        if name.startswith("mldsa_lab.cli.") and not name.startswith("mldsa_lab.cli.shared.")
-    ]
-    assert wrong == []
+        if name.split(".")[0] != own
+    }
+    base = [f"{LAB}.{name}." for name in (*BASE, "__version__")]
+    may = [f"{LAB}.{name}." for name in PACKAGES[own]]
+    assert [said for said, name in used.items() if not name.startswith((*base, *may))] == []
+    assert [name for name in may if not any(n.startswith(name) for n in used.values())] == []
 
 
 def test_what_runs_back_is_found() -> None:
@@ -128,7 +143,7 @@ def test_what_runs_back_is_found() -> None:
         "estimate/line.py": "def f():\n    from mldsa_lab.show.format import number",
         "files.py": "import mldsa_lab.machine\nfrom mldsa_lab.errors import LabError",
         "show/page.py": "from mldsa_lab import bench, files\nimport mldsa_studies.page",
-        "cli/study.py": "from mldsa_studies import command\nfrom mldsa_lab.audit import rules",
+        "cli/study.py": "import mldsa_studies.page\nfrom mldsa_lab.audit import rules",
     }
     assert against(back) == [
         "theory/law.py:2 imports mldsa_lab.estimate.line",
@@ -136,6 +151,7 @@ def test_what_runs_back_is_found() -> None:
         "files.py:1 imports mldsa_lab.machine",
         "show/page.py:1 imports mldsa_lab.bench",
         "show/page.py:2 imports mldsa_studies.page",
+        "cli/study.py:1 imports mldsa_studies.page",
     ]
 
 

@@ -10,16 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from packaging.markers import Marker
 from tiers import first_of
+from typer.testing import CliRunner
 
+from mldsa_lab import plugins
 from mldsa_lab.choice.ready import read_ready
+from mldsa_lab.cli import study
+from mldsa_lab.cli.shared import add_commands
+from mldsa_lab.errors import LabError
 from mldsa_lab.extras import EXTRAS, target
+from mldsa_lab.plugins import PACKAGES
 
 LAB = Path(__file__).parents[1]
 ROOT = LAB.parent
 RECORD = ROOT / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
-ABSENT = {name for names in EXTRAS.values() for name in names} | {"mldsa_studies", "polars"}
+ABSENT = {name for names in EXTRAS.values() for name in names} | {"polars"}
+ABSENT |= {package.name.replace("-", "_") for package in PACKAGES}
 
 # A module that is None in sys.modules cannot be imported, and is not found.
 PROGRAM = """
@@ -90,7 +98,9 @@ def test_a_missing_extra_is_named(
     done = base(*words)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
-    assert line.endswith(f": `make {target(LACKING[command])}` installs it")
+    extra = LACKING[command]
+    wanted = target(extra) if extra in EXTRAS else f"setup-{extra}"
+    assert line.endswith(f": `make {wanted}` installs it")
     assert not list(tmp_path.iterdir())
 
 
@@ -101,6 +111,32 @@ def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:
     for extra in EXTRAS:
         name = target(extra).removeprefix("setup-")
         assert f"mldsa-lab[{name}]" in groups[name]
+
+
+def test_the_packages_add_what_an_error_says_of_them() -> None:
+    files = [ROOT / folder / "pyproject.toml" for folder in ("studies",)]
+    projects = {p["name"]: p["entry-points"] for p in (read(file)["project"] for file in files)}
+    assert set(projects) == {package.name for package in PACKAGES}
+    groups = read(ROOT / "pyproject.toml")["dependency-groups"]
+    for package in PACKAGES:
+        points = projects[package.name]
+        assert tuple(points["mldsa_lab.commands"]) == package.commands
+        assert package.name in groups[package.target.removeprefix("setup-")]
+
+
+def test_without_the_packages_commands_name_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(plugins, "_loaded", lambda group: {})
+    app = typer.Typer()
+    add_commands(app)
+    study.add_to(app)
+    for words, package in (("study estimators --quick", PACKAGES[0]),):
+        error = CliRunner().invoke(app, words.split()).exception
+        assert isinstance(error, LabError), error
+        assert f"{package.name}: `make {package.target}` installs it" in str(error)
+    # Studies that are files need no package.
+    assert "bench" in CliRunner().invoke(app, ["study", "list"]).output
 
 
 def test_pip_gets_what_uv_does() -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
 from itertools import islice
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from mldsa_lab.cli.study import add_to
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_studies import command
@@ -58,21 +55,3 @@ def test_what_is_no_record_is_refused(study: str, tmp_path: Path) -> None:
     path = tmp_path / "none.jsonl"
     refused = CliRunner().invoke(command.app, [study, str(path)]).exception
     assert isinstance(refused, LabError) and str(path) in str(refused)
-
-
-def test_without_the_package_the_command_says_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for name in [n for n in sys.modules if n.split(".")[0] == "mldsa_studies"]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setattr(sys, "path", [p for p in sys.path if "studies" not in p])
-    app = typer.Typer()
-    app.command()(lambda: None)
-    add_to(app)
-    result = CliRunner().invoke(app, ["study", "estimators", "--quick"])
-    assert isinstance(result.exception, LabError), result.output
-    assert "`make setup-study` installs it" in str(result.exception)
-    # Studies that are files need it not.
-    assert "bench" in CliRunner().invoke(app, ["study", "list"]).output
-    result = CliRunner().invoke(app, ["study", "bench", "--profile", "nosuch"])
-    assert "unknown profile" in str(result.exception)

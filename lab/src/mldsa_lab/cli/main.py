@@ -26,7 +26,7 @@ from mldsa_lab.cli import (
     trace,
     workers,
 )
-from mldsa_lab.cli.shared import EXIT_INTERRUPTED
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, add_commands
 from mldsa_lab.errors import LabError
 
 EXIT_ERROR = 2
@@ -64,6 +64,7 @@ app.command()(select.select)
 app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
+add_commands(app)
 app.command()(impact.impact)
 app.command()(propagate.propagate)
 app.command()(memory.memory)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 from rich.console import Console
 
+from mldsa_lab import plugins
 from mldsa_lab.errors import LabError
 
 if TYPE_CHECKING:
@@ -86,6 +87,24 @@ class SpecOptions(NamedTuple):
 
         given = self._asdict() | others
         return msgspec.structs.replace(spec, **{k: v for k, v in given.items() if v is not None})
+
+
+def add_commands(app: typer.Typer, parent: str = "") -> None:
+    """Add the commands that other packages have below ``parent``. Where a package is missing, its
+    commands take any arguments and raise the error that names it."""
+    for name, command in plugins.commands(parent).items():
+        if isinstance(command, LabError):
+            anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+            app.command(name, help=f"{command}.", context_settings=anything)(_raising(command))
+        else:
+            app.command(name)(command)
+
+
+def _raising(error: LabError) -> Callable[[], None]:
+    def command() -> None:
+        raise error
+
+    return command
 
 
 def refuse_beside(option: str, reason: str, others: dict[str, object]) -> None:

@@ -1,9 +1,7 @@
-"""`mldsa-lab study`: studies as files, and those of the package mldsa-studies, which may be
-missing."""
+"""`mldsa-lab study`: studies as files, and those of other packages."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from mldsa_lab.cli.rtl import study_rtl
-from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JdkOption
+from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JdkOption, add_commands
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
@@ -20,53 +18,26 @@ _HELP = (
 )
 
 
-_OWN = "own"
-
-
-def _known(name: str) -> bool:
-    from mldsa_lab.study.file import shipped
-
-    return name in shipped()
-
-
 class _ByName(TyperGroup):
     """A group whose unknown commands are names of studies."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """A name that is no command becomes the argument of `run`, or, if there is no such study
-        and our own are not installed, of the command that says so."""
+        """A name that is no command becomes the argument of `run`."""
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            file = args[0].endswith(".toml") or Path(args[0]).name != args[0]
-            other = not file and self.get_command(ctx, _OWN) is not None and not _known(args[0])
-            args = [_OWN if other else "run", *args]
+            args = ["run", *args]
         return super().resolve_command(ctx, args)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command; without the package of our own studies it has those of files alone."""
+    """Add the command with those of other packages."""
     studies = typer.Typer(
         cls=_ByName, no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False
     )
     studies.command("list")(list_studies)
     studies.command("run")(run)
     studies.command("rtl")(study_rtl)
-    if find_spec("mldsa_studies") is not None:
-        from mldsa_studies.command import app as own
-
-        studies.registered_commands += own.registered_commands
-    else:
-        takes_all = {"allow_extra_args": True, "ignore_unknown_options": True}
-        studies.command(_OWN, hidden=True, context_settings=takes_all)(_missing)
+    add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
-
-
-def _missing(context: typer.Context) -> None:
-    from mldsa_lab.errors import LabError
-
-    raise LabError(
-        f"study {context.args[0]}: is neither a study of the tree nor, without the package "
-        "mldsa-studies, a command: `make setup-study` installs it"
-    )
 
 
 def list_studies() -> None:

@@ -1,0 +1,60 @@
+"""What other packages add to the lab, by entry points of these groups:
+
+- `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from mldsa_lab.errors import LabError
+
+
+class Package(NamedTuple):
+    """A package of this project: the target of the Makefile that installs it, and what it adds."""
+
+    name: str
+    target: str
+    commands: tuple[str, ...]
+
+
+PACKAGES = (
+    Package(
+        "mldsa-studies",
+        "setup-study",
+        ("study.estimators", "study.count", "study.simulate", "study.coverage", "study.locations",
+         "study.worth", "study.fits"),
+    ),
+)  # fmt: skip
+"""What an error names where a package is not installed."""
+
+
+def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
+    """The commands below ``parent`` by name; an error for each that a missing package would add."""
+    found: dict[str, Callable[..., None] | LabError] = {}
+    for package in PACKAGES:
+        for path in package.commands:
+            found[path] = _missing(path.replace(".", " "), package)
+    found |= _loaded("commands")
+    split = ((path.rpartition("."), command) for path, command in found.items())
+    return {name: command for (above, _, name), command in split if above == parent}
+
+
+@cache
+def _loaded(group: str) -> dict[str, Any]:
+    """The objects of a group's entry points by name, without those that cannot be imported."""
+    found = {}
+    for entry in entry_points(group=f"mldsa_lab.{group}"):
+        with suppress(ModuleNotFoundError):
+            found[entry.name] = entry.load()
+    return found
+
+
+def _missing(what: str, package: Package) -> LabError:
+    return LabError(
+        f"{what} needs the Python package {package.name}: `make {package.target}` installs it"
+    )
