@@ -126,8 +126,8 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check --manifest-path workers/c/Cargo.toml
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
-	cd lab && ../$(PY) -m ruff format --check . ../studies ../examples ../rtl && \
-	  ../$(PY) -m ruff check . ../studies ../examples ../workers ../rtl && ../$(PY) -m mypy
+	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl && \
+	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl && ../$(PY) -m mypy
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy

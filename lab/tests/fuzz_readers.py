@@ -25,8 +25,6 @@ from mldsa_lab.audit.reading import example_names, example_text, parse_claims
 from mldsa_lab.bench.blocks import read_block
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.reader import read_measurements
-from mldsa_lab.impact.file import read_scenario
-from mldsa_lab.impact.network import read_network
 from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import FromFile
@@ -37,8 +35,11 @@ from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.registry import read_registry
+from pqc_impact.file import read_scenario
+from pqc_impact.network import read_network
 
 ROOT = Path(__file__).parents[2]
+SCENARIOS = "impact/src/pqc_impact/scenarios"
 DATA = ROOT / "lab" / "src" / "mldsa_lab" / "data"
 
 
@@ -155,8 +156,8 @@ READERS = {
         lambda: [example_text(name).encode() for name in example_names()],
     ),
     "measurements": Reader(".csv", read_either, measurements),
-    "scenario": Reader(".toml", read_scenario, files("scenarios", "*.toml")),
-    "network": Reader(".toml", read_network, files("scenarios/networks", "*.toml")),
+    "scenario": Reader(".toml", read_scenario, files(SCENARIOS, "*.toml")),
+    "network": Reader(".toml", read_network, files(f"{SCENARIOS}/networks", "*.toml")),
     "study": Reader(".toml", read_study, files("studies", "[bjp]*[ehm].toml")),
     "registry": Reader(".toml", read_registry, files("workers", "registry.toml")),
     "block": Reader(

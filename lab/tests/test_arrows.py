@@ -12,6 +12,7 @@ import pytest
 
 import mldsa_lab
 import mldsa_studies
+import pqc_impact
 
 BASE = (
     "errors", "wording", "sets", "sizes", "extras", "files", "toml", "machine", "checkout",
@@ -41,21 +42,16 @@ MAY_USE: dict[str, tuple[str, ...]] = {
         "show",
     ),
     "audit": ("theory",),
-    "impact": (
-        "theory",
-        "inputs",
-        "choice",
-        "worker",
-        "records",
-        "bench",
-        "estimate",
-        "show",
-    ),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them."""
 
 LAB = "mldsa_lab"
 PACKAGES: dict[str, tuple[str, ...]] = {
+    # `bench.signatures` signs samples, of which compressibility is measured.
+    "pqc_impact": (
+        "bench.signatures", "cli.shared", "estimate", "records", "show.format", "show.grid",
+        "show.page", "show.plots", "show.splice", "show.svg", "theory.arrays",
+    ),
     "mldsa_studies": (
         "bench", "choice", "cli.shared", "estimate", "inputs", "records", "show", "theory",
         "worker",
@@ -122,7 +118,7 @@ def test_imports_run_one_way() -> None:
     assert against(found) == []
 
 
-@pytest.mark.parametrize("package", [mldsa_studies])
+@pytest.mark.parametrize("package", [mldsa_studies, pqc_impact])
 def test_packages_use_of_the_lab_what_they_may(package: ModuleType) -> None:
     own = package.__name__
     used = {
@@ -143,7 +139,7 @@ def test_what_runs_back_is_found() -> None:
         "estimate/line.py": "def f():\n    from mldsa_lab.show.format import number",
         "files.py": "import mldsa_lab.machine\nfrom mldsa_lab.errors import LabError",
         "show/page.py": "from mldsa_lab import bench, files\nimport mldsa_studies.page",
-        "cli/study.py": "import mldsa_studies.page\nfrom mldsa_lab.audit import rules",
+        "cli/study.py": "import pqc_impact.page\nfrom mldsa_lab.audit import rules",
     }
     assert against(back) == [
         "theory/law.py:2 imports mldsa_lab.estimate.line",
@@ -151,7 +147,7 @@ def test_what_runs_back_is_found() -> None:
         "files.py:1 imports mldsa_lab.machine",
         "show/page.py:1 imports mldsa_lab.bench",
         "show/page.py:2 imports mldsa_studies.page",
-        "cli/study.py:1 imports mldsa_studies.page",
+        "cli/study.py:1 imports pqc_impact.page",
     ]
 
 
@@ -168,7 +164,7 @@ def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
 def test_every_class_has_a_name_of_its_own() -> None:
     everything = {
         f"{package.__name__}/{path}": source
-        for package in (mldsa_lab, mldsa_studies)
+        for package in (mldsa_lab, mldsa_studies, pqc_impact)
         for path, source in sources(str(package.__file__)).items()
     }
     assert shared_names(everything) == {}

@@ -30,8 +30,6 @@ from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
-from mldsa_lab.impact.schemes import scheme_of
-from mldsa_lab.impact.times import RecordTimes
 from mldsa_lab.records import (
     BlockRow,
     Check,
@@ -453,21 +451,6 @@ def test_shown_shares_are_of_all_cores() -> None:
     text = shown.as_markdown(found)
     assert "no batches" in text and "134,217,728 bytes of other memory twice" in text
     assert render(found, "record.jsonl").count("<svg") == 2
-
-
-def test_impact_takes_verification_from_a_block(tmp_path: Path) -> None:
-    record = record_of(LEVELS)
-    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
-    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
-    path = tmp_path / "record.jsonl"
-    path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
-    times = RecordTimes([path], ["Ed25519"])
-    for cores, ns in ((1, 1000), (2, 500)):
-        rate = times.rate(scheme_of("Ed25519"), cores, {})
-        assert not isinstance(rate, str) and "extrapolated" not in rate.source
-        assert rate.draws[0] == pytest.approx(100 / ns * 1e9)
-    with pytest.raises(LabError, match="3 cores, and a was measured on 2"):
-        times.rate(scheme_of("Ed25519"), 3, {})
 
 
 def test_rules_between_lines(tmp_path: Path) -> None:

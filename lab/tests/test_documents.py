@@ -18,14 +18,15 @@ import typer
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.estimate.summary import KEYS, summarise
-from mldsa_lab.impact.times import REFERENCE
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.agree import agreement
 from mldsa_lab.study.file import find_study, read_study, shipped
 from mldsa_lab.study.pipeline import gather
+from pqc_impact.times import REFERENCE
 
 ROOT = Path(__file__).parents[2]
+SOURCES = ("lab/src", "studies/src", "impact/src")
 DOCUMENTS = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "crates/*/*.md", "records/*.md", "workers/*.md")
@@ -39,7 +40,8 @@ HEADING = re.compile(r"^#+ +(.*)$", re.M)
 LAB = re.compile(r"(?:^|bin/)mldsa-lab ([a-z][^#|;\n]*)")
 MAKE = re.compile(r"(?:^|\s)make ([a-z][a-z0-9-]*)(?: ARGS=(\"[^\"]*\"|\S+))?")
 PATHS = re.compile(
-    r"(?<![\w/.*{-])((?:crates|docs|examples|lab|records|scripts|studies|workers)/[\w./-]*\w)"
+    r"(?<![\w/.*{-])((?:crates|docs|examples|impact|lab|records|rtl|scenarios|scripts|studies"
+    r"|workers)/[\w./-]*\w)"
 )
 # An example's folder in CONTRIBUTING, and a log, which names what was there.
 NOT_THERE = {"CONTRIBUTING.md": {"workers/c"}}
@@ -143,10 +145,10 @@ def missing_python(name: str) -> list[str]:
     """The modules of this project in a document, and names of them, that cannot be imported."""
     missing = []
     for line in code_of(text_of(name)):
-        for module in re.findall(r"python3? -m (mldsa_[\w.]+)", line):
+        for module in re.findall(r"python3? -m ((?:mldsa|pqc)_[\w.]+)", line):
             if importlib.util.find_spec(module) is None:
                 missing.append(module)
-        if found := re.match(r" *from (mldsa_[\w.]+) import ([\w, ]+)", line):
+        if found := re.match(r" *from ((?:mldsa|pqc)_[\w.]+) import ([\w, ]+)", line):
             module = importlib.import_module(found[1])
             names = (n.strip() for n in found[2].split(","))
             missing += [f"{found[1]}.{n}" for n in names if not hasattr(module, n)]
@@ -165,7 +167,7 @@ def test_architecture_names_every_folder() -> None:
     text = text_of("ARCHITECTURE.md")
     lab = [path.name for path in (ROOT / "lab" / "src" / "mldsa_lab").iterdir() if path.is_dir()]
     assert [name for name in lab if f"| `{name}/` |" not in text and name != "__pycache__"] == []
-    rest = ("crates", "examples", "workers", "bench", "studies")
+    rest = ("crates", "examples", "workers", "bench", "studies", "impact")
     assert [name for name in rest if f"`{name}/" not in text] == []
     crates = [path.name for path in (ROOT / "crates").iterdir() if path.is_dir()]
     assert [name for name in crates if f"crates/{name}/" not in text] == []
@@ -174,7 +176,7 @@ def test_architecture_names_every_folder() -> None:
 def test_words_are_plain() -> None:
     programs = [
         path
-        for folder in ("lab/src", "studies/src", "scripts", "examples", "workers")
+        for folder in (*SOURCES, "scripts", "examples", "workers")
         for path in (ROOT / folder).rglob("*")
         if path.suffix in (".py", ".j2", ".js", ".sh", ".toml", ".go", ".rs")
     ]

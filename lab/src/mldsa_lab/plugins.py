@@ -1,6 +1,7 @@
 """What other packages add to the lab, by entry points of these groups:
 
 - `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
+- `mldsa_lab.schemas`: a function that returns JSON Schemas by the names of their files.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ class Package(NamedTuple):
 
 
 PACKAGES = (
+    Package("pqc-impact", "setup-impact", ("impact", "propagate")),
     Package(
         "mldsa-studies",
         "setup-study",
@@ -42,6 +44,11 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
     found |= _loaded("commands")
     split = ((path.rpartition("."), command) for path, command in found.items())
     return {name: command for (above, _, name), command in split if above == parent}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The schemas of the installed packages by the names of their files."""
+    return {name: made for each in _loaded("schemas").values() for name, made in each().items()}
 
 
 @cache

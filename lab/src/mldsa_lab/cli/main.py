@@ -16,9 +16,7 @@ from mldsa_lab.cli import (
     bench,
     compare,
     estimate,
-    impact,
     memory,
-    propagate,
     report,
     rtl,
     select,
@@ -65,8 +63,6 @@ app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
 add_commands(app)
-app.command()(impact.impact)
-app.command()(propagate.propagate)
 app.command()(memory.memory)
 app.command()(rtl.synth)
 app.command()(workers.doctor)

@@ -1,4 +1,5 @@
-"""The JSON Schemas of the lab's file formats, made from the types that read them.
+"""The JSON Schemas of the lab's file formats and those of the packages that are installed, made
+from the types that read them.
 
 `python -m mldsa_lab.cli.schemas --write` makes `docs/schema/*.json` again; without the option it
 says which of them differ from what it makes.
@@ -12,13 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from mldsa_lab import plugins
 from mldsa_lab.audit.reading import claims_schema
 from mldsa_lab.bench.blocks import BlockFile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
-from mldsa_lab.impact.file import Scenario
-from mldsa_lab.impact.network import Network
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
 from mldsa_lab.rtl.manifest import CoreFile
@@ -34,8 +34,6 @@ def schemas() -> dict[str, dict[str, Any]]:
     return {
         "record.json": schema(Row, "One line of a record"),
         "study.json": schema(StudyFile, "A study"),
-        "scenario.json": schema(Scenario, "A scenario"),
-        "network.json": schema(Network, "A peer-to-peer network"),
         "block.json": schema(BlockFile, "A block to validate"),
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
@@ -49,6 +47,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
         "random.json": schema(RandomFile, "Random signatures of hardware cores"),
         "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
+        **plugins.schemas(),
     }
 
 

@@ -11,9 +11,9 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.impact.network import Network
-    from mldsa_lab.impact.propagation import BlockLoad
-    from mldsa_lab.impact.sweep import Propagation
+    from pqc_impact.network import Network
+    from pqc_impact.propagation import BlockLoad
+    from pqc_impact.sweep import Propagation
 
 Processes = Annotated[
     int | None, typer.Option(help="Processes to simulate with; by default all cores.", min=1)
@@ -67,12 +67,12 @@ def propagate(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.impact.network import find_network, read_network
-    from mldsa_lab.impact.propagation import BlockLoad
-    from mldsa_lab.impact.show import as_json
-    from mldsa_lab.impact.spreading import load_rows
-    from mldsa_lab.impact.sweep import grid
     from mldsa_lab.show.grid import terminal
+    from pqc_impact.network import find_network, read_network
+    from pqc_impact.propagation import BlockLoad
+    from pqc_impact.show import as_json
+    from pqc_impact.spreading import load_rows
+    from pqc_impact.sweep import grid
 
     path = find_network(network)
     assumed = read_network(path, nodes=nodes, blocks=blocks)
@@ -107,16 +107,12 @@ def simulate(
     """What comes of each load, by the workers that the options say, shown while it goes on."""
     from mldsa_lab import workforce
     from mldsa_lab.checkout import find_root
-    from mldsa_lab.extras import need
-    from mldsa_lab.impact.sweep import propagate
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
-    from mldsa_lab.worker.build import Place
+    from pqc_impact.kept import KeptBlocks
+    from pqc_impact.sweep import propagate
 
-    need("impact", "the simulation of networks")
-    from mldsa_lab.impact.kept import KeptBlocks
-
-    kept = KeptBlocks(Place.of(find_root()).target / "networks")
+    kept = KeptBlocks(find_root() / "target" / "networks")
     with (
         workforce.local(processes or cores_to_use())
         if dask is None

@@ -13,10 +13,10 @@ import msgspec
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import read_text, write_text
-from mldsa_lab.impact import network as network_module
-from mldsa_lab.impact import propagation, sweep
-from mldsa_lab.impact.network import Network
-from mldsa_lab.impact.propagation import BlockLoad
+from pqc_impact import network as network_module
+from pqc_impact import propagation, sweep
+from pqc_impact.network import Network
+from pqc_impact.propagation import BlockLoad
 
 _IN_WORDS = {"title": "-", "source": "-", "blocks": 2}
 """What of a network does not bear on a block's way, as it stands in a name."""

@@ -13,14 +13,14 @@ from test_impact import CHAIN, figures, row, times, value, write
 from test_propagation import AtOnce
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.figures import Impact
-from mldsa_lab.impact.network import Network, find_network
-from mldsa_lab.impact.page import render
-from mldsa_lab.impact.propagation import BlockLoad
-from mldsa_lab.impact.rows import ROW_KEYS
-from mldsa_lab.impact.show import grids
-from mldsa_lab.impact.spreading import FULL, add_network, as_today, reach, size_of, stale
-from mldsa_lab.impact.sweep import SHARES, propagate
+from pqc_impact.figures import Impact
+from pqc_impact.network import Network, find_network
+from pqc_impact.page import render
+from pqc_impact.propagation import BlockLoad
+from pqc_impact.rows import ROW_KEYS
+from pqc_impact.show import grids
+from pqc_impact.spreading import FULL, add_network, as_today, reach, size_of, stale
+from pqc_impact.sweep import SHARES, propagate
 
 NETWORK = """
 [network]

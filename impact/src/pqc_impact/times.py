@@ -14,11 +14,11 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_times
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.impact.base import ScenarioFault
-from mldsa_lab.impact.schemes import ImpactScheme
 from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.base import ScenarioFault
+from pqc_impact.schemes import ImpactScheme
 
 DRAWS = 4000
 BATCH_MOST = 1000

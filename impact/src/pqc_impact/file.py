@@ -8,10 +8,12 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from mldsa_lab.checkout import file_or_shipped, find_root
+from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Positive, Text, read_text
-from mldsa_lab.impact.base import (
+from mldsa_lab.toml import decode_toml
+from pqc_impact.base import (
+    SCENARIOS,
     Holds,
     Part,
     ScenarioFile,
@@ -22,11 +24,10 @@ from mldsa_lab.impact.base import (
     check_schemes,
     evaluated,
 )
-from mldsa_lab.impact.expression import check_form, evaluate, mentions
-from mldsa_lab.impact.protocol import Protocol
-from mldsa_lab.impact.quantity import positive, price, quantity
-from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.toml import decode_toml
+from pqc_impact.expression import check_form, evaluate, mentions
+from pqc_impact.protocol import Protocol
+from pqc_impact.quantity import positive, price, quantity
+from pqc_impact.schemes import ImpactScheme
 
 
 class BlockLimit(ScenarioTable, frozen=True):
@@ -354,7 +355,7 @@ Scenario = Utxo | Account | Protocol
 
 def shipped() -> dict[str, Path]:
     """The scenarios of the source tree by name."""
-    return {p.stem: p for p in sorted((find_root() / "scenarios").glob("*.toml"))}
+    return {p.stem: p for p in sorted(SCENARIOS.glob("*.toml"))}
 
 
 def find_scenario(name: str) -> Path:

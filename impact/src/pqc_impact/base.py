@@ -6,16 +6,19 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text
-from mldsa_lab.impact.expression import check_form, evaluate
-from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
 from mldsa_lab.toml import check_unique
+from pqc_impact.expression import check_form, evaluate
+from pqc_impact.schemes import ImpactScheme, scheme_of
 
+SCENARIOS = Path(__file__).parent / "scenarios"
+"""The scenarios that ship, with their networks."""
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
 """What expressions have without being given it."""
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.base import ScenarioForm
-from mldsa_lab.impact.figures import Impact, on_cores
-from mldsa_lab.impact.file import Template
-from mldsa_lab.impact.network import RELAYS
-from mldsa_lab.impact.protocol import Message, Protocol
-from mldsa_lab.impact.protocol_figures import extra, over, verified_on
-from mldsa_lab.impact.rows import FORBIDDEN, ImpactRow, Kind
-from mldsa_lab.impact.spreading import FULL, as_today, reach, stale
-from mldsa_lab.impact.sweep import SHARES
-from mldsa_lab.impact.times import CONFIDENCE
 from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid, markdown
+from pqc_impact.base import ScenarioForm
+from pqc_impact.figures import Impact, on_cores
+from pqc_impact.file import Template
+from pqc_impact.network import RELAYS
+from pqc_impact.protocol import Message, Protocol
+from pqc_impact.protocol_figures import extra, over, verified_on
+from pqc_impact.rows import FORBIDDEN, ImpactRow, Kind
+from pqc_impact.spreading import FULL, as_today, reach, stale
+from pqc_impact.sweep import SHARES
+from pqc_impact.times import CONFIDENCE
 
 _MARKS = "abcdefghijklmnopqrstuvwxyz"
 _KINDS: dict[Kind, str] = {

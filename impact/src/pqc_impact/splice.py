@@ -16,10 +16,10 @@ from pathlib import Path
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
-from mldsa_lab.impact.figures import Impact
-from mldsa_lab.impact.show import FigureColumn, grid, lines_of
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.show.splice import replace_marked
+from pqc_impact.figures import Impact
+from pqc_impact.show import FigureColumn, grid, lines_of
 
 _SAID, _MAY = {"scenario", "template", "figures"}, {"schemes"}
 

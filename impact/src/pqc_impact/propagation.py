@@ -8,16 +8,14 @@ requests take the delay alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from simpy import Environment, Event
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.network import Compact, Graph, Network, Relay
 from mldsa_lab.theory.arrays import Array
-
-if TYPE_CHECKING:
-    from simpy import Event
+from pqc_impact.network import Compact, Graph, Network, Relay
 
 SHORT_ID_BYTES = 6
 """Of a transaction in a compact block (BIP 152)."""
@@ -60,8 +58,6 @@ class _Spreading:
     """The state of one block's way, and what nodes do."""
 
     def __init__(self, graph: Graph, load: BlockLoad, *, pushes_first: bool) -> None:
-        from simpy import Environment  # an extra, needed only where networks are simulated
-
         self.clock = Environment()
         self.load, self.pushes, self.pushes_first = load, load.relay == "push", pushes_first
         nodes = len(graph.upload)

@@ -14,11 +14,10 @@ import numpy as np
 
 from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
 from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
-from mldsa_lab.impact.schemes import DER, UNPADDED, base_of
 from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES
 from mldsa_lab.theory.arrays import Ints
+from pqc_impact.schemes import DER, UNPADDED, base_of
 
 SAMPLES = 200
 """Signatures and keys that are compressed."""
@@ -88,7 +87,6 @@ def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
         base = base_of(form)
         if base not in made:
             try:
-                need("impact", "compressing")
                 made[base] = draw_signatures(base, _seed(base), SAMPLES)
             except LabError as error:
                 made[base] = f"compressibility not measured: {error}"

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.figures import Impact, on_cores
-from mldsa_lab.impact.file import BlockNetwork, Chain, Template
-from mldsa_lab.impact.network import Network, Relay, find_network, read_network
-from mldsa_lab.impact.propagation import BlockLoad
-from mldsa_lab.impact.quantity import positive
-from mldsa_lab.impact.rows import ImpactRow, Kind
-from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.impact.sweep import SHARES, Propagation, validation_time
-from mldsa_lab.impact.times import RecordRate, RecordTimes
+from pqc_impact.figures import Impact, on_cores
+from pqc_impact.file import BlockNetwork, Chain, Template
+from pqc_impact.network import Network, Relay, find_network, read_network
+from pqc_impact.propagation import BlockLoad
+from pqc_impact.quantity import positive
+from pqc_impact.rows import ImpactRow, Kind
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.sweep import SHARES, Propagation, validation_time
+from pqc_impact.times import RecordRate, RecordTimes
 
 FULL = "a full block"
 Simulate = Callable[[Network, Sequence[Sequence[BlockLoad]]], list[Propagation]]

@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from mldsa_lab.impact.base import F, ScenarioFile
-from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.impact.times import interval_of
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.base import F, ScenarioFile
+from pqc_impact.expression import evaluate
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.times import interval_of
 
 Kind = Literal["exact", "measured", "assumed"]
 FORBIDDEN = "forbidden today by: "

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.protocol import Device, Message, Protocol
-from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
-from mldsa_lab.impact.schemes import ImpactScheme
-from mldsa_lab.impact.times import RecordRate, RecordTimes, assumed
+from pqc_impact.expression import evaluate
+from pqc_impact.protocol import Device, Message, Protocol
+from pqc_impact.rows import FormFigures, ImpactRow, Kind
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.times import RecordRate, RecordTimes, assumed
 
 
 def protocol_rows(name: str, scenario: Protocol, times: RecordTimes) -> Iterator[ImpactRow]:

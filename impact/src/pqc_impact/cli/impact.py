@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.propagate import Dask, Processes, simulate
+from pqc_impact.cli.propagate import Dask, Processes, simulate
 
 if TYPE_CHECKING:
-    from mldsa_lab.impact.figures import Impact
-    from mldsa_lab.impact.times import RecordTimes
+    from pqc_impact.figures import Impact
+    from pqc_impact.times import RecordTimes
 
     Add = Callable[[Impact, RecordTimes, Path], Impact]
 
@@ -25,14 +25,14 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
     the scenario at a path."""
     from mldsa_lab.errors import LabError
     from mldsa_lab.files import read_text
-    from mldsa_lab.impact import figures
-    from mldsa_lab.impact.base import ScenarioFault
-    from mldsa_lab.impact.compress import compressibility
-    from mldsa_lab.impact.file import find_scenario, read_scenario
-    from mldsa_lab.impact.protocol import Protocol
-    from mldsa_lab.impact.schemes import scheme_of
-    from mldsa_lab.impact.times import RecordTimes, reference_records
     from mldsa_lab.toml import line_of
+    from pqc_impact import figures
+    from pqc_impact.base import ScenarioFault
+    from pqc_impact.compress import compressibility
+    from pqc_impact.file import find_scenario, read_scenario
+    from pqc_impact.protocol import Protocol
+    from pqc_impact.schemes import scheme_of
+    from pqc_impact.times import RecordTimes, reference_records
 
     path = find_scenario(name)
     read = read_scenario(path)
@@ -109,11 +109,10 @@ def impact(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
-    from mldsa_lab.extras import need
     from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.impact import file, show
-    from mldsa_lab.impact.spreading import add_network
     from mldsa_lab.show.grid import terminal
+    from pqc_impact import file, show
+    from pqc_impact.spreading import add_network
 
     screen = make_console()
     if scenario == _LIST:
@@ -121,7 +120,7 @@ def impact(
             screen.print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
         return
     if splice is not None:
-        from mldsa_lab.impact.splice import splice_file
+        from pqc_impact.splice import splice_file
 
         for document in splice:
             changed = splice_file(document, cache(lambda name: figures_of(name, records)))
@@ -137,8 +136,6 @@ def impact(
             check_target(Path(given))
     path = file.find_scenario(scenario)
     folder = out or (None if any(single.values()) else Path("out") / f"impact-{path.stem}")
-    if folder is not None and not no_page:
-        need("page", "the page")
     progress = Console(stderr=True) if quiet else screen
 
     def spread(found: Impact, times: RecordTimes, of: Path) -> Impact:
@@ -167,7 +164,7 @@ def impact(
         return
     files = {"json": folder / "impact.json", "markdown": folder / "impact.md"}
     if not no_page:
-        from mldsa_lab.impact.page import render
+        from pqc_impact.page import render
 
         texts["page"], files["page"] = render(found), folder / "impact.html"
     for title, target in files.items():

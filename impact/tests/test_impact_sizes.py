@@ -24,9 +24,9 @@ from solders.pubkey import Pubkey
 from solders.system_program import TransferParams, transfer
 from solders.transaction import Transaction
 
-from mldsa_lab.impact.expression import FUNCTIONS
-from mldsa_lab.impact.file import Payment, Scenario, Utxo, find_scenario, read_scenario
-from mldsa_lab.impact.schemes import scheme_of
+from pqc_impact.expression import FUNCTIONS
+from pqc_impact.file import Payment, Scenario, Utxo, find_scenario, read_scenario
+from pqc_impact.schemes import scheme_of
 
 
 @cache

@@ -15,11 +15,12 @@ from typing import Annotated, Literal
 import numpy as np
 from msgspec import Meta, Struct, structs
 
-from mldsa_lab.checkout import file_or_shipped, find_root
+from mldsa_lab.checkout import file_or_shipped
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Text, read_text
 from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.toml import decode_toml
+from pqc_impact.base import SCENARIOS
 
 Above = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -138,7 +139,7 @@ class Graph:
 
 def find_network(name: str) -> Path:
     """The file of a network: one of the tree by its name, or a path. LabError for an unknown."""
-    known = {p.stem: p for p in sorted((find_root() / "scenarios" / "networks").glob("*.toml"))}
+    known = {p.stem: p for p in sorted((SCENARIOS / "networks").glob("*.toml"))}
     return file_or_shipped(name, known, "network")
 
 

@@ -19,8 +19,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.kept import KeptBlocks
-from mldsa_lab.impact.network import (
+from mldsa_lab.theory.arrays import Array
+from mldsa_lab.workforce import WorkItem, dask, local
+from pqc_impact.kept import KeptBlocks
+from pqc_impact.network import (
     Compact,
     Graph,
     Network,
@@ -28,12 +30,10 @@ from mldsa_lab.impact.network import (
     find_network,
     read_network,
 )
-from mldsa_lab.impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
-from mldsa_lab.impact.rows import ROW_KEYS
-from mldsa_lab.impact.spreading import reach, stale
-from mldsa_lab.impact.sweep import SHARES, propagate, spread_loads, stale_rate, validation_time
-from mldsa_lab.theory.arrays import Array
-from mldsa_lab.workforce import WorkItem, dask, local
+from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
+from pqc_impact.rows import ROW_KEYS
+from pqc_impact.spreading import reach, stale
+from pqc_impact.sweep import SHARES, propagate, spread_loads, stale_rate, validation_time
 
 UPLOAD = 1e6
 DELAY = 0.05

@@ -15,12 +15,12 @@ from typing import Protocol
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.impact.network import Network, draw_graph
-from mldsa_lab.impact.propagation import BlockLoad, spread_block
 from mldsa_lab.show.format import Unit, estimate
 from mldsa_lab.show.grid import Column, Grid
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import Workforce, WorkItem, in_order
+from pqc_impact.network import Network, draw_graph
+from pqc_impact.propagation import BlockLoad, spread_block
 
 SHARES = (0.5, 0.9, 0.99)
 """Of the nodes: how long until so many have validated a block is told."""

@@ -32,13 +32,13 @@ from imgtool.keys.ed25519 import Ed25519 as ImageEd25519
 from imgtool.keys.rsa import RSA
 from msgspec.structs import replace
 
-from mldsa_lab.cli.impact import figures_of
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.file import find_scenario, read_scenario
-from mldsa_lab.impact.page import render
-from mldsa_lab.impact.protocol import Protocol
-from mldsa_lab.impact.schemes import scheme_of, signature_der
 from mldsa_lab.sizes import der
+from pqc_impact.cli.impact import figures_of
+from pqc_impact.file import find_scenario, read_scenario
+from pqc_impact.page import render
+from pqc_impact.protocol import Protocol
+from pqc_impact.schemes import scheme_of, signature_der
 
 SERIAL = int.from_bytes(b"\x5a" * 16, "big")
 CLASSICAL = ("ECDSA-P256", "Ed25519", "RSA-2048-PSS")

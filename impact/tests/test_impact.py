@@ -12,40 +12,41 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lab_runs import build_rust, here
+from test_blocks import LEVELS, record_of
 
 from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
 from mldsa_lab.checkout import find_root
-from mldsa_lab.cli.impact import figures_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.impact.compress import (
+from mldsa_lab.records import Run, read_record, to_json
+from mldsa_lab.sets import ML_DSA_44, N, Q
+from mldsa_lab.show.grid import TERMINAL
+from mldsa_lab.theory.arrays import Array
+from pqc_impact.cli.impact import figures_of
+from pqc_impact.compress import (
     Compressed,
     compressibility,
     expand_public_key,
     measure,
     ntt,
 )
-from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.figures import Impact, impact
-from mldsa_lab.impact.file import find_scenario, read_scenario, shipped
-from mldsa_lab.impact.page import render
-from mldsa_lab.impact.quantity import price, quantity
-from mldsa_lab.impact.rows import FORBIDDEN, ROW_KEYS, ImpactRow
-from mldsa_lab.impact.schemes import scheme_of
-from mldsa_lab.impact.show import as_json, as_markdown, grids, remarks
-from mldsa_lab.impact.splice import splice
-from mldsa_lab.impact.times import (
+from pqc_impact.expression import evaluate
+from pqc_impact.figures import Impact, impact
+from pqc_impact.file import find_scenario, read_scenario, shipped
+from pqc_impact.page import render
+from pqc_impact.quantity import price, quantity
+from pqc_impact.rows import FORBIDDEN, ROW_KEYS, ImpactRow
+from pqc_impact.schemes import scheme_of
+from pqc_impact.show import as_json, as_markdown, grids, remarks
+from pqc_impact.splice import splice
+from pqc_impact.times import (
     RecordTimes,
     assumed,
     interval_of,
     measured,
     reference_records,
 )
-from mldsa_lab.records import read_record
-from mldsa_lab.sets import ML_DSA_44, N, Q
-from mldsa_lab.show.grid import TERMINAL
-from mldsa_lab.theory.arrays import Array
 
 # Of one machine, batches and threads in the second.
 RECORDS = [
@@ -436,6 +437,21 @@ def test_the_first_record_that_has_a_scheme_counts() -> None:
     for paths, first in (((both, batches), both), ((batches, both), batches)):
         rate = RecordTimes(paths, ["ML-DSA-44"]).rate(scheme_of("ML-DSA-44"), 1, {})
         assert not isinstance(rate, str) and rate.source.endswith(first.name)
+
+
+def test_times_of_a_block_are_taken(tmp_path: Path) -> None:
+    record = record_of(LEVELS)
+    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
+    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
+    path = tmp_path / "record.jsonl"
+    path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
+    times = RecordTimes([path], ["Ed25519"])
+    for cores, ns in ((1, 1000), (2, 500)):
+        rate = times.rate(scheme_of("Ed25519"), cores, {})
+        assert not isinstance(rate, str) and "extrapolated" not in rate.source
+        assert rate.draws[0] == pytest.approx(100 / ns * 1e9)
+    with pytest.raises(LabError, match="3 cores, and a was measured on 2"):
+        times.rate(scheme_of("Ed25519"), 3, {})
 
 
 def test_random_bytes_do_not_shrink_and_zeros_do() -> None:

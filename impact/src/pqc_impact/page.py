@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from mldsa_lab.impact.base import ScenarioForm
-from mldsa_lab.impact.figures import Impact, on_cores
-from mldsa_lab.impact.file import Chain, Template
-from mldsa_lab.impact.network import RELAYS
-from mldsa_lab.impact.quantity import positive
-from mldsa_lab.impact.show import (
+from mldsa_lab.show import plots, svg
+from mldsa_lab.show.format import clean
+from mldsa_lab.show.grid import Grid, heading
+from mldsa_lab.show.page import asset, script_hash, templates
+from mldsa_lab.show.plots import DottedCurve, Mark
+from pqc_impact.base import ScenarioForm
+from pqc_impact.figures import Impact, on_cores
+from pqc_impact.file import Chain, Template
+from pqc_impact.network import RELAYS
+from pqc_impact.quantity import positive
+from pqc_impact.show import (
     least_sure,
     lines_of,
     remarks,
@@ -22,14 +27,9 @@ from mldsa_lab.impact.show import (
     tables,
     unit_of,
 )
-from mldsa_lab.impact.spreading import as_today, blocks_of, reach, size_of, stale
-from mldsa_lab.impact.sweep import SHARES
-from mldsa_lab.impact.times import DRAWS
-from mldsa_lab.show import plots, svg
-from mldsa_lab.show.format import clean
-from mldsa_lab.show.grid import Grid, heading
-from mldsa_lab.show.page import asset, script_hash, templates
-from mldsa_lab.show.plots import DottedCurve, Mark
+from pqc_impact.spreading import as_today, blocks_of, reach, size_of, stale
+from pqc_impact.sweep import SHARES
+from pqc_impact.times import DRAWS
 
 _WIDTH = 380.0
 
@@ -55,7 +55,7 @@ def render(found: Impact) -> str:
         if lines_of(found, template)
     ]
     script = asset("page.js")
-    return templates("mldsa_lab.impact").get_template("page.html.j2").render(
+    return templates("pqc_impact").get_template("page.html.j2").render(
         found=found, sections=sections, heading=heading, remarks=remarks(found), rules=rules(found),
         sources=sources(found), css=Markup(asset("page.css")), script=Markup(script),
         script_hash=script_hash(script), total_series=svg.SERIES_COUNT, draws=DRAWS,

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.impact.base import EXPANDED, ScenarioFault, ScenarioFile
-from mldsa_lab.impact.compress import Compressed
-from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.file import BlockLimit, Chain, Scenario, Template
-from mldsa_lab.impact.protocol import Protocol
-from mldsa_lab.impact.protocol_figures import protocol_rows
-from mldsa_lab.impact.quantity import YEAR, quantity
-from mldsa_lab.impact.rows import FormFigures, ImpactRow, Kind
-from mldsa_lab.impact.schemes import ImpactScheme, scheme_of
-from mldsa_lab.impact.times import RecordRate, RecordTimes, assumed
 from mldsa_lab.theory.arrays import Array
+from pqc_impact.base import EXPANDED, ScenarioFault, ScenarioFile
+from pqc_impact.compress import Compressed
+from pqc_impact.expression import evaluate
+from pqc_impact.file import BlockLimit, Chain, Scenario, Template
+from pqc_impact.protocol import Protocol
+from pqc_impact.protocol_figures import protocol_rows
+from pqc_impact.quantity import YEAR, quantity
+from pqc_impact.rows import FormFigures, ImpactRow, Kind
+from pqc_impact.schemes import ImpactScheme, scheme_of
+from pqc_impact.times import RecordRate, RecordTimes, assumed
 
 
 @dataclass(frozen=True)

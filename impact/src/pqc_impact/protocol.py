@@ -9,7 +9,8 @@ from msgspec import Meta, field
 
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.files import Text
-from mldsa_lab.impact.base import (
+from mldsa_lab.sizes import PUBLIC, algorithm_bytes, sizes
+from pqc_impact.base import (
     Part,
     ScenarioFile,
     ScenarioForm,
@@ -17,10 +18,9 @@ from mldsa_lab.impact.base import (
     check_names,
     check_schemes,
 )
-from mldsa_lab.impact.expression import evaluate
-from mldsa_lab.impact.quantity import positive
-from mldsa_lab.impact.schemes import SIGNERS, ImpactScheme, signature_der
-from mldsa_lab.sizes import PUBLIC, algorithm_bytes, sizes
+from pqc_impact.expression import evaluate
+from pqc_impact.quantity import positive
+from pqc_impact.schemes import SIGNERS, ImpactScheme, signature_der
 
 EVERY = "*"
 """In a term: every scheme without a formula of its own."""
