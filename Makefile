@@ -20,7 +20,7 @@ bench: setup-bench ## measure every implementation: the quick profile, or ARGS="
 
 TABLES := README.md docs/choose-a-library.md docs/block-validation.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
 
-tables: setup-impact ## rewrite the measured tables of the documents from their records
+tables: setup-impact setup-rtl ## rewrite the measured tables of the documents from their records
 	@$(LAB) report $(addprefix --splice ,$(TABLES))
 	@$(LAB) study rtl --splice docs/rtl.md
 	@$(LAB) impact --splice docs/impact.md --splice docs/migration-cost.md

@@ -5,7 +5,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
-if ! places=$($python -m mldsa_lab.rtl.verilator); then
+if ! places=$($python -m mldsa_lab_rtl.verilator); then
   [ "${CI:-}" = true ] && exit 1
   echo "test-rtl: skipped"
   exit 0

@@ -29,12 +29,12 @@ from mldsa_lab.inputs.poolfile import read_pool
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.source import FromFile
 from mldsa_lab.records.reader import read_record
-from mldsa_lab.rtl.manifest import Manifest
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.registry import read_registry
+from mldsa_lab_rtl.manifest import Manifest
 from pqc_impact.file import read_scenario
 from pqc_impact.network import read_network
 

@@ -26,7 +26,7 @@ from mldsa_lab.study.pipeline import gather
 from pqc_impact.times import REFERENCE
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("lab/src", "studies/src", "impact/src")
+SOURCES = ("lab/src", "studies/src", "impact/src", "rtl/bench/src")
 DOCUMENTS = sorted(
     path
     for pattern in ("*.md", "docs/**/*.md", "crates/*/*.md", "records/*.md", "workers/*.md")
@@ -167,7 +167,7 @@ def test_architecture_names_every_folder() -> None:
     text = text_of("ARCHITECTURE.md")
     lab = [path.name for path in (ROOT / "lab" / "src" / "mldsa_lab").iterdir() if path.is_dir()]
     assert [name for name in lab if f"| `{name}/` |" not in text and name != "__pycache__"] == []
-    rest = ("crates", "examples", "workers", "bench", "studies", "impact")
+    rest = ("crates", "examples", "workers", "bench", "studies", "impact", "rtl/bench")
     assert [name for name in rest if f"`{name}/" not in text] == []
     crates = [path.name for path in (ROOT / "crates").iterdir() if path.is_dir()]
     assert [name for name in crates if f"crates/{name}/" not in text] == []

@@ -86,6 +86,9 @@ LACKING = {
     "study estimators --quick": "study",
     "propagate bitcoin-2019 --bytes 1000": "impact",
     "impact bitcoin": "impact",
+    "synth": "rtl",
+    "study rtl --sets 44": "rtl",
+    "conform cores --core core.toml": "rtl",
 }
 
 
@@ -115,17 +118,18 @@ def test_the_extras_are_those_of_the_package_and_each_has_a_group() -> None:
 
 
 def test_the_packages_add_what_an_error_says_of_them() -> None:
-    files = [ROOT / folder / "pyproject.toml" for folder in ("impact", "studies")]
+    files = [ROOT / folder / "pyproject.toml" for folder in ("impact", "rtl/bench", "studies")]
     projects = {p["name"]: p["entry-points"] for p in (read(file)["project"] for file in files)}
     assert set(projects) == {package.name for package in PACKAGES}
     groups = read(ROOT / "pyproject.toml")["dependency-groups"]
     for package in PACKAGES:
         points = projects[package.name]
         assert tuple(points["mldsa_lab.commands"]) == package.commands
+        assert tuple(points.get("mldsa_lab.workers", ())) == package.workers
         assert package.name in groups[package.target.removeprefix("setup-")]
 
 
-def test_without_the_packages_commands_name_them(
+def test_without_the_packages_commands_and_workers_name_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(plugins, "_loaded", lambda group: {})
@@ -134,11 +138,14 @@ def test_without_the_packages_commands_name_them(
     study.add_to(app)
     for words, package in (
         ("impact bitcoin --json -", PACKAGES[0]),
-        ("study estimators --quick", PACKAGES[1]),
+        ("study rtl --core core.toml", PACKAGES[1]),
+        ("study estimators --quick", PACKAGES[2]),
     ):
         error = CliRunner().invoke(app, words.split()).exception
         assert isinstance(error, LabError), error
         assert f"{package.name}: `make {package.target}` installs it" in str(error)
+    with pytest.raises(LabError, match="--core needs the Python package mldsa-lab-rtl"):
+        plugins.workers("core")
     # Studies that are files need no package.
     assert "bench" in CliRunner().invoke(app, ["study", "list"]).output
 

@@ -18,10 +18,10 @@ from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
 from mldsa_lab.inputs import poolfile, selection, source
 from mldsa_lab.records import reader as records
-from mldsa_lab.rtl import manifest
 from mldsa_lab.study import file as study
 from mldsa_lab.theory import cost_model
 from mldsa_lab.worker import protocol, registry
+from mldsa_lab_rtl import manifest
 from pqc_impact import file as scenario
 from pqc_impact import network
 

@@ -11,10 +11,10 @@ import pytest
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl.build import make
-from mldsa_lab.rtl.manifest import Manifest
-from mldsa_lab.rtl.verilator import Verilator
 from mldsa_lab.worker.worker import Limits, Worker
+from mldsa_lab_rtl.build import make
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.verilator import Verilator
 
 TARGET = find_root() / "target" / "rtl"
 LIMITS = Limits(hello=20, prepare=60, answer=300, measure=300)

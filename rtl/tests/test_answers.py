@@ -16,13 +16,13 @@ from mldsa_lab.bench.vectors import keygen_cases, siggen_cases, sigver_cases
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.rtl.build import make
-from mldsa_lab.rtl.entry import core_entry
-from mldsa_lab.rtl.manifest import Manifest
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput, Output
 from mldsa_lab.worker.worker import Worker
+from mldsa_lab_rtl.build import make
+from mldsa_lab_rtl.entry import core_entry
+from mldsa_lab_rtl.manifest import Manifest
 
 CONFIGURATIONS = ("fast", "small")
 SETS = tuple(PARAMETER_SETS)

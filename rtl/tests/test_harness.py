@@ -10,14 +10,14 @@ from conftest import LIMITS, TARGET, started
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl.build import make
-from mldsa_lab.rtl.counters import check_attempts, own_counters
-from mldsa_lab.rtl.entry import core_entry
-from mldsa_lab.rtl.manifest import Manifest
 from mldsa_lab.theory.trace import parse_trace
 from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Worker
+from mldsa_lab_rtl.build import make
+from mldsa_lab_rtl.counters import check_attempts, own_counters
+from mldsa_lab_rtl.entry import core_entry
+from mldsa_lab_rtl.manifest import Manifest
 
 TOYS = find_root() / "rtl" / "tests" / "toy"
 TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"

@@ -13,8 +13,8 @@ from conftest import started
 from mldsa_lab.bench.vectors import keygen_cases, siggen_cases, sigver_cases
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl import verilator
 from mldsa_lab.worker.protocol import JobInput
+from mldsa_lab_rtl import verilator
 
 SET = "ML-DSA-44"
 VERSION = f"{verilator.OLDEST[0]}.{verilator.OLDEST[1]:03}"

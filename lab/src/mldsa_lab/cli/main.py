@@ -18,7 +18,6 @@ from mldsa_lab.cli import (
     estimate,
     memory,
     report,
-    rtl,
     select,
     study,
     trace,
@@ -64,7 +63,6 @@ study.add_to(app)
 app.command()(audit.audit)
 add_commands(app)
 app.command()(memory.memory)
-app.command()(rtl.synth)
 app.command()(workers.doctor)
 app.command()(workers.setup)
 app.command()(workers.conform)

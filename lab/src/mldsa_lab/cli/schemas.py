@@ -21,10 +21,7 @@ from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
-from mldsa_lab.rtl.manifest import CoreFile
-from mldsa_lab.rtl.synth import Resources
 from mldsa_lab.study.file import StudyFile
-from mldsa_lab.study.rtl_random import RandomFile
 from mldsa_lab.theory.cost_model import CostModelFile
 from mldsa_lab.worker.registry import RegistryWorker
 
@@ -43,9 +40,6 @@ def schemas() -> dict[str, dict[str, Any]]:
         "measurements.json": schema(
             list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"
         ),
-        "core.json": schema(CoreFile, "The manifest of a hardware core"),
-        "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
-        "random.json": schema(RandomFile, "Random signatures of hardware cores"),
         "inputs.json": schema(source.InputLine, "One line of a file of signing inputs"),
         **plugins.schemas(),
     }

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from mldsa_lab.cli.rtl import study_rtl
 from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JdkOption, add_commands
 
 _HELP = (
@@ -35,7 +34,6 @@ def add_to(app: typer.Typer) -> None:
     )
     studies.command("list")(list_studies)
     studies.command("run")(run)
-    studies.command("rtl")(study_rtl)
     add_commands(studies, "study")
     app.add_typer(studies, name="study", help=_HELP)
 

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from mldsa_lab import plugins
 from mldsa_lab.checkout import find_root
 from mldsa_lab.cli.shared import CoreOption, JdkOption, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import describe, tool_version
-from mldsa_lab.rtl.entry import core_entries
 from mldsa_lab.screen import Screen
 from mldsa_lab.worker.build import Place, build, is_set_up, set_up, unmet
 from mldsa_lab.worker.jdk import find_jdks, jdk_entries
@@ -89,7 +89,7 @@ def conform(
     own = _entries(place, registry)
     given = {
         JDKS: ("--jdk", jdk_entries(jdk or (), own)),
-        CORES: ("--core", core_entries(core or (), own)),
+        CORES: ("--core", plugins.workers("core")(core, own) if core else []),
     }
     if worker in given:
         option, several = given[worker]

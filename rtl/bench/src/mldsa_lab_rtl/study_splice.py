@@ -16,12 +16,12 @@ from pathlib import Path
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
 from mldsa_lab.records import read_record
-from mldsa_lab.rtl.synth import read_resources
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.show.splice import replace_marked
-from mldsa_lab.study.rtl import core_rows
-from mldsa_lab.study.rtl_random import read_drawn
-from mldsa_lab.study.rtl_show import BESIDE, CoreFindings
+from mldsa_lab_rtl.study import core_rows
+from mldsa_lab_rtl.study_random import read_drawn
+from mldsa_lab_rtl.study_show import BESIDE, CoreFindings
+from mldsa_lab_rtl.synth import read_resources
 
 _SAID, _MAY = {"table"}, {"record", "drawn", "resources"}
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.rtl.synth import Resources, Taken
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.format import MISSING, Shown, estimate, number
 from mldsa_lab.show.grid import Column, Grid, markdown
-from mldsa_lab.study.rtl import LOADED, PHASES, RANDOM_MEAN, TOTAL, CoreRow, at
-from mldsa_lab.study.rtl_published import PUBLISHED, PUBLISHED_FIGURES
+from mldsa_lab_rtl.study import LOADED, PHASES, RANDOM_MEAN, TOTAL, CoreRow, at
+from mldsa_lab_rtl.study_published import PUBLISHED, PUBLISHED_FIGURES
+from mldsa_lab_rtl.synth import Resources, Taken
 
 _FIGURES = {
     "keygen": "key generation", "sign_best": "signing, best", "sign_mean": "signing, mean",

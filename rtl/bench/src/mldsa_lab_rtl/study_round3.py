@@ -11,15 +11,14 @@ import numpy as np
 
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.rtl.entry import core_entry
-from mldsa_lab.rtl.manifest import Manifest
-from mldsa_lab.study.rtl import PHASES, CoreCell, CoreRow, cell_rows
 from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.build import Place, build
 from mldsa_lab.worker.protocol import JobInput, Sample
 from mldsa_lab.worker.worker import Worker
+from mldsa_lab_rtl.entry import core_entry
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.study import PHASES, CoreCell, CoreRow, cell_rows
 
 INPUTS = 16
 """Keys and messages of each set, at random."""
@@ -38,7 +37,6 @@ def round_3_rows(
 
     LabError for the first answer, under random stalls or without, that is not dilithium-py's, for a
     signature that it refuses and for one of another message that it does not."""
-    need("rtl", "a core of round 3")
     f, entry = manifest.file, core_entry(manifest)
     progress(f"{entry.name}: building")
     build(entry, place, lambda line: None)
@@ -65,7 +63,7 @@ def round_3_rows(
 
 def _made(set_name: str, seed: bytes) -> tuple[list[JobInput], list[Trace]]:
     """Inputs with keys and signatures, and the traces of these."""
-    from mldsa_lab.rtl.round3 import Round3
+    from mldsa_lab_rtl.round3 import Round3
 
     scheme = Round3(set_name)
     made, traces = [], []

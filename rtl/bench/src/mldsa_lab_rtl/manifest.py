@@ -12,9 +12,9 @@ from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, Text, read_text, reading
-from mldsa_lab.rtl.parts import PARTS, STORED
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.toml import decode_toml
+from mldsa_lab_rtl.parts import PARTS, STORED
 
 _PORT = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")

@@ -9,12 +9,12 @@ from lab_runs import here
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl.binding import header, hello
-from mldsa_lab.rtl.entry import core_entries, core_entry
-from mldsa_lab.rtl.manifest import Manifest
-from mldsa_lab.rtl.parts import Layout
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.protocol import parse_hello
+from mldsa_lab_rtl.binding import header, hello
+from mldsa_lab_rtl.entry import core_entries, core_entry
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.parts import Layout
 
 TOYS = find_root() / "rtl" / "tests" / "toy"
 TOY, WORDS = TOYS / "toy.toml", TOYS / "toy_words.toml"

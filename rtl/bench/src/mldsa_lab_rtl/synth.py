@@ -15,9 +15,8 @@ from msgspec import Struct
 
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
-from mldsa_lab.extras import need
 from mldsa_lab.files import Count, Text, decode_json, plain, read_text, write_text
-from mldsa_lab.rtl.manifest import Manifest
+from mldsa_lab_rtl.manifest import Manifest
 
 TARGET = "xc7"
 NOTE = (
@@ -87,8 +86,7 @@ def read_resources(path: Path) -> Resources:
 
 def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None]) -> Resources:
     """The resources of a core; ``folder`` is made anew and holds the script and what yosys wrote.
-    LabError if yosys is missing, BuildError if it fails."""
-    need("rtl", "synth")
+    BuildError if yosys fails."""
     f = manifest.file
     if any(path.suffix not in (".sv", ".v") for path in manifest.sources()):
         raise LabError(f"{manifest.path}: sources: synth reads .sv and .v alone")

@@ -25,14 +25,14 @@ from mldsa_lab.records import (
     WorkerRow,
     read_record,
 )
-from mldsa_lab.rtl.synth import Resources, Taken, _modules, read_resources
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.study.rtl import CoreRow, at, core_rows
-from mldsa_lab.study.rtl_random import RandomSignatures, drawn_text, read_drawn
-from mldsa_lab.study.rtl_show import CoreFindings
-from mldsa_lab.study.rtl_splice import splice
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab_rtl.study import CoreRow, at, core_rows
+from mldsa_lab_rtl.study_random import RandomSignatures, drawn_text, read_drawn
+from mldsa_lab_rtl.study_show import CoreFindings
+from mldsa_lab_rtl.study_splice import splice
+from mldsa_lab_rtl.synth import Resources, Taken, _modules, read_resources
 
 SET = "ML-DSA-65"
 CORE = ("toy", "fast")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from mldsa_lab.rtl.manifest import CoreCounters, CoreFile, CoreOperation, CoreStream, Manifest
-from mldsa_lab.rtl.parts import Layout
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab_rtl.manifest import CoreCounters, CoreFile, CoreOperation, CoreStream, Manifest
+from mldsa_lab_rtl.parts import Layout
 
 PREFIX = "Vcore"
 """What Verilator calls the model's class."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl.build import PROGRAM
-from mldsa_lab.rtl.manifest import Manifest
 from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab_rtl.build import PROGRAM
+from mldsa_lab_rtl.manifest import Manifest
 
 
 def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
@@ -19,7 +19,7 @@ def core_entry(manifest: Manifest, options: Sequence[str] = ()) -> WorkerEntry:
         name=manifest.worker,
         language=manifest.file.language,
         folder=str(path.parent),
-        build=("{python}", "-m", "mldsa_lab.rtl.build", str(path), "{home}"),
+        build=("{python}", "-m", "mldsa_lab_rtl.build", str(path), "{home}"),
         run=(f"{{home}}/{PROGRAM}", *options),
         implementations=(manifest.file.name,),
         locks=tuple(_shown(p) for p in (path, *manifest.sources())),

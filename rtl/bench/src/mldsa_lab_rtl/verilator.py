@@ -86,7 +86,7 @@ def _where() -> tuple[str, dict[str, str]]:
 
 
 def main() -> int:
-    """`python -m mldsa_lab.rtl.verilator`: what a shell has to be told to find it."""
+    """`python -m mldsa_lab_rtl.verilator`: what a shell has to be told to find it."""
     try:
         found = Verilator.find()
     except LabError as error:

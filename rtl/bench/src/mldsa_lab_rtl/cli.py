@@ -13,8 +13,8 @@ from mldsa_lab.cli.shared import ConfidenceOption, SeedText
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 if TYPE_CHECKING:
-    from mldsa_lab.study.rtl import CoreRow
-    from mldsa_lab.study.rtl_random import RandomSignatures
+    from mldsa_lab_rtl.study import CoreRow
+    from mldsa_lab_rtl.study_random import RandomSignatures
 
 _SHIPPED = ("fast", "small")
 
@@ -40,11 +40,11 @@ def synth(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import write_text
-    from mldsa_lab.rtl.manifest import Manifest
-    from mldsa_lab.rtl.synth import NOTE, synthesise
     from mldsa_lab.screen import Screen
     from mldsa_lab.show.grid import terminal
-    from mldsa_lab.study.rtl_show import resource_grids
+    from mldsa_lab_rtl.manifest import Manifest
+    from mldsa_lab_rtl.study_show import resource_grids
+    from mldsa_lab_rtl.synth import NOTE, synthesise
 
     console = make_console()
     screen = Screen(console)
@@ -112,16 +112,16 @@ def study_rtl(
     from mldsa_lab.cli.shared import refuse_beside, show_path
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.records import read_record
-    from mldsa_lab.rtl.manifest import Manifest
-    from mldsa_lab.rtl.synth import read_resources
     from mldsa_lab.show.grid import terminal
-    from mldsa_lab.study.rtl import core_rows
-    from mldsa_lab.study.rtl_random import read_drawn
-    from mldsa_lab.study.rtl_show import CoreFindings
+    from mldsa_lab_rtl.manifest import Manifest
+    from mldsa_lab_rtl.study import core_rows
+    from mldsa_lab_rtl.study_random import read_drawn
+    from mldsa_lab_rtl.study_show import CoreFindings
+    from mldsa_lab_rtl.synth import read_resources
 
     console = make_console()
     if splice:
-        from mldsa_lab.study.rtl_splice import splice_file
+        from mldsa_lab_rtl.study_splice import splice_file
 
         for document in splice:
             show_path(console, "spliced" if splice_file(document) else "unchanged", document)
@@ -195,10 +195,10 @@ def _drawn(
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import write_text
     from mldsa_lab.inputs.library import load
-    from mldsa_lab.rtl.manifest import Manifest
     from mldsa_lab.screen import Screen
-    from mldsa_lab.study.rtl_random import draw, drawn_text
     from mldsa_lab.worker.build import Place
+    from mldsa_lab_rtl.manifest import Manifest
+    from mldsa_lab_rtl.study_random import draw, drawn_text
 
     console = make_console()
     place, library = Place.of(find_root()), load()
@@ -218,10 +218,10 @@ def _round_3(
     """The rows of cores of the competition's third round."""
     from mldsa_lab.checkout import find_root
     from mldsa_lab.cli.shared import console
-    from mldsa_lab.rtl.manifest import Manifest
     from mldsa_lab.screen import Screen
-    from mldsa_lab.study.rtl_round3 import INPUTS, round_3_rows
     from mldsa_lab.worker.build import Place
+    from mldsa_lab_rtl.manifest import Manifest
+    from mldsa_lab_rtl.study_round3 import INPUTS, round_3_rows
 
     rows: list[CoreRow] = []
     for manifest in map(Manifest.read, cores):
@@ -246,12 +246,10 @@ def _measured(
     from mldsa_lab.bench.options import Options, Profile
     from mldsa_lab.cli.shared import EXIT_INTERRUPTED
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.extras import need
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import SIGNATURE_OPERATIONS
     from mldsa_lab.worker.registry import CORES
 
-    need("bench", "study rtl")
     options = Options(
         sets=sets,
         operations=SIGNATURE_OPERATIONS,

@@ -1,4 +1,4 @@
-"""`python -m mldsa_lab.rtl.build MANIFEST FOLDER`: the harness around a core's model, a program
+"""`python -m mldsa_lab_rtl.build MANIFEST FOLDER`: the harness around a core's model, a program
 that speaks the worker protocol."""
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from mldsa_lab.checkout import BuildError, find_root, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text, writing
 from mldsa_lab.machine import cores_to_use, tool_version
-from mldsa_lab.rtl.binding import PREFIX, header
-from mldsa_lab.rtl.manifest import Manifest
-from mldsa_lab.rtl.verilator import Verilator
+from mldsa_lab_rtl.binding import PREFIX, header
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.verilator import Verilator
 
 PROGRAM = "mldsa-worker-core"
 """The program in the folder."""
@@ -87,7 +87,7 @@ def main(arguments: list[str]) -> int:
     try:
         path, folder = map(Path, arguments)
     except ValueError:
-        print("usage: python -m mldsa_lab.rtl.build MANIFEST FOLDER", file=sys.stderr)
+        print("usage: python -m mldsa_lab_rtl.build MANIFEST FOLDER", file=sys.stderr)
         return 2
     try:
         make(Manifest.read(path), folder.resolve(), print)

@@ -17,15 +17,15 @@ from mldsa_lab.estimate.estimators import around
 from mldsa_lab.files import Hex, Positive, Text, decode_json, plain, read_text
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.library import Library
-from mldsa_lab.rtl.binding import variant
-from mldsa_lab.rtl.counters import check_attempts, own_counters
-from mldsa_lab.rtl.entry import core_entry
-from mldsa_lab.rtl.manifest import Manifest
 from mldsa_lab.sets import SetName
-from mldsa_lab.study.rtl import RANDOM_MEAN, TOTAL, CoreRow
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Worker
+from mldsa_lab_rtl.binding import variant
+from mldsa_lab_rtl.counters import check_attempts, own_counters
+from mldsa_lab_rtl.entry import core_entry
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.study import RANDOM_MEAN, TOTAL, CoreRow
 
 _AT_ONCE = 50  # signatures of a request
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.rtl.manifest import CoreCounters
 from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.worker import Worker
+from mldsa_lab_rtl.manifest import CoreCounters
 
 _NAMES = CoreCounters.__struct_fields__
 

@@ -1,0 +1,19 @@
+"""The JSON Schemas of manifests, resources and random signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mldsa_lab.files import schema
+from mldsa_lab_rtl.manifest import CoreFile
+from mldsa_lab_rtl.study_random import RandomFile
+from mldsa_lab_rtl.synth import Resources
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The schemas by the names of their files."""
+    return {
+        "core.json": schema(CoreFile, "The manifest of a hardware core"),
+        "resources.json": schema(Resources, "What a hardware core takes of an FPGA"),
+        "random.json": schema(RandomFile, "Random signatures of hardware cores"),
+    }
