@@ -383,8 +383,13 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
         assert ("scaling" in r) == (r["threads"] > 1)
         assert ("cold_ratio" in r) == (r["caches"] == "cold")
     page = (folder / "report.html").read_text()
-    # Two points are no line.
-    assert "<svg" not in page and "A small block" not in page and "no batch interface" in page
+    # Two points are no line: a bar each.
+    assert (
+        page.count("<svg") == 2
+        and "threads 2</b>" in page
+        and "A small block" not in page
+        and "no batch interface" in page
+    )
     assert "A block, cold caches" in done.out and "% of a slot" in done.out
     again = here("report", str(folder / "record.jsonl"), "--markdown", "-")
     assert again.status == 0 and "### A block, warm caches" in again.out
@@ -470,7 +475,7 @@ def test_shown_shares_are_of_all_cores(tmp_path: Path) -> None:
     assert len(json.loads(rows)) == 5
     shown = page.read_text()
     # Lines over three numbers of threads; cold caches have but one.
-    assert shown.count("<svg") == 1 and "100 verifications take 0.0004" in shown
+    assert shown.count("<svg") == 2 and "100 verifications take 0.0004" in shown
 
 
 def saved(record: Record, folder: Path) -> Path:

@@ -62,16 +62,31 @@ def render(
 
 
 def _lines(table: FigureTable, anchor: str) -> Iterator[Plot]:
+    """Lines over the layout's key; bars at its last value where lines have too few points."""
     spread = table.layout.lines
     values = [v for v in table.values(spread.across) if isinstance(v, int)] if spread else []
-    if spread is None or len(values) < _FEWEST_POINTS:
+    if spread is None or not values:
         return
     found = [f for v in values for f in table.at(spread, v) if f and f.value is not None]
     unit = display_unit(found)
     paths = list(_series(table, spread, values, unit))
     with svg.drawing():
-        drawing = run_plots.over_key(paths, values, spread.across, unit.name, _WIDTH)
-    yield _plot(f"{table.title}", drawing, anchor)
+        if len(values) >= _FEWEST_POINTS:
+            drawing = run_plots.over_key(paths, values, spread.across, unit.name, _WIDTH)
+        else:
+            bars = [
+                plots.PartedBar(
+                    path.label,
+                    plain(path.end, Unit(1.0, unit.name)),
+                    ((svg.series(0), svg.ON_DARK, path.end),),
+                )
+                for path in paths
+            ]
+            drawing = plots.amounts(bars, unit.name, _WIDTH)
+    title = table.title
+    if len(values) < _FEWEST_POINTS:
+        title += f", {spread.across} {values[-1]}"
+    yield _plot(title, drawing, anchor)
 
 
 def _series(

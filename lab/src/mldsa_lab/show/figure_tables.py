@@ -144,7 +144,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
             if unit.name:
                 title += f", {unit.name}"
             columns.append(Column(title, cells, number=True, spare=spread.spare, spare_interval=1))
-    return Grid(table.title, note, tuple(columns), confidence, sortable=True)
+    return Grid(table.title, note, tuple(columns), confidence, stacked=True)
 
 
 _SPARE = {"backend": 1, "language": 2}
