@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mldsa_lab.audit import ClaimTable, audit
 from mldsa_lab.audit.claims import Claim, ClaimSource, Cost
-from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.estimate.summary import SummaryRow, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
@@ -59,7 +59,7 @@ def claim(name: str, operation: str, samples: Array, keep: set[str], stated: boo
     if len(samples) > 1:
         values["sd"] = samples.std(ddof=1)
     figures = {
-        s: Figure(round(float(v), digits), 0.5 * 10.0**-digits)
+        s: StatedFigure(round(float(v), digits), 0.5 * 10.0**-digits)
         for s, v in values.items()
         if s in keep or s == "median"
     }
@@ -162,7 +162,7 @@ def of_row(row: SummaryRow, number: int) -> Cost:
         operation=row.operation,
         set=row.set,
         unit=row.unit,
-        figures={s: Figure(float(v), 0.5) for s, v in named.items() if v is not None},
+        figures={s: StatedFigure(float(v), 0.5) for s, v in named.items() if v is not None},
         samples=row.samples,
         subject=row.variant,
     )

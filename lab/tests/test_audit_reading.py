@@ -14,7 +14,7 @@ from audit_tables import HEAD, sign, text
 from mldsa_lab.audit import example_names, example_text, parse_claims, read_claims
 from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
 from mldsa_lab.audit.reading import claims_schema
-from mldsa_lab.audit.values import ClaimedSet, Figure
+from mldsa_lab.audit.values import ClaimedSet, StatedFigure
 from mldsa_lab.errors import LabError
 
 
@@ -104,7 +104,7 @@ def test_powers_and_sizes() -> None:
     assert isinstance(limit, Limit)
     assert isinstance(rate, Rate)
     assert limit.amount == 1 << 32
-    assert limit.called == Figure(4e9, 0.5e9, 4 * 2**30 - 4e9)
+    assert limit.called == StatedFigure(4e9, 0.5e9, 4 * 2**30 - 4e9)
     assert rate.bytes_read is not None
     # 47 MB is at least 46.5 million bytes, and at most 47.5 times 1024 squared.
     assert rate.bytes_read.low <= 46.5e6
@@ -114,7 +114,7 @@ def test_powers_and_sizes() -> None:
 def test_exponents_need_no_sign() -> None:
     (claim,) = parse_claims(text(sign(median=1)).replace("median: 1", "median: 2.5e3"), "t").claims
     assert isinstance(claim, Cost)
-    assert claim.figures["median"] == Figure(2500.0, 50.0)
+    assert claim.figures["median"] == StatedFigure(2500.0, 50.0)
 
 
 def test_a_set_keeps_the_name_that_the_source_gives() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
@@ -13,6 +14,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 from lab_runs import broken_registry, build_rust, here, lab, place, rust_station
+from rich.console import Console
 
 from mldsa_lab import machine
 from mldsa_lab.bench import blocks as asked_blocks
@@ -29,7 +31,8 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_times
+from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import (
     BlockRow,
     Check,
@@ -44,8 +47,8 @@ from mldsa_lab.records import (
     read_record,
     to_json,
 )
-from mldsa_lab.show import blocks as shown
-from mldsa_lab.show.block_page import render
+from mldsa_lab.show.figure_report import show_figures
+from mldsa_lab.show.present import ReportFiles
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape, ProtocolError, parse_hello
 from mldsa_lab.worker.registry import read_registry
@@ -97,15 +100,18 @@ def test_what_the_document_says_of_its_table() -> None:
     document = find_root() / "docs" / "block-validation.md"
     record = re.search(r"record=(\S+) rows=block", document.read_text(encoding="utf-8"))
     assert record is not None
-    found = block_times(read_record(document.parent / record[1]), 0.95)
+    found = block_figures(read_record(document.parent / record[1]), 0.95)
 
     def gain(of: str, implementation: str, key: str = "compact") -> float:
         single, batch = (
             next(
-                at.block_ns.value
-                for v in found.verifiers
-                if (v.set, v.variant.implementation, v.variant.key) == (of, implementation, key)
-                and (v.batch > 0) == batches and (at := v.at(1, cold=False))
+                f.value
+                for f in found
+                if f.name == "block" and f.value is not None
+                and (f.keys["set"], f.keys["implementation"], f.keys["key"])
+                == (of, implementation, key)
+                and (f.keys["threads"], f.keys["caches"]) == (1, "warm")
+                and (f.keys["batch"] != 0) == batches
             )
             for batches in (False, True)
         )  # fmt: skip
@@ -114,7 +120,7 @@ def test_what_the_document_says_of_its_table() -> None:
     for of in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
         assert gain(of, "mldsa-lanes") < min(gain(of, "mldsa-lanes", "expanded"), 1)
     assert gain("Ed25519", "dalek-ed25519") < 0.5
-    cold = [t.cold_ratio.value for v in found.verifiers for t in v.times if t.cold_ratio]
+    cold = [f.value or 0 for f in found if f.name == "cold_ratio"]
     assert cold and max(cold) < 1.2
 
 
@@ -365,22 +371,29 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert {v.round for v in record.validations} == {0, 1}
     rows = json.loads((folder / "table.json").read_text())
     assert len(rows) == 7 * 4 + 1
-    (none,) = [r for r in rows if r["lacking"]]
-    assert (none["set"], none["batch"], none["block_ns"]) == ("Schnorr-secp256k1", 8, None)
+    (none,) = [r for r in rows if "block_lacking" in r]
+    assert (none["set"], none["batch"], none["block"]) == ("Schnorr-secp256k1", 8, None)
     for r in rows:
-        if r["lacking"]:
+        if r is none:
             continue
-        value, low, high = r["block_ns"]
-        assert low is high is None and r["signature_ns"][0] == pytest.approx(value / 12)
-        assert r["share_of_slot"]["a slot"][0] == pytest.approx(value / 0.4e9)
-        assert (r["scaling"] is None) == (r["threads"] == 1)
-        assert (r["cold_ratio"] is None) == (r["caches"] == "warm")
+        assert "block_low" not in r and r["signature"] == pytest.approx(r["block"] / 12)
+        assert r["share of a slot"] == pytest.approx(100 * r["block"] / 0.4e9)
+        assert ("scaling" in r) == (r["threads"] > 1)
+        assert ("cold_ratio" in r) == (r["caches"] == "cold")
     page = (folder / "report.html").read_text()
-    assert page.count("<svg") == 2 and "A small block" in page and "no batch interface" in page
-    assert "A block, cold caches" in done.out
+    # Two points are no line: a bar each.
+    assert (
+        page.count("<svg") == 2
+        and "threads 2</b>" in page
+        and "A small block" not in page
+        and "no batch interface" in page
+    )
+    assert "A block, cold caches" in done.out and "% of a slot" in done.out
     again = here("report", str(folder / "record.jsonl"), "--markdown", "-")
     assert again.status == 0 and "### A block, warm caches" in again.out
-    assert here("report", str(folder / "record.jsonl"), "--csv", str(tmp_path / "x")).status == 2
+    table = tmp_path / "x.csv"
+    assert here("report", str(folder / "record.jsonl"), "--csv", str(table)).status == 0
+    assert len(table.read_text().splitlines()) == 1 + len(rows)
 
 
 # --- records and statistics -----------------------------------------------------------------------
@@ -411,46 +424,64 @@ LEVELS = {
 }  # fmt: skip
 
 
+def figures_by_way(record: Record) -> dict[tuple[str, int, str], Figure]:
+    return {
+        (f.name, int(f.keys["threads"] or 0), str(f.keys["caches"])): f
+        for f in block_figures(record, 0.95)
+        if f.value is not None
+    }
+
+
 def test_times_are_means_over_rounds_and_ratios_of_rounds() -> None:
-    found = block_times(record_of(LEVELS), 0.95)
-    measured, lacking = found.verifiers
-    assert lacking.times == () and lacking.lacking == "none"
-    one, two, cold = (measured.at(1, cold=False), measured.at(2, cold=False),
-                      measured.at(1, cold=True))  # fmt: skip
-    assert one and two and cold
-    assert one.block_ns.value == 1000 and one.scaling is None and one.cold_ratio is None
-    low, high = one.block_ns.low, one.block_ns.high
-    assert low and high
+    (lacking,) = (f for f in block_figures(record_of(LEVELS), 0.95) if f.value is None)
+    assert lacking.keys["batch"] == 8 and lacking.flags == ("none",)
+    found = figures_by_way(record_of(LEVELS))
+    one = found["block", 1, "warm"]
+    assert one.value == 1000 and ("scaling", 1, "warm") not in found
+    assert one.low and one.high
     # Student's t of 3 degrees of freedom is 3.182; 40.8 is the standard error.
-    assert high / 1000 == pytest.approx(math.exp(3.182 * 0.0408), rel=1e-3)
-    assert low * high == pytest.approx(1000**2)
-    assert two.scaling and two.scaling.value == pytest.approx((2 + 11 / 6 + 9 / 4 + 2) / 4)
-    assert cold.cold_ratio and cold.cold_ratio.value == pytest.approx((2 + 1 + 1.5 + 1.5) / 4)
-    assert found.threads == [1, 2] and found.caches == [False, True]
+    assert one.high / 1000 == pytest.approx(math.exp(3.182 * 0.0408), rel=1e-3)
+    assert one.low * one.high == pytest.approx(1000**2)
+    assert found["scaling", 2, "warm"].value == pytest.approx((2 + 11 / 6 + 9 / 4 + 2) / 4)
+    assert found["cold_ratio", 1, "cold"].value == pytest.approx((2 + 1 + 1.5 + 1.5) / 4)
+    assert found["signature", 1, "warm"].value == pytest.approx(10)
 
 
 def test_a_block_without_measurements_is_an_error() -> None:
     with pytest.raises(LabError, match="holds no measurements"):
-        block_times(record_of({}), 0.95)
+        block_figures(record_of({}), 0.95)
     empty = record_of(LEVELS)
     empty.blocks.clear()
     with pytest.raises(LabError, match="has no block"):
-        block_times(empty, 0.95)
+        block_figures(empty, 0.95)
 
 
-def test_shown_shares_are_of_all_cores() -> None:
-    found = block_times(record_of(LEVELS | {(3, False): [400, 400, 410]}), 0.95)
-    grids = shown.grids(found)
-    assert [g.title for g in grids] == [
+def test_shown_shares_are_of_all_cores(tmp_path: Path) -> None:
+    path = saved(record_of(LEVELS | {(3, False): [400, 400, 410]}), tmp_path)
+    page = tmp_path / "page.html"
+    console = Console(width=200, file=io.StringIO())
+    text, rows = show_figures(path, 0.95, console, ReportFiles(page))
+    assert re.findall("^### (.*)$", text, re.M) == [
         "A block, warm caches", "A block, cold caches",
         "A block over threads, warm caches", "A block over threads, cold caches",
     ]  # fmt: skip
-    warm = {c.title: c.values[0] for c in grids[0].columns}
-    assert warm["s, %"].number == pytest.approx(1210 / 3 / 1e9 * 100)
-    assert "3 threads, ns" in warm and "2 threads, ns" not in warm
-    text = shown.as_markdown(found)
-    assert "no batches" in text and "134,217,728 bytes of other memory twice" in text
-    assert render(found, "record.jsonl").count("<svg") == 2
+    head = text.split("### ")[1].splitlines()[4]
+    assert "| 3 threads, µs |" in head and "2 threads" not in head and head.endswith("| s, % |")
+    most = next(r for r in json.loads(rows) if r.get("threads") == 3)
+    assert most["share of s"] == pytest.approx(1210 / 3 / 1e9 * 100)
+    assert "134,217,728 bytes of other memory twice" in text and "a:b: none" in text
+    assert len(json.loads(rows)) == 5
+    shown = page.read_text()
+    # Lines over three numbers of threads; cold caches have but one.
+    assert shown.count("<svg") == 2 and "100 verifications take 0.0004" in shown
+
+
+def saved(record: Record, folder: Path) -> Path:
+    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
+    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
+    path = folder / "record.jsonl"
+    path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
+    return path
 
 
 def test_rules_between_lines(tmp_path: Path) -> None:

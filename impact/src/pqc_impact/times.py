@@ -11,7 +11,7 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_times
+from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, base_id, read_record
@@ -221,19 +221,23 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[Rec
 
 
 def _of_block(record: Record) -> list[RecordTime]:
-    found = block_times(record, CONFIDENCE)
-    count = found.row.verifications
-    return [
-        RecordTime(
-            v.set, "verify", "ns", v.variant.implementation, v.variant.backend, v.variant.id,
-            v.variant.tuned, "batch" if v.batch else "single", v.batch or 1, t.threads,
-            t.block_ns.times(1 / count),
-            t.block_ns.inverse(count * 1e9) if t.threads > 1 else None,
-        )
-        for v in found.verifiers
-        for t in v.times
-        if v.variant.key == "compact" and not t.cold
-    ]  # fmt: skip
+    count = record.blocks[0].verifications
+    variants = {v.id: v for w in record.workers for v in w.variants}
+    made = []
+    for f in block_figures(record, CONFIDENCE):
+        block = f.interval
+        v = variants[str(f.keys["variant"])]
+        if f.name != "block" or block is None or v.key != "compact" or f.keys["caches"] != "warm":
+            continue
+        batch, threads = int(f.keys["batch"] or 0), int(f.keys["threads"] or 1)
+        rate = block.inverse(count * 1e9) if threads > 1 else None
+        made.append(
+            RecordTime(
+                str(f.keys["set"]), "verify", "ns", v.implementation, v.backend, v.id, v.tuned,
+                "batch" if batch else "single", batch or 1, threads, block.times(1 / count), rate,
+            )
+        )  # fmt: skip
+    return made
 
 
 def _shown(path: Path) -> str:

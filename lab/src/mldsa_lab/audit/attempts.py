@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mldsa_lab.audit.claims import Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.law import share_of
-from mldsa_lab.audit.values import Figure, Span
+from mldsa_lab.audit.values import Span, StatedFigure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent
 from mldsa_lab.sets import PARAMETER_SETS, N
 from mldsa_lab.theory.rejection import RejectionModel
@@ -108,7 +108,7 @@ def _judge_rate(
 
 
 def _judge_attempts(
-    claim: Rejection, model: RejectionModel, name: str, figure: Figure
+    claim: Rejection, model: RejectionModel, name: str, figure: StatedFigure
 ) -> Judgement:
     share = share_of(name)
     if share is None:

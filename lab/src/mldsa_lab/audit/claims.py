@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import Amount, ClaimedSet, Figure, Groups, Positive, Span, shown
+from mldsa_lab.audit.values import Amount, ClaimedSet, Groups, Positive, Span, StatedFigure, shown
 from mldsa_lab.files import Text
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
@@ -75,14 +75,14 @@ class Cost(Claim, frozen=True, tag="cost"):
 
     operation: Operation
     unit: CostUnit
-    figures: dict[str, Figure]
+    figures: dict[str, StatedFigure]
     set: ClaimedSet | None = None
-    error: Figure | None = None
+    error: StatedFigure | None = None
     error_kind: str = "unstated"
     samples: Count | None = None
     per_sample: Count = 1
     inputs: Inputs = "unstated"
-    overhead: Figure = field(default_factory=partial(Figure, 0.0))
+    overhead: StatedFigure = field(default_factory=partial(StatedFigure, 0.0))
     message_bytes: Annotated[int, Meta(ge=0, le=10**12)] | None = None
     subject: str = ""
 
@@ -108,7 +108,7 @@ class Cost(Claim, frozen=True, tag="cost"):
             raise ValueError("overhead must be less than every figure it is part of")
 
     @property
-    def centre(self) -> Figure | None:
+    def centre(self) -> StatedFigure | None:
         """The median, or else the mean."""
         return self.figures.get("median") or self.figures.get("mean")
 
@@ -173,7 +173,7 @@ class PartShare(_Part, frozen=True):
     """A share that the source gives to some parts together, in percent, and where it says so."""
 
     of: Names
-    percent: Figure
+    percent: StatedFigure
     where: str = ""
 
     def __post_init__(self) -> None:
@@ -185,7 +185,7 @@ class Parts(Claim, frozen=True, tag="parts"):
     """Parts of a total, and shares of it. Those in the unit ``count`` are exact."""
 
     unit: Text
-    parts: Annotated[dict[str, Figure], Meta(min_length=1)]
+    parts: Annotated[dict[str, StatedFigure], Meta(min_length=1)]
     total: Positive | None = None
     shares: tuple[PartShare, ...] = ()
 
@@ -227,7 +227,7 @@ class Difference(Claim, frozen=True, tag="difference"):
     operation: Operation
     set: ClaimedSet
     samples_per_group: Annotated[int, Meta(ge=2, le=10**12)]
-    relative: Figure | None = None
+    relative: StatedFigure | None = None
     significant: bool | None = None
     per_sample: Count = 1
     paired: bool = False
@@ -283,7 +283,7 @@ class Rejection(Claim, frozen=True, tag="rejection"):
     pass_hint: Span | None = None
     accept: Span | None = None
     reject: Span | None = None
-    attempts: dict[str, Figure] = {}
+    attempts: dict[str, StatedFigure] = {}
 
     def __post_init__(self) -> None:
         if not self.rates and not self.attempts:

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from mldsa_lab.audit.claims import Cost, confidence
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
-from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, agrees, number, unit_text
 
 _SLACK = 0.01  # relative, where figures of one table may stem from several runs
@@ -30,7 +30,7 @@ def judge_figures(claim: Cost) -> Iterator[Judgement]:
     yield from judge_deviation(claim)
 
 
-def ordered(claim: Cost) -> list[tuple[float, str, Figure]]:
+def ordered(claim: Cost) -> list[tuple[float, str, StatedFigure]]:
     """Minimum, percentiles and maximum with the shares below them, ascending by share."""
     shares = [(share_of(name), name, figure) for name, figure in claim.figures.items()]
     return sorted((s for s in shares if s[0] is not None), key=lambda s: s[:2])  # type: ignore[misc]
@@ -109,7 +109,7 @@ def judge_mean(claim: Cost) -> Iterator[Judgement]:
 class Deviation:
     """A claim's standard deviation: as stated, or as its ± must be read."""
 
-    figure: Figure
+    figure: StatedFigure
     note: str = ""
 
 
@@ -132,7 +132,7 @@ def deviation(claim: Cost) -> Deviation | None:
         level = confidence(claim.error_kind)
         factor = math.sqrt(samples) / (1.0 if level is None else float(ndtri(0.5 + level / 2)))
         note = f"The {claim.error_kind} of {samples:,} samples, as a standard deviation."
-        return Deviation(Figure(error.value * factor, error.half * factor), note)
+        return Deviation(StatedFigure(error.value * factor, error.half * factor), note)
     most = _most_samples_of_a_standard_error(claim)
     if most is None or (samples or 10) <= most:
         return None

@@ -26,7 +26,7 @@ from mldsa_lab.audit.claims import (
     listed,
     seconds,
 )
-from mldsa_lab.audit.values import POWER, Figure, read_value, shown, value_schema
+from mldsa_lab.audit.values import POWER, StatedFigure, read_value, shown, value_schema
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import checked, parse_json, read_text, reading
 
@@ -206,9 +206,9 @@ def _claim(entry: object, where: str, name: str, defaults: dict[str, Any]) -> Cl
     return _convert(raw, kind, where)
 
 
-def _statistics(raw: dict[str, Any], where: str) -> dict[str, Figure]:
+def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
     """The statistics among the fields, which are taken out: p50 is the median."""
-    found: dict[str, Figure] = {}
+    found: dict[str, StatedFigure] = {}
     for name in [name for name in raw if name in STATISTICS or PERCENTILE.fullmatch(str(name))]:
         statistic = name
         if match := PERCENTILE.fullmatch(name):
@@ -221,7 +221,7 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, Figure]:
         if raw[name] is None:
             raise LabError(f"{where}, {name}: is empty")
         try:
-            found[statistic] = Figure.read(raw.pop(name))
+            found[statistic] = StatedFigure.read(raw.pop(name))
         except ValueError as error:
             raise LabError(f"{where}, {name}: {error}") from None
     return found

@@ -8,7 +8,7 @@ from itertools import pairwise
 from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
-from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent, unit_text
 from mldsa_lab.theory.signers import most_first
 
@@ -28,7 +28,7 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     base = next((point.per_second for point in claim.points if point.threads == 1), None)
     for point in claim.points:
         rate = point.per_second
-        speedup: Figure | None = point.speedup
+        speedup: StatedFigure | None = point.speedup
         if rate is not None:
             if point is claim.points[0]:
                 for cost in table.named(claim.cost_of):
@@ -46,12 +46,12 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
                 )
                 continue
             value = rate.value / base.value
-            speedup = Figure(value, rate.high / base.low - value)
+            speedup = StatedFigure(value, rate.high / base.low - value)
         assert speedup is not None
         yield _speedup(claim, point.threads, speedup)
 
 
-def judge_throughput(cost: Cost | Batch, per_second: Figure, workers: int) -> Judgement:
+def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
     """Little's law: throughput times mean cost, over the workers, is at most 1.
 
     Where no mean is given, its lower limit stands in: by the percentiles, and for signing by the
@@ -111,7 +111,7 @@ def _mean_over_median(cost: Cost) -> tuple[float, float]:
     return band(cost.set, "mean", "median", samples, highest=highest)
 
 
-def _speedup(claim: Scaling, threads: int, speedup: Figure) -> Judgement:
+def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
     """One point of a scaling."""
     text, cores = f"{number(speedup.value)}× with {threads}", claim.cores
     verdict = Verdict.CONSISTENT

@@ -21,7 +21,7 @@ from mldsa_lab.audit.law import (
     laws,
     share_of,
 )
-from mldsa_lab.audit.values import Figure
+from mldsa_lab.audit.values import StatedFigure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, unit_text
 from mldsa_lab.theory.signers import most_first
 
@@ -46,7 +46,7 @@ class Signing:
 
     claim: Cost
     name: str
-    figures: dict[str, Figure]
+    figures: dict[str, StatedFigure]
     centre: str
     samples: int
     highest: float
@@ -77,11 +77,11 @@ class Signing:
     def _statistics(self, first: float, end: float) -> list[str]:
         return [name for share, name, _ in ordered(self.claim) if first <= share < end]
 
-    def ratio(self, over: str) -> Figure:
+    def ratio(self, over: str) -> StatedFigure:
         """A figure over the centre, with what rounding may hide."""
         a, b = self.figures[over], self.figures[self.centre]
         value = a.value / b.value
-        return Figure(value, max(a.high / max(b.low, 1e-300) - value, value - a.low / b.high))
+        return StatedFigure(value, max(a.high / max(b.low, 1e-300) - value, value - a.low / b.high))
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""
@@ -106,7 +106,9 @@ def prepare(claim: Cost) -> Signing | None:
     if centre is None or claim.set is None:
         return None
     figures = {
-        name: figure if name == "sd" else Figure(figure.value - claim.overhead.value, figure.half)
+        name: figure
+        if name == "sd"
+        else StatedFigure(figure.value - claim.overhead.value, figure.half)
         for name, figure in claim.figures.items()
     }
     if (spread := deviation(claim)) is not None:

@@ -16,7 +16,7 @@ from mldsa_lab.audit.claims import (
     listed,
     seconds,
 )
-from mldsa_lab.audit.values import Figure, Span
+from mldsa_lab.audit.values import Span, StatedFigure
 from mldsa_lab.audit.verdict import Band, Judgement, Verdict, agrees, number, unit_text
 from mldsa_lab.sets import PARAMETER_SETS
 
@@ -26,9 +26,9 @@ _MEASURED = 0.02
 _EXACT = "count"
 
 
-def _stated(figure: Figure, unit: str) -> Figure:
+def _stated(figure: StatedFigure, unit: str) -> StatedFigure:
     """A figure as its unit has it: counts are not rounded."""
-    return Figure(figure.value) if unit == _EXACT else figure
+    return StatedFigure(figure.value) if unit == _EXACT else figure
 
 
 def judge_parts(claim: Parts) -> Iterator[Judgement]:
@@ -174,7 +174,7 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
         )
 
 
-def _rate_over_time(claim: Rate, table: ClaimTable, stated: Figure) -> Judgement:
+def _rate_over_time(claim: Rate, table: ClaimTable, stated: StatedFigure) -> Judgement:
     moved = [f for f in (claim.bytes_read, claim.bytes_written) if f is not None]
     total, least, most = (sum(getattr(f, a) for f in moved) for a in ("value", "low", "high"))
     text = f"{_size(stated.value)}/s"

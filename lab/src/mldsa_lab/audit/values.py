@@ -34,7 +34,7 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-class Figure:
+class StatedFigure:
     """A published number from 0 on; ``half`` is half a unit of its last digit, what rounding may
     hide, and ``more`` what it may be beyond that, as a GB may be one of 1024^3 bytes. ``text``: as
     a file has it."""
@@ -55,7 +55,7 @@ class Figure:
         return self.value + self.half + self.more
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Figure) and (self.low, self.high) == (other.low, other.high)
+        return isinstance(other, StatedFigure) and (self.low, self.high) == (other.low, other.high)
 
     def __hash__(self) -> int:
         return hash((self.low, self.high))
@@ -85,7 +85,7 @@ class Figure:
         return cls(number, half, text=str(written or value))
 
 
-class Positive(Figure):
+class Positive(StatedFigure):
     """A figure above 0."""
 
     @classmethod
@@ -122,7 +122,7 @@ class Span:
 
     __slots__ = ("high", "low")
 
-    def __init__(self, low: Figure, high: Figure) -> None:
+    def __init__(self, low: StatedFigure, high: StatedFigure) -> None:
         self.low, self.high = low, high
 
     @staticmethod
@@ -131,7 +131,7 @@ class Span:
         ends = value if isinstance(value, list) else [value, value]
         if len(ends) != 2:
             raise ValueError(f"must be a number, or its limits, not {shown(value)}")
-        low, high = (Figure.read(end) for end in ends)
+        low, high = (StatedFigure.read(end) for end in ends)
         if low.value > high.value:
             raise ValueError(f"must have the lower limit first, not {shown(value)}")
         return Span(low, high)
@@ -147,7 +147,7 @@ class Span:
         return self.low.text if self.one else f"{self.low.text} to {self.high.text}"
 
     @property
-    def ends(self) -> tuple[Figure, Figure]:
+    def ends(self) -> tuple[StatedFigure, StatedFigure]:
         """Both limits."""
         return self.low, self.high
 
@@ -193,7 +193,7 @@ class Groups(int):
 
 
 _SCHEMAS: dict[type, dict[str, Any]] = {
-    Figure: {"type": ["number", "string"], "minimum": 0},
+    StatedFigure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
     Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},

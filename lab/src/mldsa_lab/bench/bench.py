@@ -30,6 +30,7 @@ from mldsa_lab.bench.pipeline_inputs import Drawn
 from mldsa_lab.bench.pipelines import Line, resolve, taking_part
 from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped
 from mldsa_lab.bench.workloads.block import Blocks
+from mldsa_lab.bench.workloads.cold import ColdStarts
 from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
 from mldsa_lab.bench.workloads.memory import Memory, check_tools
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
@@ -290,6 +291,8 @@ class _Session:
                 self._measure_memory(cells)
             elif o.jmh is not None:
                 self._measure_by_jmh(o.jmh, cells)
+            elif o.cold:
+                self._measure(ColdStarts(self.fleet, cells, self._iterations()))
             else:
                 self._measure(Operations(self.fleet, cells))
 
@@ -429,6 +432,11 @@ class _Session:
             engine.round(0, lambda case, part: phase.reach(part, str(case)))
             phase.summary = f"{total} {workload.noun}"
 
+    def _iterations(self) -> dict[tuple[str, int], int]:
+        """Return, by set and input, the iterations of the signatures whose traces are known."""
+        assert self._record is not None
+        return {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
+
     def _measure_by_jmh(self, settings: Jmh, cells: Sequence[Cell]) -> None:
         self._phase = "measure"
         folder = self._writer.path.parent / "jmh"
@@ -443,8 +451,7 @@ class _Session:
     def _measure_memory(self, cells: Sequence[Cell]) -> None:
         self._phase = "memory"
         o = self.options
-        assert self._record is not None
-        traces = {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
+        traces = self._iterations()
         limits, traffic = time_limits(o.timeout), o.memory == "traffic"
         with Memory(self.fleet, self._place, limits, traces, cells, traffic=traffic) as workload:
             self._visit_once(workload)

@@ -107,6 +107,8 @@ class Options:
     """The block to validate in place of single operations; its line in the record has the rest."""
     memory: Literal["", "stack-heap", "traffic"] = ""
     """Whether memory is measured in place of time, and with traffic."""
+    cold: bool = False
+    """Whether the first operations of fresh processes are measured."""
 
     @property
     def seconds(self) -> float:

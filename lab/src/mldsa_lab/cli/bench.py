@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -16,6 +17,7 @@ from mldsa_lab.bench.options import (
     DEFAULT_SETS,
     UNTIL_LIMIT_S,
     Options,
+    Profile,
     all_thread_counts,
     parse_batch_sizes,
     parse_operations,
@@ -50,6 +52,7 @@ from mldsa_lab.worker.registry import CORES, JDKS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.bench import Outcome
+    from mldsa_lab.bench.blocks import GivenBlock
 
 MESSAGE_BYTES = 32
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
@@ -131,6 +134,12 @@ def bench(
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
     ] = MESSAGE_BYTES,
+    cold: Annotated[
+        bool,
+        typer.Option(
+            "--cold", help="Measure the 1st to 1,000th operation of fresh processes instead."
+        ),
+    ] = False,
     scenario: Annotated[
         str | None,
         typer.Option(
@@ -167,7 +176,6 @@ def bench(
     from mldsa_lab.bench.bench import run_bench
     from mldsa_lab.bench.blocks import read_block
     from mldsa_lab.bench.material import input_sizes, read_selections
-    from mldsa_lab.cli.blocks import of_block
     from mldsa_lab.study.file import find_study, read_study
 
     if scenario is not None:
@@ -178,10 +186,17 @@ def bench(
             "--thread-counts": thread_counts, "--until": until, "--selection": selection,
             "--message-bytes": None if message_bytes == MESSAGE_BYTES else message_bytes,
             "--reference": None if reference == DEFAULT_REFERENCE else reference,
-            "--clock": None if clock == "cpu" else clock,
+            "--clock": None if clock == "cpu" else clock, "--cold": cold or None,
         })  # fmt: skip
         if build_ == BOTH_BUILDS:
             raise LabError("--build both: a scenario is measured in one build")
+    if cold:
+        refuse_beside("--cold", "measures single operations", {
+            "--batch": batch or None, "--batch-sizes": batch_sizes, "--threads": threads or None,
+            "--thread-counts": thread_counts, "--until": until,
+            "--reference": None if reference == DEFAULT_REFERENCE else reference,
+            "--clock": None if clock == "cpu" else clock,
+        })  # fmt: skip
     console = make_console()
     named = "quick" if quick else "default"
     need("bench", "bench")
@@ -219,10 +234,13 @@ def bench(
         selections=selections,
         until=until,
         limit=limit,
+        cold=cold,
     )
     judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
     if scenario is not None:
-        options, judge = of_block(options, read_block(scenario, named)), lambda record: None
+        options = _of_block(options, read_block(scenario, named))
+    if scenario is not None or cold:
+        judge = _no_precision
     outcome = run_bench(options, Screen(console), judge)
     _finish(outcome, options, console, no_page, json_path)
 
@@ -235,13 +253,13 @@ def _finish(
     page = None if no_page else folder / "report.html"
     if outcome.samples:
         # Only here: the plots' libraries take longer to load than the other commands to run.
-        from mldsa_lab.cli.blocks import show_block
+        from mldsa_lab.show.figure_report import show_figures
         from mldsa_lab.show.present import Look, ReportFiles, present
 
         console.print()
         outputs = ReportFiles(page, json_path or folder / "table.json")
-        if options.block is not None:
-            show_block(outcome.record, options.confidence, console, outputs)
+        if options.block is not None or options.cold:
+            show_figures(outcome.record, options.confidence, console, outputs)
         else:
             look = Look(options.reference, options.clock, options.confidence)
             present([outcome.record], look, console, outputs)
@@ -250,6 +268,29 @@ def _finish(
     show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _of_block(options: Options, given: GivenBlock) -> Options:
+    """The options of a block: its file says what is verified and by whom."""
+    from mldsa_lab.bench.material import GATE_SIZES
+
+    file, amount = given.file, given.amount
+    patterns = [pattern for asked in file.verify for pattern in asked.implementations]
+    return replace(
+        options,
+        sets=parse_set_names(asked.set for asked in file.verify),
+        operations=("verify",),
+        implementations=tuple(dict.fromkeys(patterns)),
+        workers=(file.worker,),
+        profile=Profile(given.profile, amount.seconds, *amount.rounds),
+        sizes=GATE_SIZES,
+        clock="wall",
+        block=given,
+    )
+
+
+def _no_precision(record: Record) -> None:
+    """A block and cold starts have no precision to stop at."""
 
 
 def _workers(

@@ -20,7 +20,7 @@ from mldsa_lab.cli.shared import EXIT_INTERRUPTED, SeedText, show_path, words
 from mldsa_lab.cli.shared import console as make_console
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
-from mldsa_lab.files import check_target, write_text
+from mldsa_lab.files import check_target
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -104,9 +104,8 @@ def memory(
     from rich.console import Console
 
     from mldsa_lab.cli.shared import refuse_beside
-    from mldsa_lab.show import memory as shown
-    from mldsa_lab.show.exports import as_json
-    from mldsa_lab.show.grid import terminal
+    from mldsa_lab.show.figure_report import show_figures
+    from mldsa_lab.show.present import ReportFiles
 
     single = {"json": json_path, "markdown": markdown}
     for given in (*single.values(), page):
@@ -155,26 +154,15 @@ def memory(
         outcome = run_bench(options, Screen(console), _no_precision)
         path, interrupted = outcome.record, outcome.interrupted
     found = None if record is None and not outcome.samples else read_record(path)
-    listed = [] if found is None else shown.lines(found)
-    if not quiet:
-        for grid in shown.grids(listed):
-            console.print()
-            console.print(terminal(grid, console.width))
-        for text in shown.remarks(listed):
-            console.print(text, markup=False, highlight=False, soft_wrap=True)
-    texts = {"json": as_json(shown.as_rows(listed)), "markdown": shown.as_markdown(listed)}
-    for title, given in single.items():
-        if given == _STANDARD_OUTPUT:
-            print(texts[title], end="")
-        elif given is not None:
-            write_text(Path(given), texts[title])
-            show_path(console, title, Path(given))
-    if found is not None and not no_page and not quiet:
-        from mldsa_lab.show.memory_page import render
-
-        target = page or path.parent / "memory.html"
-        write_text(target, render(listed, found.run, path.name))
-        show_path(console, "page", target)
+    if found is not None:
+        files = {n: Path(p) for n, p in single.items() if p not in (None, _STANDARD_OUTPUT)}
+        shown = None if no_page or quiet else page or path.parent / "memory.html"
+        outputs = ReportFiles(shown, files.get("json"), None, files.get("markdown"))
+        texts = show_figures(path, 0.95, console, outputs, tables=not quiet)
+        if quiet:
+            print(texts[0 if markdown == _STANDARD_OUTPUT else 1], end="")
+        for title, written in outputs.named():
+            show_path(console, title, written)
     show_path(console, "record", path)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)

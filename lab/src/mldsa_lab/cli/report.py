@@ -61,13 +61,15 @@ def report(
 
     from rich.console import Console
 
-    from mldsa_lab.cli.blocks import has_block, show_block
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_target
+    from mldsa_lab.records import read_record
     from mldsa_lab.show import elsewhere, exports
+    from mldsa_lab.show.figure_report import show_figures
+    from mldsa_lab.show.kinds import kind_of
     from mldsa_lab.show.present import Look, ReportFiles, load, present
     from mldsa_lab.show.splice import splice_file
 
@@ -99,10 +101,13 @@ def report(
         check_target(target)
     outputs = ReportFiles(target, json_path, csv, markdown_path)
     screen = Console(file=sys.stderr) if quiet else make_console()
-    if has_block(records):
-        if measured or selection:
-            raise LabError(f"{records[0]}: is of a block, beside which no measurements are shown")
-        text = show_block(records[0], confidence, screen, outputs, tables=not quiet)
+    if any(kind_of(read_record(path)) for path in records):
+        if len(records) > 1 or measured or selection:
+            raise LabError(
+                "report: a record of a block, of memory or of cold starts must be reported on its "
+                "own"
+            )
+        text, _ = show_figures(records[0], confidence, screen, outputs, tables=not quiet)
         if quiet:
             print(text, end="")
         for title, path in outputs.named():

@@ -1,108 +1,71 @@
-"""What validating a block takes, of a record: times with intervals over rounds, scaling, and what
-cold caches add. A block ends when its last thread does, so times are of the wall clock."""
+"""Figures of a validated block: times with intervals over rounds, scaling, and the cost of cold
+caches. A block ends with its last thread, so times are of the wall clock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
 from mldsa_lab.estimate.interval import Interval, over
-from mldsa_lab.records import BlockRow, Record, Variant
+from mldsa_lab.records import Record, Verifier
 from mldsa_lab.sets import ALL_SETS
 from mldsa_lab.theory.arrays import Array
 
-
-@dataclass(frozen=True, slots=True)
-class BlockTime:
-    """A block by so many threads: ns for all of it; ``scaling``: the time of one thread over it;
-    ``cold_ratio``: it over that of warm caches, where both were measured. Ratios are of the same
-    rounds."""
-
-    threads: int
-    cold: bool
-    block_ns: Interval
-    scaling: Interval | None
-    cold_ratio: Interval | None
-    rounds: int
+CACHES = {False: "warm", True: "cold"}
+Rounds = dict[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierTimes:
-    """A variant that verifies a set in one way (``batch`` 0: single calls), or why it does not."""
+def block_figures(record: Record, confidence: float) -> list[Figure]:
+    """Return the figures of a record's block, set after set. ``batch`` 0: single calls.
 
-    set: str
-    variant: Variant
-    language: str
-    batch: int
-    lacking: str | None
-    times: tuple[BlockTime, ...]
-
-    def at(self, threads: int, *, cold: bool) -> BlockTime | None:
-        """The time on so many threads, if it was measured."""
-        return next((t for t in self.times if (t.threads, t.cold) == (threads, cold)), None)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockTimes:
-    """All of a record's block."""
-
-    record: Record
-    row: BlockRow
-    verifiers: tuple[VerifierTimes, ...]
-    confidence: float
-
-    @property
-    def threads(self) -> list[int]:
-        """The numbers of threads that were measured."""
-        return sorted({t.threads for v in self.verifiers for t in v.times})
-
-    @property
-    def caches(self) -> list[bool]:
-        """Whether caches were cold: the states that were measured, warm first."""
-        return sorted({t.cold for v in self.verifiers for t in v.times})
-
-
-def block_times(record: Record, confidence: float) -> BlockTimes:
-    """The block of a record, set after set. LabError if it has none, or nothing was measured."""
+    ``block`` and ``signature``, its part for each verification, in ns; ``scaling``: the time of one
+    thread over it; ``cold_ratio``: cold over warm caches; ``share``: of each slot, in percent.
+    Ratios are of the same rounds. LabError if there is no block, or nothing was measured.
+    """
     if not record.blocks:
         raise LabError("the record has no block: `mldsa-lab bench --scenario` measures one")
-    of = {v.id: (w.language_of(v), v) for w in record.workers for v in w.variants}
-    made = []
-    for row in record.verifiers:
-        language, variant = of[row.variant]
-        key = (row.variant, row.set, row.batch)
-        times = tuple(_times(record, key, confidence))
-        if times or row.lacking:
-            made.append(VerifierTimes(row.set, variant, language, row.batch, row.lacking, times))
-    if not any(v.times for v in made):
+    names = keys_by_variant(record)
+    verifiers = sorted(record.verifiers, key=lambda v: ALL_SETS.index(v.set))
+    made = [f for v in verifiers for f in _figures(record, v, names[v.variant], confidence)]
+    if all(f.value is None for f in made):
         raise LabError("the run holds no measurements of its block")
-    made.sort(key=lambda v: ALL_SETS.index(v.set))
-    return BlockTimes(record, record.blocks[0], tuple(made), confidence)
+    return made
 
 
-def _times(record: Record, key: tuple[str, str, int], confidence: float) -> Iterator[BlockTime]:
-    levels: dict[tuple[int, bool], dict[int, float]] = {}
-    for row in record.validations:
-        if (row.variant, row.set, row.batch) == key:
-            of_way = levels.setdefault((row.threads, row.cold), {})
-            of_way[row.round] = float(np.mean(row.wall))
+def _figures(
+    record: Record, verifier: Verifier, names: Mapping[str, Key], confidence: float
+) -> Iterator[Figure]:
+    row = record.blocks[0]
+    keys = {"set": verifier.set, "operation": "verify", **names, "batch": verifier.batch}
+    if verifier.lacking:
+        yield Figure(keys, "block", None, unit="ns", flags=(verifier.lacking,))
+        return
+    levels: dict[tuple[int, bool], Rounds] = {}
+    for passes in record.validations:
+        if (passes.variant, passes.set, passes.batch) == (
+            verifier.variant, verifier.set, verifier.batch,
+        ):  # fmt: skip
+            of_way = levels.setdefault((passes.threads, passes.cold), {})
+            of_way[passes.round] = float(np.mean(passes.wall))
     for (threads, cold), rounds in sorted(levels.items()):
-        single = levels.get((1, cold))
-        warm = levels.get((threads, False)) if cold else None
-        yield BlockTime(
-            threads,
-            cold,
-            over(np.array(list(rounds.values())), confidence),
-            None if single is None or threads == 1 else _ratio(single, rounds, confidence),
-            None if warm is None else _ratio(rounds, warm, confidence),
-            len(rounds),
-        )
+        at = {**keys, "threads": threads, "caches": CACHES[cold], "rounds": len(rounds)}
+        block = over(np.array(list(rounds.values())), confidence)
+        yield Figure.of(at, "block", block, "ns")
+        yield Figure.of(at, "signature", block.times(1 / row.verifications), "ns")
+        if threads > 1 and (ratio := _ratio(levels.get((1, cold)), rounds, confidence)):
+            yield Figure.of(at, "scaling", ratio)
+        if cold and (ratio := _ratio(rounds, levels.get((threads, False)), confidence)):
+            yield Figure.of(at, "cold_ratio", ratio)
+        for slot, seconds in row.slot_seconds.items():
+            yield Figure.of(at, f"share of {slot}", block.times(100 / (seconds * 1e9)), "%")
 
 
-def _ratio(one: dict[int, float], other: dict[int, float], confidence: float) -> Interval | None:
-    """The mean of one over the other in the rounds that have both."""
-    common: Array = np.array([one[r] / other[r] for r in one if r in other])
+def _ratio(one: Rounds | None, other: Rounds | None, confidence: float) -> Interval | None:
+    """Return the mean of one over the other in the rounds that have both."""
+    common: Array = np.array(
+        [one[r] / other[r] for r in one if r in other] if one and other else []
+    )
     return over(common, confidence) if len(common) else None

@@ -57,6 +57,8 @@ def gather(record: Record, clock: str) -> dict[Key, CellSamples]:
     variants = {v.id: v for worker in record.workers for v in worker.variants}
     rows: dict[Key, list[Samples]] = defaultdict(list)
     for samples in record.samples:
+        if samples.shape:
+            continue  # not single calls of a process that is warm
         rows[samples.variant, samples.set, samples.operation].append(samples)
     cells = {key: _cell(of_cell, clock, variants[key[0]]) for key, of_cell in rows.items()}
     return {key: cell for key, cell in cells.items() if len(cell.ticks)}

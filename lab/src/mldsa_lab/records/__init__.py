@@ -7,6 +7,7 @@ nothing. Statistics and reports read records alone.
 from mldsa_lab.records.reader import read_record
 from mldsa_lab.records.rows import (
     DESIGN,
+    FRESH,
     MANY_KEYS,
     ONE_KEY,
     PIPELINE,
@@ -39,6 +40,7 @@ from mldsa_lab.records.writer import RecordWriter, to_json
 
 __all__ = [
     "DESIGN",
+    "FRESH",
     "MANY_KEYS",
     "ONE_KEY",
     "PIPELINE",

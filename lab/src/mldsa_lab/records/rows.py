@@ -30,18 +30,18 @@ from mldsa_lab.sets import (
     WorkerOperation,
 )
 
-SCHEMA = 7
+SCHEMA = 8
 """The schema version this module writes."""
-SCHEMAS = (1, 2, 3, 4, 5, 6, 7)
+SCHEMAS = (1, 2, 3, 4, 5, 6, 7, 8)
 """The schema versions that are read; 2 adds the roles of inputs that runs take, 3 the builds, 4
 the lab's commit, the workers' lock files and more of the machine, 5 the languages of single
 implementations, their warm-ups, and families beside `ml-dsa` and `classical`, 6 hash functions,
-look-ups, pipelines and memory, 7 phases and blocks."""
+look-ups, pipelines and memory, 7 phases and blocks, 8 shapes of samples."""
 SINCE = {
     "run": {"commit": 4, "clean": 4},
     "worker": {"build": 3, "locks": 4, "languages": 5, "warmups": 5},
     "input": {"rnd": 4},
-    "samples": {"phases": 7},
+    "samples": {"phases": 7, "shape": 8},
 }
 """By type of line, the fields that later schemas added, each with the first one that has it."""
 LINES_SINCE = {
@@ -54,6 +54,9 @@ DESIGN, RANDOM, MANY_KEYS, ONE_KEY, PIPELINE = ROLES = (
     "design", "random", "many-keys", "one-key", "pipeline",
 )  # fmt: skip
 """What an input is for: see `InputRow`."""
+
+FRESH: dict[str, str | int] = {"process": "fresh"}
+"""The shape of samples that are the first operations of a process."""
 
 if TYPE_CHECKING:
     Role = str
@@ -241,7 +244,9 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     """One cell of one round: ticks for `calls` calls each, one entry per sample.
 
     `inputs`, `wall` and `cpu` (None where the worker has no such clock) have equal lengths, and so
-    has each of `phases`, by name the parts of `wall`, if the worker tells any.
+    has each of `phases`, by name the parts of `wall`, if the worker tells any. ``shape``: what
+    distinguishes the samples from those of single calls; `FRESH` for the first operations of a
+    process, in their order.
     """
 
     round: Count
@@ -254,6 +259,7 @@ class Samples(RecordLine, frozen=True, tag="samples"):
     wall: tuple[Count, ...]
     cpu: tuple[Count, ...] | None
     phases: dict[str, tuple[Count, ...]] = {}
+    shape: dict[str, str | int] = {}
 
     def __post_init__(self) -> None:
         for name, ticks in (("wall", self.wall), ("cpu", self.cpu), *self.phases.items()):

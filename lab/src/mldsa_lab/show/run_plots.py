@@ -53,14 +53,6 @@ class Path:
         return self.points[-1][1].value if self.points else self.level or 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Level:
-    """A value to compare with, drawn as a dotted line over the whole width."""
-
-    label: str
-    value: float
-
-
 def batch_paths(table: RunTable, reference: str) -> list[Path]:
     """A line for each batch interface; of the others the cheapest variant of each implementation
     as a level, since a loop costs the same at any length."""
@@ -151,28 +143,17 @@ def throughput(paths: Sequence[Path], counts: Sequence[int], unit: str, width: f
     return figure
 
 
-def block_times(
-    paths: Sequence[Path], counts: Sequence[int], levels: Sequence[Level], unit: str, width: float
+def over_key(
+    paths: Sequence[Path], values: Sequence[int], across: str, unit: str, width: float
 ) -> Figure:
-    """Time of a block over threads, both on log scales, with those levels that lie among them."""
+    """A figure over the values of a key, both on log scales, with intervals."""
     figure, axes = _frame(paths, width)
-    low, high = _bounds(paths)
-    log_axis(axes, low, high, vertical=True)
-    _thread_axis(axes, counts if len(counts) > 1 else [counts[0], counts[0] + 1])
-    bottom, top = axes.get_ylim()
-    for level in levels:
-        if bottom < level.value < top:
-            axes.axhline(level.value, color=svg.MUTED, linestyle=":", linewidth=1.1, zorder=0.9)
-            axes.text(
-                0.5, level.value, level.label, transform=axes.get_yaxis_transform(), ha="center",
-                va="center", color=svg.MUTED, fontsize=svg.FONT_PX - 1, zorder=3,
-                bbox={"facecolor": svg.SURFACE, "edgecolor": "none", "pad": 1.5},
-            )  # fmt: skip
+    log_axis(axes, *_bounds(paths), vertical=True)
+    _thread_axis(axes, values)
     for path in paths:
         _draw(axes, path)
-    _numbers(axes, counts)
-    axes.set_xlabel("threads, log scale", labelpad=6)
-    unit_title(axes, f"{unit} of a block, log scale", _LEFT)
+    axes.set_xlabel(f"{across}, log scale", labelpad=6)
+    unit_title(axes, f"{unit}, log scale", _LEFT)
     _labels(axes, paths)
     return figure
 

@@ -17,14 +17,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_times
+from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.summary import Summary, SummaryRow
 from mldsa_lab.files import write_text
 from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, SIGNATURE_OPERATIONS, parse_set_names
-from mldsa_lab.show import blocks
+from mldsa_lab.show.figure_tables import grid, tables
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, plain
 from mldsa_lab.show.grid import markdown, pipe_table
+from mldsa_lab.show.kinds import brief_block
 from mldsa_lab.show.runs import told_size
 from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, ratio, way_order
 
@@ -189,10 +190,11 @@ def _block_table(marker: Marker, folder: Path) -> str:
     if len(marker.records) != 1:
         raise marker.fail(f"rows={_BLOCK}: the marker must name one record")
     try:
-        found = block_times(read_record(folder / marker.records[0]), _BLOCK_CONFIDENCE)
+        figures = block_figures(read_record(folder / marker.records[0]), _BLOCK_CONFIDENCE)
     except LabError as error:
         raise marker.fail(str(error)) from None
-    return markdown(blocks.brief(found))
+    chosen, layout = brief_block(figures)
+    return "".join(markdown(grid(t, _BLOCK_CONFIDENCE)) for t in tables(chosen, layout))
 
 
 def _table(marker: Marker, summaries: Sequence[Summary]) -> str:

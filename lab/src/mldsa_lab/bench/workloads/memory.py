@@ -24,13 +24,12 @@ from msgspec import structs
 
 from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.workloads.cold import typical_input
 from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
 from mldsa_lab.records import Fault, MemoryRow, Row, TrafficRow
-from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
@@ -201,15 +200,6 @@ class Memory(Workload[Cell]):
     def _language(self, cell: Cell) -> str:
         return self._fleet.station(cell.variant.id).announcement.language
 
-    def _typical(self, cell: Cell) -> JobInput:
-        """The input whose attempts are nearest to the mean number of its set."""
-        if cell.operation != "sign" or cell.set_name not in PARAMETER_SETS:
-            return cell.inputs[0]
-        mean = RejectionModel.of(cell.set_name).expected_attempts
-        return min(
-            cell.inputs, key=lambda i: abs(self._attempts.get((cell.set_name, i.id), 0) - mean)
-        )
-
     # --- stack and heap ---------------------------------------------------------------------------
 
     def meter(self, cell: Cell) -> Iterable[Row]:
@@ -298,7 +288,7 @@ class Memory(Workload[Cell]):
 
     def _traffic_row(self, cell: Cell, row: TrafficRow) -> TrafficRow:
         entry = self._fleet.station(cell.variant.id).entry
-        one = replace(cell, inputs=[self._typical(cell)])
+        one = replace(cell, inputs=[typical_input(cell, self._attempts)])
         number, signs = one.inputs[0].id, cell.operation == "sign"
         log = self._folder / "valgrind"
         told = Path(f"{log}.log")

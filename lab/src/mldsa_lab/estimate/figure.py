@@ -1,0 +1,57 @@
+"""A figure: the only type between estimation and display."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.records import Record, Variant, WorkerRow
+
+Key = str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its confidence limits, and the keys that say what it is of.
+
+    ``unit``: "ns", "bytes", "%" or "" for counts and ratios. ``value`` is None where the figure is
+    not known; ``flags`` then hold the reason. ``source``: where it is from, beside the record.
+    """
+
+    keys: Mapping[str, Key]
+    name: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    source: str = ""
+    flags: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, keys: Mapping[str, Key], name: str, interval: Interval, unit: str = "") -> Figure:
+        """Return the figure of an estimate."""
+        return cls(keys, name, interval.value, interval.low, interval.high, unit)
+
+    @property
+    def interval(self) -> Interval | None:
+        """The value with its limits; None where it is not known."""
+        return None if self.value is None else Interval(self.value, self.low, self.high)
+
+
+def variant_keys(worker: WorkerRow, variant: Variant) -> dict[str, Key]:
+    """Return the keys that name a variant."""
+    return {
+        "implementation": variant.implementation,
+        "version": variant.version,
+        "language": worker.language_of(variant),
+        "backend": variant.backend,
+        "build": worker.build,
+        "key": variant.key,
+        "variant": variant.id,
+    }
+
+
+def keys_by_variant(record: Record) -> dict[str, dict[str, Key]]:
+    """Return, by id, the keys of each variant of a record."""
+    return {v.id: variant_keys(w, v) for w in record.workers for v in w.variants}
