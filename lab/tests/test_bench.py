@@ -221,7 +221,7 @@ def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
     lines = data.splitlines(keepends=True)
     bad = {
         "foreign.jsonl": ('{"a": 1}\n', "line 1"),
-        "newer.jsonl": (data.replace('"schema":7', '"schema":8', 1), "schema version 8"),
+        "newer.jsonl": (data.replace('"schema":8', '"schema":9', 1), "schema version 9"),
         "edited.jsonl": ("".join([*lines[:5], "{oops\n", *lines[5:]]), "line 6"),
         "empty.jsonl": ("", "it is empty"),
     }
