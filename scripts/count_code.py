@@ -31,15 +31,9 @@ def code_lines(text: str) -> int:
         if token.type not in _NO_CODE:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        for statement in (
-            getattr(node, "body", ()) if isinstance(getattr(node, "body", None), list) else ()
-        ):
-            # Docstrings, those behind fields too.
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                if isinstance(statement.value.value, str):
-                    lines -= set(
-                        range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-                    )
+        # Docstrings, those behind fields too.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines)
 
 

@@ -238,7 +238,7 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
 
 def printed(view: View, width: int) -> str:
     out = io.StringIO()
-    print_view(view, Console(file=out, width=width))
+    print_view(view, Console(file=out, width=width), every=True)
     return out.getvalue()
 
 

@@ -212,7 +212,7 @@ def test_a_sentence_tells_threads(view: View) -> None:
 
 def printed(view: View, width: int) -> str:
     out = io.StringIO()
-    print_view(view, Console(file=out, width=width))
+    print_view(view, Console(file=out, width=width), every=True)
     return out.getvalue()
 
 

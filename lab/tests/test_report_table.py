@@ -21,7 +21,8 @@ from mldsa_lab.show.view import build as build_view
 
 def printed(record: Record, width: int, summary: Summary | None = None) -> str:
     out = io.StringIO()
-    print_view(build_view(record, summary or summarise(record)), Console(file=out, width=width))
+    view = build_view(record, summary or summarise(record))
+    print_view(view, Console(file=out, width=width), every=True)
     return out.getvalue()
 
 

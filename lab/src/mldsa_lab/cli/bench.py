@@ -28,6 +28,7 @@ from mldsa_lab.bench.pace import Precision
 from mldsa_lab.bench.shapes import BATCH_SIZES
 from mldsa_lab.cli.shared import (
     EXIT_INTERRUPTED,
+    AllTablesOption,
     ClockOption,
     ConfidenceOption,
     CoreOption,
@@ -163,6 +164,7 @@ def bench(
     ] = Path("out"),
     json_path: JsonOption = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    all_tables: AllTablesOption = False,
     timeout: Annotated[
         float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
     ] = 120.0,
@@ -242,11 +244,16 @@ def bench(
     if scenario is not None or cold:
         judge = _no_precision
     outcome = run_bench(options, Screen(console), judge)
-    _finish(outcome, options, console, no_page, json_path)
+    _finish(outcome, options, console, no_page, json_path, all_tables)
 
 
 def _finish(
-    outcome: Outcome, options: Options, console: Console, no_page: bool, json_path: Path | None
+    outcome: Outcome,
+    options: Options,
+    console: Console,
+    no_page: bool,
+    json_path: Path | None,
+    all_tables: bool,
 ) -> None:
     """Show what was measured, and where it lies."""
     folder = outcome.record.parent
@@ -262,7 +269,7 @@ def _finish(
             show_figures(outcome.record, options.confidence, console, outputs)
         else:
             look = Look(options.reference, options.clock, options.confidence)
-            present([outcome.record], look, console, outputs)
+            present([outcome.record], look, console, outputs, every=all_tables)
         for title, path in outputs.named():
             show_path(console, title, path)
     show_path(console, "record", outcome.record)

@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JsonOption, ReferenceOption
+from mldsa_lab.cli.shared import (
+    AllTablesOption,
+    ClockOption,
+    ConfidenceOption,
+    JsonOption,
+    ReferenceOption,
+)
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _STANDARD_OUTPUT = "-"
@@ -51,6 +57,7 @@ def report(
         ),
     ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
@@ -114,7 +121,7 @@ def report(
             show_path(screen, title, path)
         return
     found = elsewhere.read(measured, selection, confidence)
-    views = present(records, look, screen, outputs, found, tables=not quiet)
+    views = present(records, look, screen, outputs, found, tables=not quiet, every=all_tables)
     if quiet:
         print(exports.as_markdown(views, found), end="")
     for title, path in outputs.named():

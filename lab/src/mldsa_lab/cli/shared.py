@@ -51,11 +51,14 @@ JsonOption = Annotated[
     Path | None,
     typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
 ]
+AllTablesOption = Annotated[
+    bool, typer.Option("--all-tables", help="Show a table for each set and operation.")
+]
 JdkOption = Annotated[
     list[str] | None,
     typer.Option(
         "--jdk",
-        help="A Java on this machine, 17 or newer, as a worker more; may be given several times.",
+        help="Also measure this JDK (17 or newer). Repeatable.",
         metavar="[NAME=]PATH",
     ),
 ]
@@ -63,7 +66,7 @@ CoreOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--core",
-        help="The manifest of a hardware core as a worker more; may be given several times.",
+        help="Also measure the hardware core of this manifest. Repeatable.",
         metavar="PATH",
     ),
 ]

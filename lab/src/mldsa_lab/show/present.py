@@ -90,11 +90,12 @@ def present(
     measured: Sequence[Elsewhere] = (),
     *,
     tables: bool = True,
+    every: bool = False,
 ) -> list[View]:
     """Print the tables of each record and write the files asked for; the records as views.
 
-    ``tables``: whether to print them. LabError, once all is written, where a run holds no
-    measurements.
+    ``tables``: whether to print any; ``every``: whether to print all. LabError, once all is
+    written, where a run holds no measurements.
     """
     paths, loaded, notes = once(paths, load(paths, look))
     for note in notes:
@@ -105,7 +106,7 @@ def present(
         if tables and len(paths) > 1:
             console.rule(str(path))
         if tables:
-            print_view(view, console)
+            print_view(view, console, every=every)
     if measured and tables:
         console.print()
         print_elsewhere(measured, views, look.confidence, console)

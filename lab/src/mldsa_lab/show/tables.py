@@ -135,6 +135,11 @@ def _overview(
     about = [_about(best, languages) for _, best in listed]
     spoken = [next(iter(best.values())).language for _, best in listed]
     names = [name for (name, _), _ in listed]
+    # An implementation that signs with expanded keys alone can sign.
+    lines = [] if more else [(n.row, t.operation) for t in view.of(set_name) for n in t.lines]
+    expanded = {
+        (r.implementation, o) for r, o in lines if r.key == "expanded" and not r.threads > 1
+    }
     columns = [
         Column("#", placed + [Shown("")] * (len(listed) - len(first)), number=True),
         Column("implementation", names, head=True, below=[", ".join(a) for a in about]),
@@ -146,7 +151,10 @@ def _overview(
         rows = [best.get(operation) for _, best in listed]
         known = [r for r in rows if r is not None]
         unit = choose_unit([r.mean for r in known], known[0].unit)
-        means = [cost(r, unit) for r in rows]
+        means = [
+            Shown("expanded") if r is None and (name, operation) in expanded else cost(r, unit)
+            for r, name in zip(rows, names, strict=True)
+        ]
         columns.append(Column(f"{operation}, {unit.name}", means, number=True, spare_interval=4))
         if any(r.ratio is not None for r in known):
             ratios = [ratio(r) for r in rows]
@@ -393,6 +401,18 @@ def all_grids(view: View, *, overview: bool = True) -> list[Grid]:
     if overview and view.main_set is not None:
         made += overviews(view, view.main_set)
     return made
+
+
+def brief_grids(view: View) -> list[Grid]:
+    """One table for each question: batches and threads of the main set where they were measured,
+    the fastest implementations, and the best of each implementation in the main set. All tables
+    of a run without a main set."""
+    if view.main_set is None:
+        return all_grids(view)
+    made = [of_batches(t, view) for t in batches(view) if t.set == view.main_set]
+    made += [of_threads(t, view) for t in threads(view) if t.set == view.main_set]
+    made += [grid] if (grid := leaders(view)) is not None else []
+    return made + overviews(view, view.main_set)
 
 
 def compared(comparison: RecordComparison, names: Sequence[str], confidence: float) -> Grid:

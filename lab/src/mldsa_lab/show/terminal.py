@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console
@@ -13,15 +15,23 @@ from mldsa_lab.show.elsewhere import Elsewhere
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.format import clean
 from mldsa_lab.show.grid import Grid, terminal
-from mldsa_lab.show.tables import all_grids
+from mldsa_lab.show.tables import all_grids, brief_grids
 from mldsa_lab.show.view import VariantRemark, View
 
+_SHOWN_VARIANTS = 3
+"""Variants that a group of remarks names."""
 
-def print_view(view: View, console: Console) -> None:
-    """Print a table per set and operation, then who is missing and why, and the finding."""
+
+def print_view(view: View, console: Console, *, every: bool = False) -> None:
+    """Print one table for each question, or with ``every`` a table for each set and operation; then
+    excluded variants with their reasons, and the finding."""
     if not view.tables:
         console.print(Text("Nothing was measured.", style="bold"))
-    _grids(console, all_grids(view))
+    grids, shown = all_grids(view), brief_grids(view)
+    _grids(console, grids if every else shown)
+    if not every and len(shown) < len(grids):
+        more = len(grids) - len(shown)
+        _paragraph(console, "", f"{more} more tables: --all-tables, or the page.", "dim")
     for mark, text in view.marks.items():
         _paragraph(console, f" {mark}  ", text, "dim")
     if view.marks:
@@ -58,12 +68,26 @@ def _grids(console: Console, grids: Iterable[Grid]) -> None:
 
 
 def _remarks(console: Console, title: str, remarks: Sequence[VariantRemark], style: str) -> None:
+    """Print remarks, those of one kind in one line: a count, some variants, the first reason."""
     if not remarks:
         return
     console.print(Text(title, style=style))
+    kinds: dict[str, list[VariantRemark]] = defaultdict(list)
     for remark in remarks:
-        where = f" ({remark.where})" if remark.where else ""
-        _paragraph(console, f"  {remark.variant}{where}: ", remark.reason, "")
+        kinds[re.sub(r"[\d.,]+|\b[0-9a-f]{8,}\b", "#", remark.reason)].append(remark)
+    for of_kind in kinds.values():
+        first = of_kind[0]
+        where = f" ({first.where})" if first.where else ""
+        if len(of_kind) == 1:
+            start = f"  {first.variant}{where}: "
+        else:
+            variants = list(dict.fromkeys(r.variant for r in of_kind))
+            more = len(variants) - _SHOWN_VARIANTS
+            named = ", ".join(variants[:_SHOWN_VARIANTS]) + (
+                f" and {more} more" if more > 0 else ""
+            )
+            start = f"  {len(of_kind)} × {named}; {first.variant}{where}: "
+        _paragraph(console, start, first.reason, "")
     console.print()
 
 
