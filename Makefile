@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -110,6 +110,10 @@ test-lab-all: setup-test ## all tests of the lab
 	@$(PY) lab/tests/prebuild.py --all
 	$(PYTEST)
 
+golden: ARGS =
+golden: setup-test ## compare every figure of the lab with tests/golden: ARGS="--write" rewrites the files
+	@$(PY) scripts/golden.py $(ARGS)
+
 test-rtl: setup-test ## the hardware core and the bench for cores: lint, units, both configurations (Verilator)
 	@sh scripts/test_rtl.sh
 
@@ -127,7 +131,9 @@ lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo clippy --locked -p mldsa-lanes -p mldsa-oracle -p mldsa-acvp -p mldsa-trace -p mldsa-fuzz -p mldsa-fault --features $(ALL) --all-targets -- -D warnings
 	RUSTFLAGS="--cfg mldsa_ct" cargo clippy --locked -p mldsa-ct --target-dir target/ct -- -D warnings
 	cd lab && ../$(PY) -m ruff format --check . ../studies ../impact ../examples ../rtl && \
-	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl && ../$(PY) -m mypy
+	  ../$(PY) -m ruff check . ../studies ../impact ../examples ../workers ../rtl && ../$(PY) -m mypy && \
+	  ../$(PY) -m ruff format --config pyproject.toml --check ../scripts/golden.py ../scripts/count_code.py && \
+	  ../$(PY) -m ruff check --config pyproject.toml ../scripts/golden.py ../scripts/count_code.py && ../$(PY) -m mypy ../scripts/golden.py ../scripts/count_code.py
 
 lint-peers: setup-bench ## lints of the crates that need the peers' builds; of workers/c those that are set up
 	@sh scripts/bench_kernels.sh clippy

@@ -1,6 +1,7 @@
-"""Count the Python code of the lab and its companions: lines without blanks, comments and docstrings.
+"""Count the Python code of the lab: lines without blanks, comments and docstrings.
 
-`python scripts/count_code.py [FOLDER...]`: files, lines, lines of code, tests' lines, and the longest module.
+`python scripts/count_code.py [FOLDER...]` prints files, lines, code, lines of tests and the
+longest module of each distribution.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ GROUPS = {
     "mldsa-studies": ("studies/src", "studies/tests"),
 }
 _NO_CODE = {
-    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
-    tokenize.ENDMARKER,
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENCODING, tokenize.ENDMARKER,
 }  # fmt: skip
 
 
@@ -32,7 +33,11 @@ def code_lines(text: str) -> int:
             lines.update(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
         # Docstrings, those behind fields too.
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
             lines -= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
     return len(lines)
 

@@ -1,0 +1,481 @@
+"""make golden: compare every figure of the lab with tests/golden, or rewrite these files.
+
+    .venv/bin/python scripts/golden.py [--write] [--processes N] [NAME…]
+
+NAME is a file of tests/golden without `.json`, or the beginning of one: `records`, `impact/tls`.
+The script prints each difference and exits with 1 if there is one. A figure has keys, a name, a
+value and, where known, limits and a unit. In a file figures of the same keys stand together, each
+as `name: [value, low, high, unit]`. Wording and layout are not in these files, nor anything that
+depends on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import lzma
+import math
+import multiprocessing
+import os
+import random
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIOS = ROOT / "impact" / "src" / "pqc_impact" / "scenarios"
+GOLDEN = ROOT / "tests" / "golden"
+RECORDS = ROOT / "records"
+SHIPPED = ROOT / "lab" / "src" / "mldsa_lab" / "data" / "selections"
+FIRST = RECORDS / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
+CORES = RECORDS / "2026-11-23-rtl" / "cores.jsonl.xz"
+SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
+RELATIVE = 1e-9
+ABSOLUTE = 1e-12
+"""Differences that are rounding alone: residuals of exact fits, changes of what did not change."""
+
+Figure = dict[str, Any]
+Figures = Iterator[Figure]
+
+PARTS = ("value", "low", "high", "unit")
+"""What a figure has beside keys and name."""
+
+
+def words(text: str) -> list[str]:
+    """The words of a text."""
+    return text.split()
+
+
+_IDS = words("id n threads batch_size batch message_bytes messages percentile index")
+"""Numbers that tell rows apart."""
+_USUAL = {"build": "default", "mode": "single", "batch_size": 1, "threads": 1}
+"""Keys that are left out where they are so."""
+_SKIP = words(
+    "format version tool started cpu architecture os commit language deterministic source sentence "
+    "reading text title url date note file confidence samples lacking stack_lacking read_lacking "
+    "block_lacking"
+)
+"""What depends on the machine, the date or the wording, or is merely copied from a record."""
+_IN_UNIT = words("value mean means p50 p95 p99 p999 percentiles costs terms average residuals")
+"""Figures that are in the unit of their row."""
+_INTERVALS = words("mean anchored effect classes ratio")
+"""Lists of three under these names are a value and its limits."""
+
+
+def figure(keys: Mapping[str, Any], name: str, *parts: Any) -> Figure:
+    """A figure; ``parts``: as `PARTS` has them, None where unknown."""
+    plain = [x.item() if hasattr(x, "item") else x for x in parts]  # NumPy's numbers
+    more = {k: v for k, v in zip(PARTS[1:], plain[1:], strict=False) if v not in (None, "")}
+    return {"keys": dict(keys), "name": name or "value", "value": plain[0], **more}
+
+
+def flatten(node: Any, keys: Mapping[str, Any], name: str = "", unit: str | None = None) -> Figures:
+    """The figures of parsed JSON. Texts, flags and `_IDS` of an object are keys of its numbers; an
+    object without numbers is a figure without a value."""
+    path = set(name.split("."))
+    if isinstance(node, dict):
+        yield from _of_object(node, dict(keys), name, unit)
+    elif isinstance(node, list):
+        if (
+            len(node) == 3
+            and path.intersection(_INTERVALS)
+            and not isinstance(node[0], dict | list)
+        ):
+            yield figure(keys, name, *node)
+            return
+        for index, item in enumerate(node):
+            place = f"{keys['index']}.{index}" if "index" in keys else index
+            own = keys if isinstance(item, dict) else {**keys, "index": place}
+            yield from flatten(item, own, name, unit)
+    elif node is not None:
+        yield figure(keys, name, node, None, None, unit if path.intersection(_IN_UNIT) else None)
+
+
+def _of_object(node: dict[str, Any], keys: dict[str, Any], name: str, unit: str | None) -> Figures:
+    node = {
+        k: v
+        for k, v in node.items()
+        if k not in _SKIP and v is not None and v not in ([], {}) and v != _USUAL.get(k)
+    }
+    unit, name = node.pop("unit", unit), node.pop("figure", name)
+    numbers: dict[str, Any] = {}
+    for key, value in node.items():
+        parts = value.values() if isinstance(value, dict) else value
+        if isinstance(value, str | bool) or key in _IDS:
+            keys[f"{name}.{key}" if key in keys else key] = value
+        elif isinstance(value, dict | list) and all(isinstance(part, str) for part in parts):
+            of = value if isinstance(value, dict) else {key: " / ".join(value)}
+            keys |= {k: v for k, v in of.items() if k not in _SKIP}
+        else:
+            numbers[key] = value
+    limits = {k: numbers.pop(k) for k in list(numbers) if re.search(r"(^|_)(low|high)$", k)}
+    for key, value in numbers.items():
+        own = name if key == "value" else f"{name}.{key}".strip(".")
+        if isinstance(value, dict | list):
+            yield from flatten(value, keys, own, unit)
+        else:
+            ends = (e if key == "value" else f"{key}_{e}" for e in ("low", "high"))
+            in_unit = {key, *name.split(".")}.intersection(_IN_UNIT)
+            yield figure(keys, own, value, *map(limits.get, ends), unit if in_unit else None)
+    if not numbers:
+        yield figure(keys, name, None, limits.get("low"), limits.get("high"))
+
+
+def by_identity(figures: Iterable[Figure]) -> dict[str, Figure]:
+    """Figures by keys and name, in the order of files; a number tells apart those of the same."""
+    found: dict[str, Figure] = {}
+    for one in figures:
+        keys, number = one["keys"], 1
+        while (key := json.dumps([one["keys"], one["name"]], sort_keys=True)) in found:
+            number += 1
+            one = one | {"keys": {**keys, "#": number}}
+        found[key] = one
+    return dict(sorted(found.items()))
+
+
+def as_text(figures: Mapping[str, Figure]) -> str:
+    """The text of a file: under each combination of keys a line for each figure."""
+    dumps = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    groups: dict[str, list[str]] = {}
+    for one in figures.values():
+        parts = [one.get(part) for part in PARTS]
+        while parts[1:] and parts[-1] is None:
+            parts.pop()
+        lines = groups.setdefault(dumps(one["keys"], sort_keys=True), [])
+        lines.append(f"{dumps(one['name'])}:{dumps(parts)}")
+    made = (f'{{"keys":{k},"figures":{{\n' + ",\n".join(v) + "}}" for k, v in groups.items())
+    return "[\n" + ",\n".join(made) + "\n]\n"
+
+
+def from_text(text: str) -> dict[str, Figure]:
+    """The figures of a file."""
+    groups = json.loads(text)
+    return by_identity(figure(g["keys"], n, *p) for g in groups for n, p in g["figures"].items())
+
+
+def is_same(part: str, old: Figure, new: Figure) -> bool:
+    """Whether a part of two figures is equal, numbers up to rounding: `RELATIVE` to the largest of
+    value and limits, since a value near 0 between wide limits is a difference of large numbers."""
+    one, other = old.get(part), new.get(part)
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        return bool(one == other)
+    size = max(abs(old.get(name) or 0) for name in PARTS[:3])
+    return math.isclose(one, other, rel_tol=0, abs_tol=max(RELATIVE * size, ABSOLUTE))
+
+
+def differences(old: Mapping[str, Figure], new: Mapping[str, Figure]) -> Iterator[str]:
+    """A line for each figure that is missing, new or changed."""
+    for key in {**old, **new}:
+        one, other = old.get(key), new.get(key)
+        known = one or other or {}
+        told = f"{' '.join(f'{k}={v}' for k, v in known['keys'].items())}: {known['name']}"
+        if one is None or other is None:
+            yield f"{told}: {'missing' if other is None else 'new'}, {known['value']}"
+            continue
+        for part in PARTS:
+            if not is_same(part, one, other):
+                yield f"{told}: {part} {one.get(part)} -> {other.get(part)}"
+
+
+def lab(*arguments: object) -> None:
+    """Run a command of the lab in this process."""
+    from mldsa_lab.cli.main import app
+
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        status = app([str(word) for word in arguments], standalone_mode=False)
+    if status:
+        raise RuntimeError(f"mldsa-lab {' '.join(map(str, arguments))}: exit status {status}")
+
+
+def read_json(path: Path) -> Any:
+    """The value in a file of JSON."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def lab_json(*arguments: object) -> Any:
+    """What a command writes with `--json`."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figures.json"
+        lab(*arguments, "--json", path)
+        return read_json(path)
+
+
+def of_command(*arguments: object) -> Figures:
+    """Everything that a command writes with `--json`."""
+    yield from flatten(lab_json(*arguments), {})
+
+
+def of_record(path: Path) -> Figures:
+    """Rows of `report` under both clocks; of the wall clock means and ratios where they differ."""
+    present = import_module("mldsa_lab.show.present")
+    # What no command writes as JSON is taken from the view that `report` makes.
+    made, views = present.build, []
+
+    def build(*parts: Any) -> Any:
+        views.append(made(*parts))
+        return views[-1]
+
+    with mock.patch.object(present, "build", build):
+        cpu, wall = (lab_json("report", path, "--no-page", "--clock", c) for c in ("cpu", "wall"))
+    yield from flatten(cpu, {})
+    for one in flatten([row for row in wall if row not in cpu], {}):
+        if one["name"] in ("mean", "ratio"):
+            yield {**one, "keys": {**one["keys"], "clock": "wall, asked for"}}
+    yield from _of_view(views[0])
+
+
+def _of_view(view: Any) -> Figures:
+    """Costs of attempts, ranks, ratios to classical schemes."""
+    summary = view.summary
+    for (variant, set_name), fit in summary.fits.items():
+        for name, cost in (fit.costs(0.95) | fit.further(0.95)).items():
+            yield figure({"variant": variant, "set": set_name}, f"cost of {name}", *cost)
+    for table in view.tables:
+        for line in table.lines:
+            keys = {"variant": line.row.variant, "set": table.set, "operation": table.operation}
+            yield figure(keys, "rank", line.rank)
+    for c in summary.classical:
+        keys = {"variant": c.variant, "set": c.set, "operation": c.operation}
+        yield figure(keys, f"over {c.scheme} {c.against}", *c.ratio)
+
+
+def of_agreement(first: Path, second: Path) -> Figures:
+    """What `agree` says of two records."""
+    from mldsa_lab.show.agree import agreement
+    from mldsa_lab.show.present import Look, load
+
+    (_, a), (_, b) = load([first, second], Look())
+    for cell in agreement(a, b).cells:
+        keys = {"variant": cell.variant, "set": cell.set, "operation": cell.operation}
+        for name in ("mean_change", "ratio_change", "overlap", "ratio_overlap"):
+            yield figure(keys, name, getattr(cell, name))
+
+
+def of_selections() -> Figures:
+    """Every goal from the pool that ships and from a fresh one, limits, a record's own inputs."""
+    model = {"format": "mldsa-lab cost model", "version": 2, "set": "ML-DSA-65"}
+    model |= {"first": 30_000, "z": 12_000, "r": 17_000, "h": 21_000}
+    fresh = "--seed golden --pool-size 2000"
+    with tempfile.TemporaryDirectory() as folder:
+        costs = Path(folder) / "costs.json"
+        costs.write_text(json.dumps(model), encoding="utf-8")
+        for options in (
+            "65 --goal regression",
+            "44 --goal mean -n 5",
+            "87 --percentile 95 -n 5",
+            "65 --percentile 50 -n 3 --cost-model COSTS",
+            "44 --goal coverage",
+            "65 -n 4 --max-attempts 9 --budget 20",
+            f"87 -n 3 {fresh} --message-bytes 100 --per-key 0",
+            f"44 --goal mean -n 10 {fresh} --rnd given",
+            "65 --record RECORD",
+            "87 --ready p99 -n 10",
+        ):
+            paths = {"COSTS": costs, "RECORD": FIRST}
+            asked = (paths.get(word, word) for word in words(options))
+            lab("select", *asked, "--formats", "json", "--out", folder)
+            chosen = read_json(Path(folder) / "selection.json")
+            for place, item in enumerate(chosen["inputs"]):
+                keys = {"select": options, "id": item["id"], "trace": " ".join(item["trace"])}
+                yield figure(keys, "place", place)
+            for name, expected in ((chosen["made"] or {}).get("expected") or {}).items():
+                found = len(expected) if isinstance(expected, list) else expected
+                yield from flatten(found, {"select": options}, name)
+
+
+_ATTEMPTS = {"z": 13_000, "r": 18_500, "c": 21_000, "h": 22_000, "o": 23_500}
+"""Made-up cost of an attempt by the first letter of its trace."""
+
+
+def _measurements(selection: Any, rounds: int, noise: float, spikes: Sequence[int]) -> str:
+    """Made-up costs of a selection as CSV; inputs at ``spikes`` cost 1.4 times too much."""
+    drawn = random.Random(f"golden {selection['set']} {rounds} {noise}")
+    lines = ["id,cost,unit,round"]
+    for number in range(rounds):
+        level = 1 + noise * drawn.random()
+        for place, item in enumerate(selection["inputs"]):
+            cost = 9_000.0 + sum(_ATTEMPTS[word[0]] + 37 * len(word) for word in item["trace"])
+            cost *= level * (1 + noise * (2 * drawn.random() - 1)) * (1.4 if place in spikes else 1)
+            lines.append(f"{item['id']},{cost:.3f},ns,{number}")
+    return "\n".join(lines) + "\n"
+
+
+def of_estimates() -> Figures:
+    """`estimate` of made-up measurements of selections that ship, and `report` of one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        costs, model = Path(folder) / "costs.csv", Path(folder) / "model.json"
+        for set_name in SETS:
+            for name, rounds, noise, spikes, options in (
+                ("regression-10", 3, 0.01, (), f"--cost-model {model}"),
+                ("regression-10", 1, 0.0, (), "--noise 0 --percentiles 10,50,99.9"),
+                ("regression-3", 5, 0.02, (), "--confidence 0.9"),
+                ("regression-10", 4, 0.004, (4,), ""),
+                ("mean-10", 2, 0.01, (), ""),
+                ("p95-10", 1, 0.01, (), ""),
+                ("coverage", 2, 0.003, (), ""),
+            ):
+                chosen = SHIPPED / set_name.lower() / f"{name}.json"
+                text = _measurements(read_json(chosen), rounds, noise, spikes)
+                costs.write_text(text, encoding="utf-8")
+                keys = {"measured": f"{name}, rounds {rounds}, spikes {len(spikes)}"}
+                yield from flatten(lab_json("estimate", chosen, costs, *words(options)), keys)
+            yield from flatten(read_json(model), {"measured": "cost model"})
+        yield from flatten(lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")[-1], {})
+
+
+def of_scenario(path: Path) -> Figures:
+    """The rows of a scenario by the reference record, with networks of fewer nodes and blocks."""
+    text = path.read_text(encoding="utf-8")
+    for name, number in (("nodes", 150), ("blocks", 3)):
+        text = re.sub(rf"^{name} = \d+", f"{name} = {number}", text, flags=re.MULTILINE)
+    with tempfile.TemporaryDirectory() as folder:
+        smaller = Path(folder) / path.name
+        smaller.write_text(text, encoding="utf-8")
+        yield from of_command("impact", smaller, "--processes", 1)
+
+
+def of_study(name: str, profile: str, folder: Path) -> Figures:
+    """A study of published records: they stand where `study` has left them, so it resumes."""
+    with tempfile.TemporaryDirectory() as place:
+        out = Path(place)
+        text = (ROOT / "studies" / f"{name}.toml").read_text(encoding="utf-8")
+        (out / "study.toml").write_text(f"# profile {profile}\n{text}", encoding="utf-8")
+        (out / "seed").write_text("golden\n", encoding="utf-8")
+        for number, record in enumerate(sorted(folder.glob("process-*.jsonl.xz")), 1):
+            target = out / f"01-{number:02}" / "run" / "record.jsonl"
+            target.parent.mkdir(parents=True)
+            target.write_bytes(lzma.decompress(record.read_bytes()))
+        lab("study", name, "--profile", profile, "--out", out, "--no-page")
+        yield from flatten(read_json(out / "study.json"), {})
+
+
+def of_locations() -> Figures:
+    """What `study locations` prints of a record."""
+    from mldsa_lab.records import read_record
+    from mldsa_studies.locations import compare
+
+    for name, values in compare(read_record(FIRST)).items():
+        yield from flatten(list(values), {"location": name}, "deviation")
+
+
+def of_theory() -> Figures:
+    """What follows from FIPS 204 alone, and the sizes of all objects."""
+    from dataclasses import asdict
+
+    from mldsa_lab.sets import ALL_SETS
+    from mldsa_lab.sizes import sizes
+    from mldsa_lab.theory.cost_model import CostModel
+    from mldsa_lab.theory.rejection import RejectionModel
+
+    for name in SETS:
+        model, costs, keys = RejectionModel.of(name), CostModel.default(name), {"set": name}
+        yield figure(keys, "attempts", model.expected_attempts)
+        yield figure(keys, "mean cost", costs.mean(model))
+        yield from flatten(list(model.attempt), keys, "probability")
+        yield from flatten(model.expected_counts.tolist(), keys, "rejected attempts")
+        for share in (0.05, 0.5, 0.95, 0.99, 0.999):
+            yield figure({**keys, "share": share}, "attempts", model.attempts_quantile(share))
+            yield figure({**keys, "share": share}, "cost", costs.quantile(model, share))
+    for name in ALL_SETS:
+        listed = json.dumps([asdict(size) for size in sizes(name)])
+        yield from flatten(json.loads(listed), {"set": name})
+
+
+def sources() -> dict[str, Callable[[], Figures]]:
+    """Every golden file by its name, longest work first."""
+    command = partial(partial, of_command)
+    estimators = words("--sets 44 --sizes 10 --draws 2 --pool 1000 --processes 1 --no-page")
+    data = ("--data", RECORDS / "2026-11-22-estimators")
+    network = words("--bytes 200000 --bytes 2000000 --nodes 200 --blocks 4 --processes 1")
+    second, names = FIRST.with_name("second.jsonl.xz"), "mldsa-lanes,libcrux"
+    pair = "--pair=mldsa-lanes:avx2:compact=mldsa-native:avx2:compact"
+    found: dict[str, Callable[[], Figures]] = {}
+    for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
+        name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
+        if path.name == "block.jsonl.xz":
+            found[name] = command("report", path, "--no-page")
+        elif path.name != "kernels.jsonl.xz" and not path.parent.name.endswith("pipeline"):
+            found[name] = partial(of_record, path)
+    for path in sorted(SCENARIOS.glob("*.toml")):
+        found[f"impact/{path.stem}"] = partial(of_scenario, path)
+    for path in sorted((SCENARIOS / "networks").glob("*.toml")):
+        found[f"propagate/{path.stem}"] = command("propagate", path, *network)
+    for name, profile, folder in (
+        ("jvm", "worker", "2026-11-22-epyc-zen4-jvm"),
+        ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
+        ("pipeline", "default", "2026-11-23-epyc-zen4-pipeline"),
+    ):
+        found[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
+    drawn = CORES.with_name("random.json")
+    found["studies/cores"] = command("study", "rtl", "--record", CORES, "--drawn", drawn)
+    found["studies/estimators"] = command(
+        "study", "estimators", *data, *estimators, "--implementations", names
+    )
+    examples = ROOT / "lab" / "src" / "mldsa_lab" / "audit" / "examples"
+    for path in sorted(examples.glob("*.yaml")):
+        found[f"audit/{path.stem}"] = command("audit", path)
+    return found | {
+        "studies/locations": of_locations,
+        "select": of_selections,
+        "estimate": of_estimates,
+        "compare/runs": command("compare", FIRST, second),
+        "compare/pair": command("compare", FIRST, FIRST, pair),
+        "agree": partial(of_agreement, FIRST, second),
+        "memory": command("memory", GOLDEN / "memory.jsonl.xz", "--no-page"),
+        "theory": of_theory,
+    }
+
+
+def make(name: str) -> dict[str, Figure]:
+    """The figures of a golden file, made anew."""
+    return by_identity(sources()[name]())
+
+
+def made(names: Sequence[str], processes: int) -> Iterator[tuple[str, dict[str, Figure]]]:
+    """The figures of each file."""
+    if processes == 1:
+        yield from zip(names, map(make, names), strict=True)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(processes, mp_context=context) as pool:
+        yield from zip(names, pool.map(make, names), strict=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare or write; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a file, or the beginning of one")
+    parser.add_argument("--write", action="store_true", help="rewrite the files")
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), help="default: all cores")
+    asked = parser.parse_args(arguments)
+    names = [n for n in sources() if not asked.names or n.startswith(tuple(asked.names))]
+    if not names:
+        parser.error(f"no golden file begins with {' or '.join(asked.names)}")
+    # The order of sums in BLAS depends on its number of threads.
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    count = 0
+    for name, figures in made(names, asked.processes):
+        path = GOLDEN / f"{name}.json"
+        if asked.write:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(as_text(figures), encoding="utf-8")
+            continue
+        old = from_text(path.read_text(encoding="utf-8")) if path.exists() else {}
+        for line in differences(old, figures):
+            count += 1
+            print(f"{name}.json: {line}")
+    done = "written" if asked.write else f"compared, {count} differences"
+    print(f"golden: {len(names)} files {done}")
+    return int(count > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
