@@ -402,9 +402,15 @@ def test_expressions() -> None:
     for text in ("words(1e400)", "-" * 9000 + "1"):
         with pytest.raises(ValueError, match=r"too large|no sum"):
             evaluate(text, names)
-    for text in ("n +", "n if n else 1", "'a'", "True", "n.real", "push(1, 2)", "1 / (n - 3)"):
-        with pytest.raises(ValueError, match=r"is no sum|another number|divides"):
+    wrong = ("n +", "n if n else 1", "'a'", "True", "n.real", "2 ** 9", "push(content=1)", "[n]")
+    for text in (*wrong, "'a' * 9", "push(1)(2)", "().__class__", "n; n", "1 / (n - 3)"):
+        with pytest.raises(ValueError, match=r"is no sum of sizes"):
             evaluate(text, names)
+    for text in ("push(1, 2)", "push()", "min(1)", "ceil", "ceil + n"):
+        with pytest.raises(ValueError, match=r"too many values, too few or none"):
+            evaluate(text, names)
+    with pytest.raises(ValueError, match=r"function 'exec' is unknown: known are compact_size"):
+        evaluate("exec(n)", names)
 
 
 @pytest.mark.e2e

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from lab_runs import here
 from test_impact import CHAIN, figures, row, times, value, write
-from test_propagation import AtOnce
+from test_propagation import AT_ONCE
 
 from mldsa_lab.errors import LabError
 from pqc_impact.figures import Impact
@@ -39,7 +39,7 @@ def spread(path: Path, seen: list[list[list[BlockLoad]]] | None = None) -> Impac
         assert (network.nodes, network.blocks) == (100, 4)
         if seen is not None:
             seen.append(loads)
-        return list(propagate(network, loads, AtOnce()))
+        return list(propagate(network, loads, AT_ONCE))
 
     return add_network(figures(path), times(), path.parent, simulate)  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ import math
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import dijkstra
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array
-from mldsa_lab.workforce import WorkItem, dask, local
+from mldsa_lab.workforce import Workforce, dask, local
 from pqc_impact.kept import KeptBlocks
 from pqc_impact.network import (
     Compact,
@@ -41,13 +41,7 @@ SIZE = 2e5
 VALIDATION = 0.3
 
 
-class AtOnce:
-    """Does everything in this process."""
-
-    ahead = 1
-
-    def submit(self, item: WorkItem) -> Callable[[], Any]:
-        return lambda: item.function(*item.arguments)
+AT_ONCE = Workforce(ThreadPoolExecutor(1), 1)
 
 
 @pytest.fixture(scope="module")
@@ -178,7 +172,7 @@ def test_the_network_of_2015_has_the_median_that_was_measured() -> None:
 
     Nothing here was fitted to it: bandwidths, delays and degrees are SimBlock's of that year."""
     network = read_network(find_network("bitcoin-2015"), blocks=8)
-    (found,) = propagate(network, [[BlockLoad(534_800, 1000, 0.0)]], AtOnce())
+    (found,) = propagate(network, [[BlockLoad(534_800, 1000, 0.0)]], AT_ONCE)
     assert found.time(0.5).value == pytest.approx(8.7, rel=0.3)
     assert 0.005 < found.stale(600).value < 0.02
 
@@ -220,7 +214,7 @@ def test_larger_and_slower_blocks_take_longer(network: Network) -> None:
         [BlockLoad(size, 100, validation)]
         for size, validation in ((1e5, 0.0), (1e6, 0.0), (1e6, 1.0))
     ]
-    found = propagate(_small(network), loads, AtOnce())
+    found = propagate(_small(network), loads, AT_ONCE)
     for share in SHARES:
         times = [one.time(share).value for one in found]
         assert times == sorted(times) and times[0] < times[-1]
@@ -275,7 +269,7 @@ def test_the_answer_is_the_same_for_any_workers(network: Network) -> None:
 
     small = _small(network)
     loads = [[BlockLoad(1e6, 2000, 0.1, relay)] for relay in ("request", "compact", "push")]
-    here = propagate(small, loads, AtOnce())
+    here = propagate(small, loads, AT_ONCE)
     with local(2) as force:
         two = propagate(small, loads, force)
     with (
@@ -311,31 +305,31 @@ def test_what_is_kept_is_not_simulated_again(network: Network, tmp_path: Path) -
         [BlockLoad(SIZE, 500, VALIDATION)],
         [BlockLoad(SIZE, 500, 0.1), BlockLoad(1e6, 9, 0.0)],
     ]
-    fresh = propagate(small, loads, AtOnce())
+    fresh = propagate(small, loads, AT_ONCE)
     kept = KeptBlocks(tmp_path)
-    assert [f.until.tolist() for f in propagate(small, loads, AtOnce(), kept=kept)] == [
+    assert [f.until.tolist() for f in propagate(small, loads, AT_ONCE, kept=kept)] == [
         f.until.tolist() for f in fresh
     ]
 
-    class Refusing(AtOnce):
-        def submit(self, item: WorkItem) -> Callable[[], Any]:
-            raise AssertionError(item.name)
+    class Refusing(Executor):
+        def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+            raise AssertionError(f"block {arguments[2]}")
 
-    again = propagate(small, loads, Refusing(), kept=KeptBlocks(tmp_path))
+    again = propagate(small, loads, Workforce(Refusing(), 1), kept=KeptBlocks(tmp_path))
     for one, other in zip(again, fresh, strict=True):
         assert (
             one.until.tolist() == other.until.tolist() and one.mean.tolist() == other.mean.tolist()
         )
     # What decides a result is in its name; words and the number of blocks are not.
     told = structs.replace(small, title="Another", source="made up")
-    assert propagate(told, loads, Refusing(), kept=kept)
+    assert propagate(told, loads, Workforce(Refusing(), 1), kept=kept)
     other_seed = structs.replace(small, seed=9)
     for different, these in ((other_seed, loads), (small, [[BlockLoad(SIZE, 501, VALIDATION)]])):
-        with pytest.raises(AssertionError, match="simulating block 0"):
-            propagate(different, these, Refusing(), kept=kept)
+        with pytest.raises(AssertionError, match="block 0"):
+            propagate(different, these, Workforce(Refusing(), 1), kept=kept)
     for path in tmp_path.iterdir():
         path.write_text("torn", encoding="utf-8")
-    torn = propagate(small, loads, AtOnce(), kept=kept)
+    torn = propagate(small, loads, AT_ONCE, kept=kept)
     assert torn[0].until.tolist() == fresh[0].until.tolist()
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
+import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lab_runs import here
@@ -28,8 +32,7 @@ from mldsa_lab.inputs.source import FromFile, Generated
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import make_pool, unfinished
 from mldsa_lab.sets import PARAMETER_SETS, parameter_set
-from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.workforce import WorkItem, dask, local
+from mldsa_lab.workforce import Workforce, WorkItem, dask, hire, in_order, local, threads
 
 SEED = bytes(range(32))
 
@@ -39,19 +42,16 @@ def library() -> Library:
     return load()
 
 
-class Here:
-    """Traces in this process, at once."""
+def one_thread(fail_at: int | None = None) -> Workforce:
+    """A thread of this process; the block that starts at ``fail_at`` is interrupted."""
 
-    ahead = 3
+    class Thread(ThreadPoolExecutor):
+        def submit(self, function: Any, /, *arguments: Any, **_: Any) -> Future[Any]:
+            if arguments[0].start == fail_at:
+                raise KeyboardInterrupt
+            return super().submit(function, *arguments)
 
-    def __init__(self, fail_at: int | None = None) -> None:
-        self.fail_at = fail_at
-
-    def submit(self, item: WorkItem) -> Callable[[], TraceTable]:
-        if item.arguments[0].start == self.fail_at:
-            raise KeyboardInterrupt
-        table = item.function(*item.arguments)
-        return lambda: table
+    return Workforce(Thread(1), 3)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_file_that_is_no_library_is_named(tmp_path: Path) -> None:
 def test_the_file_depends_on_the_inputs_alone(tmp_path: Path, small_blocks: None) -> None:
     source = Generated(Spec("ML-DSA-44", SEED, per_key=5), 150)
     told: list[int] = []
-    tally = make_pool(source, tmp_path / "one.parquet", Here(), progress=told.append)
+    tally = make_pool(source, tmp_path / "one.parquet", one_thread(), progress=told.append)
     assert told[0] == 0 and told[-1] == 150 and told == sorted(told)
     with local(2) as force:
         make_pool(source, tmp_path / "two.parquet", force)
@@ -155,20 +155,20 @@ def test_the_file_depends_on_the_inputs_alone(tmp_path: Path, small_blocks: None
 
 def test_an_interrupted_job_goes_on_where_it_was(tmp_path: Path, small_blocks: None) -> None:
     source = Generated(Spec("ML-DSA-44", SEED), 200)
-    make_pool(source, tmp_path / "whole.parquet", Here())
+    make_pool(source, tmp_path / "whole.parquet", one_thread())
     path = tmp_path / "pool.parquet"
     with pytest.raises(KeyboardInterrupt):
-        make_pool(source, path, Here(fail_at=160))
+        make_pool(source, path, one_thread(fail_at=160))
     assert not path.exists() and len(read_pool(unfinished(path))) == 128
     with pytest.raises(KeyboardInterrupt):  # before it has done anything: nothing is lost
-        make_pool(source, path, Here(fail_at=128))
+        make_pool(source, path, one_thread(fail_at=128))
     assert len(read_pool(unfinished(path))) == 128
     other = Generated(Spec("ML-DSA-44", bytes(32)), 200)
     with pytest.raises(LabError, match="is of a job with other inputs"):
-        make_pool(other, path, Here())
+        make_pool(other, path, one_thread())
     assert len(read_pool(unfinished(path))) == 128
     told: list[int] = []
-    make_pool(source, path, Here(), progress=told.append)
+    make_pool(source, path, one_thread(), progress=told.append)
     assert told[0] == 128
     assert path.read_bytes() == (tmp_path / "whole.parquet").read_bytes()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["pool.parquet", "whole.parquet"]
@@ -207,7 +207,7 @@ def test_given_inputs(
 ) -> None:
     rows = _rows(70)
     path = write(tmp_path / ("in.csv" if write is _csv else "in.jsonl"), rows)
-    make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", Here(), "all")
+    make_pool(FromFile(path, "ML-DSA-65"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
     assert pool.given is not None
     inputs = Spec("ML-DSA-65", SEED, 10, 2, 3, "given").inputs(0, 70)
@@ -220,7 +220,7 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     known = load().make("ML-DSA-44", Spec("ML-DSA-44", SEED).inputs(0, 40))
     rows = [{"sk": i.made.sk.hex(), "message": i.what.message.hex()} for i in known]
     path = _csv(tmp_path / "in.csv", rows)
-    make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", Here(), "all")
+    make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "pool.parquet", one_thread(), "all")
     pool = read_pool(tmp_path / "pool.parquet")
     assert pool.table.traces() == [i.trace for i in known]
     assert pool.given is not None and {item.xi for _, item in pool.given} == {None}
@@ -239,7 +239,7 @@ def test_a_target_without_a_seed(tmp_path: Path, small_blocks: None) -> None:
     rows[17]["sk"] = rows[17]["sk"][:130] + "ffff" + rows[17]["sk"][134:]
     path = _csv(tmp_path / "in.csv", rows)
     with pytest.raises(LabError, match=r"from 0: sk is no private key"):
-        make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "other.parquet", Here(), "all")
+        make_pool(FromFile(path, "ML-DSA-44"), tmp_path / "other.parquet", one_thread(), "all")
 
 
 def test_given_inputs_need_no_context_rnd_or_id(tmp_path: Path) -> None:
@@ -303,6 +303,35 @@ def test_inputs_that_cannot_be_read_are_named(tmp_path: Path) -> None:
         list(FromFile(tmp_path / "bad.csv", "ML-DSA-44").blocks(10))
 
 
+# --- processes and threads ------------------------------------------------------------------------
+
+
+def test_results_are_in_order_for_any_number_of_workers() -> None:
+    items = [WorkItem(f"power {n}", pow, (n, 3)) for n in range(20)]
+    for force in (local(1), local(2), threads(5), hire(2, None)):
+        with force as workers:
+            assert list(in_order(items, workers)) == [n**3 for n in range(20)]
+
+
+def test_a_dead_process_is_named_with_its_item() -> None:
+    items = [WorkItem("item one", pow, (2, 3)), WorkItem("item two", os._exit, (3,))]
+    with local(1) as force:
+        results = in_order(items, force)
+        with pytest.raises(LabError, match=r"^item (one|two): a worker process died: "):
+            list(results)
+    with local(1) as force, pytest.raises(ZeroDivisionError):
+        list(in_order([WorkItem("error of the item", divmod, (1, 0))], force))
+
+
+def test_an_interrupt_leaves_no_process_and_begins_no_item(tmp_path: Path) -> None:
+    slow = [WorkItem(f"nap {n}", time.sleep, (0.2,)) for n in range(4)]
+    items = [*slow, *(WorkItem("late", (tmp_path / "late").touch, ()) for _ in range(4))]
+    with pytest.raises(KeyboardInterrupt), local(1) as force:
+        for _ in in_order(items, replace(force, ahead=8)):
+            raise KeyboardInterrupt
+    assert multiprocessing.active_children() == [] and not (tmp_path / "late").exists()
+
+
 # --- clusters -------------------------------------------------------------------------------------
 
 
@@ -341,7 +370,7 @@ def test_a_cluster_gives_the_same_file_and_may_lose_a_worker(
     with Client(address, set_as_default=False) as client:  # type: ignore[no-untyped-call]
         client.wait_for_workers(2, timeout=60)
     source = Generated(Spec("ML-DSA-44", SEED), 600)
-    make_pool(source, tmp_path / "here.parquet", Here())
+    make_pool(source, tmp_path / "here.parquet", one_thread())
 
     def progress(done: int) -> None:
         if done >= 100 and victim.poll() is None:

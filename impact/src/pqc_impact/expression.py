@@ -10,11 +10,12 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+
+from simpleeval import FunctionNotDefined, InvalidExpression, NameNotDefined, SimpleEval
 
 from mldsa_lab import sizes
 
-_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+_OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
 _NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
@@ -98,12 +99,24 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """The value of an expression. ValueError says what in it is unknown or no sum of bytes."""
+    """Return the value of an expression. ValueError says what in it is unknown or wrong."""
+    tree = _parsed(text)
     try:
-        value = _value(_parsed(text), names, text)
+        value: float = SimpleEval(_OPERATORS, FUNCTIONS, names).eval(text, tree)
+        is_size = math.isfinite(value) and value >= 0
+    except NameNotDefined as error:
+        known = f"{error.name!r} is unknown: known are {', '.join(names)}"
+        raise ValueError(f"{text!r}: {known}") from None
+    except FunctionNotDefined as error:
+        known = f"the function {error.func_name!r} is unknown: known are {', '.join(FUNCTIONS)}"
+        raise ValueError(f"{text!r}: {known}") from None
     except (OverflowError, RecursionError):
         raise ValueError(f"{text[:40]!r}… is too large a sum") from None
-    if not math.isfinite(value) or value < 0:
+    except TypeError:
+        raise ValueError(f"{text!r}: a function has too many values, too few or none") from None
+    except (InvalidExpression, ValueError, ZeroDivisionError) as error:
+        raise ValueError(f"{text!r} is no sum of sizes: {error}") from None
+    if not is_size:
         raise ValueError(f"{text!r} is {value:g}: must be zero or more")
     return value
 
@@ -111,10 +124,10 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
 def check_form(field: str, *texts: str) -> None:
     """ValueError, beginning with ``field``, for what is no expression, whatever its names are."""
     for text in texts:
-        for node in ast.walk(_parsed(text)):
-            number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
-            if not (number or isinstance(node, _NODES)):
-                raise ValueError(f"{field}: {text!r} is no sum of sizes")
+        try:
+            _parsed(text)
+        except ValueError as error:
+            raise ValueError(f"{field}: {error}") from None
 
 
 def mentions(text: str, name: str) -> bool:
@@ -123,37 +136,14 @@ def mentions(text: str, name: str) -> bool:
 
 
 @cache
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> ast.expr:
+    """The tree of an expression, of numbers and `_NODES` alone."""
     try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, MemoryError):
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, MemoryError, RecursionError):
         raise ValueError(f"{text!r} is no sum of sizes") from None
-
-
-def _value(node: Any, names: Mapping[str, float], text: str) -> float:
-    match node:
-        case ast.Constant(value=bool()):
-            pass
-        case ast.Constant(value=int() | float() as number):
-            return number
-        case ast.Name(id=name):
-            if name not in names:
-                raise ValueError(f"{text!r}: {name!r} is unknown: known are {', '.join(names)}")
-            return names[name]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            pair = _value(left, names, text), _value(right, names, text)
-            if isinstance(op, ast.Div) and pair[1] == 0:
-                raise ValueError(f"{text!r} divides by zero")
-            return _OPERATORS[type(op)](*pair)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if args:
-            if name not in FUNCTIONS:
-                raise ValueError(
-                    f"{text!r}: the function {name!r} is unknown: known are {', '.join(FUNCTIONS)}"
-                )
-            try:
-                return FUNCTIONS[name](*(_value(arg, names, text) for arg in args))
-            except TypeError:
-                raise ValueError(f"{text!r}: {name} takes another number of values") from None
-        case _:
-            pass
-    raise ValueError(f"{text!r} is no sum of sizes")
+    for node in ast.walk(tree):
+        is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+        if not (is_number or isinstance(node, _NODES)):
+            raise ValueError(f"{text!r} is no sum of sizes")
+    return tree

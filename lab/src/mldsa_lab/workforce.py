@@ -1,115 +1,103 @@
-"""Who does a large piece of work: threads of this process, processes on this machine's cores, or
-a Dask cluster. What comes out is the same for any of them."""
+"""Run a large job on threads or processes of this machine, or on a Dask cluster. The results are
+the same on any of them."""
 
 from __future__ import annotations
 
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, NamedTuple
 
 from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.extras import need
+from mldsa_lab.machine import cores_to_use
 
 # Items under way for each process: one at work, one waiting, so that none idles.
 _AHEAD = 2
-# How often an item is tried anew when the Dask worker that had it is lost.
+# How often an item is tried again when the Dask worker that had it is lost.
 _RETRIES = 5
 _CONNECT_S = 15
 
 
 class WorkItem(NamedTuple):
-    """A part of the work: a module's function with its arguments, and what errors call it."""
+    """A part of the job: a module's function with its arguments, and its name in errors."""
 
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
 
-class Workforce(Protocol):
-    """Does items side by side."""
+@dataclass(frozen=True)
+class Workforce:
+    """An executor, the number of items to submit before waiting for the first, and a text for
+    each exception that says that the executor failed, not the item."""
 
-    @property
-    def ahead(self) -> int:
-        """Items to hand out before waiting for the first."""
-        ...
-
-    def submit(self, item: WorkItem) -> Callable[[], Any]:
-        """Hand out an item; the result waits for what its function returns."""
-        ...
+    executor: Executor
+    ahead: int
+    failures: Mapping[type[BaseException], str] = field(default_factory=dict)
 
 
 def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
-    """What each item's function returns, in their order; a few are under way at a time."""
-    under_way: deque[Callable[[], Any]] = deque()
-    for item in items:
-        under_way.append(force.submit(item))
-        if len(under_way) >= force.ahead:
-            yield under_way.popleft()()
+    """Yield the result of each item, in the order of the items; ``force.ahead`` are under way."""
+    submitted = ((i.name, force.executor.submit(i.function, *i.arguments)) for i in items)
+    under_way = deque(islice(submitted, force.ahead))
     while under_way:
-        yield under_way.popleft()()
+        name, future = under_way.popleft()
+        try:
+            result = future.result()
+        except tuple(force.failures) as error:
+            text = next(t for kind, t in force.failures.items() if isinstance(error, kind))
+            raise LabError(f"{name}: {text}: {first_line(error)}") from None
+        yield result
+        under_way.extend(islice(submitted, 1))
+
+
+def hire(processes: int | None, scheduler: str | None) -> AbstractContextManager[Workforce]:
+    """Return the workers of the Dask ``scheduler``; without one, ``processes`` of this machine, by
+    default one for each core."""
+    return local(processes or cores_to_use()) if scheduler is None else dask(scheduler)
+
+
+def local(processes: int) -> AbstractContextManager[Workforce]:
+    """Return processes of this machine."""
+    # Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks.
+    return _pool(
+        ProcessPoolExecutor(
+            processes,
+            mp_context=multiprocessing.get_context("spawn"),
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_IGN),
+        ),
+        processes,
+    )
+
+
+def threads(count: int) -> AbstractContextManager[Workforce]:
+    """Return threads of this process, for functions that release Python's lock."""
+    return _pool(ThreadPoolExecutor(count), count)
 
 
 @contextmanager
-def local(processes: int) -> Iterator[Workforce]:
-    """Processes of this machine."""
-    context = multiprocessing.get_context("spawn")
-    with (
-        ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_interrupt) as pool,
-        _ended_early(pool),
-    ):
-        yield _Local(pool, _AHEAD * processes)
-
-
-@contextmanager
-def threads(count: int) -> Iterator[Workforce]:
-    """Threads of this process, for functions that work without Python's lock."""
-    with ThreadPoolExecutor(count) as pool, _ended_early(pool):
-        yield _Local(pool, _AHEAD * count)
-
-
-@contextmanager
-def _ended_early(pool: Executor) -> Iterator[None]:
-    """Whatever is not under way is not begun where the block that uses the pool fails."""
+def _pool(executor: Executor, count: int) -> Iterator[Workforce]:
+    """Items that are not under way when the block ends or fails are never begun."""
     try:
-        yield
-    except BaseException:
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-class _Local:
-    def __init__(self, pool: Executor, ahead: int) -> None:
-        self._pool = pool
-        self.ahead = ahead
-
-    def submit(self, item: WorkItem) -> Callable[[], Any]:
-        future = self._pool.submit(item.function, *item.arguments)
-
-        def wait() -> Any:
-            try:
-                return future.result()
-            except BrokenProcessPool:
-                raise LabError(f"{item.name}: a process was ended from outside") from None
-
-        return wait
+        yield Workforce(executor, _AHEAD * count, {BrokenProcessPool: "a worker process died"})
+    finally:
+        executor.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def dask(address: str) -> Iterator[Workforce]:
-    """The workers of the Dask scheduler at ``address``. Each needs this version of the lab; one
-    that is lost has its items done by others."""
+    """Connect to the workers of the Dask scheduler at ``address``. Each needs this version of the
+    lab. Other workers take the items of a lost one."""
     need("dask", "a Dask cluster")
-    from distributed import Client
+    from distributed import Client, KilledWorker
 
     connect: Any = Client
     try:
@@ -122,25 +110,11 @@ def dask(address: str) -> Iterator[Workforce]:
         threads = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
         if not threads:
             raise LabError(f"Dask scheduler {address}: has no workers")
-        yield _Dask(client, max(_AHEAD * threads, 2))
-
-
-class _Dask:
-    def __init__(self, client: Any, ahead: int) -> None:
-        self._client = client
-        self.ahead = ahead
-
-    def submit(self, item: WorkItem) -> Callable[[], Any]:
-        from distributed import KilledWorker
-
-        future = self._client.submit(item.function, *item.arguments, pure=False, retries=_RETRIES)
-
-        def wait() -> Any:
-            try:
-                return future.result()
-            except KilledWorker:
-                raise LabError(f"{item.name}: every Dask worker that took it was lost") from None
-            except (ImportError, AttributeError) as error:
-                raise LabError(f"{item.name}: a Dask worker lacks this lab: {error}") from None
-
-        return wait
+        failures: dict[type[BaseException], str] = {
+            KilledWorker: "every Dask worker that took it was lost",
+            CancelledError: f"Dask scheduler {address} was lost",
+            ImportError: "a Dask worker lacks this lab",
+            AttributeError: "a Dask worker lacks this lab",
+        }
+        executor = client.get_executor(pure=False, retries=_RETRIES)
+        yield Workforce(executor, max(_AHEAD * threads, 2), failures)

@@ -105,18 +105,15 @@ def simulate(
     dask: str | None,
 ) -> list[Propagation]:
     """What comes of each load, by the workers that the options say, shown while it goes on."""
-    from mldsa_lab import workforce
     from mldsa_lab.checkout import find_root
-    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
+    from mldsa_lab.workforce import hire
     from pqc_impact.kept import KeptBlocks
     from pqc_impact.sweep import propagate
 
     kept = KeptBlocks(find_root() / "target" / "networks")
     with (
-        workforce.local(processes or cores_to_use())
-        if dask is None
-        else workforce.dask(dask) as force,
+        hire(processes, dask) as force,
         Screen(screen).phase("network", total=network.blocks) as phase,
     ):
         found = propagate(

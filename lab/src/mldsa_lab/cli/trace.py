@@ -63,12 +63,10 @@ def trace(
     from mldsa_lab.inputs.source import FromFile, Generated, Source
     from mldsa_lab.inputs.spec import Spec
     from mldsa_lab.inputs.tracing import make_pool
-    from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Phase, Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.tallies import print_tallies
-    from mldsa_lab.workforce import dask as dask_workforce
-    from mldsa_lab.workforce import local
+    from mldsa_lab.workforce import hire
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
     of_inputs = SpecOptions(message_bytes, context_bytes, per_key, rnd)
@@ -86,7 +84,7 @@ def trace(
             load(phase.show)
     tallies = []
     paths = []
-    with local(processes or cores_to_use()) if dask is None else dask_workforce(dask) as force:
+    with hire(processes, dask) as force:
         for name in names:
             source: Source
             if inputs is not None:
