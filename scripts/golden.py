@@ -339,7 +339,12 @@ def of_scenario(path: Path) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder) / path.name
         smaller.write_text(text, encoding="utf-8")
-        yield from of_command("impact", smaller, "--processes", 1)
+        for found in of_command("impact", smaller, "--processes", 1):
+            # Signatures are drawn anew by the workers that this machine has built.
+            if not any(
+                "compressed" in str(part) for part in (found["name"], *found["keys"].values())
+            ):
+                yield found
 
 
 def of_study(name: str, profile: str, folder: Path) -> Figures:

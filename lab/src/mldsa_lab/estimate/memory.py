@@ -10,7 +10,7 @@ from mldsa_lab.sizes import OBJECTS, raw_bytes
 
 _STACK_HEAP = {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
                "kept": "bytes"}  # fmt: skip
-_TRAFFIC = {"attempts": "", "instructions": "", "read": "bytes", "written": "bytes",
+_TRAFFIC = {"input": "", "attempts": "", "instructions": "", "read": "bytes", "written": "bytes",
             "first_misses": "", "last_misses": ""}  # fmt: skip
 
 
