@@ -21,7 +21,7 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Run, read_record, to_json
 from mldsa_lab.sets import ML_DSA_44, N, Q
-from mldsa_lab.show.grid import TERMINAL
+from mldsa_lab.show.grid import TERMINAL, markdown
 from mldsa_lab.theory.arrays import Array
 from pqc_impact.cli.impact import figures_of
 from pqc_impact.compress import (
@@ -38,7 +38,7 @@ from pqc_impact.page import render
 from pqc_impact.quantity import price, quantity
 from pqc_impact.rows import FORBIDDEN, ROW_KEYS, ImpactRow
 from pqc_impact.schemes import scheme_of
-from pqc_impact.show import as_json, as_markdown, grids, remarks
+from pqc_impact.show import as_json, as_markdown, grids, headline, overview, remarks
 from pqc_impact.splice import splice
 from pqc_impact.times import (
     RecordTimes,
@@ -553,6 +553,15 @@ def test_ten_lines_make_another_chain(tmp_path: Path) -> None:
     size = found.find(name, "ML-DSA-44", "bytes")
     assert one is not None and size is not None and size.value is not None
     assert one.value == (32_000_000 - 2000) // size.value
+
+
+def test_the_overview_has_the_shares_of_all_forms() -> None:
+    found = figures_of("bitcoin", None)
+    text = markdown(overview(found))
+    row = found.find("P2PKH, 1 in, 2 out", "ML-DSA-44", "transactions over today's")
+    assert row is not None and row.value is not None and f"{100 * row.value:.2f}" in text
+    assert "leaves 5.8 to 78 % of today's throughput" in headline(found)
+    assert "takes 7.3 to 35 times today's bytes" in headline(figures_of("tls", None))
 
 
 @pytest.mark.e2e

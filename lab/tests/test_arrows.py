@@ -48,8 +48,9 @@ LAB = "mldsa_lab"
 PACKAGES: dict[str, tuple[str, ...]] = {
     # `bench.signatures` signs samples, of which compressibility is measured.
     "pqc_impact": (
-        "bench.signatures", "cli.shared", "estimate", "records", "show.format", "show.grid",
-        "show.page", "show.plots", "show.splice", "show.svg", "theory.arrays",
+        "bench.signatures", "cli.shared", "estimate", "records", "show.figure_tables",
+        "show.format", "show.grid", "show.page", "show.plots", "show.splice", "show.svg",
+        "theory.arrays",
     ),
     "mldsa_lab_rtl": (
         "bench", "cli.shared", "estimate", "inputs", "records", "show", "theory", "worker",

@@ -18,8 +18,10 @@ from pqc_impact.file import Chain, Template
 from pqc_impact.network import RELAYS
 from pqc_impact.quantity import positive
 from pqc_impact.show import (
+    headline,
     least_sure,
     lines_of,
+    overview,
     remarks,
     rules,
     shown,
@@ -56,7 +58,8 @@ def render(found: Impact) -> str:
     ]
     script = asset("page.js")
     return templates("pqc_impact").get_template("page.html.j2").render(
-        found=found, sections=sections, heading=heading, remarks=remarks(found), rules=rules(found),
+        found=found, headline=headline(found), overview=overview(found),
+        sections=sections, heading=heading, remarks=remarks(found), rules=rules(found),
         sources=sources(found), css=Markup(asset("page.css")), script=Markup(script),
         script_hash=script_hash(script), total_series=svg.SERIES_COUNT, draws=DRAWS,
     )  # fmt: skip

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.show import figure_tables
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid, markdown
 from pqc_impact.base import ScenarioForm
@@ -318,6 +321,52 @@ def grids(found: Impact) -> list[Grid]:
     """All tables, template after template."""
     shown_ones = (t for t in found.scenario.all_templates.values() if lines_of(found, t))
     return [grid for template in shown_ones for _, grid in tables(found, template)]
+
+
+_THROUGHPUT, _BYTES = "transactions over today's", "bytes over today's"
+
+
+def overview(found: Impact) -> Grid:
+    """One table over forms and schemes: throughput in percent of today's, or bytes over today's in
+    a scenario without blocks."""
+    figures = _over_today(found)
+    schemes = dict.fromkeys(str(f.keys["scheme"]) for f in figures)
+    columns = tuple(
+        SpreadColumns(scheme, scheme, spare=1 if "+" in scheme else 2 if " " in scheme else 0)
+        for scheme in schemes
+    )
+    titles = {_THROUGHPUT: "Throughput, % of today's", _BYTES: "Bytes, × today's"}
+    title = titles[figures[0].source] if figures else found.scenario.title
+    made = figure_tables.tables(figures, TableLayout(title, (), ("form",), columns))
+    return (
+        figure_tables.grid(made[0], CONFIDENCE) if made else Grid(title, "", (Column("form", []),))
+    )
+
+
+def headline(found: Impact) -> str:
+    """The range over forms of the first scheme that has one, ML-DSA-44 before others."""
+    figures = _over_today(found)
+    schemes = dict.fromkeys(str(f.keys["scheme"]) for f in figures)
+    if not schemes:
+        return found.scenario.title
+    scheme = "ML-DSA-44" if "ML-DSA-44" in schemes else next(iter(schemes))
+    values = sorted(f.value or 0.0 for f in figures if f.keys["scheme"] == scheme)
+    span = " to ".join(f"{v:.2g}" for v in dict.fromkeys((values[0], values[-1])))
+    if figures[0].source == _THROUGHPUT:
+        return f"{found.scenario.title}: {scheme} leaves {span} % of today's throughput"
+    return f"{found.scenario.title}: {scheme} takes {span} times today's bytes"
+
+
+def _over_today(found: Impact) -> list[Figure]:
+    """The figures of the overview, named by their scheme; forms of today's scheme are left out."""
+    rows = [r for r in found.rows if r.value is not None]
+    name = _THROUGHPUT if any(r.figure == _THROUGHPUT for r in rows) else _BYTES
+    factor = 100.0 if name == _THROUGHPUT else 1.0
+    return [
+        Figure({"form": r.template, "scheme": r.scheme}, r.scheme, factor * r.value, source=name)
+        for r in rows
+        if r.figure == name and r.value is not None and r.value != 1
+    ]
 
 
 def remarks(found: Impact) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mldsa_lab.cli.shared import AllTablesOption
 from pqc_impact.cli.propagate import Dask, Processes, simulate
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ def impact(
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
     ] = False,
+    all_tables: AllTablesOption = False,
     processes: Processes = None,
     dask: Dask = None,
 ) -> None:  # fmt: skip
@@ -146,11 +148,14 @@ def impact(
 
     found = figures_of(scenario, records, None if no_network else spread)
     if not quiet:
-        for grid in show.grids(found):
+        for grid in show.grids(found) if all_tables else [show.overview(found)]:
             screen.print(terminal(replace(grid, note=""), screen.width))
             screen.print()
-        for line in show.remarks(found):
+        for line in show.remarks(found) if all_tables else ():
             screen.print(line, markup=False, highlight=False)
+        screen.print(f"{show.headline(found)}.", style="bold", markup=False, highlight=False)
+        if not all_tables:
+            screen.print("More tables: --all-tables, or the page.")
         for record in found.records:
             show_path(screen, "record", Path(record))
     texts = {"json": show.as_json(found.rows), "markdown": show.as_markdown(found)}

@@ -52,7 +52,7 @@ JsonOption = Annotated[
     typer.Option("--json", help="Write the table's rows to this file.", metavar="PATH"),
 ]
 AllTablesOption = Annotated[
-    bool, typer.Option("--all-tables", help="Show a table for each set and operation.")
+    bool, typer.Option("--all-tables", help="Show every table, not one for each question.")
 ]
 JdkOption = Annotated[
     list[str] | None,
