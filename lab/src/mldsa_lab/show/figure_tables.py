@@ -122,7 +122,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     keys = list(table.rows)
     for place, name in enumerate(table.layout.rows):
         values = [row[place] for row in keys]
-        if name in _OPTIONAL and len(set(values)) < 2:
+        if name in _OPTIONAL and len({v for v in values if v is not None}) < 2:
             continue
         texts = ["" if v is None else _words(name, v) for v in values]
         columns.append(Column(name, texts, head=name == _HEAD, spare=_SPARE.get(name, 0)))
@@ -147,7 +147,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     return Grid(table.title, note, tuple(columns), confidence, stacked=True)
 
 
-_SPARE = {"backend": 1, "language": 2}
+_SPARE = {"language": 2}
 
 
 def _words(name: str, value: Key) -> str:
