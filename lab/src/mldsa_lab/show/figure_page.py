@@ -1,4 +1,4 @@
-"""The page of a record that is shown as figures: tables, and plots of what their layouts name."""
+"""The page of a report: tables, and plots of what their layouts name."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from markupsafe import Markup
 from matplotlib.figure import Figure as Drawing
 
 from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.records import Record
 from mldsa_lab.show import plots, run_plots, svg
 from mldsa_lab.show.figure_tables import Bars, FigureTable, SpreadColumns, display_unit
 from mldsa_lab.show.format import Unit, clean, plain
 from mldsa_lab.show.grid import Dot, Grid, heading
-from mldsa_lab.show.kinds import Kind
 from mldsa_lab.show.page import asset, script_hash, templates
+from mldsa_lab.show.report import Report, Section
 
 _WIDTH, _BARS_WIDTH = 560.0, 380.0
 _FEWEST_POINTS = 3
@@ -32,33 +31,34 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
-class FigureSection:
+class PageSection:
     """A table with its plots."""
 
     grid: Grid
     plots: list[Plot]
 
 
-def render(
-    kind: Kind,
-    record: Record,
-    figures: Sequence[Figure],
-    arranged: Sequence[tuple[FigureTable, Grid]],
-    notes: Sequence[str],
-    name: str,
-) -> str:
-    """Return the page as text; ``name``: the record's file, as the page names it."""
+def render(report: Report) -> str:
+    """Return the page as text."""
     script = asset("page.js")
-    sections = [
-        FigureSection(grid, [*_lines(table, f"t{n}"), *_bars(table, f"t{n}")])
-        for n, (table, grid) in enumerate(arranged)
-    ]
+    sections = [PageSection(s.grid, _plots(s, f"t{n}")) for n, s in enumerate(report.sections)]
     return templates("mldsa_lab.show").get_template("figures.html.j2").render(
-        kind=kind, record=record, headline=kind.headline(record, figures),
-        about=kind.about(record), sections=sections, notes=notes, name=name, heading=heading,
+        report=report, sections=sections, heading=heading,
         css=Markup(asset("page.css")), script=Markup(script), script_hash=script_hash(script),
         total_series=svg.SERIES_COUNT,
     )  # fmt: skip
+
+
+def _plots(section: Section, anchor: str) -> list[Plot]:
+    """The plots of a section: those of its layout, then its own."""
+    made = []
+    if section.table is not None:
+        made += [*_lines(section.table, anchor), *_bars(section.table, anchor)]
+    for number, spec in enumerate(section.plots):
+        with svg.drawing():
+            drawing = spec.draw()
+        made.append(_plot(spec.title, drawing, f"{anchor}-p{number}", spec.legend))
+    return made
 
 
 def _lines(table: FigureTable, anchor: str) -> Iterator[Plot]:

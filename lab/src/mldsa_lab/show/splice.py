@@ -25,7 +25,7 @@ from mldsa_lab.sets import BUILDS, OPERATIONS, PARAMETER_SETS, SIGNATURE_OPERATI
 from mldsa_lab.show.figure_tables import grid, tables
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, plain
 from mldsa_lab.show.grid import markdown, pipe_table
-from mldsa_lab.show.kinds import brief_block
+from mldsa_lab.show.kinds.block import brief_block
 from mldsa_lab.show.runs import told_size
 from mldsa_lab.show.view import KEYS, MAIN_SET, SHOWN_OPERATIONS, cost, how, ratio, way_order
 

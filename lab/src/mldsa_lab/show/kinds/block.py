@@ -1,34 +1,16 @@
-"""The kinds of record that are shown as figures: their figures, tables and notes."""
+"""Records of a validated block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from mldsa_lab.estimate.blocks import block_figures
-from mldsa_lab.estimate.cold import cold_figures
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
-from mldsa_lab.estimate.memory import memory_figures
-from mldsa_lab.records import FRESH, Record
-from mldsa_lab.show.figure_tables import FIRST, LAST, Bars, SpreadColumns, TableLayout
+from mldsa_lab.records import Record
+from mldsa_lab.show.figure_tables import FIRST, LAST, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.sizes import OBJECTS, raw_bytes
-
-_COMMON = ("implementation", "backend", "build", "key")
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of record. ``name``: as the page's title has it."""
-
-    name: str
-    headline: Callable[[Record, Sequence[Figure]], str]
-    figures: Callable[[Record, float], list[Figure]]
-    layouts: Callable[[Record], tuple[TableLayout, ...]]
-    method: str
-    about: Callable[[Record], str] = lambda record: ""
-    notes: Callable[[Record], list[str]] = lambda record: []
+from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
 
 def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
@@ -44,7 +26,7 @@ def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
         SpreadColumns("cold_ratio", "× warm", "threads", LAST, spare=4),
         *slots,
     )
-    rows = ("set", *_COMMON, "batch")
+    rows = ("set", *ROW_KEYS, "batch")
     title = "A block, {caches} caches"
     made = [TableLayout(title, ("caches",), rows, columns, over, series=("set", "key"))]
     if len(threads) > 2:
@@ -112,54 +94,6 @@ def brief_block(figures: Sequence[Figure]) -> tuple[list[Figure], TableLayout]:
     return chosen, TableLayout("", (), ("set", "implementation", "key", "batch"), columns)
 
 
-def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
-    columns = tuple(
-        SpreadColumns(name, title, spare=spare)
-        for name, title, spare in (
-            ("stack", "stack", 0), ("heap", "heap", 0), ("heap_each", "heap of one", 0),
-            ("allocations", "allocations", 2), ("kept", "key", 0), ("attempts", "attempts", 1),
-            ("read", "read", 0), ("written", "written", 0),
-            ("first_misses", "misses of 32 KiB", 3), ("last_misses", "of 1 MiB", 3),
-        )
-    )  # fmt: skip
-    bars = (
-        Bars("Stack, heap and key", ("stack", "heap", "kept"), ("stack", "heap", "key made ready")),
-        Bars("Read and written", ("read", "written"), ("read", "written")),
-    )
-    rows = ("operation", *_COMMON, "batch_size", "threads")
-    return (TableLayout("Memory, {set}", ("set",), rows, columns, bars=bars, of_bars="operation"),)
-
-
-def _memory_notes(record: Record) -> list[str]:
-    made = []
-    for name in dict.fromkeys(row.set for row in record.memories):
-        sizes = ", ".join(f"{o} {size:,}" for o in OBJECTS if (size := raw_bytes(name, o)))
-        made += [f"{name}, bytes: {sizes}."] if sizes else []
-    return made
-
-
-def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
-    over = SpreadColumns("cost", "{value}", "call")
-    rows = ("language", *_COMMON)
-    title = "{set} {operation}: cost of the n-th call of a process"
-    return (
-        TableLayout(title, ("set", "operation"), rows, (over,), over, series=("implementation",)),
-    )
-
-
-def _cold_headline(record: Record, figures: Sequence[Figure]) -> str:
-    """The range over implementations of what the first call costs, in multiples of the last."""
-    first = [f for f in figures if f.name == "over_last" and f.keys["call"] == 1]
-    named = [f for f in first if f.keys["operation"] == first[0].keys["operation"]]
-    named = [f for f in named if f.keys["set"] == first[0].keys["set"]]
-    values = sorted(f.value for f in named if f.value is not None)
-    if not values:
-        return "Cost of the first operations of a process"
-    of = f"{named[0].keys['set']} {named[0].keys['operation']}"
-    span = f"{values[0]:.3g}" + (f" to {values[-1]:.3g}" if len(values) > 1 else "")
-    return f"{of}: the first call of a process costs {span} times as much as a late one"
-
-
 BLOCK = Kind(
     "block",
     _block_headline,
@@ -175,31 +109,3 @@ BLOCK = Kind(
     _block_about,
     _block_notes,
 )
-MEMORY = Kind(
-    "memory",
-    lambda record, figures: "Memory of each operation",
-    lambda record, confidence: memory_figures(record),
-    _memory_layouts,
-    "Stack and heap are the maximum of each over the inputs, not necessarily at the same moment. A "
-    "key made ready is kept while it is used. Reads and writes are all of a core's, those that its "
-    "first cache serves too; caches are simulated, warm, and the same on every machine.",
-    notes=_memory_notes,
-)
-COLD = Kind(
-    "cold start",
-    _cold_headline,
-    cold_figures,
-    _cold_layouts,
-    "Each round starts a process for each row, prepares one input, and times 1,000 operations "
-    "on it one by one, by the wall clock, without a warm-up. From the fifth on a column is the "
-    "median of the calls within 10 %. Intervals are Student's over processes.",
-)
-
-
-def kind_of(record: Record) -> Kind | None:
-    """Return the kind of a record that is shown as figures; None for one of operations."""
-    if record.blocks:
-        return BLOCK
-    if record.memories:
-        return MEMORY
-    return COLD if any(s.shape == FRESH for s in record.samples) else None
