@@ -447,8 +447,8 @@ def test_the_first_record_that_has_a_scheme_counts() -> None:
 
 def test_times_of_a_block_are_taken(tmp_path: Path) -> None:
     record = record_of(LEVELS)
-    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
-    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
+    run = Run(8, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
+    lines = [run, *record.workers, *record.definitions, *record.samples]
     path = tmp_path / "record.jsonl"
     path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
     times = RecordTimes([path], ["Ed25519"])

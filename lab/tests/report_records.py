@@ -345,7 +345,8 @@ def _samples(
     ]  # fmt: skip
     cpu = tuple(int(t * 0.995) for t in ticks) if signer.worker == "rust" else None
     return Samples(round_number, turn, signer.id, set_name, operation, 1,
-                   tuple(row.id for row in mine), tuple(ticks), cpu)  # fmt: skip
+                   tuple(row.id for row in mine),
+                   {"wall": tuple(ticks)} | ({} if cpu is None else {"cpu": cpu}))  # fmt: skip
 
 
 def _run_samples(
@@ -375,7 +376,8 @@ def _run_samples(
         wall.append(int(total * runs.factor() * level))
     return Samples(
         single.round, single.turn + 1, runs.variant(_announced(runs.signer)).id, single.set,
-        single.operation, 1, tuple(firsts), tuple(wall), tuple(w * runs.threads for w in wall),
+        single.operation, 1, tuple(firsts),
+        {"wall": tuple(wall), "cpu": tuple(w * runs.threads for w in wall)},
     )  # fmt: skip
 
 

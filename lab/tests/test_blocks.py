@@ -31,18 +31,19 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.block import BlockCase, Blocks, drawn_of
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.files import plain
 from mldsa_lab.records import (
-    BlockRow,
+    BlockContent,
     Check,
+    Definition,
     Fault,
     Record,
     Row,
     Run,
-    Validation,
+    Samples,
     Variant,
-    Verifier,
     WorkerRow,
     read_record,
     to_json,
@@ -243,7 +244,7 @@ def test_what_cannot_run_here_names_the_line(fleet: Fleet, monkeypatch: pytest.M
     monkeypatch.setattr(machine, "cache_bytes", lambda: None)
     with pytest.raises(LabError, match="line 9: caches: how large they are cannot be read here"):
         resolved(fleet)
-    assert resolved(fleet, SMALL.replace(', "cold"', "")).row.cold_bytes is None
+    assert resolved(fleet, SMALL.replace(', "cold"', "")).content.cold_bytes is None
 
 
 def test_a_worker_without_blocks_is_refused(fleet: Fleet) -> None:
@@ -276,9 +277,15 @@ def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
     bench, _, written = bench_of(fleet)
     bench.calibrate(lambda work: None)
     row, *verifiers = written
-    assert isinstance(row, BlockRow) and row.stride == stride(24)
-    assert row.cold_bytes and row.cache_bytes and row.cold_bytes >= 2 * row.cache_bytes
-    told = {(v.variant.split(":")[0], v.batch): v for v in verifiers if isinstance(v, Verifier)}
+    assert isinstance(row, Definition)
+    content = row.read(BlockContent)
+    assert content.stride == stride(24) and content.cold_bytes and content.cache_bytes
+    assert content.cold_bytes >= 2 * content.cache_bytes
+    told = {
+        (str(v.variant).split(":")[0], v.content["batch"]): v
+        for v in verifiers
+        if isinstance(v, Definition)
+    }
     assert len(verifiers) == 8 and not any(isinstance(v, Fault) for v in verifiers)
     lacking = told["libsecp256k1", 8]
     assert lacking.lacking == "libsecp256k1 announces no batch interface" and not lacking.checks
@@ -287,7 +294,7 @@ def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
             checks = [(c.check, c.cases, c.failed) for c in told[name, batch].checks]
             assert checks == [("accepts-block", 48, 0), ("refuses-altered", 48, 0)]
     bench.round(0, lambda work, part: None)
-    rows = [v for v in written if isinstance(v, Validation)]
+    rows = [v for v in written if isinstance(v, Samples)]
     # Two forms of ML-DSA keys and Ed25519 in two ways of calling, Schnorr in one.
     assert len(rows) == (2 * 2 + 2 + 1) * 4
     assert sorted(v.turn for v in rows) == list(range(len(rows)))
@@ -295,7 +302,7 @@ def test_everybody_is_checked_and_measured_in_every_way(fleet: Fleet) -> None:
 
 
 def test_keys_are_used_as_often_as_asked() -> None:
-    row = BlockRow("b", 12, 3, 20, 7, {})
+    row = BlockContent(12, 3, 20, 7, {})
     drawn = drawn_of(row, "ML-DSA-65", bytes(32))
     seeds = [d.seed for d in drawn]
     assert all(len({*seeds[i : i + 3]}) == 1 for i in range(0, 12, 3)) and len({*seeds}) == 4
@@ -367,8 +374,8 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert done.status == 0, done.err
     (folder,) = out.iterdir()
     record = read_record(folder / "record.jsonl")
-    assert record.blocks[0].verifications == 12 and not record.faults
-    assert {v.round for v in record.validations} == {0, 1}
+    assert block_of(record).verifications == 12 and not record.faults
+    assert {v.round for v in record.samples} == {0, 1}
     rows = json.loads((folder / "table.json").read_text())
     assert len(rows) == 7 * 4 + 1
     (none,) = [r for r in rows if "block_lacking" in r]
@@ -406,15 +413,17 @@ def record_of(levels: dict[tuple[int, bool], list[int]]) -> Record:
     told = SimpleNamespace(started="2026-11-23T00:00:00Z", machine={"cpu": "x"})
     record = Record(cast(Run, told))
     record.add(WorkerRow("w", "C", "cc", "", "ns", "c", None, (variant,)))
-    record.add(BlockRow("b", 100, 1, 32, 61, {"s": 1.0}, 1 << 25, 1 << 27))
+    content = BlockContent(100, 1, 32, 61, {"s": 1.0}, 1 << 25, 1 << 27)
+    record.add(Definition("block", "b", plain(content)))
+    cell = (variant.id, "Ed25519", "verify")
     checks = (Check("accepts-block", 1, 0, None),)
-    record.add(Verifier(variant.id, "Ed25519", 0, b"\1", checks))
-    record.add(Verifier(variant.id, "Ed25519", 8, lacking="none"))
+    record.add(Definition("verifier", "b", {"batch": 0}, *cell, checks))
+    record.add(Definition("verifier", "b", {"batch": 8}, *cell, lacking="none"))
     for (threads, cold), ticks in levels.items():
+        caches = "cold" if cold else "warm"
+        shape: dict[str, str | int] = {"batch": 0, "threads": threads, "caches": caches}
         for number, wall in enumerate(ticks):
-            record.add(
-                Validation(number, 0, variant.id, "Ed25519", 0, threads, cold, (wall,), None)
-            )
+            record.add(Samples(number, 0, *cell, 1, (), {"wall": (wall,)}, shape=shape))
     return record
 
 
@@ -451,7 +460,7 @@ def test_a_block_without_measurements_is_an_error() -> None:
     with pytest.raises(LabError, match="holds no measurements"):
         block_figures(record_of({}), 0.95)
     empty = record_of(LEVELS)
-    empty.blocks.clear()
+    empty.definitions.clear()
     with pytest.raises(LabError, match="has no block"):
         block_figures(empty, 0.95)
 
@@ -477,38 +486,11 @@ def test_shown_shares_are_of_all_cores(tmp_path: Path) -> None:
 
 
 def saved(record: Record, folder: Path) -> Path:
-    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
-    lines = [run, *record.workers, *record.blocks, *record.verifiers, *record.validations]
+    run = Run(8, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
+    lines = [run, *record.workers, *record.definitions, *record.samples]
     path = folder / "record.jsonl"
     path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
     return path
-
-
-def test_rules_between_lines(tmp_path: Path) -> None:
-    record = record_of(LEVELS)
-    run = Run(7, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {}, None, None)
-    (worker,), (block,), verifiers = record.workers, record.blocks, record.verifiers
-    validation = record.validations[0]
-    path = tmp_path / "record.jsonl"
-    for lines, said in (
-        ([block, block], "a record has one block"),
-        ([verifiers[0]], "no block was listed before"),
-        ([block, verifiers[0], verifiers[0]], "appears twice"),
-        ([block, verifiers[1], validation], "a:b:compact Ed25519, batch 0 was not listed before"),
-        ([block, *verifiers, validation], None),
-    ):
-        text = "".join(json.dumps(to_json(line)) + "\n" for line in (run, worker, *lines))
-        path.write_text(text)
-        if said is None:
-            assert read_record(path).validations == [validation]
-            with pytest.raises(LabError, match="'block' is unknown in schema 6"):
-                path.write_text(text.replace('"schema": 7', '"schema": 6', 1))
-                read_record(path)
-            continue
-        with pytest.raises(LabError, match=said):
-            read_record(path)
-    with pytest.raises(LabError, match="lacking says why not"):
-        Verifier("v", "Ed25519", 0)
 
 
 def test_announcing_blocks_is_yes_or_no() -> None:

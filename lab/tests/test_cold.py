@@ -14,7 +14,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.cold import ColdStarts
 from mldsa_lab.bench.workloads.operations import Cell
 from mldsa_lab.estimate.cold import CALLS, cold_figures
-from mldsa_lab.records import FRESH, InputRow, Record, Row, Run, Samples
+from mldsa_lab.records import InputRow, Record, Row, Run, Samples
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import WorkerEntry
@@ -56,7 +56,7 @@ def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> Non
         record.add(fleet.stations[0].row())
     record.add(InputRow("ML-DSA-44", 0, "random", bytes(32), b"", b"", None))
     samples = [row for row in rows if isinstance(row, Samples)]
-    assert len(samples) == 8 and all(row.shape == FRESH for row in samples)
+    assert len(samples) == 8 and all(row.shape == {"process": "fresh"} for row in samples)
     assert all(row.wall[:2] == (1_000_000, 500_000) and len(row.wall) == 1000 for row in samples)
     for row in samples:
         record.add(row)

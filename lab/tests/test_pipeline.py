@@ -25,14 +25,14 @@ from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import (
     PIPELINE,
-    Chains,
+    Definition,
     Fault,
-    PipelineRow,
+    PipelineContent,
     Record,
     Row,
+    Samples,
     Variant,
     read_record,
-    to_json,
 )  # fmt: skip
 from mldsa_lab.sets import OPERATIONS, SCHEME_FAMILIES
 from mldsa_lab.show.sections import BESIDE
@@ -316,18 +316,17 @@ def test_keys_that_stay_in_the_worker_can_be_chained(fleet: Fleet) -> None:
     bench, _, written = work_of(fleet)
     bench.calibrate(lambda work: None)
     (row,) = written
-    assert isinstance(row, PipelineRow)
+    assert isinstance(row, Definition)
     assert [(c.check, c.cases, c.failed) for c in row.checks] == [
         ("outputs", 4, 0), ("refuses-altered", 4, 0),
     ]  # fmt: skip
     bench.round(0, lambda work, part: None)
-    chains = [r for r in written if isinstance(r, Chains)]
-    assert sorted(r.threads for r in chains) == [1, 2]
+    chains = [r for r in written if isinstance(r, Samples)]
+    assert sorted(int(r.shape["threads"]) for r in chains) == [1, 2]
     for r in chains:
-        assert len(r.wall) == 4 * r.threads and sorted(set(r.first)) == [0, 1, 2, 3]
-        whole, stages = np.array(r.wall), np.array(r.stages)
-        assert (stages > 0).all() and (stages.sum(axis=0) <= whole).all()
-        assert whole.sum() <= r.elapsed * r.threads
+        assert len(r.wall) == 4 * r.threads and sorted(set(r.inputs)) == [0, 1, 2, 3]
+        assert list(r.phases)[-1] == BETWEEN and all(t > 0 for of in r.phases.values() for t in of)
+        assert sum(r.wall) <= r.metrics["elapsed"][0] * int(r.shape["threads"])
 
 
 @pytest.mark.parametrize("place", [0, 2])
@@ -337,7 +336,7 @@ def test_a_pipeline_with_a_wrong_output_is_left_out(fleet: Fleet, place: int) ->
     pipeline.outputs[place] = [b"\0" * 32] * 4
     bench.calibrate(lambda work: None)
     row, fault = written
-    assert isinstance(row, PipelineRow) and row.checks[0].failed == 4
+    assert isinstance(row, Definition) and row.checks[0].failed == 4
     assert isinstance(fault, Fault) and "gave a wrong output" in fault.reason and not bench.cases
 
 
@@ -390,20 +389,19 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
 
 
 def check_record(record: Record) -> None:
-    assert [p.pipeline for p in record.pipelines] == ["one by one", "batches"]
-    for row in record.pipelines:
+    assert [p.name for p in record.definitions] == ["one by one", "batches"]
+    for row in record.definitions:
         assert all(c.cases and not c.failed for c in row.checks) and len(row.checks) == 2
-    hashes, signs, verifies = record.pipelines[0].stages
+    hashes, signs, verifies = record.definitions[0].read(PipelineContent).stages
     assert (signs.message, verifies.message, verifies.signature) == (1, 1, 2)
     for a, b in zip(hashes.inputs, signs.inputs, strict=True):
         row, signed = record.input("SHA3-256", a), record.input("ML-DSA-44", b)
         assert row.role == signed.role == PIPELINE and len(row.message) == 1024
         assert signed.message == hashlib.sha3_256(row.message).digest() and signed.trace
-    assert {len(r.wall) for r in record.chains} == {16, 2}
-    assert not record.faults and len(record.chains) == 4
-    for chain in record.chains:
-        of = np.array(chain.stages).sum(axis=0)
-        assert (of <= np.array(chain.wall)).all() and sum(chain.wall) <= chain.elapsed
+    assert {len(r.wall) for r in record.samples} == {16, 2}
+    assert not record.faults and len(record.samples) == 4
+    for row in record.samples:
+        assert sum(row.wall) <= row.metrics["elapsed"][0]
 
 
 # --- statistics -----------------------------------------------------------------------------------
@@ -411,10 +409,14 @@ def check_record(record: Record) -> None:
 
 def test_stages_are_those_of_the_median_pass() -> None:
     rows = [
-        Chains(n, 0, "p", 1, sum(whole), (0, 1), whole, None, stages)
-        for n, (whole, stages) in enumerate((
-            ((10, 30), ((4, 5), (5, 20))), ((12, 20), ((7, 9), (2, 8))),
-            ((90, 25), ((5, 6), (5, 17))),
+        Samples(
+            n, 0, "a:b:compact", "SHA3-256", "hash", 1, (0, 1),
+            {"wall": whole, "elapsed": (sum(whole),)},
+            {"a": stages[0], "b": stages[1], BETWEEN: rest}, {"pipeline": "p", "threads": 1},
+        )
+        for n, (whole, stages, rest) in enumerate((
+            ((10, 30), ((4, 5), (5, 20)), (1, 5)), ((12, 20), ((7, 9), (2, 8)), (3, 3)),
+            ((90, 25), ((5, 6), (5, 17)), (80, 2)),
         ))
     ]  # fmt: skip
     from mldsa_lab.study.pipeline import _passes
@@ -431,10 +433,9 @@ def test_shares_add_up_and_few_records_have_no_tail() -> None:
     for _ in range(3):
         stages = rng.uniform(1, 9, (2, 40))
         processes.append(PipelineCosts(stages.sum(axis=0) + 0.5, stages, np.ones(3), {1: 5.0}))
-    row = PipelineRow("p", "shared", (1,), (), ())
     stages_of = [replace_name(name) for name in ("a", "b")]
-    row = PipelineRow("p", "shared", (1,), tuple(stages_of), ())
-    found = StudyPipeline(row, 1, "ns", tuple(processes), {})
+    row = PipelineContent("shared", (1,), tuple(stages_of))
+    found = StudyPipeline("p", row, (), 1, "ns", tuple(processes), {})
     parts = found.parts()
     assert np.allclose(sum(parts.values()), found.whole()) and np.allclose(parts[BETWEEN], 0.5)
     assert found.latency(0.95) is not None and found.latency(0.99) is None
@@ -462,17 +463,6 @@ def test_links_are_parsed_strictly() -> None:
             parse_link(bad, stages)
     with pytest.raises(ProtocolError, match="chains must be yes or no"):
         parse_hello(["protocol 1", "chains maybe", "variant x"])
-
-
-def test_records_of_pipelines_are_checked(tmp_path: Path) -> None:
-    head = {"type": "chains", "round": 0, "turn": 0, "pipeline": "p", "threads": 1, "elapsed": 5,
-            "first": [0], "wall": [5], "cpu": None, "stages": [[1, 2]]}  # fmt: skip
-    import msgspec
-
-    with pytest.raises(msgspec.ValidationError, match="as many entries as first"):
-        msgspec.convert(head, Row)
-    row = msgspec.convert({**head, "stages": [[1]]}, Row)
-    assert to_json(row) == {**head, "stages": [[1]]}
 
 
 def test_hash_functions_have_a_table_of_their_own() -> None:

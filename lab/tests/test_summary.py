@@ -111,8 +111,9 @@ def make_record(
                     rows.append(
                         Samples(
                             number, turn, v.id, v.sets[0], operation, calls,
-                            tuple(int(i) for i in ids), tuple(2 * t for t in ticks),
-                            None if worker.cpu_clock is None else ticks,
+                            tuple(int(i) for i in ids),
+                            {"wall": tuple(2 * t for t in ticks)}
+                            | ({} if worker.cpu_clock is None else {"cpu": ticks}),
                         )
                     )  # fmt: skip
                     turn += 1
@@ -269,7 +270,7 @@ def test_an_interruption_within_a_request_leaves_the_inputs_it_reached() -> None
     for position, s in enumerate(record.samples):
         if s.round == 4:
             record.samples[position] = replace(
-                s, inputs=s.inputs[:5], wall=s.wall[:5], cpu=s.cpu and s.cpu[:5]
+                s, inputs=s.inputs[:5], metrics={n: v[:5] for n, v in s.metrics.items()}
             )
     row = row_of(summarise(record), "slow", "sign")
     assert row.samples == 53
@@ -297,7 +298,7 @@ def test_what_cannot_be_estimated_is_said() -> None:
 def test_zero_ticks_are_left_out() -> None:
     record = make_record(rounds=4)
     s = record.samples[0]
-    record.samples[0] = replace(s, cpu=(0, *(s.cpu or ())[1:]))
+    record.samples[0] = replace(s, metrics=s.metrics | {"cpu": (0, *(s.cpu or ())[1:])})
     row = row_of(summarise(record), "mldsa-native", "keygen")
     assert row.samples == 47 and any("zero ticks" in note for note in row.notes)
 
@@ -346,7 +347,7 @@ def test_two_runs_of_the_same_programs_agree() -> None:
 def test_a_changed_program_is_seen() -> None:
     before, after = make_record(rounds=12, seed=5), make_record(rounds=12, seed=6)
     after.samples = [
-        replace(s, cpu=tuple(int(1.3 * t) for t in s.cpu or ()))
+        replace(s, metrics=s.metrics | {"cpu": tuple(int(1.3 * t) for t in s.cpu or ())})
         if s.variant.startswith("slow")
         else s
         for s in after.samples

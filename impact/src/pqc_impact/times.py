@@ -11,7 +11,7 @@ import numpy as np
 
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, base_id, read_record
@@ -198,7 +198,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[Rec
     block its verifications with warm caches."""
     record = read_record(path)
     try:
-        if record.blocks:
+        if record.definition("block") is not None:
             return _of_block(record) if "verify" in operations else []
         record.samples[:] = [
             s for s in record.samples if s.operation in operations and s.set in schemes
@@ -221,7 +221,7 @@ def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[Rec
 
 
 def _of_block(record: Record) -> list[RecordTime]:
-    count = record.blocks[0].verifications
+    count = block_of(record).verifications
     variants = {v.id: v for w in record.workers for v in w.variants}
     made = []
     for f in block_figures(record, CONFIDENCE):

@@ -68,10 +68,10 @@ def record() -> Record:
             "store": (STORE,) * len(ids),
         }
         cell = (variant.id, SET)
-        found.add(Samples(0, 0, *cell, "sign", 1, ids, wall, None, phases))
+        found.add(Samples(0, 0, *cell, "sign", 1, ids, {"wall": wall}, phases))
         if variant.key == "compact":
             parts = {"load": (10, 10), "compute": (90, 110), "store": (0, 0)}
-            found.add(Samples(0, 1, *cell, "verify", 1, ids[:2], (100, 120), None, parts))
+            found.add(Samples(0, 1, *cell, "verify", 1, ids[:2], {"wall": (100, 120)}, parts))
     return found
 
 

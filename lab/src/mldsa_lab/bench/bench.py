@@ -188,11 +188,9 @@ class _Session:
     @property
     def samples(self) -> bool:
         """Whether anything was measured."""
-        return self._record is not None and bool(
-            self._record.samples
-            or self._record.chains
-            or self._record.memories
-            or self._record.validations
+        found = self._record
+        return found is not None and bool(
+            found.samples or any(d.lacking for d in found.definitions)
         )
 
     def write(self, row: Row) -> None:
@@ -428,6 +426,8 @@ class _Session:
         self.fleet.stop()
         engine = Engine(self.fleet, workload, self._row, first=first)
         total = len(engine.cases)
+        for row in workload.definitions():
+            self.write(row)
         with self.screen.phase(self._phase, total=1.0, still=True) as phase:
             engine.round(0, lambda case, part: phase.reach(part, str(case)))
             phase.summary = f"{total} {workload.noun}"

@@ -19,7 +19,7 @@ from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
-from mldsa_lab.records import BlockRow, Variant
+from mldsa_lab.records import BlockContent, Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
 from mldsa_lab.toml import check_unique, decode_toml, line_of
 from mldsa_lab.worker.protocol import BlockShape
@@ -151,18 +151,19 @@ def read_block(name: str, profile: str) -> GivenBlock:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBlock:
-    """A block as it is measured here: its line in the record; by whom each set is verified; and
-    the ways: the number of threads, and whether caches are cold."""
+    """A block as it is measured here: its title and content in the record; by whom each set is
+    verified; and the ways: the number of threads, and whether caches are cold."""
 
-    row: BlockRow
+    title: str
+    content: BlockContent
     verifiers: tuple[tuple[str, Variant], ...]
     batches: tuple[int, ...]
     ways: tuple[tuple[int, bool], ...]
 
     def shape(self, batch: int, threads: int, cold: bool) -> BlockShape:
         """What a worker is asked for; ``batch``: 0 for single calls."""
-        bytes_read = (self.row.cold_bytes or 0) if cold else 0
-        return BlockShape(batch, threads, self.row.stride, bytes_read)
+        bytes_read = (self.content.cold_bytes or 0) if cold else 0
+        return BlockShape(batch, threads, self.content.stride, bytes_read)
 
 
 def resolve_block(
@@ -198,14 +199,14 @@ def resolve_block(
             rule = f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes"
             raise given.error(rule, "cold_bytes")
     count = given.verifications
-    row = BlockRow(
-        file.title, count, file.uses, file.message_bytes, stride(count),
+    content = BlockContent(
+        count, file.uses, file.message_bytes, stride(count),
         dict(file.slot_seconds), cache, cold,
     )  # fmt: skip
     threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
     ways = tuple((n, cache == COLD) for n in threads for cache in file.caches)
     batches = tuple(0 if n == 1 else n for n in file.batches)
-    return MeasuredBlock(row, tuple(dict.fromkeys(verifiers)), batches, ways)
+    return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
 
 
 def _variants(given: GivenBlock, place: int, pattern: str, own: Sequence[Variant]) -> list[Variant]:

@@ -10,12 +10,19 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
 from mldsa_lab.estimate.interval import Interval, over
-from mldsa_lab.records import Record, Verifier
+from mldsa_lab.records import BlockContent, Definition, Record
 from mldsa_lab.sets import ALL_SETS
 from mldsa_lab.theory.arrays import Array
 
-CACHES = {False: "warm", True: "cold"}
 Rounds = dict[int, float]
+
+
+def block_of(record: Record) -> BlockContent:
+    """Return the block of a record. LabError if it has none."""
+    definition = record.definition("block")
+    if definition is None:
+        raise LabError("the record has no block: `mldsa-lab bench --scenario` measures one")
+    return definition.read(BlockContent)
 
 
 def block_figures(record: Record, confidence: float) -> list[Figure]:
@@ -25,42 +32,52 @@ def block_figures(record: Record, confidence: float) -> list[Figure]:
     thread over it; ``cold_ratio``: cold over warm caches; ``share``: of each slot, in percent.
     Ratios are of the same rounds. LabError if there is no block, or nothing was measured.
     """
-    if not record.blocks:
-        raise LabError("the record has no block: `mldsa-lab bench --scenario` measures one")
+    block = block_of(record)
     names = keys_by_variant(record)
-    verifiers = sorted(record.verifiers, key=lambda v: ALL_SETS.index(v.set))
-    made = [f for v in verifiers for f in _figures(record, v, names[v.variant], confidence)]
+    verifiers = [v for v in record.definitions if v.kind == "verifier" and v.set and v.variant]
+    verifiers.sort(key=lambda v: ALL_SETS.index(str(v.set)))
+    made = [
+        f for v in verifiers for f in _figures(record, block, v, names[str(v.variant)], confidence)
+    ]
     if all(f.value is None for f in made):
         raise LabError("the run holds no measurements of its block")
     return made
 
 
 def _figures(
-    record: Record, verifier: Verifier, names: Mapping[str, Key], confidence: float
+    record: Record,
+    block: BlockContent,
+    verifier: Definition,
+    names: Mapping[str, Key],
+    confidence: float,
 ) -> Iterator[Figure]:
-    row = record.blocks[0]
-    keys = {"set": verifier.set, "operation": "verify", **names, "batch": verifier.batch}
+    batch = verifier.content["batch"]
+    keys = {"set": verifier.set, "operation": "verify", **names, "batch": batch}
     if verifier.lacking:
         yield Figure(keys, "block", None, unit="ns", flags=(verifier.lacking,))
         return
-    levels: dict[tuple[int, bool], Rounds] = {}
-    for passes in record.validations:
-        if (passes.variant, passes.set, passes.batch) == (
-            verifier.variant, verifier.set, verifier.batch,
-        ):  # fmt: skip
-            of_way = levels.setdefault((passes.threads, passes.cold), {})
-            of_way[passes.round] = float(np.mean(passes.wall))
-    for (threads, cold), rounds in sorted(levels.items()):
-        at = {**keys, "threads": threads, "caches": CACHES[cold], "rounds": len(rounds)}
-        block = over(np.array(list(rounds.values())), confidence)
-        yield Figure.of(at, "block", block, "ns")
-        yield Figure.of(at, "signature", block.times(1 / row.verifications), "ns")
-        if threads > 1 and (ratio := _ratio(levels.get((1, cold)), rounds, confidence)):
+    levels: dict[tuple[int, str], Rounds] = {}
+    for s in record.samples:
+        if (s.variant, s.set, s.shape["batch"]) == (verifier.variant, verifier.set, batch):
+            of_way = levels.setdefault((int(s.shape["threads"]), str(s.shape["caches"])), {})
+            of_way[s.round] = float(np.mean(s.wall))
+    for (threads, caches), rounds in sorted(levels.items(), key=_warm_first):
+        at = {**keys, "threads": threads, "caches": caches, "rounds": len(rounds)}
+        time = over(np.array(list(rounds.values())), confidence)
+        yield Figure.of(at, "block", time, "ns")
+        yield Figure.of(at, "signature", time.times(1 / block.verifications), "ns")
+        if threads > 1 and (ratio := _ratio(levels.get((1, caches)), rounds, confidence)):
             yield Figure.of(at, "scaling", ratio)
-        if cold and (ratio := _ratio(rounds, levels.get((threads, False)), confidence)):
+        warm = levels.get((threads, "warm"))
+        if caches == "cold" and (ratio := _ratio(rounds, warm, confidence)):
             yield Figure.of(at, "cold_ratio", ratio)
-        for slot, seconds in row.slot_seconds.items():
-            yield Figure.of(at, f"share of {slot}", block.times(100 / (seconds * 1e9)), "%")
+        for slot, seconds in block.slot_seconds.items():
+            yield Figure.of(at, f"share of {slot}", time.times(100 / (seconds * 1e9)), "%")
+
+
+def _warm_first(level: tuple[tuple[int, str], Rounds]) -> tuple[int, bool]:
+    (threads, caches), _ = level
+    return threads, caches != "warm"
 
 
 def _ratio(one: Rounds | None, other: Rounds | None, confidence: float) -> Interval | None:

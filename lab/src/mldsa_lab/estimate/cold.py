@@ -9,7 +9,7 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, keys_by_variant
 from mldsa_lab.estimate.interval import over
-from mldsa_lab.records import FRESH, Record, Samples
+from mldsa_lab.records import Record, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 
 CALLS = (1, 2, 3, 5, 10, 30, 100, 300, 1000)
@@ -23,7 +23,7 @@ def cold_figures(record: Record, confidence: float) -> list[Figure]:
     units = {v.id: w.unit for w in record.workers for v in w.variants}
     found: dict[tuple[str, str, str], list[Samples]] = defaultdict(list)
     for row in record.samples:
-        if row.shape == FRESH:
+        if row.shape.get("process") == "fresh":
             found[row.set, row.operation, row.variant].append(row)
     if not found:
         raise LabError("the record has no cold starts: `mldsa-lab bench --cold` measures them")

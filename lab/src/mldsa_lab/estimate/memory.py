@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key, keys_by_variant
-from mldsa_lab.records import Record
+from mldsa_lab.records import Definition, Record, Samples
 from mldsa_lab.sets import ALL_SETS, OPERATIONS
 from mldsa_lab.sizes import OBJECTS, raw_bytes
 
-_STACK_HEAP = {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
-               "kept": "bytes"}  # fmt: skip
-_TRAFFIC = {"input": "", "attempts": "", "instructions": "", "read": "bytes", "written": "bytes",
-            "first_misses": "", "last_misses": ""}  # fmt: skip
+_UNITS = {
+    "stack and heap": {"stack": "bytes", "heap": "bytes", "allocations": "", "allocated": "bytes",
+                       "kept": "bytes"},
+    "traffic": {"input": "", "attempts": "", "instructions": "", "read": "bytes",
+                "written": "bytes", "first_misses": "", "last_misses": ""},
+}  # fmt: skip
 
 
 def memory_figures(record: Record) -> list[Figure]:
@@ -20,30 +22,42 @@ def memory_figures(record: Record) -> list[Figure]:
     Figures are of a call: of ``batch_size`` operations on each of ``threads``; ``heap_each`` is for
     one operation. ``kept`` is of a key that is ready. LabError if the record has no memory.
     """
-    if not record.memories:
+    rows: dict[tuple[str, str, str], dict[str, Definition | Samples]] = {}
+    lines: list[tuple[str, Definition | Samples]]
+    lines = [(str(s.shape["memory"]), s) for s in record.samples if "memory" in s.shape]
+    lines += [(d.name, d) for d in record.definitions if d.kind == "memory" and d.variant]
+    for part, line in lines:
+        cell = (str(line.set), str(line.operation), str(line.variant))
+        rows.setdefault(cell, {})[part] = line
+    if not rows:
         raise LabError("the record has no memory rows: `mldsa-lab memory` makes them")
     names = keys_by_variant(record)
-    variants = {v.id: v for w in record.workers for v in w.variants}
-    traffic = {(row.variant, row.set, row.operation): row for row in record.traffic}
-    sets, operations = list(ALL_SETS), list(OPERATIONS)
-    rows = sorted(record.memories, key=lambda r: (sets.index(r.set), operations.index(r.operation)))
+    order = sorted(rows, key=lambda c: (ALL_SETS.index(c[0]), OPERATIONS.index(c[1])))
     made = []
-    for row in rows:
-        v = variants[row.variant]
+    for cell in order:
+        set_name, operation, variant = cell
+        v = record.variant(variant)
         keys: dict[str, Key] = {
-            "set": row.set, "operation": row.operation, **names[row.variant],
+            "set": set_name, "operation": operation, **names[variant],
             "mode": v.mode, "batch_size": v.batch_size, "threads": v.threads,
         }  # fmt: skip
-        flags = (row.lacking,) if row.lacking else ()
-        for name, unit in _STACK_HEAP.items():
-            made.append(Figure(keys, name, getattr(row, name), unit=unit, flags=flags))
-        if v.mode != "single" and row.heap is not None:
-            made.append(Figure(keys, "heap_each", row.heap / v.per_call, unit="bytes"))
-        moved = traffic.get((row.variant, row.set, row.operation))
-        flags = (moved.lacking,) if moved and moved.lacking else ()
-        for name, unit in _TRAFFIC.items() if moved else ():
-            made.append(Figure(keys, name, getattr(moved, name), unit=unit, flags=flags))
+        for part, units in _UNITS.items():
+            if part not in rows[cell]:
+                continue
+            row = rows[cell][part]
+            flags = (row.lacking,) if isinstance(row, Definition) and row.lacking else ()
+            values = _values(row) if isinstance(row, Samples) else {}
+            for name, unit in units.items():
+                made.append(Figure(keys, name, values.get(name), unit=unit, flags=flags))
+            if v.mode != "single" and "heap" in values:
+                made.append(Figure(keys, "heap_each", values["heap"] / v.per_call, unit="bytes"))
         for name in OBJECTS:
-            size = raw_bytes(row.set, name)
+            size = raw_bytes(set_name, name)
             made.append(Figure(keys, name.replace(" ", "_"), size, unit="bytes"))
     return made
+
+
+def _values(line: Samples) -> dict[str, int]:
+    """Return the largest value of each metric, and the input where there is one."""
+    values = {name: max(of_inputs) for name, of_inputs in line.metrics.items()}
+    return values | ({"input": line.inputs[0]} if len(line.inputs) == 1 else {})

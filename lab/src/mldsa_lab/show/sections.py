@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.records import Check, Record
-from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.show.exports import of_run
 from mldsa_lab.wording import join_words
 
@@ -156,8 +155,6 @@ def command(record: Record) -> str:
             value = ",".join(map(str, value))
         if value not in (None, ""):
             words += ["--" + name.replace("_", "-"), str(value)]
-    if record.run.schema < 3:
-        words += ["--build", TUNED_BUILD]  # there was no other
     return shlex.join([*words, "--seed", record.run.seed])
 
 

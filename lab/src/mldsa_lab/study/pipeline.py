@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.records import Chains, PipelineRow, Record, read_record
+from mldsa_lab.records import Check, PipelineContent, Record, Samples, read_record
 from mldsa_lab.study.file import StudyFile
 from mldsa_lab.study.run import Step
 from mldsa_lab.theory.arrays import Array
@@ -44,18 +44,15 @@ class StudyPipeline:
     """A pipeline over all processes. Costs are ticks per record; ``together``: the records of a
     link, which wait for each other."""
 
-    row: PipelineRow
+    name: str
+    row: PipelineContent
+    checks: tuple[Check, ...]
     together: int
     unit: str
     processes: tuple[PipelineCosts, ...]
     inputs: dict[str, tuple[float, float] | None]
     """Of each signing stage the mean attempts of its records and those of all signatures, where
     records were chosen by them; None where it draws by itself."""
-
-    @property
-    def name(self) -> str:
-        """Its name in the study."""
-        return self.row.pipeline
 
     def whole(self) -> Array:
         """(processes,) mean of a record."""
@@ -113,28 +110,36 @@ def _ratio(one: StudyPipeline, other: StudyPipeline) -> Array:
 def _pipeline(name: str, together: int, records: Sequence[tuple[Path, Record]]) -> StudyPipeline:
     processes = []
     for path, record in records:
-        rows = [c for c in record.chains if c.pipeline == name]
+        rows = [s for s in record.samples if s.shape.get("pipeline") == name]
         lost = [f.reason for f in record.faults if f.reason.startswith(f"pipeline {name}: ")]
         if lost or not rows:
             raise LabError(f"{path}: {lost[0] if lost else f'pipeline {name}: not measured'}")
         processes.append(_passes(rows, together))
     record = records[0][1]
-    row = next(p for p in record.pipelines if p.pipeline == name)
+    definition = next(d for d in record.definitions if (d.kind, d.name) == ("pipeline", name))
+    row = definition.read(PipelineContent)
     unit = next(
         w.unit for w in record.workers if any(v.id == row.stages[0].variant for v in w.variants)
     )
-    return StudyPipeline(row, together, unit, tuple(processes), _luck(row, record))
+    return StudyPipeline(
+        name, row, definition.checks, together, unit, tuple(processes), _luck(row, record)
+    )
 
 
-def _passes(rows: Sequence[Chains], together: int) -> PipelineCosts:
-    single = [r for r in rows if r.threads == 1]
+def _passes(rows: Sequence[Samples], together: int) -> PipelineCosts:
+    single = [r for r in rows if r.shape["threads"] == 1]
     whole = np.array([r.wall for r in single], dtype=np.float64)
-    stages = np.array([r.stages for r in single], dtype=np.float64)
+    stages = np.array(
+        [[t for name, t in r.phases.items() if name != BETWEEN] for r in single], dtype=np.float64
+    )
     links = np.arange(whole.shape[1])
     typical = np.argsort(whole, axis=0, kind="stable")[(len(single) - 1) // 2]
     rates: dict[int, list[float]] = {}
     for r in rows:
-        rates.setdefault(r.threads, []).append(len(r.first) * together / r.elapsed * 1e9)
+        elapsed = r.metrics["elapsed"][0]
+        rates.setdefault(int(r.shape["threads"]), []).append(
+            len(r.inputs) * together / elapsed * 1e9
+        )
     return PipelineCosts(
         whole[typical, links],
         stages[typical, :, links].T,
@@ -143,7 +148,7 @@ def _passes(rows: Sequence[Chains], together: int) -> PipelineCosts:
     )
 
 
-def _luck(row: PipelineRow, record: Record) -> dict[str, tuple[float, float] | None]:
+def _luck(row: PipelineContent, record: Record) -> dict[str, tuple[float, float] | None]:
     made: dict[str, tuple[float, float] | None] = {}
     for stage in row.stages:
         variant = record.variant(stage.variant)
@@ -180,7 +185,7 @@ def as_json(
                 },
                 "per_second": {str(n): p.rate(n).tolist() for n in p.row.threads},
                 "attempts": p.inputs,
-                "checks": [{"check": c.check, "cases": c.cases} for c in p.row.checks],
+                "checks": [{"check": c.check, "cases": c.cases} for c in p.checks],
             }
             for p in found
         ],

@@ -86,7 +86,7 @@ class PipelineFindings:
         ]  # fmt: skip
         if any(batches):
             columns.insert(2, Column("batch", batches, number=True))
-        checks = "; ".join(f"{c.check}: {c.cases} cases" for c in p.row.checks)
+        checks = "; ".join(f"{c.check}: {c.cases} cases" for c in p.checks)
         keys = "one key of each scheme" if p.row.keys == "shared" else "keys of each record"
         note = f"{keys}; {_luck(p)}checked before: {checks}"
         return Grid(p.name, note, tuple(columns), self.confidence, sortable=False)

@@ -17,19 +17,21 @@ from mldsa_lab.bench.blocks import MeasuredBlock
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.bench.workloads.operations import times_of
+from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import load
 from mldsa_lab.records import (
     RANDOM,
-    BlockRow,
+    BlockContent,
     Check,
+    Definition,
     Fault,
     InputRow,
     Row,
-    Validation,
+    Samples,
     Variant,
-    Verifier,
 )
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample
@@ -77,7 +79,7 @@ class Blocks(Workload[BlockCase]):
         self._seed = seed
         self._passed = passed
         self._made = cache(self._make)
-        self._turns = BlockShape(0, 1, block.row.stride).turns(block.row.verifications)
+        self._turns = BlockShape(0, 1, block.content.stride).turns(block.content.verifications)
         self._verifiers = [(name, v) for name, v in block.verifiers if (v.id, name) in passed]
         self._checked: set[tuple[Hashable, int]] = set()
         self._held: tuple[Station, Hashable, int, int] | None = None
@@ -95,12 +97,26 @@ class Blocks(Workload[BlockCase]):
         ]
 
     def definitions(self) -> Iterable[Row]:
-        yield self.block.row
+        yield Definition("block", self.block.title, plain(self.block.content))
         for name, v in self._verifiers:
             for batch in self.block.batches:
                 if not self._has(v, batch):
                     why = f"{v.implementation} announces no batch interface"
-                    yield Verifier(v.id, name, batch, lacking=why)
+                    yield self._verifier(v, name, batch, lacking=why)
+
+    def _verifier(
+        self,
+        variant: Variant,
+        set_name: str,
+        batch: int,
+        *,
+        digest: bytes = b"",
+        checks: tuple[Check, ...] = (),
+        lacking: str | None = None,
+    ) -> Definition:
+        content = {"batch": batch} | ({"digest": digest.hex()} if digest else {})
+        about = (variant.id, set_name, "verify")
+        return Definition("verifier", self.block.title, content, *about, checks, lacking)
 
     def prepare(self, case: BlockCase) -> Iterable[Row]:
         if (case.group, case.batch) in self._checked:
@@ -108,7 +124,9 @@ class Blocks(Workload[BlockCase]):
         self._checked.add((case.group, case.batch))
         inputs = self.inputs(case.variant.id, case.set_name)
         checks = tuple(self._checks(case, inputs))
-        yield Verifier(case.variant.id, case.set_name, case.batch, _digest(inputs), checks)
+        yield self._verifier(
+            case.variant, case.set_name, case.batch, digest=_digest(inputs), checks=checks
+        )
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
             raise Excluded(f"{_called(case.batch)}, {bad.check}: {bad.first_failure}")
@@ -148,10 +166,21 @@ class Blocks(Workload[BlockCase]):
         text = self._wrong(sample)
         if text is not None:
             raise Excluded(f"{_called(case.batch)} on {case.threads} threads: {text}", whole=True)
-        yield Validation(
-            number, turn, case.variant.id, case.set_name, case.batch, case.threads, case.cold,
-            (sample.wall,), None if sample.cpu is None else (sample.cpu,),
-        )  # fmt: skip
+        yield Samples(
+            round=number,
+            turn=turn,
+            variant=case.variant.id,
+            set=case.set_name,
+            operation="verify",
+            calls=1,
+            inputs=(),
+            metrics=times_of([sample]),
+            shape={
+                "batch": case.batch,
+                "threads": case.threads,
+                "caches": "cold" if case.cold else "warm",
+            },
+        )
 
     def _job(self, case: BlockCase) -> tuple[Station, int]:
         """Return the job of the case's group. The process holds one block at a time."""
@@ -186,7 +215,7 @@ class Blocks(Workload[BlockCase]):
 
     def _make(self, set_name: str) -> Sequence[JobInput | PlainInput]:
         """A set's block; of keys that stay in a worker without signatures."""
-        drawn = drawn_of(self.block.row, set_name, self._seed)
+        drawn = drawn_of(self.block.content, set_name, self._seed)
         if set_name in PARAMETER_SETS:
             signed = zip(drawn, load().sign(set_name, drawn), strict=True)
             return [
@@ -209,7 +238,7 @@ class Blocks(Workload[BlockCase]):
         return made
 
 
-def drawn_of(row: BlockRow, set_name: str, seed: bytes) -> list[SigningInput]:
+def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[SigningInput]:
     """What is signed, in the block's order: the inputs of one key follow each other."""
     count = row.verifications
     keys = candidates(seed, set_name, count // row.uses, message_bytes=0, stream=f"{_STREAM} keys")

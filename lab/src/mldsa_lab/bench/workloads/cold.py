@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workloads.operations import Cell, Operations
-from mldsa_lab.records import FRESH, Row, Samples
+from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of
+from mldsa_lab.records import Definition, Row, Samples
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
@@ -38,6 +38,9 @@ class ColdStarts(Workload[Cell]):
     def cases(self) -> list[Cell]:
         return self._cells
 
+    def definitions(self) -> Iterable[Row]:
+        yield Definition("cold", "first operations of a process")
+
     def prepare(self, case: Cell) -> Iterable[Row]:
         """Choose fewer calls of a slow operation."""
         self._operations.hand_over(case)
@@ -54,7 +57,6 @@ class ColdStarts(Workload[Cell]):
         self._operations.hand_over(case)
         samples = station.worker().measure(case.job, case.calls, 1, 0)
         self._operations.check(case, samples)
-        cpu = [s.cpu for s in samples if s.cpu is not None]
         yield Samples(
             round=number,
             turn=turn,
@@ -63,9 +65,8 @@ class ColdStarts(Workload[Cell]):
             operation=case.operation,
             calls=1,
             inputs=tuple(s.input for s in samples),
-            wall=tuple(s.wall for s in samples),
-            cpu=tuple(cpu) if len(cpu) == len(samples) else None,
-            shape=FRESH,
+            metrics=times_of(samples),
+            shape={"process": "fresh"},
         )
 
 

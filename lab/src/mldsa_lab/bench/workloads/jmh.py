@@ -127,8 +127,7 @@ class JmhRuns(Workload[Cell]):
                 operation=cell.operation,
                 calls=passes,
                 inputs=tuple(item.id for item in cell.inputs),
-                wall=tuple(ns),
-                cpu=None,
+                metrics={"wall": tuple(ns)},
             )
             for number, (passes, ns) in enumerate(zip(result.passes, shared, strict=True))
         ]

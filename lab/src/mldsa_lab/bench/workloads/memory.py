@@ -18,9 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Self, TypeVar
-
-from msgspec import structs
+from typing import Self
 
 from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -29,7 +27,7 @@ from mldsa_lab.bench.workloads.operations import Cell, Operations
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
-from mldsa_lab.records import Fault, MemoryRow, Row, TrafficRow
+from mldsa_lab.records import Definition, Fault, Row, Samples
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Limits, WorkerFault, WorkerRefusal
@@ -53,7 +51,8 @@ _WIDTHS = {"I8": 1, "I16": 2, "I32": 4, "I64": 8, "I128": 16, "F32": 4, "F64": 8
 _TYPE = re.compile(r"^==\d+== +([A-Z]\d+) +([\d,]+) +([\d,]+) +[\d,]+$", re.MULTILINE)
 _KEPT = "kept "
 _KEYLESS = ("keygen", "hash", "lookup")  # operations before which no key is made ready
-Measured = TypeVar("Measured", MemoryRow, TrafficRow)
+STACK_HEAP, TRAFFIC = "stack and heap", "traffic"
+"""The parts of a memory record."""
 _SOURCE = Path("workers") / "meter" / "meter.c"
 
 
@@ -179,23 +178,48 @@ class Memory(Workload[Cell]):
     def cases(self) -> list[Cell]:
         return self._cells
 
+    def definitions(self) -> Iterable[Row]:
+        yield Definition("memory", STACK_HEAP)
+        if self._traffic:
+            content = {"operations": PASSES, "caches": list(CACHES)}
+            yield Definition("memory", TRAFFIC, content)
+
     def sample(self, case: Cell, number: int, turn: int) -> Iterable[Row]:
         yield from self.meter(case)
         if self._traffic:
             yield from self.traffic(case)
 
-    def _rows(
-        self, cell: Cell, row: Measured, why: str, measured: Callable[[], Measured]
+    def _line(
+        self, cell: Cell, part: str, why: str, measured: Callable[[], Samples]
     ) -> Iterable[Row]:
-        """The measured row, or the row with the reason why not, and a fault if it is one."""
+        """The samples, or the reason why there are none, and a fault if it is one."""
+        about = (cell.variant.id, cell.set_name, cell.operation)
         try:
-            yield structs.replace(row, lacking=why) if why else measured()
+            if not why:
+                yield measured()
+                return
         except Excluded as error:
-            where = (cell.variant.id, cell.set_name, cell.operation)
-            yield Fault(*where, None, str(error))
-            yield structs.replace(row, lacking=str(error))
+            yield Fault(*about, None, str(error))
+            why = str(error)
         except LabError as error:
-            yield structs.replace(row, lacking=str(error))
+            why = str(error)
+        yield Definition("memory", part, {}, *about, lacking=why)
+
+    @staticmethod
+    def _samples(
+        cell: Cell, part: str, inputs: Iterable[int], metrics: Mapping[str, tuple[int, ...]]
+    ) -> Samples:
+        return Samples(
+            round=0,
+            turn=0,
+            variant=cell.variant.id,
+            set=cell.set_name,
+            operation=cell.operation,
+            calls=1,
+            inputs=tuple(inputs),
+            metrics=dict(metrics),
+            shape={"memory": part},
+        )
 
     def _language(self, cell: Cell) -> str:
         return self._fleet.station(cell.variant.id).announcement.language
@@ -204,11 +228,10 @@ class Memory(Workload[Cell]):
 
     def meter(self, cell: Cell) -> Iterable[Row]:
         """The row of a cell's stack and heap, or of why it has none."""
-        row = MemoryRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
 
-        def measured() -> MemoryRow:
+        def measured() -> Samples:
             try:
-                return self._metered_row(cell, row)
+                return self._stack_and_heap(cell)
             except WorkerFault as fault:
                 raise Excluded(fault.rule) from None
             except WorkerRefusal as refusal:
@@ -216,9 +239,9 @@ class Memory(Workload[Cell]):
 
         language = self._language(cell)
         own = f"a {language} runtime keeps stacks and a heap of its own"
-        return self._rows(cell, row, "" if language in COMPILED else own, measured)
+        return self._line(cell, STACK_HEAP, "" if language in COMPILED else own, measured)
 
-    def _metered_row(self, cell: Cell, row: MemoryRow) -> MemoryRow:
+    def _stack_and_heap(self, cell: Cell) -> Samples:
         station = self._fleet.station(cell.variant.id)
         name = station.name
         if name not in self._lines:
@@ -246,16 +269,14 @@ class Memory(Workload[Cell]):
             raise LabError("it takes more stack than could be painted")
         # Of several threads one waits for another, and together they may take what each does.
         runs = [found[at : at + threads] for at in range(0, len(found), threads)]
-        return structs.replace(
-            row,
-            lacking=None,
-            samples=len(samples),
-            stack=max(r.stack for r in found),
-            heap=max(sum(r.heap for r in run) for run in runs),
-            allocations=max(sum(r.allocations for r in run) for run in runs),
-            allocated=max(sum(r.allocated for r in run) for run in runs),
-            kept=kept,
-        )
+        metrics = {
+            "stack": tuple(max(r.stack for r in run) for run in runs),
+            "heap": tuple(sum(r.heap for r in run) for run in runs),
+            "allocations": tuple(sum(r.allocations for r in run) for run in runs),
+            "allocated": tuple(sum(r.allocated for r in run) for run in runs),
+        }
+        metrics |= {} if kept is None else {"kept": (kept,)}
+        return self._samples(cell, STACK_HEAP, (s.input for s in samples), metrics)
 
     def _kept(self, cell: Cell, path: Path) -> int | None:
         """Bytes that a key made ready keeps, with the little that is prepared beside it; None if
@@ -278,18 +299,17 @@ class Memory(Workload[Cell]):
         """The row of a cell's traffic, or of why it has none; of single calls alone."""
         if cell.runs is not None:
             return ()
-        row = TrafficRow(cell.variant.id, cell.set_name, cell.operation, lacking="")
         why, language = "", self._language(cell)
         if language not in (*COMPILED, *COLLECTED):
             why = f"a {language} runtime compiles or interprets while it runs, beside the operation"
         elif cell.random:
             why = "it draws its own rnd, and no two of its signatures take as much"
-        return self._rows(cell, row, why, lambda: self._traffic_row(cell, row))
+        return self._line(cell, TRAFFIC, why, lambda: self._moved(cell))
 
-    def _traffic_row(self, cell: Cell, row: TrafficRow) -> TrafficRow:
+    def _moved(self, cell: Cell) -> Samples:
         entry = self._fleet.station(cell.variant.id).entry
         one = replace(cell, inputs=[typical_input(cell, self._attempts)])
-        number, signs = one.inputs[0].id, cell.operation == "sign"
+        number = one.inputs[0].id
         log = self._folder / "valgrind"
         told = Path(f"{log}.log")
         counts = Path(f"{log}.counts")
@@ -321,14 +341,15 @@ class Memory(Workload[Cell]):
 
         read, written = counted(lackey, lambda: read_lackey(told.read_text()))
         instructions, first, last = counted(cachegrind, lambda: read_cachegrind(counts.read_text()))
-        return structs.replace(
-            row,
-            lacking=None,
-            input=number,
-            attempts=self._attempts.get((cell.set_name, number)) if signs else None,
-            instructions=instructions,
-            read=read,
-            written=written,
-            first_misses=first,
-            last_misses=last,
-        )
+        iterations = self._attempts.get((cell.set_name, number))
+        metrics = {
+            "instructions": instructions,
+            "read": read,
+            "written": written,
+            "first_misses": first,
+            "last_misses": last,
+        }
+        if cell.operation == "sign" and iterations is not None:
+            metrics["attempts"] = iterations
+        values = {name: (value,) for name, value in metrics.items()}
+        return self._samples(cell, TRAFFIC, (number,), values)

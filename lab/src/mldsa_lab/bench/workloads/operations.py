@@ -78,6 +78,13 @@ class Cell(Case):
         return 0 if large or unit != "ns" else WARMUP_NS
 
 
+def times_of(samples: Sequence[Sample]) -> dict[str, tuple[int, ...]]:
+    """The ticks of samples, as a record has them."""
+    cpu = tuple(s.cpu for s in samples if s.cpu is not None)
+    wall = {"wall": tuple(s.wall for s in samples)}
+    return wall | ({"cpu": cpu} if len(cpu) == len(samples) else {})
+
+
 def role_in(variant: Variant, set_name: str, operation: str) -> str:
     """The role of the inputs that a cell takes: designed ones where signing is deterministic."""
     if variant.runs:
@@ -229,7 +236,6 @@ class Operations(Workload[Cell]):
         warmup = case.warmup(station.announcement.unit)
         samples = worker.measure(case.job, passes, case.calls, warmup, runs=case.runs)
         self.check(case, samples)
-        cpu = [s.cpu for s in samples if s.cpu is not None]
         phases = station.announcement.phases if case.runs is None else ()
         yield Samples(
             round=number,
@@ -239,8 +245,7 @@ class Operations(Workload[Cell]):
             operation=case.operation,
             calls=case.calls,
             inputs=tuple(s.input for s in samples),
-            wall=tuple(s.wall for s in samples),
-            cpu=tuple(cpu) if len(cpu) == len(samples) else None,
+            metrics=times_of(samples),
             phases={
                 name: tuple(s.phases[place] for s in samples) for place, name in enumerate(phases)
             },

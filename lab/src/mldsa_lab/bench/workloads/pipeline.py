@@ -14,12 +14,24 @@ from mldsa_lab.bench.pipeline_inputs import Drawn, Item
 from mldsa_lab.bench.pipelines import Line
 from mldsa_lab.bench.workloads.operations import job_and_output
 from mldsa_lab.errors import LabError
-from mldsa_lab.records import Chains, Check, Fault, PipelineRow, PipelineStage, Row, Variant
+from mldsa_lab.files import plain
+from mldsa_lab.records import (
+    Check,
+    Definition,
+    Fault,
+    PipelineContent,
+    PipelineStage,
+    Row,
+    Samples,
+    Variant,
+)
 from mldsa_lab.worker.protocol import ChainStage, JobInput, Link, Pass
 
 WARMUP_NS = 20_000_000
 """Time each pipeline runs before a pass, in the fresh process of each round."""
 
+BETWEEN = "between stages"
+"""The phase of no stage: handing outputs on, and reading the clock."""
 REFUSED = b"\x00"
 
 
@@ -177,9 +189,36 @@ class Pipelines(Workload[PipelineCase]):
         for link in done.links:
             if wrong := pipeline.wrong(link, pipeline.outputs):
                 raise Excluded(wrong)
-        yield _chains(case, number, turn, done)
+        yield self._samples(case, number, turn, done)
 
-    def _row(self, pipeline: Prepared, checks: Sequence[Check]) -> PipelineRow:
+    def _samples(self, case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
+        """One entry for what goes through together; the phases are the stages and the rest."""
+        line, links = case.pipeline.line, done.links
+        first, asked = self._drawn.ids(line, 0), line.asked
+        cpu = tuple(link.cpu for link in links if link.cpu is not None)
+        wall = tuple(link.wall for link in links)
+        phases = {
+            stage.title: tuple(link.stages[place][0] for link in links)
+            for place, stage in enumerate(asked.stage)
+        }
+        parts = zip(*phases.values(), strict=True)
+        phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(wall, parts, strict=True))
+        return Samples(
+            round=number,
+            turn=turn,
+            variant=case.variant.id,
+            set=asked.stage[0].set,
+            operation=asked.stage[0].operation,
+            calls=1,
+            inputs=tuple(first[link.input] for link in links),
+            metrics={"wall": wall}
+            | ({"cpu": cpu} if len(cpu) == len(links) else {})
+            | {"elapsed": (done.wall,)},
+            phases=phases,
+            shape={"pipeline": asked.name, "threads": case.threads},
+        )
+
+    def _row(self, pipeline: Prepared, checks: Sequence[Check]) -> Definition:
         asked, line = pipeline.line.asked, pipeline.line
         stages = [
             PipelineStage(
@@ -191,7 +230,8 @@ class Pipelines(Workload[PipelineCase]):
                 zip(asked.stage, line.variants, asked.sources(), strict=True)
             )
         ]  # fmt: skip
-        return PipelineRow(asked.name, asked.keys, line.threads, tuple(stages), tuple(checks))
+        content = PipelineContent(asked.keys, line.threads, tuple(stages))
+        return Definition("pipeline", asked.name, plain(content), checks=tuple(checks))
 
 
 def _check(
@@ -215,21 +255,3 @@ def _altered(job: JobInput) -> JobInput:
     """The same of another message."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
-
-
-def _chains(case: PipelineCase, number: int, turn: int, done: Pass) -> Chains:
-    cpu = [link.cpu for link in done.links if link.cpu is not None]
-    return Chains(
-        round=number,
-        turn=turn,
-        pipeline=case.pipeline.line.asked.name,
-        threads=case.threads,
-        elapsed=done.wall,
-        first=tuple(link.input for link in done.links),
-        wall=tuple(link.wall for link in done.links),
-        cpu=tuple(cpu) if len(cpu) == len(done.links) else None,
-        stages=tuple(
-            tuple(link.stages[stage][0] for link in done.links)
-            for stage in range(len(case.pipeline.line.asked.stage))
-        ),
-    )

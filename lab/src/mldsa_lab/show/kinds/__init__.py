@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from mldsa_lab.records import FRESH, Record
+from mldsa_lab.records import Record
 from mldsa_lab.show.kinds.block import BLOCK
 from mldsa_lab.show.kinds.cold import COLD
 from mldsa_lab.show.kinds.kind import Kind
 from mldsa_lab.show.kinds.memory import MEMORY
 
+KINDS = {"block": BLOCK, "memory": MEMORY, "cold": COLD}
+"""The kinds by what `Definition.kind` calls them."""
+
 
 def kind_of(record: Record) -> Kind | None:
     """Return the kind of a record that is shown as figures; None for one of operations."""
-    if record.blocks:
-        return BLOCK
-    if record.memories:
-        return MEMORY
-    return COLD if any(s.shape == FRESH for s in record.samples) else None
+    return next((KINDS[d.kind] for d in record.definitions if d.kind in KINDS), None)

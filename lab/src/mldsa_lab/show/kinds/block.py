@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.records import Record
@@ -14,8 +14,8 @@ from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
 
 def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
-    row = record.blocks[0]
-    threads = {v.threads for v in record.validations}
+    row = block_of(record)
+    threads = {s.shape["threads"] for s in record.samples}
     slots = [SpreadColumns(f"share of {s}", s, "threads", LAST) for s in row.slot_seconds]
     over = SpreadColumns("block", "{value} threads", "threads")
     columns = (
@@ -42,11 +42,11 @@ def _block_headline(record: Record, figures: Sequence[Figure]) -> str:
     blocks = [f for f in blocks if f.keys["set"] == blocks[0].keys["set"]]
     best = min(blocks, key=lambda f: f.value or 0.0, default=None)
     if best is None or best.value is None:
-        return record.blocks[0].block
+        return record.definitions[0].name
     threads = best.keys["threads"]
-    text = f"{best.keys['set']}: {record.blocks[0].verifications:,} verifications take "
+    text = f"{best.keys['set']}: {block_of(record).verifications:,} verifications take "
     text += f"{plain(best.value, Unit(1e6, 'ms'))} ms on {threads} threads"
-    slots = record.blocks[0].slot_seconds
+    slots = block_of(record).slot_seconds
     if slots:
         name = min(slots, key=lambda slot: slots[slot])
         text += f", {100 * best.value / (slots[name] * 1e9):.2g} % of {name}"
@@ -54,7 +54,7 @@ def _block_headline(record: Record, figures: Sequence[Figure]) -> str:
 
 
 def _block_about(record: Record) -> str:
-    row = record.blocks[0]
+    row = block_of(record)
     keys = row.verifications // row.uses
     of = "a key each" if row.uses == 1 else f"{keys:,} keys, {row.uses:,} uses of each"
     slots = ", ".join(f"{name} {seconds:g} s" for name, seconds in row.slot_seconds.items())
@@ -64,16 +64,16 @@ def _block_about(record: Record) -> str:
 
 
 def _block_notes(record: Record) -> list[str]:
-    row, made = record.blocks[0], []
-    if any(v.cold for v in record.validations):
+    row, made = block_of(record), []
+    if any(s.shape["caches"] == "cold" for s in record.samples):
         made.append(
             f"Cold: before each pass every thread reads {row.cold_bytes or 0:,} bytes of other "
             f"memory twice; the largest cache has {row.cache_bytes or 0:,}. So each key, signature "
             "and table comes from memory at its first use."
         )
-    if len({v.round for v in record.validations}) < FEWEST_ROUNDS:
+    if len({s.round for s in record.samples}) < FEWEST_ROUNDS:
         made.append(f"No interval below {FEWEST_ROUNDS} rounds.")
-    measured = {v.variant for v in record.validations}
+    measured = {s.variant for s in record.samples}
     every = [v for w in record.workers for v in w.variants if v.id in measured and v.note]
     return made + list(dict.fromkeys(f"{v.implementation} {v.key}: {v.note}." for v in every))
 

@@ -29,7 +29,7 @@ def _memory_layouts(record: Record) -> tuple[TableLayout, ...]:
 
 def _memory_notes(record: Record) -> list[str]:
     made = []
-    for name in dict.fromkeys(row.set for row in record.memories):
+    for name in dict.fromkeys(row.set for row in record.samples):
         sizes = ", ".join(f"{o} {size:,}" for o in OBJECTS if (size := raw_bytes(name, o)))
         made += [f"{name}, bytes: {sizes}."] if sizes else []
     return made

@@ -1,0 +1,105 @@
+"""A record as a whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.records.rows import (
+    Definition,
+    End,
+    Fault,
+    Gate,
+    InputRow,
+    Load,
+    Row,
+    Run,
+    Samples,
+    Skipped,
+    Variant,
+    WorkerRow,
+)
+from mldsa_lab.sets import DEFAULT_BUILD, TUNED_BUILD
+
+
+@dataclass(slots=True)
+class Record:
+    """A whole record. `warnings` holds what the reader tolerated."""
+
+    run: Run
+    workers: list[WorkerRow] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    inputs: list[InputRow] = field(default_factory=list)
+    gates: list[Gate] = field(default_factory=list)
+    definitions: list[Definition] = field(default_factory=list)
+    samples: list[Samples] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    loads: list[Load] = field(default_factory=list)
+    end: End | None = None
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was ended before its last round."""
+        return self.end is None or self.end.status != "complete"
+
+    @property
+    def machine(self) -> str | None:
+        """The machine in a few words: `AMD EPYC (family 25, model 17, stepping 1), 2 cores`."""
+        machine = self.run.machine
+        if not machine.get("cpu"):
+            return None
+        numbers = {name: machine.get(name) for name in ("family", "model", "stepping")}
+        told = ", ".join(f"{name} {n}" for name, n in numbers.items() if n is not None)
+        cores = f", {machine['cores']} cores" if "cores" in machine else ""
+        return f"{machine['cpu']}{f' ({told})' if told else ''}{cores}"
+
+    @property
+    def date(self) -> str:
+        """The day it was begun, in UTC: `2026-11-21`."""
+        return self.run.started[:10]
+
+    def definition(self, kind: str) -> Definition | None:
+        """The first definition of a kind."""
+        return next((d for d in self.definitions if d.kind == kind), None)
+
+    def variant(self, variant_id: str) -> Variant:
+        """The variant with this id; LabError if the record has none."""
+        for worker in self.workers:
+            for variant in worker.variants:
+                if variant.id == variant_id:
+                    return variant
+        raise LabError(f"unknown variant {variant_id!r}: no worker of the record announces it")
+
+    def again(self, worker: WorkerRow) -> bool:
+        """Whether this is the tuned build of a worker that took part in its default build too.
+
+        Where one figure stands for an implementation, it is then the default build's.
+        """
+        other = worker.worker.removesuffix(f":{TUNED_BUILD}")
+        return worker.build == TUNED_BUILD and any(
+            w.worker == other and w.build == DEFAULT_BUILD for w in self.workers
+        )
+
+    def input(self, set_name: str, input_id: int) -> InputRow:
+        """The input with this id; ids are unique in a set. LabError if the record has none."""
+        for row in self.inputs:
+            if row.set == set_name and row.id == input_id:
+                return row
+        raise LabError(f"unknown input {input_id} of {set_name}: the record has no such line")
+
+    def add(self, row: Row) -> None:
+        """Append one row to the list it belongs to."""
+        match row:
+            case Run():
+                raise LabError("a second run line: a record holds one run")
+            case End():
+                self.end = row
+            case _:
+                getattr(self, _LISTS[type(row)]).append(row)
+
+
+_LISTS = {
+    WorkerRow: "workers", Skipped: "skipped", InputRow: "inputs", Gate: "gates",
+    Definition: "definitions", Samples: "samples", Fault: "faults", Load: "loads",
+}  # fmt: skip
