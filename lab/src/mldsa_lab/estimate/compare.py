@@ -11,11 +11,12 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import median
 
 from scipy.special import stdtrit
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.cells import Key
+from mldsa_lab.estimate.cells import Key as CellKey
 from mldsa_lab.estimate.estimators import CellEstimate
 from mldsa_lab.estimate.figure import Figure, variant_keys
 from mldsa_lab.estimate.fit import COSTS
@@ -122,7 +123,7 @@ class _Run:
         return {(i.set, i.id): i for i in self.record.inputs}
 
     @cached_property
-    def rows(self) -> dict[Key, SummaryRow]:
+    def rows(self) -> dict[CellKey, SummaryRow]:
         return {_key(r): r for r in self.summary.rows if r.mean is not None}
 
     def estimate(self, row: SummaryRow) -> CellEstimate:
@@ -155,7 +156,7 @@ class _Cell:
         return UNCHANGED
 
 
-def _key(row: SummaryRow) -> Key:
+def _key(row: SummaryRow) -> CellKey:
     return row.variant, row.set, row.operation
 
 
@@ -365,6 +366,31 @@ def _figures(
     yield replace(Figure.of(keys, "effect", cell.effect), flags=(cell.verdict, *cell.reasons))
     for name, interval in cell.classes.items():
         yield Figure.of(keys, f"{SIGNING}{name}", interval)
+
+
+def agreement_figures(figures: Sequence[Figure]) -> list[Figure]:
+    """Return how far runs of the same programs agree, by operation, in means and in ratios: the
+    number of ``cells`` with intervals in all runs, of those ``overlapping``, ``median_change`` and
+    ``largest_change`` in percent."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for f in figures:
+        if f.name in _AGREEING and f.keys["before"] is None:
+            found.setdefault((str(f.keys["operation"]), _AGREEING[f.name]), []).append(f)
+    made = []
+    for key in sorted(found, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
+        keys = {"operation": key[0], "quantity": key[1]}
+        sizes = [100 * abs(f.value - 1) for f in found[key] if f.value is not None]
+        overlaps = [OVERLAP in f.flags for f in found[key] if f.flags]
+        made += [
+            Figure(keys, "overlapping", sum(overlaps)),
+            Figure(keys, "cells", len(overlaps)),
+            Figure(keys, "median_change", median(sizes), unit="%"),
+            Figure(keys, "largest_change", max(sizes), unit="%"),
+        ]
+    return made
+
+
+_AGREEING = {"change": "mean", "ratio_change": "ratio"}
 
 
 def have_common_point(found: Iterable[Interval | None]) -> bool | None:
