@@ -213,6 +213,12 @@ def of_command(*arguments: object) -> Figures:
     yield from flatten(lab_json(*arguments), {})
 
 
+def of_comparison(*arguments: object) -> Figures:
+    """What `compare` says of two records, less the costs that the records' own files have."""
+    rows = lab_json("compare", *arguments)
+    yield from flatten([row for row in rows if "run" not in row], {})
+
+
 def of_record(path: Path) -> Figures:
     """Rows of `report` under both clocks; of the wall clock means and ratios where they differ."""
     present = import_module("mldsa_lab.show.present")
@@ -245,18 +251,6 @@ def _of_view(view: Any) -> Figures:
     for c in summary.classical:
         keys = {"variant": c.variant, "set": c.set, "operation": c.operation}
         yield figure(keys, f"over {c.scheme} {c.against}", *c.ratio)
-
-
-def of_agreement(first: Path, second: Path) -> Figures:
-    """What `agree` says of two records."""
-    from mldsa_lab.show.agree import agreement
-    from mldsa_lab.show.present import Look, load
-
-    (_, a), (_, b) = load([first, second], Look())
-    for cell in agreement(a, b).cells:
-        keys = {"variant": cell.variant, "set": cell.set, "operation": cell.operation}
-        for name in ("mean_change", "ratio_change", "overlap", "ratio_overlap"):
-            yield figure(keys, name, getattr(cell, name))
 
 
 def of_selections() -> Figures:
@@ -431,9 +425,8 @@ def sources() -> dict[str, Callable[[], Figures]]:
         "studies/locations": of_locations,
         "select": of_selections,
         "estimate": of_estimates,
-        "compare/runs": command("compare", FIRST, second),
-        "compare/pair": command("compare", FIRST, FIRST, pair),
-        "agree": partial(of_agreement, FIRST, second),
+        "compare/runs": partial(of_comparison, FIRST, second),
+        "compare/pair": partial(of_comparison, FIRST, FIRST, pair),
         "memory": command("memory", GOLDEN / "memory.jsonl.xz", "--no-page"),
         "theory": of_theory,
     }

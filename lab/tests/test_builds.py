@@ -1,4 +1,4 @@
-"""Workers in two builds: options, ids and labels, references, tables, findings, and agreement."""
+"""Workers in two builds: options, ids and labels, references, tables, findings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
 from mldsa_lab.records.reference import known_reference
 from mldsa_lab.show import tables
-from mldsa_lab.show.agree import agreement
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.page import render
 from mldsa_lab.show.sections import command
@@ -291,15 +290,3 @@ def test_records_from_before_builds_are_read(tmp_path: Path) -> None:
     path.write_text(text.replace('"build":"default"', '"build":"fast"'))
     with pytest.raises(LabError, match=r"Invalid enum value 'fast' - at `\$.build`"):
         read_record(path)
-
-
-def test_agreement_says_where_builds_differ(record: Record, summary: Summary) -> None:
-    assert "Not the same code" not in agreement(summary, summary).text()
-    unknown = replace(summary, rows=[replace(r, build=None) for r in summary.rows])
-    text = agreement(unknown, summary).text(every_cell=False)
-    assert "the first run's build is unknown, the second's default." in text
-    assert "the first run's build is unknown, the second's tuned." in text
-    default = replace(summary, rows=[r for r in summary.rows if r.build == "default"])
-    tuned = replace(summary, rows=[r for r in summary.rows if r.build == "tuned"])
-    with pytest.raises(LabError, match="no cell"):
-        agreement(default, tuned)

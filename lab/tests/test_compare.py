@@ -14,11 +14,21 @@ from msgspec import structs
 from report_records import CLASSICAL, SIGNERS, Shape, rows
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.change import FASTER, SLOWER, UNCHANGED, Changes, Side, changes
-from mldsa_lab.estimate.summary import summarise
-from mldsa_lab.records import InputRow, RecordWriter, Run, WorkerRow, read_record
+from mldsa_lab.estimate.compare import (
+    APART,
+    FASTER,
+    OVERLAP,
+    SLOWER,
+    UNCHANGED,
+    Pairing,
+    agreement_figures,
+    compare,
+)
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.records import InputRow, Record, RecordWriter, Run, WorkerRow, read_record
 from mldsa_lab.records.rows import Row
-from mldsa_lab.show.changes import verdict
+from mldsa_lab.show.compare import comparison, effects
 
 SET = "ML-DSA-65"
 OURS = "mldsa-lanes:avx2:compact"
@@ -48,13 +58,32 @@ def write(path: Path, shape: Shape, alter: Callable[[Row], Row] = lambda row: ro
     return path
 
 
-def side(path: Path, confidence: float = 0.95) -> Side:
+def side(path: Path) -> tuple[Record, Summary]:
     record = read_record(path)
-    return Side(record, summarise(record, confidence=confidence))
+    return record, summarise(record)
 
 
 # Of the record of the fixture `before` only: the others are written again and again.
 first_side = cache(side)
+
+
+def compared(
+    *sides: tuple[Record, Summary], pairs: tuple[tuple[str, str], ...] = ()
+) -> list[Figure]:
+    records, summaries = zip(*sides, strict=True)
+    return compare(
+        records, Pairing(pairs), reference="mldsa-native", clock="cpu", confidence=0.95,
+        summaries=summaries,
+    )  # fmt: skip
+
+
+def named(figures: list[Figure], name: str) -> dict[tuple[object, object], Figure]:
+    """By variant and operation."""
+    return {(f.keys["variant"], f.keys["operation"]): f for f in figures if f.name == name}
+
+
+def verdicts(figures: list[Figure]) -> list[str]:
+    return [f.flags[0] for f in effects(figures)]
 
 
 def on_another_cpu(row: Row) -> Row:
@@ -68,70 +97,63 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(tmp_path_factory.mktemp("before") / "record.jsonl", SHAPE)
 
 
-def compared(
+def compare_with(
     before: Path,
     tmp_path: Path,
     shape: Shape = AGAIN,
     alter: Callable[[Row], Row] = lambda row: row,
-) -> Changes:
-    return changes(first_side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
+) -> list[Figure]:
+    return compared(first_side(before), side(write(tmp_path / "after.jsonl", shape, alter)))
 
 
 @pytest.mark.simulation
 def test_changes_between_runs_of_three_rounds_have_no_interval(tmp_path: Path) -> None:
-    paths = [
-        write(tmp_path / f"{seed}.jsonl", replace(SHAPE, rounds=3, seed=seed)) for seed in (1, 2)
-    ]
-    for cell in changes(*(side(path) for path in paths)).cells:
-        found = [cell.mean, cell.anchored, cell.effect, *cell.classes.values()]
-        assert all(interval is None or interval.low is None for interval in found)
-
-
-def reasons(found: Changes) -> dict[str, set[str]]:
-    """By operation of our signer."""
-    return {
-        c.after.operation: {reason.code for reason in c.reasons}
-        for c in found.cells
-        if c.after.implementation == "mldsa-lanes" and c.before.variant == OURS
-    }
+    shapes = [replace(SHAPE, rounds=3, seed=seed) for seed in (1, 2)]
+    found = compared(*(side(write(tmp_path / f"{s.seed}.jsonl", s)) for s in shapes))
+    assert all(f.low is None for f in found if "run" not in f.keys)
+    assert not any(f.flags for f in found if f.name in ("change", "ratio_change"))
 
 
 def test_the_same_programs_again(before: Path, tmp_path: Path) -> None:
-    found = compared(before, tmp_path)
-    assert len(found.cells) == 33 and len(found.judged) == 33 and found.only == ((), ())
-    assert found.reference == "mldsa-native" and found.spread is not None
+    found = compare_with(before, tmp_path)
+    assert len(effects(found)) == 33 and {len(f.flags) for f in effects(found)} == {1}
+    assert found[-1].keys == {"reference": "mldsa-native"} and found[-1].value is not None
     # 5 % of 33 cells each way; seven or more come once in a thousand.
-    assert sum(c.verdict != UNCHANGED for c in found.cells) < 7
-    (ours,) = [c for c in found.cells if c.after.variant == OURS and c.after.operation == "sign"]
-    assert set(ours.classes) == {"first", "z", "r", "h"}
+    assert sum(v != UNCHANGED for v in verdicts(found)) < 7
     for name in ("first", "z", "r"):
-        low, high = ours.classes[name].low, ours.classes[name].high
-        assert low is not None and high is not None and low < 1.03 and high > 0.97
+        part = named(found, f"signing_{name}")[OURS, "sign"]
+        assert part.low is not None and part.high is not None
+        assert part.low < 1.03 and part.high > 0.97
+    agreement = {(f.keys["operation"], f.keys["quantity"], f.name): f.value
+                 for f in agreement_figures(found)}  # fmt: skip
+    assert agreement["sign", "ratio", "overlapping"] == agreement["sign", "ratio", "cells"]
+    assert (agreement["verify", "ratio", "median_change"] or 9) < 2
 
 
 @pytest.mark.simulation
 def test_the_published_runs_of_the_same_programs() -> None:
     """Real run-to-run differences, which rounds alone do not show."""
-    found = changes(*(side(PUBLISHED / f"{name}.jsonl.xz") for name in ("first", "second")))
-    assert len(found.judged) == len(found.cells) == 134
-    assert found.spread == pytest.approx(0.018, abs=0.001)
-    assert sum(c.verdict != UNCHANGED for c in found.cells) <= 134 * 0.05
-    assert not any(c.above(1.0) for c in found.cells)
+    found = compared(*(side(PUBLISHED / f"{name}.jsonl.xz") for name in ("first", "second")))
+    assert len(effects(found)) == 134
+    assert found[-1].value == pytest.approx(0.018, abs=0.001)
+    assert sum(v != UNCHANGED for v in verdicts(found)) <= 134 * 0.05
+    assert not any(f.low is not None and f.low > 1 for f in effects(found))
 
 
 @pytest.mark.parametrize(("factor", "said"), [(1.25, SLOWER), (0.8, FASTER)])
 def test_a_change_is_found_where_it_is(
     before: Path, tmp_path: Path, factor: float, said: str
 ) -> None:
-    found = compared(before, tmp_path, slower(AGAIN, factor))
-    for cell in found.cells:
-        if cell.after.variant == OURS:
-            assert cell.verdict == said and not cell.reasons
-            assert cell.effect.value == pytest.approx(factor, rel=0.05)
-            assert cell.anchored is not None and cell.effect.value == cell.anchored.value
-    mine = [c for c in found.cells if c.after.variant == OURS]
-    others = [c for c in found.cells if c.after.implementation != "mldsa-lanes"]
-    assert len(mine) == 3 and sum(c.verdict != UNCHANGED for c in others) < 6
+    found = compare_with(before, tmp_path, slower(AGAIN, factor))
+    mine = [f for f in effects(found) if f.keys["variant"] == OURS]
+    assert [f.flags for f in mine] == [(said,)] * 3
+    for f in mine:
+        key = f.keys["variant"], f.keys["operation"]
+        assert f.value == named(found, "ratio_change")[key].value
+        assert f.value == pytest.approx(factor, rel=0.05)
+        assert named(found, "ratio_change")[key].flags == (APART,)
+    others = [f for f in effects(found) if f.keys["implementation"] != "mldsa-lanes"]
+    assert sum(f.flags[0] != UNCHANGED for f in others) < 6
 
 
 def test_a_slower_machine_hides_no_change(tmp_path: Path) -> None:
@@ -141,10 +163,13 @@ def test_a_slower_machine_hides_no_change(tmp_path: Path) -> None:
     cost = [{n: tuple(1.2 * c for c in of) for n, of in s.cost.items()} for s in later.signers]
     signers = tuple(replace(s, cost=c) for s, c in zip(later.signers, cost, strict=True))  # type: ignore[arg-type]
     first = write(tmp_path / "first.jsonl", shape)
-    found = compared(first, tmp_path, replace(later, signers=signers))
-    assert {c.verdict for c in found.cells if c.anchored is None} == {UNCHANGED}
-    ours = [c.verdict for c in found.cells if c.after.variant == OURS]
-    assert ours == [SLOWER] * 3 and found.spread is not None and found.spread < 0.08
+    found = compare_with(first, tmp_path, replace(later, signers=signers))
+    ratios = named(found, "ratio_change")
+    for f in effects(found):
+        if (f.keys["variant"], f.keys["operation"]) not in ratios:
+            assert f.flags[0] == UNCHANGED
+    ours = [f.flags[0] for f in effects(found) if f.keys["variant"] == OURS]
+    assert ours == [SLOWER] * 3 and found[-1].value is not None and found[-1].value < 0.08
 
 
 @pytest.mark.e2e
@@ -156,50 +181,74 @@ def test_what_else_differs_is_said(before: Path, tmp_path: Path) -> None:
         tell = isinstance(row, WorkerRow) and row.worker == "rust"
         return structs.replace(row, compiler="rustc 1.99.0") if tell else row
 
-    every = {"keygen", "sign", "verify"}
-    found = compared(before, tmp_path, AGAIN, on_another_cpu)
-    assert reasons(found) == {operation: {"machine"} for operation in every} and not found.judged
-    assert "cpu AMD EPYC 9B14 → Another CPU" in found.cells[0].reasons[0].text
-    found = compared(before, tmp_path, AGAIN, newer)
-    assert reasons(found) == {operation: {"flags"} for operation in every}
+    def reasons(found: list[Figure]) -> dict[object, list[str]]:
+        """By operation of our signer, without details."""
+        mine = [f for f in effects(found) if OURS in (f.keys["variant"], f.keys["before"])]
+        return {f.keys["operation"]: [x.partition(":")[0] for x in f.flags[1:]] for f in mine}
+
+    every = ("keygen", "sign", "verify")
+    found = compare_with(before, tmp_path, AGAIN, on_another_cpu)
+    assert reasons(found) == {operation: ["other machine"] for operation in every}
+    assert all(len(f.flags) == 2 for f in effects(found))
+    text = "other machine: cpu AMD EPYC 9B14 → Another CPU"
+    assert effects(found)[0].flags[1] == text
+    assert f"{text} (33 of 33 cells)." in comparison(found, 0.95).notes
+    found = compare_with(before, tmp_path, AGAIN, newer)
+    assert reasons(found) == {operation: ["other compiler or flags"] for operation in every}
     # The reference was compiled anew too, so nothing is judged by it.
-    assert found.reference is None and {c.after.language for c in found.judged} == {"Go"}
-    found = compared(before, tmp_path, AGAIN, longer)
-    assert reasons(found) == {"keygen": set(), "sign": {"inputs"}, "verify": {"inputs"}}
-    found = compared(before, tmp_path, shaped(AGAIN, rnd="none"))
-    assert reasons(found)["sign"] == {"signing"} and not reasons(found)["verify"]
-    (sign,) = [c for c in found.cells if c.after.variant == OURS and c.after.operation == "sign"]
-    assert verdict(sign).endswith(", but hedging changed")
-    found = compared(before, tmp_path, shaped(AGAIN, backend="avx512"))
-    assert reasons(found) == {operation: {"backend"} for operation in every}
+    assert found[-1].keys == {"reference": None}
+    assert {f.keys["language"] for f in effects(found) if len(f.flags) == 1} == {"Go"}
+    found = compare_with(before, tmp_path, AGAIN, longer)
+    inputs = ["other inputs"]
+    assert reasons(found) == {"keygen": [], "sign": inputs, "verify": inputs}
+    found = compare_with(before, tmp_path, shaped(AGAIN, rnd="none"))
+    assert reasons(found)["sign"] == ["hedging changed"] and not reasons(found)["verify"]
+    verdict = comparison(found, 0.95).sections[0].grid.columns[-1].cells
+    assert any(str(cell).endswith("; hedging changed") for cell in verdict)
+    found = compare_with(before, tmp_path, shaped(AGAIN, backend="avx512"))
+    assert reasons(found) == {operation: ["other backend"] for operation in every}
     gone = replace(AGAIN, signers=tuple(s for s in AGAIN.signers if s.id != OURS))
-    found = compared(before, tmp_path, gone)
-    assert not reasons(found) and {key[0] for key in found.only[0]} == {OURS}
+    found = compare_with(before, tmp_path, gone)
+    lone = [f for f in found if f.name == "effect" and f.value is None]
+    assert {(f.keys["variant"], f.flags) for f in lone} == {(OURS, ("only in run 1",))}
+    assert any("only in run 1: 3 cells" in note for note in comparison(found, 0.95).notes)
 
 
 def test_few_other_implementations_show_nothing(before: Path, tmp_path: Path) -> None:
     few = replace(AGAIN, signers=tuple(s for s in AGAIN.signers if s.id == OURS))
-    found = compared(before, tmp_path, few)
-    assert found.spread is None and found.reference is None
-    assert [c.effect for c in found.cells] == [c.mean for c in found.cells]
+    found = compare_with(before, tmp_path, few)
+    assert found[-1].value is None and found[-1].keys == {"reference": None}
+    changes = named(found, "change")
+    for f in effects(found):
+        assert f.interval == changes[f.keys["variant"], f.keys["operation"]].interval
 
 
 def test_two_variants_of_one_run_share_its_rounds(before: Path) -> None:
-    run = side(before)
+    run = first_side(before)
     with pytest.raises(LabError, match="one run: name what to compare with --pair"):
-        changes(run, run)
-    found = changes(run, run, [("mldsa-native", OURS)])
-    assert found.shared and found.spread is None
-    for cell in found.cells:
-        paired = run.summary.over(cell.after, cell.before)
-        assert cell.effect == paired
-    assert [c.after.operation for c in found.cells] == ["keygen", "sign", "verify"]
-    for pair, said in (
-        (("nosuch", OURS), "--pair: unknown 'nosuch'"),
-        ((OURS, "nosuch"), "--pair: unknown 'nosuch'"),
-    ):
-        with pytest.raises(LabError, match=said):
-            changes(run, run, [pair])
+        compared(run, run)
+    found = compared(run, run, pairs=(("mldsa-native", OURS),))
+    assert found[-1].value is None and "the same rounds" in found[-1].flags[0]
+    assert [f.keys["operation"] for f in effects(found)] == ["keygen", "sign", "verify"]
+    rows = {(r.variant, r.operation): r for r in run[1].rows if r.batch_size == 1}
+    for f in effects(found):
+        operation = str(f.keys["operation"])
+        pair = rows[OURS, operation], rows[str(f.keys["before"]).split()[0], operation]
+        assert f.interval == run[1].over(*pair)
+    for names in (("nosuch", OURS), (OURS, "nosuch")):
+        with pytest.raises(LabError, match="--pair: unknown 'nosuch'"):
+            compared(run, run, pairs=(names,))
+
+
+def test_three_runs_have_a_column_each(before: Path, tmp_path: Path) -> None:
+    middle = side(write(tmp_path / "b.jsonl", slower(AGAIN, 1.5)))
+    last = side(write(tmp_path / "c.jsonl", replace(SHAPE, seed=3)))
+    found = compared(first_side(before), middle, last)
+    runs = [f.keys["run"] for f in found if f.name == "mean" and f.keys["variant"] == OURS]
+    assert runs == [1, 2, 3] * 3
+    change = named(found, "ratio_change")[OURS, "sign"]
+    assert change.value == pytest.approx(1, abs=0.05) and change.flags == (APART,)
+    assert OVERLAP in named(found, "ratio_change")["aws-lc:native:compact", "sign"].flags
 
 
 @pytest.mark.e2e
@@ -210,15 +259,15 @@ def test_the_command(before: Path, tmp_path: Path) -> None:
     passed = here(*arguments, "--fail-above", "40", "--json", str(table))
     assert passed.status == 0, passed.err
     assert "0 of 33 cells are slower by more than 40 %" in " ".join(passed.out.split())
-    found = json.loads(table.read_text())
-    cells = {(c["variant"][1], c["operation"]): c for c in found["cells"]}
-    assert cells[OURS, "sign"]["verdict"] == "slower" and len(cells) == 33
+    found = [row for row in json.loads(table.read_text()) if "effect" in row]
+    cells = {(row["variant"], row["operation"]): row["effect_flags"] for row in found}
+    assert cells[OURS, "sign"] == "slower" and len(cells) == 33
     failed = here(*arguments, "--fail-above", "5")
     assert failed.status == 1
     lines = " ".join(failed.out.split())
     assert "3 of 33 cells are slower by more than 5 %" in lines
     assert f"{SET} sign {OURS}: 1.2" in lines
-    assert "Signing by classes of traces" in lines
+    assert "Signing by classes of traces" in lines and "Agreement of the runs" in lines
 
 
 @pytest.mark.e2e

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from mldsa_lab.choice.design import design
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.compare import have_common_point
 from mldsa_lab.estimate.estimators import (
     QUANTILES,
     estimate_plain,
@@ -23,7 +24,6 @@ from mldsa_lab.estimate.estimators import (
 from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.estimate.location import median_over_rounds, split_levels
 from mldsa_lab.estimate.ratio import ratio
-from mldsa_lab.show.agree import common
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -372,9 +372,9 @@ def test_ratio_to_a_hedged_signer_is_unpaired(chosen: list[Trace]) -> None:
 
 def test_overlap() -> None:
     a = Interval(2, 1, 3)
-    assert common([a, Interval(4, 3, 5)]) and common([Interval(4, 3, 5), a])
-    assert common([a, Interval(5, 4, 6)]) is False
-    assert common([a, Interval(2), None]) is None
+    assert have_common_point([a, Interval(4, 3, 5)]) and have_common_point([Interval(4, 3, 5), a])
+    assert have_common_point([a, Interval(5, 4, 6)]) is False
+    assert have_common_point([a, Interval(2), None]) is None
 
 
 def test_the_study_prints() -> None:

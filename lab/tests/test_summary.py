@@ -1,8 +1,7 @@
-"""Records to tables: keys, means, ratios, interruptions, exclusions; and agreement of runs."""
+"""Records to tables: keys, means, ratios, interruptions, exclusions."""
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,6 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
-from mldsa_lab.show.agree import agreement
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import command
 from mldsa_studies.locations import compare
@@ -325,52 +323,6 @@ def test_confidence_widens() -> None:
 
 # ---------------------------------------------------------------------------------------------
 # Agreement
-
-
-def test_two_runs_of_the_same_programs_agree() -> None:
-    """On a machine that drifts by 10 % and more from round to round, ratios hold."""
-    shared = NoisyMachine(drift=0.1, memory=0.3, fast=0.1)
-    found = agreement(*(summarise(make_record(rounds=20, seed=s, machine=shared)) for s in (3, 4)))
-    assert len(found.cells) == 15 and not found.only_a and not found.only_b
-    for operation in ("keygen", "verify"):
-        overlapping, many = found.share_overlapping(operation)
-        assert many == 5 and overlapping >= 4
-        change = found.change(operation, of_ratios=True)
-        assert change is not None and change[0] < 0.02
-    text = found.text()
-    assert text.count("\n| ML-DSA-65 | sign") == 4
-    assert "| sign |" in text.splitlines()[3]
-    assert text.count("| 1.000 | 1.000 |  |  |") == 3, "the reference, in each operation"
-    assert "hedged:native:compact" not in found.text(every_cell=False)
-
-
-def test_a_changed_program_is_seen() -> None:
-    before, after = make_record(rounds=12, seed=5), make_record(rounds=12, seed=6)
-    after.samples = [
-        replace(s, metrics=s.metrics | {"cpu": tuple(int(1.3 * t) for t in s.cpu or ())})
-        if s.variant.startswith("slow")
-        else s
-        for s in after.samples
-        if not s.variant.startswith("cached")
-    ]
-    found = agreement(summarise(before), summarise(after))
-    slow = [c for c in found.cells if c.variant.startswith("slow")]
-    assert len(slow) == 3 and not any(c.overlap or c.ratio_overlap for c in slow)
-    assert all(c.ratio_change == pytest.approx(0.3, abs=0.04) for c in slow)
-    assert len(found.only_a) == 3 and "Only in the first run: cached" in found.text()
-
-
-def test_runs_that_cannot_be_compared() -> None:
-    one = summarise(make_record(rounds=2))
-    with pytest.raises(LabError, match="reference"):
-        agreement(one, summarise(make_record(rounds=2), reference="slow"))
-    with pytest.raises(LabError, match="clock"):
-        agreement(one, summarise(make_record(rounds=2), clock="wall"))
-    with pytest.raises(LabError, match="no cell"):
-        agreement(one, dataclasses.replace(one, rows=[]))
-    single = summarise(make_record(rounds=1))
-    assert {c.overlap for c in agreement(one, single).cells} == {None}
-    assert "no interval" in agreement(one, single).text()
 
 
 # ---------------------------------------------------------------------------------------------

@@ -7,7 +7,13 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, ReferenceOption
+from mldsa_lab.cli.shared import (
+    AllTablesOption,
+    ClockOption,
+    ConfidenceOption,
+    JsonOption,
+    ReferenceOption,
+)
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 
 _FALSE_ALARMS = 0.05
@@ -27,65 +33,67 @@ def compare(
     fail_above: Annotated[
         float | None,
         typer.Option(
-            help="Exit with 1 if a cell is surely slower by more than this; unchanged programs "
-            "do so in at most 5 % of comparisons.",
+            help="Exit with 1 if a cell is slower by more than this. False-alarm rate for the "
+            "whole comparison: at most 5 %.",
             metavar="PERCENT",
             min=0,
         ),
     ] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Show all cells, not the most changed ones alone.")
-    ] = False,
-    json_path: Annotated[
-        Path | None, typer.Option("--json", help="Write the changes to this file.", metavar="PATH")
-    ] = None,
+    json_path: JsonOption = None,
+    all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
     confidence: ConfidenceOption = 0.95,
 ) -> None:
-    """Say what became slower or faster from one run to another, and what else differs."""
-    import json
-
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
+    """Show what became slower or faster from one run to another, how far the runs agree, and what
+    else differs."""
+    from mldsa_lab.cli.shared import console, show_path
     from mldsa_lab.errors import LabError
-    from mldsa_lab.estimate.change import Changes, Side, changes
-    from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.show.changes import as_json, failures, print_changes
-    from mldsa_lab.show.present import Look, load
+    from mldsa_lab.estimate.compare import Pairing
+    from mldsa_lab.estimate.compare import compare as compare_runs
+    from mldsa_lab.estimate.figure import Figure
+    from mldsa_lab.files import check_target
+    from mldsa_lab.show.compare import comparison, effects, slower_cells
+    from mldsa_lab.show.present import Look, ReportFiles, load
+    from mldsa_lab.show.report import publish
 
     pairs = []
     for text in pair or ():
-        before, equals, after = text.partition("=")
-        if not (before and equals and after):
+        before, _, after = text.partition("=")
+        if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
     if json_path is not None:
         check_target(json_path)
 
-    def compared(confidence: float) -> Changes:
-        loaded = load([first, second], Look(reference, clock, confidence))
-        one, other = (Side(*side) for side in loaded)
-        return changes(one, other, pairs, confidence)
+    def compared(confidence: float) -> list[Figure]:
+        look = Look(reference, clock, confidence)
+        records, summaries = zip(*load([first, second], look), strict=True)
+        return compare_runs(
+            records, Pairing(tuple(pairs)), reference=reference, clock=clock,
+            confidence=confidence, summaries=summaries,
+        )  # fmt: skip
 
-    found = compared(confidence)
-    screen = make_console()
-    print_changes(found, screen, confidence, every)
-    if json_path is not None:
-        write_text(json_path, json.dumps(as_json(found, confidence), indent=1) + "\n")
-        show_path(screen, "changes", json_path)
+    figures = compared(confidence)
+    if not effects(figures):
+        raise LabError("compare: the runs have no cell (variant, set, operation) in common")
+    screen = console()
+    files = ReportFiles(json=json_path)
+    publish(comparison(figures, confidence, every=all_tables), screen, files)
+    for title, path in files.named():
+        show_path(screen, title, path)
     if fail_above is None:
         return
-    judged = len(found.judged)
+    judged, _ = slower_cells(figures, fail_above)
     if not judged:
         raise LabError(
             "--fail-above: nothing can be judged, since more than the code differs in every cell"
         )
     # Each side of an interval misses by chance half as often as both.
-    slower = failures(compared(1 - 2 * _FALSE_ALARMS / judged), fail_above)
+    _, slower = slower_cells(compared(1 - 2 * _FALSE_ALARMS / judged), fail_above)
     screen.print(
-        f"{len(slower)} of {judged} cells are slower by more than {fail_above:g} %; if none is, "
-        f"chance says so of one in at most {_FALSE_ALARMS:.0%} of comparisons",
+        f"{len(slower)} of {judged} cells are slower by more than {fail_above:g} % (false-alarm "
+        f"rate for the whole comparison: at most {_FALSE_ALARMS:.0%})",
         highlight=False,
     )
     for line in slower:

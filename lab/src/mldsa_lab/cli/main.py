@@ -54,7 +54,6 @@ def root(
 
 app.command()(bench.bench)
 app.command()(report.report)
-app.command()(report.agree)
 app.command()(compare.compare)
 app.command()(trace.trace)
 app.command()(select.select)

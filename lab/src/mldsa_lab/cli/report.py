@@ -1,4 +1,4 @@
-"""`mldsa-lab report` and `mldsa-lab agree`."""
+"""`mldsa-lab report`."""
 
 from __future__ import annotations
 
@@ -126,18 +126,3 @@ def report(
         print(exports.as_markdown(views, found), end="")
     for title, path in outputs.named():
         show_path(screen, title, path)
-
-
-def agree(
-    first: Annotated[Path, typer.Argument(help="Record of a run.")],
-    second: Annotated[Path, typer.Argument(help="Record of another run on the same machine.")],
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
-) -> None:
-    """Say where two runs agree: overlapping intervals, changes of means and of ratios."""
-    from mldsa_lab.show.agree import agreement
-    from mldsa_lab.show.present import Look, load
-
-    (_, a), (_, b) = load([first, second], Look(reference, clock, confidence))
-    print(agreement(a, b).text())

@@ -1,97 +1,145 @@
-"""Several runs side by side: what they have in common and how far they agree."""
+"""Comparisons of runs as reports: changes, classes of traces, and how far the runs agree."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from statistics import median
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.show.agree import change, common
-from mldsa_lab.show.format import UNKNOWN, Shown, choose_unit, estimate
-from mldsa_lab.show.view import SHOWN_OPERATIONS, TableLine, View
+from mldsa_lab.estimate.compare import (
+    FASTER,
+    SIGNING,
+    SLOWER,
+    UNCHANGED,
+    agreement_figures,
+)
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.format import estimate
+from mldsa_lab.show.report import Report, Section, sections_of
+
+_MOST = 40
+"""Rows of a table, unless all are asked for."""
+AGREEMENT = TableLayout(
+    "Agreement of the runs", (), ("operation", "quantity"),
+    (
+        SpreadColumns("overlapping", "intervals overlap"),
+        SpreadColumns("cells", "of"),
+        SpreadColumns("median_change", "median change"),
+        SpreadColumns("largest_change", "largest change"),
+    ),
+)  # fmt: skip
+_COSTS = SpreadColumns("mean", "run {value}", "run", spare=1)
+_EFFECT = SpreadColumns("effect", "change", spare_interval=3)
+_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", which=FLAGS))
+_CLASSES = (
+    SpreadColumns(f"{SIGNING}first", "accepted at once", spare_interval=3),
+    SpreadColumns(f"{SIGNING}z", "z iteration", spare_interval=3),
+    SpreadColumns(f"{SIGNING}r", "r0 iteration", spare_interval=2),
+    SpreadColumns(f"{SIGNING}h", "hint iteration", spare=1),
+)
+_OVER_RUNS = (
+    SpreadColumns("mean", "run {value}", "run"),
+    SpreadColumns("ratio", "ratio, run {value}", "run"),
+    SpreadColumns("change", "mean, last ÷ first"),
+    SpreadColumns("ratio_change", "ratio, last ÷ first"),
+    SpreadColumns("change", "means", which=FLAGS),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One variant over several runs, unknown where a run lacks it; `change` is the last run's
-    mean over the first's, and `ratio_change` the same for the ratio (None for the reference).
-    `overlap` tells whether all intervals of the mean share a point; None for fewer than two."""
-
-    label: str
-    colour: int
-    hollow: bool
-    means: tuple[Shown, ...]
-    ratios: tuple[Shown, ...]
-    overlap: bool | None
-    change: float | None
-    ratio_change: float | None
+def _layout(
+    figures: Sequence[Figure], title: str, split: tuple[str, ...],
+    rows: tuple[str, ...], columns: tuple[SpreadColumns, ...],
+) -> TableLayout:  # fmt: skip
+    """Rows are variants, with those that they replace where there are such."""
+    replaced = ("before",) if any(f.keys.get("before") for f in figures) else ()
+    return TableLayout(title, split, (*rows, "variant", *replaced), columns)
 
 
-@dataclass(frozen=True, slots=True)
-class RecordComparison:
-    """One set and operation over several runs."""
-
-    set: str
-    operation: str
-    unit: str
-    rows: tuple[Compared, ...]
+def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Section]:
+    """Return the tables of a report of several runs."""
+    whole = sections_of(agreement_figures(figures), [AGREEMENT], confidence)
+    title = "{set} {operation} in each run, {unit}"
+    layout = _layout(figures, title, ("set", "operation", "unit"), (), _OVER_RUNS)
+    return whole + sections_of(figures, [layout], confidence)
 
 
-def compare(views: Sequence[View]) -> list[RecordComparison]:
-    """What several runs measured, ranked by the best mean of each variant."""
-    sets = list(dict.fromkeys(s for v in views for of in (v.sets, *v.others.values()) for s in of))
-    made = (_compared(views, s, operation) for s in sets for operation in SHOWN_OPERATIONS)
-    return [c for c in made if c is not None]
-
-
-def _compared(views: Sequence[View], set_name: str, operation: str) -> RecordComparison | None:
-    found: dict[str, list[TableLine | None]] = {}
-    for index, view in enumerate(views):
-        for table in view.of(set_name):
-            for line in table.lines if table.operation == operation else ():
-                found.setdefault(line.row.variant, [None] * len(views))[index] = line
-    units = {n.row.unit for lines in found.values() for n in lines if n}
-    if len(units) != 1:  # nothing, or clocks that cannot be compared
-        return None
-    unit = choose_unit([n.row.mean for lines in found.values() for n in lines if n], units.pop())
-    ranked = sorted(
-        found.values(), key=lambda lines: min(n.row.mean or 0.0 for n in lines if n is not None)
+def comparison(figures: Sequence[Figure], confidence: float, *, every: bool = False) -> Report:
+    """Return the report of two runs; ``every``: with all cells, not the most changed alone."""
+    shown = figures if every else _most_changed(figures)
+    spread = figures[-1]
+    note = "cost in the second run over that in the first"
+    if spread.keys["reference"]:
+        note += f", divided by the change of {spread.keys['reference']}"
+    title, rows = "Changes of costs in {unit}", ("set", "operation")
+    layout = _layout(shown, title, ("unit",), rows, _CHANGES)
+    sections = sections_of(shown, [layout], confidence, note)
+    classes = [f for f in shown if f.name.startswith(SIGNING)]
+    layout = _layout(classes, "Signing by classes of traces", (), ("set",), _CLASSES)
+    sections += sections_of(classes, [layout], confidence, "the same, of each class")
+    agreement = agreement_figures(figures)
+    note = "cells with intervals in both runs"
+    sections += sections_of(agreement, [AGREEMENT], confidence, note)
+    verdicts = Counter(f.flags[0] for f in effects(figures))
+    left = len(effects(figures)) - len(effects(shown))
+    return Report(
+        kind="comparison",
+        headline=", ".join(f"{verdicts[v]} {v}" for v in (SLOWER, FASTER, UNCHANGED)),
+        figures=[*figures, *agreement],
+        sections=sections,
+        notes=list(_notes(figures, left)),
     )
-    rows = []
-    for lines in ranked:
-        present = [n for n in lines if n]
-        means = [n.row.interval("mean") if n else None for n in lines]
-        ratios = [n.row.interval("ratio") if n else None for n in lines]
-        rows.append(
-            Compared(
-                present[0].label, present[0].colour, present[0].row.key == "expanded",
-                tuple(estimate(m, unit) for m in means),
-                tuple(n.ratio if n else UNKNOWN for n in lines),
-                common(means), change(means[0], means[-1]), change(ratios[0], ratios[-1]),
-            )
-        )  # fmt: skip
-    return RecordComparison(set_name, operation, unit.name, tuple(rows))
 
 
-def agreement(compared: Sequence[RecordComparison]) -> list[str]:
-    """How far the runs agree on signing, in sentences; none if nothing is common."""
-    signing = [c for c in compared if c.operation == "sign" and c.set in PARAMETER_SETS]
-    rows = [row for c in signing for row in c.rows]
-    sentences = []
-    known = [r.overlap for r in rows if r.overlap is not None]
-    if known:
-        sentences.append(
-            "The intervals of the mean signing cost have a point in common in all runs for "
-            f"{sum(known)} of {len(known)} pairs of implementation and set."
+def effects(figures: Sequence[Figure]) -> list[Figure]:
+    """Return the effect of each cell that is in both runs."""
+    return [f for f in figures if f.name == "effect" and f.value is not None]
+
+
+def _cell(figure: Figure) -> tuple[Key, ...]:
+    return tuple(figure.keys.get(k) for k in ("set", "operation", "variant", "before"))
+
+
+def _most_changed(figures: Sequence[Figure]) -> list[Figure]:
+    """The figures of the cells to show, changed ones first, then by the size of the change; in
+    their own order where they are few."""
+    order = (SLOWER, FASTER, UNCHANGED)
+    cells = sorted(effects(figures), key=lambda f: order.index(f.flags[0]))
+    changed = sum(f.flags[0] != UNCHANGED for f in cells)
+    if len(cells) > _MOST:
+        rest = sorted(cells[changed:], key=lambda f: -abs((f.value or 1.0) - 1))
+        cells = (cells[:changed] + rest)[: max(_MOST, changed)]
+    place = {_cell(f): n for n, f in enumerate(cells)}
+    return sorted((f for f in figures if _cell(f) in place), key=lambda f: place[_cell(f)])
+
+
+def _notes(figures: Sequence[Figure], left: int) -> Iterator[str]:
+    if left:
+        yield f"{left} more cells without a visible change: --all-tables shows them."
+    found = effects(figures)
+    for text, times in Counter(flag for f in found for flag in f.flags[1:]).items():
+        yield f"{text} ({times} of {len(found)} cells)."
+    lone: dict[str, list[str]] = {}
+    for f in figures:
+        if f.name == "effect" and f.value is None:
+            lone.setdefault(f.flags[0], []).append(str(f.keys["variant"]))
+    for text, variants in lone.items():
+        yield f"{text}: {len(variants)} cells of {', '.join(dict.fromkeys(variants))}."
+    spread = figures[-1]
+    if spread.value is None:
+        yield f"{'; '.join(spread.flags)}."
+    else:
+        yield (
+            f"Costs of other implementations differ by {100 * spread.value:.1f} % from run to run "
+            "(root mean square over cells); intervals of changes include this."
         )
-    changes = [abs(r.ratio_change - 1) for r in rows if r.ratio_change is not None]
-    if changes:
-        middle, most = (
-            f"{100 * c:.1f}\N{NO-BREAK SPACE}%" for c in (median(changes), max(changes))
-        )
-        sentences.append(
-            "From the first run to the last the ratios to the reference change by "
-            f"{middle} in the median and {most} at most."
-        )
-    return sentences
+
+
+def slower_cells(figures: Sequence[Figure], percent: float) -> tuple[int, list[str]]:
+    """Return the number of cells in which nothing but the code differs, and a line for each of
+    them that is slower by more than so many percent."""
+    judged = [f for f in effects(figures) if len(f.flags) == 1]
+    slower = [f for f in judged if f.low is not None and f.low > 1 + percent / 100]
+    lines = [" ".join(str(k) for k in _cell(f) if k) for f in slower]
+    return len(judged), [
+        f"{line}: {estimate(f.interval)}" for line, f in zip(lines, slower, strict=True)
+    ]

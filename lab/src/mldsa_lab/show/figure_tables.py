@@ -15,7 +15,8 @@ from mldsa_lab.show.grid import Column, Grid, markdown
 
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
-_HEAD = "implementation"
+FLAGS = "flags"
+_HEADS = ("implementation", "variant")
 _OPTIONAL = ("build", "language", "key", "batch", "call", "mode", "threads")
 """Keys whose column appears only if their values differ."""
 
@@ -23,13 +24,15 @@ _OPTIONAL = ("build", "language", "key", "batch", "call", "mode", "threads")
 @dataclass(frozen=True, slots=True)
 class SpreadColumns:
     """Columns of a table: one figure, for each value of the key ``across`` (`ALL`), or for the
-    first or last of them. ``title`` may name ``{value}``. ``spare``: as of `Column`."""
+    first or last of them; or its flags in words, without what follows a colon (`FLAGS`). ``title``
+    may name ``{value}``. ``spare``, ``spare_interval``: as of `Column`."""
 
     name: str
     title: str
     across: str = ""
     which: str = ALL
     spare: int = 0
+    spare_interval: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +128,12 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
         if name in _OPTIONAL and len({v for v in values if v is not None}) < 2:
             continue
         texts = ["" if v is None else _words(name, v) for v in values]
-        columns.append(Column(name, texts, head=name == _HEAD, spare=_SPARE.get(name, 0)))
+        columns.append(Column(name, texts, head=name in _HEADS, spare=_SPARE.get(name, 0)))
     units: dict[str, Unit] = {}
     for spread in table.layout.columns:
+        if spread.which == FLAGS:
+            columns.append(Column(spread.title, [flag_words(f) for f in table.at(spread, None)]))
+            continue
         of_name = [
             f
             for v in table.chosen(spread)
@@ -143,7 +149,12 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
             title = re.sub(r"\b1 threads\b", "1 thread", title)
             if unit.name:
                 title += f", {unit.name}"
-            columns.append(Column(title, cells, number=True, spare=spread.spare, spare_interval=1))
+            columns.append(
+                Column(
+                    title, cells, number=True, spare=spread.spare,
+                    spare_interval=spread.spare_interval,
+                )
+            )  # fmt: skip
     return Grid(table.title, note, tuple(columns), confidence, stacked=True)
 
 
@@ -164,6 +175,11 @@ def display_unit(figures: Sequence[Figure]) -> Unit:
     if unit in ("ns", "cycles", "instructions"):
         return choose_unit([f.value for f in figures], unit)
     return Unit(1.0, unit)
+
+
+def flag_words(figure: Figure | None) -> str:
+    """Return the flags of a figure without their details."""
+    return "; ".join(flag.partition(":")[0] for flag in figure.flags) if figure else ""
 
 
 def _cell(figure: Figure | None, unit: Unit) -> Shown:
@@ -187,15 +203,17 @@ def remarks(figures: Iterable[Figure]) -> list[str]:
 
 def as_rows(figures: Sequence[Figure]) -> list[dict[str, Key | float]]:
     """Return a row for each set of keys: the keys, and each figure by its name with ``_low`` and
-    ``_high`` where it has limits, and ``_lacking`` where the reason of its absence is known."""
+    ``_high`` where it has limits, ``_flags`` where it has some, and ``_lacking`` where the reason
+    of its absence is known."""
     rows: dict[tuple[tuple[str, Key], ...], dict[str, Key | float]] = {}
     for f in figures:
         row = rows.setdefault(tuple(f.keys.items()), dict(f.keys))
         row[f.name] = f.value
         if f.low is not None or f.high is not None:
             row |= {f"{f.name}_low": f.low, f"{f.name}_high": f.high}
-        if f.value is None and f.flags:
-            row[f"{f.name}_lacking"] = "; ".join(f.flags)
+        if f.flags:
+            what = "lacking" if f.value is None else "flags"
+            row[f"{f.name}_{what}"] = "; ".join(f.flags)
     return list(rows.values())
 
 

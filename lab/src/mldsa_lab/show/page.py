@@ -14,9 +14,10 @@ from markupsafe import Markup, escape
 from matplotlib.figure import Figure
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.compare import compare
 from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.show import elsewhere, plotdata, plots, run_plots, sections, svg, tables
-from mldsa_lab.show.compare import agreement, compare
+from mldsa_lab.show.compare import sections_over_runs
 from mldsa_lab.show.elsewhere import Elsewhere
 from mldsa_lab.show.findings import Findings, find
 from mldsa_lab.show.format import clean
@@ -96,12 +97,11 @@ def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
         _chapter(view, f"r{i + 1}-" if several else "", names[i], len(views) <= MOST_WITH_CLOUDS)
         for i, view in enumerate(views)
     ]
-    compared = compare(views) if several else []
+    compared = _compared(views) if several else []
     confidence = views[0].summary.confidence
     script = asset("page.js")
     return templates("mldsa_lab.show").get_template("page.html.j2").render(
-        chapters=chapters, several=several, agreement=agreement(compared),
-        compared=[(c, tables.compared(c, names, confidence)) for c in compared],
+        chapters=chapters, several=several, compared=compared,
         elsewhere=_elsewhere(measured, views, confidence), elsewhere_note=elsewhere.NOTE,
         headline=_headline(chapters, several), css=Markup(asset("page.css")),
         script=Markup(script), script_hash=script_hash(script), sections=sections,
@@ -109,6 +109,15 @@ def render(views: Sequence[View], measured: Sequence[Elsewhere] = ()) -> str:
         shown=[o for o in SHOWN_OPERATIONS if o in SIGNATURE_OPERATIONS],
         mix_names=plots.MIX_NAMES, total_series=svg.SERIES_COUNT,
     )  # fmt: skip
+
+
+def _compared(views: Sequence[View]) -> list[Grid]:
+    whole = views[0].summary
+    figures = compare(
+        [v.record for v in views], reference=whole.reference, clock=whole.clock,
+        confidence=whole.confidence, summaries=[v.summary for v in views],
+    )  # fmt: skip
+    return [section.grid for section in sections_over_runs(figures, whole.confidence)]
 
 
 def _headline(chapters: Sequence[Chapter], several: bool) -> str:

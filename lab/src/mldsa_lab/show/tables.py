@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, TUNED_BUILD
-from mldsa_lab.show.compare import RecordComparison
 from mldsa_lab.show.format import MISSING, UNKNOWN, Shown, choose_unit, estimate
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
 from mldsa_lab.show.runs import RunTable, Series, batches, threads, told_size
@@ -413,30 +412,3 @@ def brief_grids(view: View) -> list[Grid]:
     made += [of_threads(t, view) for t in threads(view) if t.set == view.main_set]
     made += [grid] if (grid := leaders(view)) is not None else []
     return made + overviews(view, view.main_set)
-
-
-def compared(comparison: RecordComparison, names: Sequence[str], confidence: float) -> Grid:
-    """One set and operation over several runs."""
-    rows = comparison.rows
-    columns = [Column("implementation", [r.label for r in rows], head=True)]
-    for place, name in enumerate(names):
-        columns += [
-            Column(name, [r.means[place] for r in rows], number=True),
-            Column("ratio", [r.ratios[place] for r in rows], number=True),
-        ]
-    columns += [
-        Column("mean, last ÷ first", [_change(r.change) for r in rows], number=True),
-        Column("ratio, last ÷ first", [_change(r.ratio_change) for r in rows], number=True),
-        Column("intervals of the mean", [_OVERLAP[r.overlap] for r in rows]),
-    ]
-    return Grid(
-        f"{comparison.set}  {comparison.operation}", comparison.unit, tuple(columns), confidence,
-        [Dot(r.colour, r.hollow) for r in rows], stacked=True,
-    )  # fmt: skip
-
-
-_OVERLAP = {None: MISSING, True: "overlap", False: "apart"}
-
-
-def _change(value: float | None) -> Shown:
-    return UNKNOWN if value is None else Shown(f"{value:.3f}", number=value)

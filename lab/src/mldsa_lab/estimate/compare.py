@@ -1,0 +1,415 @@
+"""Comparison of runs: what changed, cell by cell, and what else than the code differs.
+
+A run's rounds show how its own figures scatter, not how a second run of the same programs would
+differ: another place in memory, another neighbour. The changes of other implementations from one
+run to the other show that too, so each change is judged beside theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from statistics import median
+
+from scipy.special import stdtrit
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import Key as CellKey
+from mldsa_lab.estimate.estimators import CellEstimate
+from mldsa_lab.estimate.figure import Figure, variant_keys
+from mldsa_lab.estimate.fit import COSTS
+from mldsa_lab.estimate.interval import Interval, combine, quotient
+from mldsa_lab.estimate.location import median_over_rounds
+from mldsa_lab.estimate.ratio import of_inputs, ratio
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.records import InputRow, Record, Variant, WorkerRow
+from mldsa_lab.sets import ALL_SETS, OPERATIONS
+
+SLOWER, FASTER, UNCHANGED = "slower", "faster", "no change seen"
+OVERLAP, APART = "intervals overlap", "intervals apart"
+SIGNING = "signing_"
+"""What the names of figures of signing by classes of traces begin with."""
+
+# What tells machines apart; a property that one record lacks tells nothing.
+_MACHINE = (
+    "cpu", "vendor", "family", "model", "stepping", "microcode", "architecture", "cores", "smt",
+    "boost", "governor", "hypervisor", "frequency_khz",
+)  # fmt: skip
+# With fewer other implementations nothing shows how runs differ.
+_OTHERS = 3
+_ITSELF = Interval(1.0, 1.0, 1.0)
+
+Pair = tuple[SummaryRow, SummaryRow]
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Which cells of the first and the last run are compared.
+
+    ``pairs``: variants or implementations, one of the first run and one of the last; none: each
+    variant with itself, or with the only other backend of it. Two of one run are paired by its
+    rounds.
+    """
+
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def compare(
+    records: Sequence[Record],
+    pairing: Pairing = Pairing(),
+    *,
+    reference: str,
+    clock: str,
+    confidence: float,
+    summaries: Sequence[Summary] = (),
+) -> list[Figure]:
+    """Return the figures of each cell over several runs, in the order of sets and operations.
+
+    ``mean`` and ``ratio`` of each ``run`` (a key, from 1 on). Cost in the last run over that in the
+    first: ``change`` of the mean and ``ratio_change`` (over that of the reference), with flags that
+    say whether the intervals of all runs overlap; ``effect``, the one of both to judge by, its
+    interval widened by the changes of other implementations; its flags are the verdict and what
+    else differs. ``signing_first``, ``signing_z`` …: the same by classes of traces. ``spread``:
+    root mean square of the logarithms of other implementations' changes; its flag says why it is
+    unknown. A cell that is not in both has no ``effect``, and a flag that says so.
+
+    ``summaries``: those of the records, where they are known. LabError for two records of one run
+    without pairs, and for unknown names in pairs.
+    """
+    made = summaries or [
+        summarise(r, reference=reference, clock=clock, confidence=confidence) for r in records
+    ]
+    runs = [_Run(*of) for of in zip(records, made, strict=True)]
+    first, last = runs[0], runs[-1]
+    same = first.name == last.name
+    if same and not pairing.pairs:
+        raise LabError("compare: both records are of one run: name what to compare with --pair")
+    matched = list(_named(first, last, pairing.pairs) if pairing.pairs else _matched(first, last))
+    anchor = None if same else _anchor(first, last)
+    found = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
+    # How runs differ is no matter where both stand in the same rounds.
+    cells = found if same else [_widen(cell, found, confidence) for cell in found]
+    lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = [
+        (cell, _over_runs(runs, cell)) for cell in cells
+    ]
+    if not pairing.pairs:
+        used = {_key(row) for _, rows in lines for row in rows if row}
+        rest = dict.fromkeys(key for run in runs for key in run.rows if key not in used)
+        lines += [(None, [run.rows.get(key) for run in runs]) for key in rest]
+    lines.sort(key=lambda line: _order(next(filter(None, line[1]))))
+    figures = [f for cell, rows in lines for f in _figures(runs, cell, rows)]
+    return [*figures, _spread_figure(found, anchor, same)]
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One of the runs."""
+
+    record: Record
+    summary: Summary
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.record.run.seed, self.record.run.started
+
+    @cached_property
+    def variants(self) -> dict[str, tuple[Variant, WorkerRow]]:
+        return {v.id: (v, w) for w in self.record.workers for v in w.variants}
+
+    @cached_property
+    def inputs(self) -> dict[tuple[str, int], InputRow]:
+        return {(i.set, i.id): i for i in self.record.inputs}
+
+    @cached_property
+    def rows(self) -> dict[CellKey, SummaryRow]:
+        return {_key(r): r for r in self.summary.rows if r.mean is not None}
+
+    def estimate(self, row: SummaryRow) -> CellEstimate:
+        return self.summary.estimates[_key(row)]
+
+    def used(self, row: SummaryRow) -> list[InputRow]:
+        """The inputs that a row rests on."""
+        return [self.inputs[row.set, number] for number in self.estimate(row).inputs]
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell in both runs; ``anchored``: whether ``effect`` is the change of the ratio."""
+
+    pair: Pair
+    change: Interval
+    ratio_change: Interval | None
+    anchored: bool
+    classes: dict[str, Interval]
+    reasons: tuple[str, ...]
+    effect: Interval
+
+    @property
+    def verdict(self) -> str:
+        """Which way the cost changed, as far as the interval shows it."""
+        if self.effect.low is not None and self.effect.low > 1:
+            return SLOWER
+        if self.effect.high is not None and self.effect.high < 1:
+            return FASTER
+        return UNCHANGED
+
+
+def _key(row: SummaryRow) -> CellKey:
+    return row.variant, row.set, row.operation
+
+
+def _order(row: SummaryRow) -> tuple[int, int]:
+    return ALL_SETS.index(row.set), OPERATIONS.index(row.operation)
+
+
+# --- which cells ----------------------------------------------------------------------------------
+
+
+def _named(first: _Run, last: _Run, pairs: Iterable[tuple[str, str]]) -> Iterator[Pair]:
+    for one, other in pairs:
+        for run, name in ((first, one), (last, other)):
+            if not any(name in v.names for v, _ in run.variants.values()):
+                known = ", ".join(run.variants)
+                raise LabError(f"--pair: unknown {name!r}: that run has {known}")
+        before, after = _rows_named(first, one), _rows_named(last, other)
+        if not before.keys() & after.keys():
+            raise LabError(f"--pair: {one} and {other} have no set and operation in common")
+        yield from ((row, after[what]) for what, row in before.items() if what in after)
+
+
+def _rows_named(run: _Run, name: str) -> dict[tuple[str, str], SummaryRow]:
+    """By set and operation; of an implementation the variant that ratios would be to."""
+    found: dict[tuple[str, str], SummaryRow] = {}
+    rows = [r for r in run.rows.values() if name in run.variants[r.variant][0].names]
+    rows.sort(key=lambda r: (r.variant != name, r.key != "compact", r.mode, r.batch_size))
+    for row in rows:
+        found.setdefault((row.set, row.operation), row)
+    return found
+
+
+def _matched(first: _Run, last: _Run) -> Iterator[Pair]:
+    """Each variant with itself; one whose backend or build is new with the one that it replaces."""
+    yield from ((row, last.rows[key]) for key, row in first.rows.items() if key in last.rows)
+    rest = [[r for key, r in one.rows.items() if key not in other.rows]
+            for one, other in ((first, last), (last, first))]  # fmt: skip
+    for row in rest[0]:
+        mine, others = ([r for r in of if _kind(r) == _kind(row)] for of in rest)
+        if len(mine) == len(others) == 1:
+            yield row, others[0]
+
+
+def _kind(row: SummaryRow) -> tuple[object, ...]:
+    return (
+        row.implementation, row.key, row.mode, row.batch_size, row.threads, row.set, row.operation,
+    )  # fmt: skip
+
+
+def _anchor(first: _Run, last: _Run) -> str | None:
+    """The reference, where both runs have the same build of the same version of it."""
+    found = [
+        {(v.id, v.version, w.compiler, w.flags) for v, w in run.variants.values()
+         if run.summary.reference in v.names}
+        for run in (first, last)
+    ]  # fmt: skip
+    return first.summary.reference if found[0] & found[1] else None
+
+
+def _over_runs(runs: Sequence[_Run], cell: _Cell) -> list[SummaryRow | None]:
+    """The rows of a cell in each run; between the first and the last those of the later name."""
+    before, after = cell.pair
+    return [before, *(run.rows.get(_key(after)) for run in runs[1:-1]), after]
+
+
+# --- how a cell changed ---------------------------------------------------------------------------
+
+
+def _change(
+    first: _Run, last: _Run, pair: Pair, anchor: str | None, same: bool, confidence: float
+) -> _Cell:
+    before, after = pair
+    one, other = first.estimate(before), last.estimate(after)
+    if same:
+        change = ratio(other, one, confidence)
+    elif one.level is None or other.level is None:
+        change = quotient(other.mean, one.mean)
+    else:
+        alike = _content(first.used(before)) == _content(last.used(after))
+        change = of_inputs(other, one, confidence) if alike else quotient(other.inner, one.inner)
+        for level in (one.level, other.level):
+            change = combine(change, median_over_rounds(level), confidence).of_rounds(len(level))
+    ratios = before.interval("ratio"), after.interval("ratio")
+    ratio_change = None
+    if not same and ratios[0] and ratios[1] and ratios != (_ITSELF, _ITSELF):
+        ratio_change = quotient(ratios[1], ratios[0])
+    is_reference = anchor in (before.implementation, before.variant)
+    effect = ratio_change if anchor and ratio_change and not is_reference else change
+    classes = {}
+    if one.fit is not None and other.fit is not None:
+        costs = [fit.costs(confidence) for fit in (one.fit, other.fit)]
+        rounds = min(len(one.rounds), len(other.rounds))
+        classes = {
+            name: quotient(costs[1][name], costs[0][name])
+            .of_rounds(rounds)
+            .times(effect.value / change.value)
+            for name in COSTS
+            if min(costs[0][name].value, costs[1][name].value) > 0
+        }
+    reasons = tuple(_reasons(first, last, pair))
+    return _Cell(pair, change, ratio_change, effect is ratio_change, classes, reasons, effect)
+
+
+def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes | None]]:
+    return [(i.seed, i.message, i.context, i.rnd) for i in rows]
+
+
+def _reasons(first: _Run, last: _Run, pair: Pair) -> Iterator[str]:
+    """What else than the code differs: a few words, a colon, the details."""
+    before, after = pair
+    (one, built), (other, rebuilt) = (
+        run.variants[row.variant] for run, row in ((first, before), (last, after))
+    )
+    if before.unit != after.unit or before.clock != after.clock:
+        yield (
+            f"other clock: {before.unit} of {before.clock} time, now {after.unit} of "
+            f"{after.clock} time"
+        )
+    if before.operation == "sign" and one.rnd != other.rnd and "none" in (one.rnd, other.rnd):
+        yield f"hedging changed: rnd {one.rnd}, now {other.rnd}"
+    sizes = [
+        {(len(i.message), len(i.context)) for i in run.used(row)}
+        for run, row in ((first, before), (last, after))
+    ]
+    if before.operation != "keygen" and sizes[0] != sizes[1]:
+        yield f"other inputs: {_size_words(sizes[0])}, now {_size_words(sizes[1])}"
+    machines = [run.record.run.machine for run in (first, last)]
+    known = [(name, *(machine.get(name) for machine in machines)) for name in _MACHINE]
+    differ = [f"{name} {a} → {b}" for name, a, b in known if None not in (a, b) and a != b]
+    if differ:
+        yield f"other machine: {', '.join(differ)}"
+    if before.backend != after.backend:
+        yield f"other backend: {before.backend}, now {after.backend}"
+    builds = [(w.compiler, w.flags, w.build) for w in (built, rebuilt)]
+    flags = [f"{a or 'none'} → {b or 'none'}" for a, b in zip(*builds, strict=True) if a != b]
+    if flags:
+        yield f"other compiler or flags: {'; '.join(flags)}"
+
+
+def _size_words(found: set[tuple[int, int]]) -> str:
+    texts = [f"messages of {m} bytes" + (f", contexts of {c}" if c else "") for m, c in found]
+    return " and ".join(sorted(texts)) if len(texts) < 3 else f"messages of {len(texts)} sizes"
+
+
+def _widen(cell: _Cell, every: Sequence[_Cell], confidence: float) -> _Cell:
+    """With the interval widened by the changes of other implementations from run to run."""
+    name = cell.pair[1].implementation
+    others = [c for c in every if not c.reasons and c.pair[1].implementation != name]
+    spread = _spread(others, cell.anchored)
+    effect = cell.effect
+    if spread is None or effect.low is None or effect.high is None:
+        return cell
+    reach = spread[0] * float(stdtrit(spread[1], (1 + confidence) / 2))
+    low, high = (
+        math.hypot(math.log(limit / effect.value), reach) if limit > 0 else math.inf
+        for limit in (effect.low, effect.high)
+    )
+    value = effect.value
+    return replace(cell, effect=Interval(value, value * math.exp(-low), value * math.exp(high)))
+
+
+def _spread(others: Sequence[_Cell], anchored: bool) -> tuple[float, int] | None:
+    """The root mean square of the logarithms of changes, and its degrees of freedom: cells of one
+    implementation are not independent. Of those that are ``anchored`` or not if they suffice: a
+    slower machine changes the latter alone."""
+    alike = [c for c in others if c.anchored == anchored]
+    for cells in (alike, others):
+        names = {c.pair[1].implementation for c in cells}
+        if len(names) >= _OTHERS:
+            squares = [math.log(c.effect.value) ** 2 for c in cells]
+            return math.sqrt(sum(squares) / len(squares)), len(names)
+    return None
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def _figures(
+    runs: Sequence[_Run], cell: _Cell | None, rows: Sequence[SummaryRow | None]
+) -> Iterator[Figure]:
+    present = [(n, row) for n, row in enumerate(rows, 1) if row is not None]
+    number, row = present[-1]
+    variant, worker = runs[number - 1].variants[row.variant]
+    keys = {"set": row.set, "operation": row.operation, **variant_keys(worker, variant)}
+    keys |= {"before": None, "unit": row.unit}
+    if cell is not None:
+        before = cell.pair[0]
+        names = [
+            *([before.variant] if before.variant != row.variant else []),
+            *([before.version] if before.version != row.version else []),
+        ]
+        keys["before"] = " ".join(names) or None
+    for n, of in present:
+        for name, unit in (("mean", of.unit), ("ratio", "")):
+            if (found := of.interval(name)) is not None:
+                yield Figure.of({**keys, "run": n}, name, found, unit)
+    if cell is None:
+        text = "only in run " + ", ".join(str(n) for n, _ in present)
+        yield Figure(keys, "effect", None, flags=(text,))
+        return
+    for name, changed in (("mean", cell.change), ("ratio", cell.ratio_change)):
+        if changed is not None:
+            both = have_common_point(of.interval(name) for _, of in present)
+            flags = () if both is None else (OVERLAP if both else APART,)
+            title = "change" if name == "mean" else "ratio_change"
+            yield replace(Figure.of(keys, title, changed), flags=flags)
+    yield replace(Figure.of(keys, "effect", cell.effect), flags=(cell.verdict, *cell.reasons))
+    for name, interval in cell.classes.items():
+        yield Figure.of(keys, f"{SIGNING}{name}", interval)
+
+
+def agreement_figures(figures: Sequence[Figure]) -> list[Figure]:
+    """Return how far runs of the same programs agree, by operation, in means and in ratios: the
+    number of ``cells`` with intervals in all runs, of those ``overlapping``, ``median_change`` and
+    ``largest_change`` in percent."""
+    found: dict[tuple[str, str], list[Figure]] = {}
+    for f in figures:
+        if f.name in _AGREEING and f.keys["before"] is None:
+            found.setdefault((str(f.keys["operation"]), _AGREEING[f.name]), []).append(f)
+    made = []
+    for key in sorted(found, key=lambda key: (OPERATIONS.index(key[0]), key[1])):
+        keys = {"operation": key[0], "quantity": key[1]}
+        sizes = [100 * abs(f.value - 1) for f in found[key] if f.value is not None]
+        overlaps = [OVERLAP in f.flags for f in found[key] if f.flags]
+        made += [
+            Figure(keys, "overlapping", sum(overlaps)),
+            Figure(keys, "cells", len(overlaps)),
+            Figure(keys, "median_change", median(sizes), unit="%"),
+            Figure(keys, "largest_change", max(sizes), unit="%"),
+        ]
+    return made
+
+
+_AGREEING = {"change": "mean", "ratio_change": "ratio"}
+
+
+def have_common_point(found: Iterable[Interval | None]) -> bool | None:
+    """Whether all intervals share a point; None for fewer than two that have limits."""
+    limits = [(i.low, i.high) for i in found if i is not None]
+    known = [(low, high) for low, high in limits if low is not None and high is not None]
+    if len(known) < 2:
+        return None
+    return max(low for low, _ in known) <= min(high for _, high in known)
+
+
+def _spread_figure(found: Sequence[_Cell], anchor: str | None, same: bool) -> Figure:
+    spread = None if same else _spread([c for c in found if not c.reasons], anchor is not None)
+    if spread is not None:
+        return Figure({"reference": anchor}, "spread", spread[0])
+    reason = (
+        "both stand in the same rounds, so that their common drift cancels"
+        if same
+        else "too few other implementations are in both runs to show how runs differ by "
+        "themselves: the intervals show the rounds alone"
+    )
+    return Figure({"reference": anchor}, "spread", None, flags=(reason,))
