@@ -6,7 +6,8 @@ from typing import Any
 
 import yaml
 
-from mldsa_lab.audit import Audited, Verdict, audit, parse_claims
+from mldsa_lab.audit import audit, parse_claims
+from mldsa_lab.audit.judgement import Judgement, Verdict
 
 HEAD = {
     "format": "mldsa-lab claims",
@@ -21,20 +22,19 @@ def text(*claims: dict[str, Any], **head: Any) -> str:
     return yaml.safe_dump({**HEAD, **head, "claims": named}, allow_unicode=True)
 
 
-def judged(*claims: dict[str, Any], **head: Any) -> Audited:
-    """The audit of such a file."""
+def judged(*claims: dict[str, Any], **head: Any) -> tuple[Judgement, ...]:
+    """The findings about such a file."""
     return audit(parse_claims(text(*claims, **head), "t.yaml"))
 
 
-def verdicts(*claims: dict[str, Any], **head: Any) -> set[tuple[str, str, str]]:
+def verdicts(*claims: dict[str, Any]) -> set[tuple[str, str, str]]:
     """Claim, rule and verdict of each finding."""
-    return {(f.claim, f.rule.id, f.verdict.value) for f in judged(*claims, **head).findings}
+    return {(f.claim, f.rule, f.verdict.value) for f in judged(*claims)}
 
 
 def of_rule(rule: str, *claims: dict[str, Any]) -> list[tuple[str, str]]:
     """Verdict and reading of each finding by a rule."""
-    found = judged(*claims).findings
-    return [(f.verdict.value, f.reading) for f in found if f.rule.id == rule]
+    return [(f.verdict.value, f.reading) for f in judged(*claims) if f.rule == rule]
 
 
 def sign(**more: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from pathlib import Path
 import measure_cases as cases
 from fake_worker import HELLO
 
-from mldsa_lab.audit.reading import example_names, example_text, parse_claims
+from mldsa_lab.audit.reading import examples, parse_claims
 from mldsa_lab.bench.blocks import read_block
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.reader import read_measurements
@@ -153,7 +153,7 @@ READERS = {
     "claims": Reader(
         ".yaml",
         lambda path: parse_claims(path.read_bytes().decode("utf-8", "replace"), "claims"),
-        lambda: [example_text(name).encode() for name in example_names()],
+        lambda: [path.read_bytes() for path in examples().values()],
     ),
     "measurements": Reader(".csv", read_either, measurements),
     "scenario": Reader(".toml", read_scenario, files(SCENARIOS, "*.toml")),

@@ -40,7 +40,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
         "estimate",
         "show",
     ),
-    "audit": ("theory",),
+    "audit": ("theory", "inputs", "records", "estimate", "show"),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them."""
 

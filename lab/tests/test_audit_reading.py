@@ -11,9 +11,9 @@ import pytest
 import yaml
 from audit_tables import HEAD, sign, text
 
-from mldsa_lab.audit import example_names, example_text, parse_claims, read_claims
-from mldsa_lab.audit.claims import Cost, Limit, Rate, Size
-from mldsa_lab.audit.reading import claims_schema
+from mldsa_lab.audit import parse_claims, read_claims
+from mldsa_lab.audit.claims import Cost, Limit, Rate
+from mldsa_lab.audit.reading import claims_schema, examples
 from mldsa_lab.audit.values import ClaimedSet, StatedFigure
 from mldsa_lab.errors import LabError
 
@@ -50,17 +50,10 @@ def test_names_of_sets(name: object, expected: str | None) -> None:
         ClaimedSet.read(name)
 
 
-def test_a_set_needs_no_quotes() -> None:
-    whole = text(sign(median=1)).replace("set: ML-DSA-65", "set: 65")
-    (claim,) = parse_claims(whole, "t.yaml").claims
-    assert isinstance(claim, Cost)
-    assert claim.set == "ML-DSA-65"
-
-
 def test_the_examples_fit_the_schema() -> None:
     validator = jsonschema.Draft202012Validator(claims_schema())
-    for name in example_names():
-        found = yaml.safe_load(example_text(name))
+    for path in examples().values():
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
         # YAML makes a date of what JSON has as a text.
         found["source"] = {key: str(value) for key, value in found["source"].items()}
         validator.validate(found)
@@ -117,48 +110,32 @@ def test_exponents_need_no_sign() -> None:
     assert claim.figures["median"] == StatedFigure(2500.0, 50.0)
 
 
-def test_a_set_keeps_the_name_that_the_source_gives() -> None:
-    (claim,) = read(
-        {"about": "size", "set": "Dilithium2", "object": "private-key", "bytes": 2528}
-    ).claims
-    assert isinstance(claim, Size)
-    assert (claim.set, claim.set.named) == ("ML-DSA-44", "Dilithium2")
-
-
 SIZE = {"about": "size", "set": "44", "object": "public-key", "bytes": 1312}
 COST = {"about": "cost", "operation": "verify", "unit": "us"}
 
 BAD = [
     (sign(median=1, medain=2), "the key 'medain' is unknown"),
-    (sign(median=-1), "median: must not be negative"),
+    (sign(median=-1), "median: must be a finite number between"),
     (sign(median=0), "median must be greater than 0"),
     (sign(median=float("nan")), ", median: must be a finite number"),
-    (sign(median=float("inf")), ", median: must be a finite number"),
-    (sign(median=1e300), ", median: must lie between 1e-18 and 1e+18"),
+    (sign(median=1e300), ", median: must be a finite number between 1e-18 and 1e+18"),
     (sign(median=1, samples=10**13), ", samples: must be a whole number <= 1000000000000"),
-    (sign(median=True), ", median: must be a number"),
     (sign(median="72 us"), ", median: must be a number"),
-    (sign(median=1, p0=1), ", p0: a percentile lies strictly between 0 and 100"),
     (sign(median=1, p100=1), ", p100: a percentile lies strictly between 0 and 100"),
-    (sign(median=1, p101=1), ", p101: a percentile lies strictly between 0 and 100"),
     (sign(median=1, p50=1), "the median appears twice"),
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
     (sign(median=1, samples=0), ", samples: must be a whole number >= 1"),
-    (sign(median=1, samples=2.5), ", samples: must be a whole number"),
     (sign(sd=1), "needs a median, mean, min, max or percentile"),
     (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
     (sign(median=2, error_kind="sd"), "there is no error"),
     (sign(median=2, error=1, error_kind="ci200"), "error_kind 'ci200' must be one of"),
     (sign(median=2, error=1, sd=1), "error stands beside sd"),
     (sign(median=2, overhead=2), "overhead must be less than every figure"),
-    (sign(median=2, inputs="some"), ", inputs: 'some' must be one of"),
     ({**COST, "median": None}, ", median: is empty"),
     ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "set is missing"),
     ({"about": "speed"}, ", about: 'speed' must be one of"),
     ({**SIZE, "bytes": 0}, ", bytes: must be a whole number >= 1"),
-    ({**SIZE, "object": "key"}, ", object: 'key' must be one of"),
-    ({**SIZE, "encoding": "pem"}, ", encoding: 'pem' must be one of"),
     ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
     ({"about": "scaling", "points": []}, "points: must be a list of length >= 1"),
     ({"about": "scaling", "points": [{"threads": 2}]}, "either per_second or speedup"),

@@ -66,7 +66,7 @@ def test_the_base_install_estimates_audits_and_shows(selection: tuple[Path, Path
     for words, said in (
         (("estimate", "--help"), "Percentiles to estimate"),
         (("estimate", *selection), "mean"),
-        (("audit", "--list-examples"), "jvm"),
+        (("audit", "--example", "list"), "jvm"),
         (("audit", "--example", "jvm-study"), "claim"),
         (("select", "--help"), "goal"),
         (("study", "list"), "bench"),

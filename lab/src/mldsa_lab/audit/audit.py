@@ -1,19 +1,18 @@
-"""From claims to findings."""
+"""From claims to findings: the table of rules by kind of claim."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from mldsa_lab.audit import attempts, claims, figures, power, scaling, signing, sizes, sums
-from mldsa_lab.audit.verdict import Band, Judgement, Verdict
+from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
 
-NONE = "none"
-"""The id of the rule that there is none."""
+Judge = Callable[[Any], Iterator[Judgement]]
+JudgeInTable = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
-_OF_ITSELF: dict[type[claims.Claim], Callable[[Any], Iterator[Judgement]]] = {
+_ALONE: dict[type[claims.Claim], Judge] = {
     claims.Cost: figures.judge_figures,
     claims.Size: sizes.judge_size,
     claims.Parts: sums.judge_parts,
@@ -23,9 +22,7 @@ _OF_ITSELF: dict[type[claims.Claim], Callable[[Any], Iterator[Judgement]]] = {
     claims.Limit: sums.judge_limit,
     claims.Rejection: attempts.judge_rejection,
 }
-_BESIDE_OTHERS: dict[
-    type[claims.Claim], Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
-] = {
+_IN_TABLE: dict[type[claims.Claim], JudgeInTable] = {
     claims.Cost: signing.judge_signing,
     claims.Scaling: scaling.judge_scaling,
     claims.Batch: scaling.judge_batch,
@@ -33,31 +30,18 @@ _BESIDE_OTHERS: dict[
 }
 
 
-@dataclass(frozen=True)
-class Audited:
-    """A table of claims and what the audit says of it, in the order of the claims."""
-
-    table: claims.ClaimTable
-    findings: tuple[Judgement, ...]
-
-    @property
-    def counts(self) -> dict[Verdict, int]:
-        """How many findings of each verdict."""
-        found = Counter(f.verdict for f in self.findings)
-        return {verdict: found[verdict] for verdict in Verdict}
-
-
-def audit(table: claims.ClaimTable) -> Audited:
-    """Judge every claim of a table by every rule that applies; at least one finding for each."""
+def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
+    """Judge every claim of a table by every rule that applies, in the order of the claims; at
+    least one finding for each."""
     findings = []
     for claim in table.claims:
         found: list[Judgement] = []
-        if judge := _OF_ITSELF.get(type(claim)):
+        if judge := _ALONE.get(type(claim)):
             found += judge(claim)
-        if judge_beside := _BESIDE_OTHERS.get(type(claim)):
-            found += judge_beside(claim, table)
-        findings += [replace(finding, claim=claim.id) for finding in found or [_NOTHING]]
-    return Audited(table, tuple(findings))
+        if judge_in_table := _IN_TABLE.get(type(claim)):
+            found += judge_in_table(claim, table)
+        findings += [replace(f, claim=claim.id) for f in found or [_NOTHING]]
+    return tuple(findings)
 
 
-_NOTHING = Judgement(NONE, Verdict.UNDECIDABLE, "", Band.said(""), "Too few figures for any rule.")
+_NOTHING = judgement(NONE, Verdict.UNDECIDABLE, "", "Too few figures for any rule.", predicted="")

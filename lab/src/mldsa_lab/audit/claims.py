@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import Amount, ClaimedSet, Groups, Positive, Span, StatedFigure, shown
+from mldsa_lab.audit.values import Amount, ClaimedSet, Positive, Span, StatedFigure, shown
 from mldsa_lab.files import Text
 
 CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
@@ -247,7 +247,7 @@ class Counted(Claim, frozen=True, tag="counted"):
     """Numbers of samples stated in several places: of all, of each group, or unstated."""
 
     values: Annotated[tuple[CountStatement, ...], Meta(min_length=2)]
-    groups: Groups | None = None
+    groups: Count | None = None
 
 
 class Statement(_Part, frozen=True):

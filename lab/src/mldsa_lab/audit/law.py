@@ -13,8 +13,8 @@ where fixed is 1 (0 for a standard deviation) and the limits hold what n samples
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import NamedTuple
 
 from scipy.special import betaincinv
 from scipy.stats import nbinom
@@ -36,8 +36,7 @@ _MOST = 10**9  # signatures; the mean of more is as good as exact
 _FEW = 10  # so many signatures hardly ever need the same attempts, fewer may
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """A statistic in units of c_r: ``fixed`` * S/c_r + k with k from ``low`` to ``high``."""
 
     fixed: float
@@ -53,25 +52,17 @@ def share_of(statistic: str) -> float | None:
     return float(statistic[1:]) / 100 if statistic.startswith("p") else None
 
 
-@dataclass(frozen=True)
 class RejectedLaw:
     """The cost of a signature's rejected attempts, for one cost of class z. Make it with `laws`.
 
     Hint failures, rarer than one in sixty signatures, count as class r.
     """
 
-    model: RejectionModel
-    z_cost: float
-
-    @cached_property
-    def law(self) -> Law:
+    def __init__(self, model: RejectionModel, z_cost: float) -> None:
+        self.model = model
+        self.law = Law.of_costs(model, (1.0, z_cost, 1.0, 1.0), share=_SHARE)
         """The law of a signature's cost with S = 1."""
-        return Law.of_costs(self.model, (1.0, self.z_cost, 1.0, 1.0), share=_SHARE)
-
-    @cached_property
-    def mean(self) -> float:
-        """Mean of a signature."""
-        return float(self.model.expected_counts @ (self.z_cost, 1.0, 1.0))
+        self.mean = float(model.expected_counts @ (z_cost, 1.0, 1.0))
 
     @cached_property
     def moments(self) -> tuple[float, float]:
@@ -89,7 +80,7 @@ class RejectedLaw:
         """What ``samples`` samples of varied inputs show of a statistic.
 
         ``per_sample`` > 1 averages that many signatures in a sample; mean and sd alone are then
-        given.
+        given. The mean's sum is negative binomial.
         """
         if statistic == "sd":
             spread, kurtosis = self.moments
@@ -97,14 +88,20 @@ class RejectedLaw:
             spread /= math.sqrt(per_sample)
             return Term(0.0, spread / error if samples >= _FEW else 0.0, spread * error)
         if statistic == "mean":
-            accept = self.model.p_accept
-            low, high = _mean_rejections(accept, min(samples * per_sample, _MOST))
-            each = self.mean * accept / (1 - accept)
+            accept, signatures = self.model.p_accept, min(samples * per_sample, _MOST)
+            low, high = _summed_rejections(accept, signatures)
+            each = self.mean * accept / (1 - accept) / signatures
             return Term(1.0, low * each, high * each)
         share = share_of(statistic)
         assert share is not None and per_sample == 1
         low, high = order_shares(share, samples)
         return Term(1.0, self.rejected_at(low), self.rejected_at(high))
+
+
+@cache
+def _summed_rejections(accept: float, signatures: int) -> tuple[float, float]:
+    low, high = nbinom.ppf((_LEVEL, 1 - _LEVEL), signatures, accept)
+    return float(low), float(high)
 
 
 @cache
@@ -120,14 +117,6 @@ def order_shares(share: float, samples: int) -> tuple[float, float]:
     low = float(betaincinv(first, n + 1 - first, _LEVEL))
     high = float(betaincinv(last, n + 1 - last, 1 - _LEVEL))
     return low, high
-
-
-@cache
-def _mean_rejections(accept: float, signatures: int) -> tuple[float, float]:
-    """Between which values the mean number of rejected attempts of so many signatures lies: their
-    sum is negative binomial."""
-    low, high = nbinom.ppf((_LEVEL, 1 - _LEVEL), signatures, accept) / signatures
-    return float(low), float(high)
 
 
 @cache
@@ -159,8 +148,7 @@ def band(
     return min(ratios), max(ratios)
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """``at_least`` (or at most): a published figure says that fixed * S + k c is so large."""
 
     term: Term
@@ -191,13 +179,11 @@ def attempt_over_first(bounds: list[Bound]) -> tuple[float, float] | None:
 def firsts(bounds: list[Bound], x: float) -> tuple[float, float]:
     """The smallest and the largest S that meet the bounds at c_r / S = x."""
     low, high = 0.0, math.inf
-    for b in bounds:
-        k = b.term.high if b.at_least else b.term.low
-        factor = b.term.fixed + k * x
-        if factor > 0 and b.at_least:
-            low = max(low, b.value / factor)
-        elif factor > 0:
-            high = min(high, b.value / factor)
+    for term, value, at_least in bounds:
+        factor = term.fixed + x * (term.high if at_least else term.low)
+        if factor > 0:
+            low = max(low, value / factor) if at_least else low
+            high = high if at_least else min(high, value / factor)
     return low, high
 
 

@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.stats import nct, t
 
 from mldsa_lab.audit.claims import Difference
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, percent
 from mldsa_lab.audit.law import laws
-from mldsa_lab.audit.verdict import Band, Judgement, Verdict, percent
 from mldsa_lab.theory.signers import LEAST_FIRST, most_first
 
 
@@ -28,12 +28,11 @@ def detectable(variation: float, per_group: int, level: float, power: float) -> 
         found = float(nct.sf(critical, freedom, shift))
         return (1.0 if math.isnan(found) else found) - power
 
-    if missing(0.0) >= 0:
-        return 0.0
     most = 1.0
     while missing(most) < 0:
         most *= 2
-    return float(brentq(missing, 0.0, most)) * variation * math.sqrt(2 / per_group)
+    shift = 0.0 if missing(0.0) >= 0 else float(brentq(missing, 0.0, most))
+    return shift * variation * math.sqrt(2 / per_group)
 
 
 def significant_from(variation: float, per_group: int, level: float) -> float:
@@ -57,41 +56,36 @@ def judge_difference(claim: Difference) -> Iterator[Judgement]:
     text = ", ".join(part for part in (stated, words[claim.significant], f"n = {n:,}") if part)
     value = None if relative is None else relative.value
     if claim.operation != "sign" or claim.paired:
-        predicted = Band.said("noise alone decides")
-        reading = (
-            "Both groups signed the same inputs, so rejection is the same in both."
-            if claim.operation == "sign"
-            else "Rejection has no part in this operation; its noise is not known."
-        )
-        yield Judgement("difference.power", Verdict.UNDECIDABLE, text, predicted, reading, value)
+        reading = "Rejection is the same in both groups, or has no part in this operation."
+        yield judgement(
+            "difference.power", Verdict.UNDECIDABLE, text, reading, value=value,
+            predicted="noise alone decides",
+        )  # fmt: skip
         return
     spreads = variations(claim.set, claim.per_sample)
     low, high = (detectable(v, n, claim.level, claim.power) for v in spreads)
-    of = "" if claim.per_sample == 1 else f" of {claim.per_sample:,} signatures each"
+    span = f"{percent(low)} to {percent(high)}"
+    averaged = "" if claim.per_sample == 1 else f" of {claim.per_sample:,} signatures each"
     reading = (
-        f"With inputs drawn for each group, {n:,} samples{of} find a difference of "
-        f"{percent(low)} to {percent(high)} in {100 * claim.power:g} % of such studies."
+        f"With inputs drawn for each group, {n:,} samples{averaged} find a difference of {span} "
+        f"in {100 * claim.power:g} % of such studies."
     )
-    verdict = Verdict.UNDECIDABLE
-    if relative is None:
-        reading += " A smaller one would not show."
-    elif claim.significant:
+    verdict, more = Verdict.UNDECIDABLE, " A smaller one would not show."
+    if relative is not None and claim.significant:
         # The sample's own spread may be less than the law's by chance.
         chance = math.exp(-2 * math.sqrt((laws(claim.set)[0].moments[1] - 1) / (8 * n)))
+        more = " A smaller one may be chance."
         if relative.high < significant_from(spreads[0], n, claim.level) * chance:
             verdict = Verdict.IMPLAUSIBLE
-            reading += (
+            more = (
                 " So small a difference is not significant unless the inputs did not vary or "
                 "were the same in both groups."
             )
-        elif relative.high < low:
-            reading += " A smaller one may be chance."
-        else:
-            verdict = Verdict.CONSISTENT
-    elif relative.low > high:
-        verdict = Verdict.CONSISTENT
-        reading += " The difference is larger."
-    else:
-        reading += " A smaller one would not show."
-    predicted = Band(low, high, f"{percent(low)} to {percent(high)} detectable")
-    yield Judgement("difference.power", verdict, text, predicted, reading, value)
+        elif relative.high >= low:
+            verdict, more = Verdict.CONSISTENT, ""
+    elif relative is not None and relative.low > high:
+        verdict, more = Verdict.CONSISTENT, " The difference is larger."
+    yield judgement(
+        "difference.power", verdict, text, reading + more, value=value, low=low, high=high,
+        predicted=f"{span} detectable",
+    )  # fmt: skip

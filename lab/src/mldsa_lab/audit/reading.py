@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar, Union, cast
 
@@ -27,12 +26,12 @@ from mldsa_lab.audit.claims import (
     seconds,
 )
 from mldsa_lab.audit.values import POWER, StatedFigure, read_value, shown, value_schema
-from mldsa_lab.errors import LabError
+from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import checked, parse_json, read_text, reading
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (Cost, Batch, Parts)
-_EXAMPLES = resources.files("mldsa_lab.audit") / "examples"
+_EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
 
@@ -53,33 +52,28 @@ def parse_claims(text: str, name: str, *, as_json: bool = False) -> ClaimTable:
     head = _convert(raw, Head, name)
     if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
-    claims: list[Claim] = []
+    claims: dict[str, Claim] = {}
     for position, entry in enumerate(entries, 1):
-        claim = _claim(entry, f"{name}: claim {position}", name, raw.get("defaults", {}))
-        if any(claim.id == other.id for other in claims):
+        claim = _claim(entry, name, position, raw.get("defaults", {}))
+        if claim.id in claims:
             raise LabError(f"{name}: claim {claim.id!r}: the id appears twice, and must be unique")
-        claims.append(claim)
-    table = ClaimTable(name, head.source, tuple(claims))
-    _check_references(table)
-    return table
+        claims[claim.id] = claim
+    for claim in claims.values():
+        for target in listed(getattr(claim, "cost_of", ())):
+            _check_reference(claim, target, claims.get(target), name)
+    return ClaimTable(name, head.source, tuple(claims.values()))
 
 
-def example_names() -> tuple[str, ...]:
-    """The worked examples that come with the lab, in order."""
-    found = (Path(file.name) for file in _EXAMPLES.iterdir())
-    return tuple(sorted(file.stem for file in found if file.suffix == ".yaml"))
+def examples() -> dict[str, Path]:
+    """The files of the worked examples that come with the lab, by name."""
+    return {path.stem: path for path in sorted(_EXAMPLES.glob("*.yaml"))}
 
 
-def example_text(name: str) -> str:
+def example_path(name: str) -> Path:
     """The file of an example; LabError if there is none."""
-    if name not in example_names():
-        raise LabError(f"unknown example {name!r}: known are {', '.join(example_names())}")
-    return (_EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
-
-
-def example(name: str) -> ClaimTable:
-    """The claims of an example."""
-    return parse_claims(example_text(name), f"example {name}")
+    if name not in examples():
+        raise LabError(f"unknown example {name!r}: known are {', '.join(examples())}")
+    return examples()[name]
 
 
 def claims_schema() -> dict[str, Any]:
@@ -90,9 +84,9 @@ def claims_schema() -> dict[str, Any]:
         ref_template="#/$defs/{name}",
     )
     statistics = parts["Cost"]["properties"].pop("figures")["additionalProperties"]
-    parts["Cost"]["required"].remove("figures")
     names = f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$"
     parts["Cost"]["patternProperties"] = {names: statistics}
+    parts["Cost"]["required"].remove("figures")
     for kind in ABOUT.values():  # what may stand under `defaults`
         needed = parts[kind.__name__]["required"]
         needed[:] = [name for name in needed if name not in Defaults.__struct_fields__]
@@ -109,21 +103,17 @@ def claims_schema() -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(text))
 
 
-# Parts of the file ------------------------------------------------------------------------------
-
-
 class _Loader(yaml.SafeLoader):
     """YAML as PyYAML reads it safely, but a date is a text and a repeated key an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[str] = set()
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} appears twice", key.start_mark
-                    )
-                seen.add(key.value)
+            if names.count(key.value) > 1:
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key {key.value!r} appears twice",
+                    problem_mark=node.value[-1][0].start_mark,
+                )
         return cast("dict[Any, Any]", super().construct_mapping(node, deep))
 
 
@@ -139,21 +129,17 @@ def _parse_yaml(text: str, name: str) -> object:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = f", line {mark.line + 1}" if mark is not None else ""
-        broken = "" if isinstance(error, yaml.constructor.ConstructorError) else ", not YAML"
-        raise LabError(f"{name}{line}: {error.problem}{broken}") from None
-    except yaml.YAMLError as error:
-        raise LabError(f"{name}: {str(error).splitlines()[0]}, not YAML") from None
+        raise LabError(f"{name}{line}: {error.problem}: not YAML that can be read") from None
     except RecursionError:
         raise LabError(f"{name}: is nested too deeply") from None
-    except ValueError as error:  # an integer too long
-        raise LabError(f"{name}: {error}") from None
+    except (yaml.YAMLError, ValueError) as error:  # an integer too long
+        raise LabError(f"{name}: {first_line(error)}: not YAML that can be read") from None
 
 
 def _mapping(raw: object, where: str) -> dict[str, Any]:
-    if raw is None:
-        raise LabError(f"{where}: is empty")
     if not isinstance(raw, dict):
-        raise LabError(f"{where}: must be a mapping of fields, not {shown(raw)}")
+        wrong = "is empty" if raw is None else f"must be a mapping of fields, not {shown(raw)}"
+        raise LabError(f"{where}: {wrong}")
     for name in raw:
         if not isinstance(name, str):
             raise LabError(f"{where}: the field name {shown(name)} must be a text")
@@ -180,7 +166,8 @@ def _read(raw: Any, where: str, place: str = "") -> Any:
     return "us" if raw == "µs" else raw
 
 
-def _claim(entry: object, where: str, name: str, defaults: dict[str, Any]) -> Claim:
+def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) -> Claim:
+    where = f"{name}: claim {position}"
     raw = _mapping(entry, where)
     if isinstance(identity := raw.get("id"), str) and identity:
         where = f"{name}: claim {identity!r}"
@@ -210,33 +197,28 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
     """The statistics among the fields, which are taken out: p50 is the median."""
     found: dict[str, StatedFigure] = {}
     for name in [name for name in raw if name in STATISTICS or PERCENTILE.fullmatch(str(name))]:
-        statistic = name
-        if match := PERCENTILE.fullmatch(name):
-            rank = float(match[1])
-            if not 0 < rank < 100:
-                raise LabError(f"{where}, {name}: a percentile lies strictly between 0 and 100")
-            statistic = "median" if rank == 50 else f"p{rank:g}"
-        if statistic in found:
-            raise LabError(f"{where}, {name}: the {statistic} appears twice")
-        if raw[name] is None:
-            raise LabError(f"{where}, {name}: is empty")
+        match, statistic, value = PERCENTILE.fullmatch(name), name, raw.pop(name)
         try:
-            found[statistic] = StatedFigure.read(raw.pop(name))
+            if match is not None:
+                if not 0 < float(match[1]) < 100:
+                    raise ValueError("a percentile lies strictly between 0 and 100")
+                statistic = "median" if float(match[1]) == 50 else f"p{float(match[1]):g}"
+            if value is None or statistic in found:
+                raise ValueError("is empty" if value is None else f"the {statistic} appears twice")
+            found[statistic] = StatedFigure.read(value)
         except ValueError as error:
             raise LabError(f"{where}, {name}: {error}") from None
     return found
 
 
-def _check_references(table: ClaimTable) -> None:
-    known = {claim.id: claim for claim in table.claims}
-    for claim in table.claims:
-        for name in listed(getattr(claim, "cost_of", ())):
-            where = f"{table.path}: claim {claim.id!r}, cost_of"
-            if (target := known.get(name)) is None:
-                raise LabError(f"{where}: there is no claim {name!r}")
-            batches = isinstance(claim, Scaling)
-            if not isinstance(target, Cost | Batch if batches else Cost):
-                wanted = "a cost or a batch" if batches else "a cost"
-                raise LabError(f"{where}: the claim {name!r} is not about {wanted}")
-            if seconds(target.unit) is None:
-                raise LabError(f"{where}: the claim {name!r} is in {target.unit}, not in a time")
+def _check_reference(claim: Claim, name: str, target: Claim | None, path: str) -> None:
+    """LabError where a claim's cost_of names no cost in a unit of time."""
+    where = f"{path}: claim {claim.id!r}, cost_of"
+    if target is None:
+        raise LabError(f"{where}: there is no claim {name!r}")
+    batches = isinstance(claim, Scaling)
+    if not isinstance(target, Cost | Batch if batches else Cost):
+        wanted = "a cost or a batch" if batches else "a cost"
+        raise LabError(f"{where}: the claim {name!r} is not about {wanted}")
+    if seconds(target.unit) is None:
+        raise LabError(f"{where}: the claim {name!r} is in {target.unit}, not in a time")

@@ -7,15 +7,21 @@ from itertools import pairwise
 
 from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
 from mldsa_lab.audit.figures import label, mean_limits
+from mldsa_lab.audit.judgement import (
+    ANOTHER_RUN,
+    MEASURED,
+    Judgement,
+    Verdict,
+    graded,
+    judgement,
+    number,
+    percent,
+    unit_text,
+)
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
 from mldsa_lab.audit.values import StatedFigure
-from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, percent, unit_text
 from mldsa_lab.theory.signers import most_first
 
-MEASURED = 0.02
-"""Two measurements of one quantity agree so far."""
-ANOTHER_RUN = 0.10
-"""Measurements of one quantity in different runs agree so far; beyond, no machine explains it."""
 SMT_GAIN = 1.33
 """What a physical core gains by a second thread at most (see the rule's source)."""
 
@@ -25,30 +31,27 @@ _BY_LAW = "the law's least mean for this median"
 def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     """`throughput.latency` of the fewest threads, for each cost that the claim names;
     `scaling.cores` for points within the cores, `scaling.smt` beyond them."""
-    base = next((point.per_second for point in claim.points if point.threads == 1), None)
+    fewest = claim.points[0]
+    if fewest.per_second is not None:
+        for cost in table.named(claim.cost_of):
+            yield judge_throughput(cost, fewest.per_second, fewest.threads)
     for point in claim.points:
         rate = point.per_second
         speedup: StatedFigure | None = point.speedup
-        if rate is not None:
-            if point is claim.points[0]:
-                for cost in table.named(claim.cost_of):
-                    yield judge_throughput(cost, rate, point.threads)
-            if len(claim.points) == 1 or point.threads == 1:
-                continue
-            if base is None:
-                yield Judgement(
-                    "scaling.cores",
-                    Verdict.UNDECIDABLE,
-                    f"{number(rate.value)}/s with {point.threads}",
-                    Band.said("throughput of one thread × threads"),
-                    "The throughput of one thread is not given.",
-                    rate.value,
-                )
-                continue
-            value = rate.value / base.value
-            speedup = StatedFigure(value, rate.high / base.low - value)
-        assert speedup is not None
-        yield _speedup(claim, point.threads, speedup)
+        if rate is not None and (len(claim.points) == 1 or point.threads == 1):
+            continue
+        if rate is not None and fewest.per_second is not None and fewest.threads == 1:
+            value = rate.value / fewest.per_second.value
+            speedup = StatedFigure(value, rate.high / fewest.per_second.low - value)
+        if speedup is not None:
+            yield _speedup(claim, point.threads, speedup)
+        elif rate is not None:
+            yield judgement(
+                "scaling.cores", Verdict.UNDECIDABLE,
+                f"{number(rate.value)}/s with {point.threads}",
+                "The throughput of one thread is not given.", value=rate.value,
+                predicted="throughput of one thread × threads",
+            )  # fmt: skip
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -59,37 +62,34 @@ def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int)
     """
     scale = seconds(cost.unit)
     assert scale is not None
-    if isinstance(cost, Batch):
-        mean, how = min(point.cost.low for point in cost.points), "the cost in the cheapest batch"
-    else:
-        mean, how = _least_mean(cost)
+    mean, how = _least_mean(cost)
     unit = unit_text(cost.unit)
-    busy = per_second.low * max(mean, 0) * scale / workers
     implied = workers / per_second.value / scale
-    if busy <= 1 + MEASURED:
-        verdict, reading = Verdict.CONSISTENT, "The workers have time enough for that."
-    else:
-        verdict = Verdict.IMPLAUSIBLE if busy <= 1 + ANOTHER_RUN else Verdict.CONTRADICTION
+    verdict = graded(per_second.low * max(mean, 0) * scale / workers)
+    reading = ""
+    if verdict is not Verdict.CONSISTENT:
         if how == _BY_LAW and isinstance(cost, Cost) and cost.inputs != "varied":
             verdict = Verdict.IMPLAUSIBLE
         reading = (
             f"The throughput leaves {number(implied)} {unit} for each, and {how} is "
             f"{number(mean)} {unit}: one of the two is of something else."
         )
-    predicted = Band(mean, None, f"{cost.id}: at least {number(mean)} {unit}")
-    claimed = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
-    return Judgement("throughput.latency", verdict, claimed, predicted, reading, implied)
+    text = f"{number(per_second.value)}/s: {number(implied)} {unit} each"
+    return judgement(
+        "throughput.latency", verdict, text, reading, value=implied, low=mean,
+        predicted=f"{cost.id}: at least {number(mean)} {unit}",
+    )  # fmt: skip
 
 
-def _least_mean(cost: Cost) -> tuple[float, str]:
+def _least_mean(cost: Cost | Batch) -> tuple[float, str]:
     """The least mean that a claim's figures allow, and how it is known."""
-    if (mean := cost.figures.get("mean")) is not None:
+    if isinstance(cost, Batch):
+        return min(point.cost.low for point in cost.points), "the cost in the cheapest batch"
+    mean, median = cost.figures.get("mean"), cost.figures.get("median")
+    if mean is not None:
         return mean.low, "the mean"
-    found = [(0.0, "the least mean")]
     low, _ = mean_limits(cost)
-    if low is not None:
-        found.append((low, "the least mean that the percentiles allow"))
-    median = cost.figures.get("median")
+    found = [(low or 0.0, "the least mean that the percentiles allow")]
     if median is not None and cost.operation != "sign":
         found.append((median.low * (1 - ANOTHER_RUN), "the median"))
     if median is not None and _varied(cost) and cost.per_sample == 1:
@@ -114,30 +114,22 @@ def _mean_over_median(cost: Cost) -> tuple[float, float]:
 def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
     """One point of a scaling."""
     text, cores = f"{number(speedup.value)}× with {threads}", claim.cores
-    verdict = Verdict.CONSISTENT
     if cores is None or threads <= cores:
-        limit = float(threads)
+        verdict = graded(speedup.low / threads)
         reading = f"{percent(speedup.value / threads)} of each core"
-        alone = ", if each thread has a core of its own; the cores are not stated."
-        reading += "." if cores is not None else alone
-        if speedup.low > threads * (1 + MEASURED):
-            far = speedup.low > threads * (1 + ANOTHER_RUN)
-            verdict = Verdict.CONTRADICTION if far else Verdict.IMPLAUSIBLE
+        reading += "." if cores else ", if each thread has a core of its own; it is not stated."
+        if verdict is not Verdict.CONSISTENT:
             reading = "More than proportional to the cores: the throughput of one is too low."
-        rule = "scaling.cores"
-    else:
-        limit = min(cores * SMT_GAIN, float(threads))
-        each = number(speedup.value / cores)
-        reading = f"{each} of one thread for each physical core."
-        if speedup.low > limit * (1 + MEASURED):
-            hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
-            verdict = Verdict.IMPLAUSIBLE if speedup.low <= hard else Verdict.CONTRADICTION
-            reading = (
-                f"{each} times one thread for each of {cores} physical cores; threads that share "
-                "a core share its units."
-            )
-        rule = "scaling.smt"
-    return Judgement(rule, verdict, text, Band.between(None, limit), reading, speedup.value)
+        return judgement(
+            "scaling.cores", verdict, text, reading, value=speedup.value, high=float(threads)
+        )
+    limit = min(cores * SMT_GAIN, float(threads))
+    verdict = Verdict.CONSISTENT
+    if speedup.low > limit * (1 + MEASURED):
+        hard = min(threads, cores * claim.threads_per_core) * (1 + MEASURED)
+        verdict = Verdict.IMPLAUSIBLE if speedup.low <= hard else Verdict.CONTRADICTION
+    reading = f"{number(speedup.value / cores)} times one thread for each of {cores} cores."
+    return judgement("scaling.smt", verdict, text, reading, value=speedup.value, high=limit)
 
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
@@ -156,20 +148,16 @@ def _shape(claim: Batch) -> Judgement:
     fixed = (first.cost.value - last.cost.value) / (1 / first.size - 1 / last.size)
     floor = last.cost.value - fixed / last.size
     off = max(abs(point.cost.value / (floor + fixed / point.size) - 1) for point in points)
-    verdict = Verdict.CONSISTENT
+    verdict = Verdict.CONSISTENT if off <= ANOTHER_RUN else Verdict.UNDECIDABLE
     reading = (
         f"With {number(floor)} + {number(fixed)}/size {unit_text(claim.unit)} the others are off "
         f"by up to {percent(off)}."
     )
-    if off > ANOTHER_RUN:
-        verdict = Verdict.UNDECIDABLE
-        reading += " Something else than a fixed cost is saved, lanes for example."
-    for a, b in pairwise(points):
-        if b.cost.low > a.cost.high * (1 + ANOTHER_RUN):
-            verdict = Verdict.IMPLAUSIBLE
-            reading = f"A batch of {b.size:,} costs more for each than one of {a.size:,}."
-            break
-    return Judgement("batch.shape", verdict, text, Band.said("c + a/size"), reading)
+    rising = [b for a, b in pairwise(points) if b.cost.low > a.cost.high * (1 + ANOTHER_RUN)]
+    if rising:
+        verdict = Verdict.IMPLAUSIBLE
+        reading = f"A batch of {rising[0].size:,} costs more for each than a smaller one."
+    return judgement("batch.shape", verdict, text, reading, predicted="c + a/size")
 
 
 def _gain(claim: Batch, cost: Cost) -> Judgement:
@@ -179,26 +167,20 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     text = f"{number(value)} {unit} in {last.size:,}"
     centre = "mean" if "mean" in cost.figures else "median"
     if centre not in cost.figures or cost.set is None:
-        reading = f"{cost.id!r} has no mean or median, or no set."
-        predicted = Band.said("single cost less A")
-        return Judgement("batch.cost", Verdict.UNDECIDABLE, text, predicted, reading, value)
+        return judgement(
+            "batch.cost", Verdict.UNDECIDABLE, text, f"{cost.id!r} lacks a mean, median or set.",
+            value=value, predicted="single cost less A",
+        )  # fmt: skip
     single = cost.figures[centre]
     least = single.low
-    reading = (
-        f"{percent(1 - value / single.value)} less than the single {label(centre)} of "
-        f"{number(single.value)} {unit}."
-    )
+    reading = f"The single {label(centre)} is {number(single.value)} {unit}."
     if centre == "median" and _varied(cost):
         # A batch's cost for one is an average, to be compared with a mean.
-        low, high = _mean_over_median(cost)
-        least *= low
-        reading += (
-            f" But a cost in a batch is an average, and varied inputs with this median have a "
-            f"mean of {number(least)} to {number(single.high * high)} {unit}."
-        )
+        least *= _mean_over_median(cost)[0]
+        reading += f" Varied inputs with this median have a mean of {number(least)} {unit} or more."
     floor = least * (1 - share_of_key(cost.set, cost.operation)) * (1 - ANOTHER_RUN)
     verdict = Verdict.CONSISTENT
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE
         reading += " More than expanding A costs: lanes across messages, or another input."
-    return Judgement("batch.cost", verdict, text, Band.between(floor, None, unit), reading, value)
+    return judgement("batch.cost", verdict, text, reading, value=value, low=floor, unit=unit)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
-
-import numpy as np
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.figures import deviation, label, ordered
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, limits, number, unit_text
 from mldsa_lab.audit.law import (
     ASSUMED_SAMPLES,
     Bound,
-    Term,
     attempt_over_first,
     band,
     firsts,
@@ -22,22 +19,26 @@ from mldsa_lab.audit.law import (
     share_of,
 )
 from mldsa_lab.audit.values import StatedFigure
-from mldsa_lab.audit.verdict import Band, Judgement, Verdict, number, unit_text
 from mldsa_lab.theory.signers import most_first
 
-NOISE = 0.10
-"""Relative allowance for the machine: its noise may move a median or a low percentile so far.
-It can lengthen tails and spread without limit, so those have no upper bound."""
-NOISE_OF_MEAN = 0.20
-"""The same for the mean where it stands in for a median."""
+NOISE, NOISE_OF_MEAN = 0.10, 0.20
+"""Relative allowance for the machine: its noise may move a median, or a mean where it stands in
+for one, so far. It can lengthen tails and spread without limit, so those have no upper bound."""
 
-# A grid over the ratio of a further to a first attempt, up to where the first hardly counts.
-_GRID = 33
+# Up to this ratio of a further to a first attempt the implied costs are given.
 _STEEP = 10.0
 
 # Beyond this multiple of the spread of an operation whose work hardly varies, it is not noise
 # alone that spreads signing.
 _ALIKE = 3.0
+
+_AVERAGES = "the inputs did not vary, or samples are averages"
+_LOW_RATIO = f"A signature accepted at once costs nearly as much as a typical one: {_AVERAGES}."
+_HIGH_RATIO = f"Varied inputs have a longer tail: {_AVERAGES}, or the tail was cut."
+_BELOW = (
+    "The mean is below the median, which a tail to the right excludes: one of the two is "
+    "something else, or the tail was cut."
+)
 
 
 @dataclass(frozen=True)
@@ -48,9 +49,27 @@ class Signing:
     name: str
     figures: dict[str, StatedFigure]
     centre: str
-    samples: int
     highest: float
-    note: str
+
+    @classmethod
+    def of(cls, claim: Cost) -> Signing | None:
+        """The claim made ready; None where it has no median and no mean."""
+        centres = ("median", "mean") if claim.per_sample == 1 else ("mean",)
+        centre = next((c for c in centres if c in claim.figures), None)
+        if centre is None or claim.set is None:
+            return None
+        figures = {
+            name: f if name == "sd" else StatedFigure(f.value - claim.overhead.value, f.half)
+            for name, f in claim.figures.items()
+        }
+        if (spread := deviation(claim)) is not None:
+            figures["sd"] = spread[0]
+        return cls(claim, claim.set, figures, centre, most_first(claim.set, claim.message_bytes))
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are, or are assumed."""
+        return self.claim.samples or ASSUMED_SAMPLES
 
     @property
     def outside(self) -> Verdict:
@@ -64,18 +83,19 @@ class Signing:
         """The allowance for the machine in a ratio to the centre."""
         return NOISE if self.centre == "median" else NOISE_OF_MEAN
 
+    def statistics(self, first: float, end: float) -> list[str]:
+        """Minimum, percentiles and maximum with shares from ``first`` to below ``end``."""
+        return [name for share, name, _ in ordered(self.claim) if first <= share < end]
+
     @property
     def low_statistics(self) -> list[str]:
         """Minimum and percentiles below the median, ascending."""
-        return self._statistics(0.0, 0.5)
+        return self.statistics(0.0, 0.5)
 
     @property
     def high_statistics(self) -> list[str]:
         """Percentiles above the median and maximum, ascending."""
-        return self._statistics(math.nextafter(0.5, 1), 2.0)
-
-    def _statistics(self, first: float, end: float) -> list[str]:
-        return [name for share, name, _ in ordered(self.claim) if first <= share < end]
+        return self.statistics(math.nextafter(0.5, 1), 2.0)
 
     def ratio(self, over: str) -> StatedFigure:
         """A figure over the centre, with what rounding may hide."""
@@ -85,43 +105,40 @@ class Signing:
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""
-        per_sample = self.claim.per_sample
+        per = self.claim.per_sample
         return band(
-            self.name, over, self.centre, self.samples, highest=self.highest, per_sample=per_sample
+            self.name, over, self.centre, self.samples, highest=self.highest, per_sample=per
         )
 
-    def judgement(
-        self, rule: str, verdict: Verdict, claimed: str, predicted: Band, reading: str,
-        value: float | None = None,
-    ) -> Judgement:  # fmt: skip
-        """A judgement that says where the number of samples was assumed."""
-        return Judgement(rule, verdict, claimed, predicted, self.note + reading, value)
+    def least_spread(self, measure: str) -> float:
+        """The least spread of varied inputs by a measure, less the noise allowance."""
+        if measure == "min":
+            return max(0.0, 1 - self.band("min")[1] * (1 + self.noise))
+        if measure in ("sd", "error"):
+            return self.band("sd")[0] * (1 - self.noise)
+        return max(0.0, self.band(measure)[0] * (1 - self.noise) - 1)
 
+    def bounds(self, names: list[str], law: int) -> list[Bound]:
+        """What figures say of the costs by one of the set's laws."""
+        found = []
+        for name in names:
+            term = laws(self.name)[law].term(name, self.samples)
+            figure, share = self.figures[name], share_of(name)
+            if name == self.centre or (share is not None and share < 0.5):
+                found.append(Bound(term, figure.low / (1 + self.noise), at_least=True))
+            if name == self.centre or share is None or share > 0.5:
+                found.append(Bound(term, figure.high / (1 - self.noise), at_least=False))
+        return found
 
-def prepare(claim: Cost) -> Signing | None:
-    """The claim made ready; None where it has no median and no mean."""
-    centre = next((c for c in ("median", "mean") if c in claim.figures), None)
-    if claim.per_sample > 1:
-        centre = "mean" if "mean" in claim.figures else None
-    if centre is None or claim.set is None:
-        return None
-    figures = {
-        name: figure
-        if name == "sd"
-        else StatedFigure(figure.value - claim.overhead.value, figure.half)
-        for name, figure in claim.figures.items()
-    }
-    if (spread := deviation(claim)) is not None:
-        figures["sd"] = spread.figure
-    return Signing(
-        claim,
-        claim.set,
-        figures,
-        centre,
-        claim.samples or ASSUMED_SAMPLES,
-        most_first(claim.set, claim.message_bytes),
-        "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. ",
-    )
+    def implied(self, names: list[str], low: float, high: float) -> dict[int, tuple[float, float]]:
+        """By law, from where to where a further attempt may lie, in first ones and between ``low``
+        and ``high``, if it is to give the figures of these names."""
+        found = {}
+        for law in range(len(laws(self.name))):
+            ends = attempt_over_first(self.bounds(names, law))
+            if ends is not None and ends[1] >= low and ends[0] <= high:
+                found[law] = max(ends[0], low), min(ends[1], high)
+        return found
 
 
 def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
@@ -129,84 +146,70 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     if claim.operation != "sign":
         return
     if claim.inputs == "fixed":
-        yield Judgement(
-            "sign.one-input",
-            Verdict.UNDECIDABLE,
-            "one input, as the source says",
-            Band.said("no law of one input's cost"),
+        reading = (
             "These figures are those of one trace; the mean over all inputs may be several times "
-            "as high or less than half.",
+            "as high or less than half."
         )
+        yield judgement(
+            "sign.one-input", Verdict.UNDECIDABLE, "one input, as the source says", reading,
+            predicted="no law of one input's cost",
+        )  # fmt: skip
         return
     single = claim.per_sample == 1
     if not single and any(share_of(s) is not None for s in claim.figures):
-        yield Judgement(
-            "sign.averaged",
-            Verdict.UNDECIDABLE,
-            f"averages of {claim.per_sample:,}",
-            Band.said("percentiles of single signatures"),
+        yield judgement(
+            "sign.averaged", Verdict.UNDECIDABLE, f"averages of {claim.per_sample:,}",
             "The percentiles are those of averages, and say nothing of single signatures.",
-        )
-    ready = prepare(claim)
+            predicted="percentiles of single signatures",
+        )  # fmt: skip
+    ready = Signing.of(claim)
     if ready is None:
         return
-    yield from judge_spread(ready)
+    found = list(_findings(ready, table, single))
+    note = "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. "
+    yield from (replace(f, reading=(note + f.reading).strip()) for f in found)
+
+
+def _findings(ready: Signing, table: ClaimTable, single: bool) -> Iterator[Judgement]:
+    yield from _spread(ready)
     if single:
-        yield from judge_percentiles(ready)
-        yield from judge_inversion(ready)
-    alike = list(judge_one_input(ready, table))
+        yield from _percentiles(ready)
+        yield from _inversion(ready)
+    alike = list(_one_input(ready, table))
     yield from alike
     # A tail that one repeated input explains was not cut.
     if single and not any(found.verdict is ready.outside for found in alike):
-        yield from judge_trimmed(ready)
+        yield from _trimmed(ready)
 
 
-# Bands ------------------------------------------------------------------------------------------
-
-
-def judge_spread(ready: Signing) -> Iterator[Judgement]:
+def _spread(ready: Signing) -> Iterator[Judgement]:
     """`sign.spread`: standard deviation over mean (or median, where no mean is given)."""
     claim = ready.claim
     if "sd" in ready.figures:
         view = replace(ready, centre="mean" if "mean" in ready.figures else ready.centre)
         found = deviation(claim)
-        note = found.note if found is not None else ""
+        note = found[1] if found is not None else ""
         yield _ratio(view, "sd", "sign.spread", f"Varied inputs spread more. {note}".strip())
     elif claim.error is not None:
         ratio = claim.error.value / ready.figures[ready.centre].value
-        yield ready.judgement(
-            "sign.spread",
-            Verdict.UNDECIDABLE,
-            f"±/{label(ready.centre)} {number(ratio)}",
-            Band.between(*ready.band("sd")),
-            "What the ± is, or of how many samples, is not stated.",
-            ratio,
+        low, high = ready.band("sd")
+        reading = "What the ± is, or of how many samples, is not stated."
+        text = f"±/{label(ready.centre)} {number(ratio)}"
+        yield judgement(
+            "sign.spread", Verdict.UNDECIDABLE, text, reading, value=ratio, low=low, high=high
         )
 
 
-def judge_percentiles(ready: Signing) -> Iterator[Judgement]:
+def _percentiles(ready: Signing) -> Iterator[Judgement]:
     """`sign.min`: minimum and low percentiles over the centre, at most so much. `sign.mean` and
     `sign.tail`: the mean, high percentiles and maximum over it, at least so much."""
     for name in ready.low_statistics:
-        reading = (
-            f"A signature accepted at once costs nearly as much as the {label(ready.centre)} one: "
-            "the inputs did not vary, or samples are averages."
-        )
-        yield _ratio(ready, name, "sign.min", reading, below=True)
+        yield _ratio(ready, name, "sign.min", _LOW_RATIO, below=True)
     if ready.centre == "median" and "mean" in ready.figures:
-        reading = (
-            "The mean is below the median, which a tail to the right excludes: one of the two is "
-            "something else, or the tail was cut."
-            if ready.ratio("mean").high < 1
-            else "The tail of varied inputs pulls the mean further up."
-        )
-        yield _ratio(ready, "mean", "sign.mean", reading)
+        pulled = "The tail of varied inputs pulls the mean further up."
+        yield _ratio(ready, "mean", "sign.mean", _BELOW if ready.ratio("mean").high < 1 else pulled)
     for name in ready.high_statistics:
-        reading = (
-            "Varied inputs have a longer tail: the inputs did not vary, samples are averages, or "
-            "the tail was cut."
-        )
-        yield _ratio(ready, name, "sign.tail", reading)
+        yield _ratio(ready, name, "sign.tail", _HIGH_RATIO)
 
 
 def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = False) -> Judgement:
@@ -216,109 +219,64 @@ def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = 
     low, high = ready.band(over)
     ratio = ready.ratio(over)
     short, long = ratio.high < low * (1 - ready.noise), ratio.low > high * (1 + ready.noise)
-    if long if below else short:
-        verdict = ready.outside
-    elif short or long:
-        verdict = Verdict.UNDECIDABLE
-        reading = "More than rejection explains; the rest would be the machine's disturbances."
-        if below:
-            reading = "Lower than rejection explains; the machine may have been faster at times."
-    else:
-        verdict = Verdict.CONSISTENT
-        inside = ratio.high >= low and ratio.low <= high
-        reading = (
-            "As the law has it." if inside else "Within the allowance for the machine's noise."
-        )
-    text = f"{'sd' if over == 'sd' else label(over)}/{label(ready.centre)} {number(ratio.value)}"
-    return ready.judgement(rule, verdict, text, Band.between(low, high), reading, ratio.value)
+    verdict = ready.outside
+    if not (long if below else short):
+        verdict = Verdict.UNDECIDABLE if short or long else Verdict.CONSISTENT
+        reading = "Not explained by rejection; the rest would be the machine's disturbances."
+        if verdict is Verdict.CONSISTENT:
+            inside = ratio.high >= low and ratio.low <= high
+            reading = "" if inside else "Within the allowance for the machine's noise."
+    text = f"{label(over)}/{label(ready.centre)} {number(ratio.value)}"
+    return judgement(rule, verdict, text, reading, value=ratio.value, low=low, high=high)
 
 
-# Implied costs ----------------------------------------------------------------------------------
-
-
-def judge_inversion(ready: Signing) -> Iterator[Judgement]:
+def _inversion(ready: Signing) -> Iterator[Judgement]:
     """`sign.inversion`: which costs of a first (S) and of a further attempt (c) give the figures.
 
     Every figure bounds S + k c from one side or both (`law.Term`), with the noise allowance.
     """
     if len(ready.figures) < 2:
         return
-    highest, unit = ready.highest, unit_text(ready.claim.unit)
-    found = _implied(ready, list(ready.figures), 0.0, math.inf)
-    admissible = _implied(ready, list(ready.figures), 1 / highest, 1.0)
+    names, highest, unit = list(ready.figures), ready.highest, unit_text(ready.claim.unit)
+    found = ready.implied(names, 0.0, math.inf)
+    admissible = ready.implied(names, 1 / highest, 1.0)
     claimed, low = "no solution", None
-    if found is None:
+    if found:
+        least = min(x for x, _ in (admissible or found).values())
+        most = max(x for _, x in (admissible or found).values())
+        low = math.inf if most <= 0 else 1 / most
+        claimed = "first/further " + limits(low, 1 / least if least > 0 else None)
+        costs = [
+            (firsts(ready.bounds(names, law), x), min(x, _STEEP))
+            for law, ends in (admissible or found).items()
+            for x in ends
+        ]
+        # Both ends of S fall with x, those of c = x S rise.
+        first = (min(s for (s, _), _ in costs), max(s for (_, s), _ in costs))
+        further = (min(x * s for (s, _), x in costs), max(x * s for (_, s), x in costs))
+    if not found:
         reading = "No costs of a first and a further attempt give all these figures."
-    elif admissible is not None:
+    elif admissible:
         reading = (
-            f"A first attempt costs {Band.between(*admissible.first).text} {unit}, a further one "
-            f"{Band.between(*admissible.further).text}."
+            f"A first attempt costs {limits(*first)} {unit}, a further one {limits(*further)}."
         )
-    elif found.ratio[0] > highest:
+    elif low is not None and low > highest:
         reading = (
-            f"A further attempt would cost {number(found.further[1])} {unit} at most, "
-            f"1/{number(found.ratio[0])} of a first one or less; hashing alone makes it at least "
-            f"1/{number(highest)}."
+            f"A further attempt would cost {number(further[1])} {unit} at most, 1/{number(low)} "
+            f"of a first one or less; hashing alone makes it at least 1/{number(highest)}."
         )
     else:
         reading = "A first attempt would cost less than a further one, all of which it contains."
-    if found is not None:
-        low, high = (admissible or found).ratio
-        claimed = "first/further " + Band.between(low, None if math.isinf(high) else high).text
-    verdict = ready.outside if admissible is None else Verdict.CONSISTENT
-    predicted = Band.between(1.0, highest)
-    yield ready.judgement("sign.inversion", verdict, claimed, predicted, reading, low)
+    verdict = Verdict.CONSISTENT if admissible else ready.outside
+    yield judgement("sign.inversion", verdict, claimed, reading, value=low, low=1.0, high=highest)
 
 
-class Implied(NamedTuple):
-    """Costs that give figures: of a first attempt, of a further one, and their ratio, each from
-    and to."""
-
-    ratio: tuple[float, float]
-    first: tuple[float, float]
-    further: tuple[float, float]
+_MEASURES = {"sd": "sd/centre", "error": "±/centre", "min": "1 - minimum/centre:"}
 
 
-def _implied(ready: Signing, names: list[str], low: float, high: float) -> Implied | None:
-    """The costs that give the figures of those names, a further attempt between ``low`` and
-    ``high`` of a first one; None if there are none. Over all laws of the set; the ends of the
-    costs are taken on a grid."""
-    ratios: list[float] = []
-    costs: list[tuple[float, float]] = []
-    for law in laws(ready.name):
-        bounds = _bounds(ready, {name: law.term(name, ready.samples) for name in names})
-        found = attempt_over_first(bounds)
-        if found is None or found[1] < low or found[0] > high:
-            continue
-        least, most = max(found[0], low), min(found[1], high)
-        ratios += [math.inf if x <= 0 else 1 / x for x in (least, most)]
-        for x in np.linspace(least, min(most, max(least, _STEEP)), _GRID):
-            costs += [(first, float(x) * first) for first in firsts(bounds, float(x))]
-    if not ratios:
-        return None
-    first, further = zip(*costs, strict=True)
-    ends = ((min(found), max(found)) for found in (ratios, first, further))
-    return Implied(*ends)
-
-
-def _bounds(ready: Signing, terms: dict[str, Term]) -> list[Bound]:
-    """What figures say of the costs, given what they are made of."""
-    bounds = []
-    for name, term in terms.items():
-        figure, share = ready.figures[name], share_of(name)
-        if name == ready.centre or (share is not None and share < 0.5):
-            bounds.append(Bound(term, figure.low / (1 + ready.noise), at_least=True))
-        if name == ready.centre or share is None or share > 0.5:
-            bounds.append(Bound(term, figure.high / (1 - ready.noise), at_least=False))
-    return bounds
-
-
-# Detectors --------------------------------------------------------------------------------------
-
-
-def judge_one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
+def _one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
     """`sign.one-input`: the spread of signing beside that of key generation and verification in
-    the same table, by the measures that both have."""
+    the same table, by the measures that both have, the best first."""
     claim = ready.claim
     others = [
         c
@@ -328,45 +286,28 @@ def judge_one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
         and (c.set, c.unit, c.subject) == (claim.set, claim.unit, claim.subject)
     ]
     found = []
-    for measure in _measures(ready):
-        beside = {c.operation: v for c in others if (v := _relative(c, measure)) is not None}
+    for measure in (*reversed(ready.high_statistics), *_MEASURES):
+        if measure == "error" and "sd" not in ready.figures:
+            continue
+        near = {c.operation: v for c in others if (v := _relative(c, measure)) is not None}
         own = _relative(claim, measure)
-        if beside and own is not None:
-            found.append((measure, own, _spread_of_law(ready, measure), beside))
+        if near and own is not None:
+            found.append((measure, own, ready.least_spread(measure), near))
     if not found:
         return
     low = [entry for entry in found if entry[1] < entry[2]]
     alike = [entry for entry in low if entry[1] <= _ALIKE * max(entry[3].values())]
-    measure, own, least, beside = (alike or low or found)[0]
-    listed = ", ".join(f"{name} {number(s)}" for name, s in beside.items())
+    measure, own, least, near = (alike or low or found)[0]
+    listed = ", ".join(f"{name} {number(s)}" for name, s in near.items())
     verdict, reading = Verdict.CONSISTENT, "Signing varies as varied inputs do."
     if alike:
         verdict = ready.outside
-        reading = (
-            f"Signing spreads like operations whose work does not vary ({listed}): one input "
-            "was signed again and again, or samples are averages."
-        )
+        reading = f"Spread as of operations whose work does not vary ({listed}): {_AVERAGES}."
     elif low:
         verdict = Verdict.UNDECIDABLE
         reading = f"Less than varied inputs spread, but more than the machine does ({listed})."
-    name = _MEASURES.get(measure, f"{label(measure)}/centre - 1:")
-    predicted = Band.between(least, None)
-    yield ready.judgement(
-        "sign.one-input", verdict, f"{name} {number(own)}", predicted, reading, own
-    )
-
-
-_MEASURES = {"sd": "sd/centre", "error": "±/centre", "min": "1 - minimum/centre:"}
-
-
-def _measures(ready: Signing) -> list[str]:
-    """Measures of spread that the claim has, the best first."""
-    found = list(reversed(ready.high_statistics))
-    if "sd" in ready.claim.figures:
-        found.append("sd")
-    if ready.claim.error is not None and "sd" in ready.figures:
-        found.append("error")
-    return found + (["min"] if "min" in ready.figures else [])
+    text = f"{_MEASURES.get(measure, f'{label(measure)}/centre - 1:')} {number(own)}"
+    yield judgement("sign.one-input", verdict, text, reading, value=own, low=least)
 
 
 def _relative(claim: Cost, measure: str) -> float | None:
@@ -378,30 +319,20 @@ def _relative(claim: Cost, measure: str) -> float | None:
     return ratio if measure in ("sd", "error") else abs(ratio - 1)
 
 
-def _spread_of_law(ready: Signing, measure: str) -> float:
-    """The least spread of varied inputs by that measure, less the noise allowance."""
-    if measure in ("sd", "error"):
-        return ready.band("sd")[0] * (1 - ready.noise)
-    if measure == "min":
-        return max(0.0, 1 - ready.band("min")[1] * (1 + ready.noise))
-    return max(0.0, ready.band(measure)[0] * (1 - ready.noise) - 1)
-
-
-def judge_trimmed(ready: Signing) -> Iterator[Judgement]:
+def _trimmed(ready: Signing) -> Iterator[Judgement]:
     """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
     lower, upper = [*ready.low_statistics, ready.centre], ready.high_statistics
     ends = (1 / ready.highest, 1.0)
-    if len(lower) == 1 or not upper or _implied(ready, lower, *ends) is None:
+    if len(lower) == 1 or not upper or not ready.implied(lower, *ends):
         return
-    cut = _implied(ready, [*lower, *upper], *ends) is None
-    yield ready.judgement(
-        "sign.trimmed",
-        ready.outside if cut else Verdict.CONSISTENT,
-        f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
-        + unit_text(ready.claim.unit),
-        Band.said("a tail that goes with the lower figures"),
+    cut = not ready.implied([*lower, *upper], *ends)
+    text = f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
+    reading = (
         "The lower figures are those of varied inputs, the upper ones are too low for them: "
         "long signatures were left out, or the inputs did not vary."
-        if cut
-        else "Lower and upper figures go together.",
     )
+    yield judgement(
+        "sign.trimmed", ready.outside if cut else Verdict.CONSISTENT,
+        text + unit_text(ready.claim.unit), reading if cut else "",
+        predicted="a tail that goes with the lower figures",
+    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from decimal import Decimal
 from typing import Any, Self
@@ -57,32 +56,21 @@ class StatedFigure:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StatedFigure) and (self.low, self.high) == (other.low, other.high)
 
-    def __hash__(self) -> int:
-        return hash((self.low, self.high))
-
     @classmethod
     def read(cls, value: object) -> Self:
         """ValueError for anything else than a number not below 0."""
-        written = None
-        if isinstance(value, str) and _EXPONENT.fullmatch(value):
-            written, value = Decimal(value), float(value)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        written = isinstance(value, str) and _EXPONENT.fullmatch(value) is not None
+        if isinstance(value, bool) or not (written or isinstance(value, int | float)):
             raise ValueError(f"must be a number, not {shown(value)}")
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise ValueError(f"must be a finite number, not {shown(value)}")
-        if number < 0:
-            raise ValueError(f"must not be negative, and is {shown(value)}")
-        if number and not 1 / FIGURE_MAX <= number <= FIGURE_MAX:
-            raise ValueError(f"must lie between {1 / FIGURE_MAX:g} and {FIGURE_MAX:g}, or be 0")
-        exponent = (written or Decimal(repr(value))).as_tuple().exponent
+        number = Decimal(str(value))
+        if not number.is_finite() or (number and not 1 / FIGURE_MAX <= number <= FIGURE_MAX):
+            known = f"{1 / FIGURE_MAX:g} and {FIGURE_MAX:g}, or be 0"
+            raise ValueError(f"must be a finite number between {known}, not {shown(value)}")
+        exponent = number.as_tuple().exponent
         assert isinstance(exponent, int)
         # The zeros at the end of a whole number may be digits; 2.5e3 has two.
-        half = 0.5 * 10.0 ** (min(exponent, 0) if written is None else exponent)
-        return cls(number, half, text=str(written or value))
+        half = 0.5 * 10.0 ** (exponent if written else min(exponent, 0))
+        return cls(float(number), half, text=str(number if written else value))
 
 
 class Positive(StatedFigure):
@@ -146,11 +134,6 @@ class Span:
         """As the source has it."""
         return self.low.text if self.one else f"{self.low.text} to {self.high.text}"
 
-    @property
-    def ends(self) -> tuple[StatedFigure, StatedFigure]:
-        """Both limits."""
-        return self.low, self.high
-
 
 class ClaimedSet(str):
     """A parameter set by FIPS 204's name; ``named`` as the source calls it."""
@@ -172,33 +155,12 @@ class ClaimedSet(str):
         return found
 
 
-class Groups(int):
-    """How many groups there are: a number, a list of them, or what tells them apart, each with
-    how many there are or their list."""
-
-    @staticmethod
-    def read(value: object) -> Groups:
-        """The product over what tells them apart."""
-        if isinstance(value, dict):
-            if not value:
-                raise ValueError("must not be empty")
-            return Groups(math.prod(Groups.read(part) for part in value.values()))
-        if isinstance(value, list):
-            if not value or any(value.count(part) > 1 for part in value):
-                raise ValueError(f"must be a list, each group once, not {shown(value)}")
-            return Groups(len(value))
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise ValueError(f"must be a whole number from 1 on, not {shown(value)}")
-        return Groups(value)
-
-
 _SCHEMAS: dict[type, dict[str, Any]] = {
     StatedFigure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},
     Span: {"type": ["number", "string", "array"], "minItems": 2, "maxItems": 2},
     ClaimedSet: {"type": ["string", "integer"], "description": "ML-DSA-44, 44, Dilithium2"},
-    Groups: {"type": ["integer", "array", "object"]},
 }
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption
+from mldsa_lab.cli.shared import ConfidenceOption, JsonOption
 
 
 def estimate(
@@ -37,9 +37,7 @@ def estimate(
     plot: Annotated[
         Path | None, typer.Option(help="Draw costs, fit and residuals (.svg or .png).")
     ] = None,
-    json_path: Annotated[
-        Path | None, typer.Option("--json", help="Write all figures to this file.", metavar="PATH")
-    ] = None,
+    json_path: JsonOption = None,
     cost_model: Annotated[
         Path | None,
         typer.Option(help="Write the fitted costs as a cost model, for select and others."),
@@ -57,7 +55,9 @@ def estimate(
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
-    from mldsa_lab.show.estimation import print_estimation
+    from mldsa_lab.show.estimation import estimation_report
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import publish
 
     wanted = parse_percentiles(words([percentiles]))
     for path in (plot, json_path, cost_model):
@@ -76,22 +76,17 @@ def estimate(
         noise=None if noise is None else noise / 100,
     )
     screen = make_console()
-    print_estimation(found, screen)
+    publish(estimation_report(found), screen, ReportFiles())
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else found.cost_model().to_json()
-    written = []
     if json_path is not None:
         write_text(json_path, json.dumps(found.as_json(), indent=1, allow_nan=False) + "\n")
-        written.append(("figures", json_path))
+        show_path(screen, "figures", json_path)
     if plot is not None:
         from mldsa_lab.show.estimate_plot import write_plot
 
         write_plot(found, plot)
-        written.append(("plot", plot))
+        show_path(screen, "plot", plot)
     if cost_model is not None and model is not None:
         write_text(cost_model, model)
-        written.append(("cost model", cost_model))
-    if written:
-        screen.print()
-    for title, path in written:
-        show_path(screen, title, path)
+        show_path(screen, "cost model", cost_model)

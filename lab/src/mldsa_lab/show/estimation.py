@@ -1,114 +1,97 @@
-"""An estimation in the terminal."""
+"""An estimation as a report."""
 
 from __future__ import annotations
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Sequence
 
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.estimate.measured import Estimation
-from mldsa_lab.show.format import MISSING, clean, of_cost, of_interval
+from mldsa_lab.estimate.measured import Estimation, Residual
+from mldsa_lab.show.format import UNKNOWN, Shown, of_cost, of_interval
+from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.show.report import Report, Section
 
-_COSTS = (
-    ("setup", "once a signature, the final attempt left out"),
-    ("z", "attempt rejected at z"),
-    ("r", "attempt rejected at r0"),
-    ("h", "attempt rejected at the hint"),
-    ("final", "final attempt (as one rejected at the hint)"),
-    ("first", "signature accepted at once"),
-)
+_COSTS = {
+    "setup": "set-up, without the final attempt",
+    "z": "attempt rejected at z",
+    "r": "attempt rejected at r0",
+    "h": "attempt rejected at the hint",
+    "final": "final attempt (as one rejected at the hint)",
+    "first": "signature accepted at once",
+}
 # More residuals than this are shown by the largest ones.
 _RESIDUALS = 24
 
 
-def print_estimation(found: Estimation, console: Console) -> None:
-    """The tables of an estimation, then what was found to be wrong."""
-    inputs = len(found.residuals)
-    counted = f"{inputs} input{'s' if inputs > 1 else ''}"
-    if found.rounds > 1:
-        counted += f", {found.rounds} rounds"
-    console.print(
-        Text.assemble(
-            (f"{found.set}  signing", "bold"),
-            (f"   {found.unit or 'unit not given'}, {counted}", "dim"),
-        )
-    )
+def estimation_report(found: Estimation) -> Report:
+    """Return the report: estimates, then residuals; findings as its notes."""
     calm = found.without_outliers
-    table = _table("", f"{100 * found.confidence:g} % interval", found, calm)
-    _row(table, "mean", found.mean, None if calm is None else calm.mean, "bold")
-    for percent, interval in found.percentiles.items():
-        other = None if calm is None else calm.percentiles[percent]
-        _row(table, f"p{percent:g}", interval, other)
-    console.print(Padding(table, (1, 0)))
-    if found.average is not None:
-        _average(found, console)
-    table = _table("cost of", f"{100 * found.confidence:g} % interval", found, calm)
-    for name, text in _COSTS:
-        _row(table, text, found.costs[name], None if calm is None else calm.costs[name])
-    console.print(Padding(table, (0, 0, 1, 0)))
-    console.print(Padding(_residuals(found), (0, 0, 1, 0)))
-    if inputs > _RESIDUALS:
-        console.print(f"the {_RESIDUALS} largest residuals of {inputs}\n", style="dim")
-    for finding in found.findings:
-        style = "bold red" if finding.severity == "warning" else "yellow"
-        console.print(
-            Text.assemble((f"{finding.severity}: {finding.code}: ", style), clean(finding.text))
-        )
+    figures = {name: [f, *([] if calm is None else [_figures(calm)[name]])]
+               for name, f in _figures(found).items()}  # fmt: skip
+    without = "without " + ", ".join(str(r.id) for r in found.residuals if r.outlier)
+    columns = [Column("estimate of", list(figures), head=True)]
+    for place, title in enumerate(("all inputs", without)[: 1 if calm is None else 2]):
+        cells = [of_interval(each[place]) for each in figures.values()]
+        columns.append(Column(title, cells, number=True))
+    inputs = len(found.residuals)
+    about = f"{found.unit or 'unit not given'}, {inputs} input{'s' if inputs > 1 else ''}"
+    about += f", {found.rounds} rounds" if found.rounds > 1 else ""
+    notes = [_average(found)] if found.average is not None else []
+    notes += [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
+    mean = of_interval((calm or found).mean)
+    return Report(
+        kind="estimate",
+        headline=f"{found.set} signing: mean {mean} {found.unit}".rstrip(),
+        figures=[
+            Figure.of({"set": found.set}, name, each[0], found.unit)
+            for name, each in figures.items()
+        ],
+        sections=[
+            Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
+            Section(_residuals(found)),
+        ],
+        notes=notes,
+    )
 
 
-def _table(name: str, limits: str, found: Estimation, calm: Estimation | None) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column(name, no_wrap=True)
-    table.add_column("estimate", justify="right")
-    table.add_column(limits)
-    if calm is not None:
-        ids = ", ".join(str(r.id) for r in found.residuals if r.outlier)
-        table.add_column(f"without {ids}", justify="right")
-        table.add_column(limits)
-    return table
+def _figures(found: Estimation) -> dict[str, Interval]:
+    percentiles = {f"p{percent:g}": i for percent, i in found.percentiles.items()}
+    return {"mean": found.mean, **percentiles, **{t: found.costs[n] for n, t in _COSTS.items()}}
 
 
-def _row(
-    table: Table, name: str, interval: Interval, other: Interval | None, style: str = ""
-) -> None:
-    cells = [name]
-    for each in (interval, other):
-        if each is not None:
-            shown = of_interval(each)
-            cells += [shown.value, shown.interval]
-    table.add_row(*cells, style=style)
-
-
-def _average(found: Estimation, console: Console) -> None:
+def _average(found: Estimation) -> str:
     """The plain average, which the selection was made for."""
     assert found.average is not None
     value = of_cost(found.average.value)
     if found.goal == "mean":
         off = 100 * (found.average.value / found.mean.value - 1)
-        text = f"plain average of the inputs: {value}, {off:+.2f} % from the mean above"
-    else:
-        text = (
-            f"plain average of the inputs, chosen for p{found.percentile:g}: {value}, which by "
-            f"the fit {100 * found.average.share:.2f} % of all signatures do not exceed"
-        )
-    console.print(Text(text + "\n"))
+        return f"plain average of the inputs: {value}, {off:+.2f} % from the mean above"
+    return (
+        f"plain average of the inputs, chosen for p{found.percentile:g}: {value}, which by the "
+        f"fit {100 * found.average.share:.2f} % of all signatures do not exceed"
+    )
 
 
-def _residuals(found: Estimation) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("id", "attempts", "z", "r0", "hint", "cost", "fit", "residual"):
-        table.add_column(title, justify="right")
-    shown = found.residuals
+def _residuals(found: Estimation) -> Grid:
+    """Return the largest residuals, or all where these are few."""
+    shown: Sequence[Residual] = found.residuals
+    note = ""
     if len(shown) > _RESIDUALS:
-        shown = tuple(sorted(shown, key=lambda r: -abs(r.relative or 0.0))[:_RESIDUALS])
+        note = f"the {_RESIDUALS} largest of {len(shown)}"
+        shown = sorted(shown, key=lambda r: -abs(r.relative or 0.0))[:_RESIDUALS]
     least = min(r.cost for r in found.residuals)
-    for r in shown:
-        table.add_row(
-            *(str(v) for v in (r.id, r.attempts, r.z, r.r, r.h)), of_cost(r.cost, least),
-            of_cost(r.fitted, least),
-            MISSING if r.relative is None else f"{100 * r.relative:+.2f} %",
-            style="red" if r.outlier else "",
-        )  # fmt: skip
-    return table
+    relative = [
+        UNKNOWN if r.relative is None else Shown(f"{100 * r.relative:+.2f} %") for r in shown
+    ]
+    cells: dict[str, Sequence[str | Shown]] = {
+        "id": [f"{r.id} (outlier)" if r.outlier else str(r.id) for r in shown],
+        "attempts": [str(r.attempts) for r in shown],
+        "z": [str(r.z) for r in shown],
+        "r0": [str(r.r) for r in shown],
+        "hint": [str(r.h) for r in shown],
+        "cost": [of_cost(r.cost, least) for r in shown],
+        "fit": [of_cost(r.fitted, least) for r in shown],
+        "residual": relative,
+    }
+    columns = (Column(title, of, number=True) for title, of in cells.items())
+    return Grid("Residuals", note, tuple(columns))

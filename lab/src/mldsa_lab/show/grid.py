@@ -15,6 +15,8 @@ from mldsa_lab.show.format import Shown, aligned, clean
 WIDE = 132
 """From this many columns on, the terminal has intervals as [low, high]; below, as ±."""
 PAGE, TERMINAL = "page", "terminal"
+_LONG = 24
+"""Texts longer than this fold in a terminal that is too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
     titled = False
     for column in grid.at(TERMINAL):
         texts = column.texts(" ", " ")
-        made.append(_Texts(column.title, texts, column.number, column.spare, column.head))
+        folds = column.head or (not column.number and max(map(len, texts), default=0) > _LONG)
+        made.append(_Texts(column.title, texts, column.number, column.spare, folds))
         if column.intervals:
             limits = f"{grid.confidence:.0%}"
             title = "" if titled else f"[{limits} interval]" if wide else f"±{limits}"
