@@ -432,7 +432,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     ):
         found[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
     drawn = CORES.with_name("random.json")
-    found["studies/cores"] = command("study", "rtl", "--record", CORES, "--drawn", drawn)
+    found["studies/cores"] = command("study", "rtl", CORES, drawn)
     found["studies/estimators"] = command(
         "study", "estimators", *data, *estimators, "--implementations", names
     )

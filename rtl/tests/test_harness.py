@@ -15,7 +15,7 @@ from mldsa_lab.worker.conformance import conform_entry
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.worker import Worker
 from mldsa_lab_rtl.build import make
-from mldsa_lab_rtl.counters import check_attempts, own_counters
+from mldsa_lab_rtl.core_worker import check_attempts, own_counters
 from mldsa_lab_rtl.entry import core_entry
 from mldsa_lab_rtl.manifest import Manifest
 

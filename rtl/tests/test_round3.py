@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +22,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab_rtl.round3 import Round3
-from mldsa_lab_rtl.study import CoreRow, at
 from mldsa_lab_rtl.study_round3 import INPUTS
 
 SCHEMES = {"ML-DSA-44": Dilithium2, "ML-DSA-87": Dilithium5}
@@ -88,14 +88,15 @@ def core(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def rows(core: Path, to: Path) -> list[CoreRow]:
-    """Those that the command writes."""
+def rows(core: Path, to: Path) -> list[dict[str, Any]]:
+    """The rows that the command writes."""
     words = ["study", "rtl", "--core", str(core), "--seed", RUN_SEED.hex(), "--json", str(to)]
     done = CliRunner().invoke(app, words)
     if done.exception is not None:
         raise done.exception
     assert "replay, round 3" in done.output
-    return [CoreRow(**row) for row in json.loads(to.read_text(encoding="utf-8"))]
+    found: list[dict[str, Any]] = json.loads(to.read_text(encoding="utf-8"))
+    return found
 
 
 def test_a_core_of_round_3_is_compared_and_measured(
@@ -106,7 +107,7 @@ def test_a_core_of_round_3_is_compared_and_measured(
     path = tmp_path / "answers.txt"
     monkeypatch.setenv("TOY_ANSWERS", str(path))
 
-    def played(change: Callable[[str], str] = lambda line: line) -> list[CoreRow]:
+    def played(change: Callable[[str], str] = lambda line: line) -> list[dict[str, Any]]:
         path.write_text("".join(f"{line[0]} {change(line)[1:]}\n" for line in lines))
         return rows(core, tmp_path / "rows.json")
 
@@ -115,9 +116,9 @@ def test_a_core_of_round_3_is_compared_and_measured(
         assert len(set(of.attempts)) > 3
 
         def cycles(figure: str, phase: str = "total", name: str = name) -> float:
-            row = at(found, ("toy", "replay, round 3"), name, figure, phase)
-            assert row is not None
-            return row.cycles
+            wanted = ("toy", "replay, round 3", name, figure, phase)
+            (row,) = (row for row in found if tuple(row.values())[:5] == wanted)
+            return float(row["cycles"])
 
         assert cycles("keygen", "store") == KEYS[name] / 8  # bytes of a word
         assert 700 < cycles("verify", "compute") < 720
@@ -134,9 +135,9 @@ def test_a_core_of_round_3_is_compared_and_measured(
     for number, operation in (("0", "keygen"), ("2", "sign")):
         with pytest.raises(LabError, match=rf"toy-replay ML-DSA-44, {operation}: the answer to"):
             played(wrong(number))
-    with pytest.raises(LabError, match="verify: the answer to input 0: it is not"):
+    with pytest.raises(LabError, match="verify: the answer to input 0: "):
         played(lambda line: line.replace(" 700 0 ", " 700 1 "))
-    with pytest.raises(LabError, match="verify: a signature of another message is not refused"):
+    with pytest.raises(LabError, match="verify: a signature of another message is accepted"):
         played(lambda line: line.replace(" 700 1 ", " 700 0 "))
 
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import Hex
 from mldsa_lab.records import (
     SCHEMA,
@@ -28,10 +29,8 @@ from mldsa_lab.records import (
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab_rtl.study import CoreRow, at, core_rows
+from mldsa_lab_rtl.study import core_rows
 from mldsa_lab_rtl.study_random import RandomSignatures, drawn_text, read_drawn
-from mldsa_lab_rtl.study_show import CoreFindings
-from mldsa_lab_rtl.study_splice import splice
 from mldsa_lab_rtl.synth import Resources, Taken, _modules, read_resources
 
 SET = "ML-DSA-65"
@@ -75,24 +74,30 @@ def record() -> Record:
     return found
 
 
+def at(
+    rows: list[Figure], figure: str, phase: str = "total", set_name: str = SET
+) -> tuple[float, float, float]:
+    """Value and limits of a figure."""
+    wanted = (set_name, figure, phase)
+    (found,) = (f for f in rows if (f.keys["set"], f.keys["figure"], f.keys["phase"]) == wanted)
+    assert found.value is not None and found.low is not None and found.high is not None
+    return found.value, found.low, found.high
+
+
 def test_signing_is_the_exact_expectation() -> None:
     rows = core_rows(record())
     mean = FIRST + float(MODEL.expected_counts @ SLOPES)
     wanted = {"sign_best": FIRST, "sign_mean": mean, "sign_loaded_mean": mean - 700,
               "sign_per_z": 3000, "sign_per_r0": 4000}  # fmt: skip
     for figure, cycles in wanted.items():
-        row = at(rows, CORE, SET, figure)
-        assert row is not None and row.cycles_low is not None and row.cycles_high is not None
-        assert row.cycles == pytest.approx(cycles, rel=0.003), figure
-        assert row.cycles_low <= row.cycles <= row.cycles_high
-    parts = [at(rows, CORE, SET, "sign_mean", phase) for phase in ("load", "compute", "store")]
-    total = at(rows, CORE, SET, "sign_mean")
-    assert total is not None and [p and p.cycles for p in (parts[0], parts[2])] == [LOAD, STORE]
-    assert sum(p.cycles for p in parts if p) == pytest.approx(total.cycles)
-    verify = at(rows, CORE, SET, "verify", "compute")
-    assert verify is not None and verify.cycles == 100
-    p99, p95 = (at(rows, CORE, SET, f"sign_{name}") for name in ("p99", "p95"))
-    assert p99 is not None and p95 is not None and p99.cycles > p95.cycles > total.cycles
+        value, low, high = at(rows, figure)
+        assert value == pytest.approx(cycles, rel=0.003), figure
+        assert low <= value <= high
+    parts = [at(rows, "sign_mean", phase)[0] for phase in ("load", "compute", "store")]
+    assert (parts[0], parts[2]) == (LOAD, STORE)
+    assert sum(parts) == pytest.approx(at(rows, "sign_mean")[0])
+    assert at(rows, "verify", "compute")[0] == 100
+    assert at(rows, "sign_p99")[0] > at(rows, "sign_p95")[0] > at(rows, "sign_mean")[0]
 
 
 def test_software_is_no_core() -> None:
@@ -121,114 +126,61 @@ def test_resources_are_summed_over_instances() -> None:
     assert whole == Taken(18, 14, 7, 4, 1.5, 4)
 
 
-def resources(lut: int) -> Resources:
-    total = Taken(lut, 100, 20, 4, 2.5, 30)
-    return Resources(
-        "mldsa-lab resources", 1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"}, total,
-        tuple(_modules(STAT, "top")[0]),
-    )  # fmt: skip
-
-
-def test_the_tables_have_our_core_beside_what_was_published(tmp_path: Path) -> None:
-    drawn = CoreRow(*CORE, SET, "sign_random", "total", 12345.0, 12000.0, 12700.0)
-    found = CoreFindings([*core_rows(record()), drawn], [resources(1000)], 0.95)
-    text = found.as_markdown()
-    assert "12,345" in text
-    mean = FIRST + float(MODEL.expected_counts @ SLOPES)
-    assert "HighPerf, round 3" in text and "ePrint 2021/355" in text
-    assert f"| {FIRST * 1000 / 1e6:.1f} |" in text  # best x LUTs
-    assert "ML-DSA-87" not in text  # which was not measured
-    assert "adams-bridge" not in text  # which has figures of ML-DSA-87 alone
-    hundred = mean - 700 + 7
-    assert f"{hundred:,.0f}"[:4] in text
-    path = tmp_path / "r.json"
-    path.write_text(resources(1000).to_json())
-    assert read_resources(path) == resources(1000)
-    path.write_text(resources(1000).to_json().replace('"lut": 1000', '"lut": -1'))
-    with pytest.raises(LabError, match=r"r\.json.*lut"):
-        read_resources(path)
-
-
-def written(path: Path) -> Path:
-    """The record as a file."""
-    whole = record()
-    with RecordWriter(path) as writer:
-        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
-            writer.write(row)
-    return path
-
-
-def test_tables_of_a_document_are_rewritten(tmp_path: Path) -> None:
-    written(tmp_path / "record.jsonl")
-    (tmp_path / "area.json").write_text(resources(1000).to_json())
-    lines = [
-        f'<!-- mldsa-lab:rtl record=record.jsonl {more}table="{table}" -->\nold\n'
-        "<!-- /mldsa-lab:rtl -->\n"
-        for more, table in (("", "a rejected attempt"), ("resources=area.json ", "latency x area"))
-    ]
-    page = tmp_path / "page.md"
-    page.write_text("\nbetween\n".join(lines))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 0 and "spliced" in done.out, done.err
-    text = page.read_text()
-    assert "old" not in text and "between" in text and "| toy fast |" in text
-    assert f"| {FIRST * 1000 / 1e6:.1f} |" in text
-    assert "unchanged" in here("study", "rtl", "--splice", str(page)).out
-    page.write_text(lines[0].replace("a rejected attempt", "none"))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 2 and "page.md:1: table 'none': must be one of toy fast; a" in done.err
-    page.write_text(lines[0].replace("record=", "records="))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 2 and "page.md:1: the marker must say table; record" in done.err
-
-
-def test_the_tables_of_our_core_are_its_record_s() -> None:
-    old, new = splice(find_root() / "docs" / "rtl.md")
-    assert old == new, "mldsa-lab study rtl --splice docs/rtl.md"
-
-
 def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:
     """Of FAST, in every set: the published record's estimate lies in the published signatures'
     interval."""
     folder = find_root() / "records" / "2026-11-23-rtl"
-    exact = core_rows(read_record(folder / "cores.jsonl.xz"))
+    exact = [f for f in core_rows(read_record(folder / "cores.jsonl.xz"))
+             if f.keys["configuration"] == "fast"]  # fmt: skip
     drawn = read_drawn(folder / "random.json")
     assert [(d.configuration, d.set, len(d.cycles)) for d in drawn] == [
         ("fast", name, 1000) for name in PARAMETER_SETS
     ]
     for one in drawn:
-        row, found = at(exact, ("mldsa-core", "fast"), one.set, "sign_mean"), one.row(0.95)
-        assert row is not None and found.cycles_low is not None and found.cycles_high is not None
-        assert found.cycles_low < row.cycles < found.cycles_high
+        _, low, high = at([one.row()], "sign_random", set_name=one.set)
+        assert low < at(exact, "sign_mean", set_name=one.set)[0] < high
 
 
-def test_the_command_shows_a_record(tmp_path: Path) -> None:
-    path = written(tmp_path / "record.jsonl")
-    rows = tmp_path / "rows.json"
-    done = here("study", "rtl", "--record", str(path), "--json", str(rows))
-    assert done.status == 0, done.err
-    keys = [
-        "core",
-        "configuration",
-        "set",
-        "figure",
-        "phase",
-        "cycles",
-        "cycles_low",
-        "cycles_high",
-    ]
-    assert all(list(row) == keys for row in json.loads(rows.read_text()))
-    assert "a rejected attempt" in done.out
-    drawn = tmp_path / "random.json"
+def test_the_command_shows_files(tmp_path: Path) -> None:
+    path, area = tmp_path / "record.jsonl", tmp_path / "fast.json"
+    rows, drawn, page = (tmp_path / name for name in ("rows.json", "random.json", "page.html"))
+    whole = record()
+    with RecordWriter(path) as writer:
+        for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
+            writer.write(row)
+    taken = Resources(
+        "mldsa-lab resources", 1, *CORE, "1", "00", {}, "xc7", {"yosys": "Yosys 0.70"},
+        Taken(1000, 100, 20, 4, 2.5, 30), tuple(_modules(STAT, "top")[0]),
+    )  # fmt: skip
+    area.write_text(taken.to_json())
+    assert read_resources(area) == taken
     drawn.write_text(
         drawn_text([RandomSignatures(*CORE, "00", SET, Hex(b"\1"), (11_000, 12_000, 16_000))])
     )
-    done = here("study", "rtl", "--record", str(path), "--drawn", str(drawn), "--json", str(rows))
-    assert done.status == 0 and "random signatures" in done.out, done.err
-    (row,) = (row for row in json.loads(rows.read_text()) if row["figure"] == "sign_random")
+    files = [str(file) for file in (path, area, drawn)]
+    done = here("study", "rtl", *files, "--json", str(rows), "--page", str(page))
+    assert done.status == 0, done.err
+    figures = json.loads(rows.read_text())
+    keys = ["core", "configuration", "set", "figure", "phase", "cycles", "cycles_low",
+            "cycles_high"]  # fmt: skip
+    assert all(list(row) == keys for row in figures if "cycles" in row)
+    (row,) = (row for row in figures if row.get("figure") == "sign_random")
     assert row["cycles"] == 13_000 and row["cycles_low"] < 11_000 < 15_000 < row["cycles_high"]
+    assert {"core": "toy fast", "lut": 1000}.items() <= next(
+        r for r in figures if "lut" in r
+    ).items()
+    text = done.out
+    for part in ("a rejected attempt", "random signatures", "toy fast by module", "latency x area"):
+        assert part in text and part in page.read_text()
+    assert "HighPerf, round 3" in text and "ePrint 2021/355" in text
+    assert "ML-DSA-87" not in text and "adams-bridge" not in text  # which were not measured
+    assert f"{FIRST * 1000 / 1e6:.1f}" in text  # best x LUTs
+    mean = FIRST + float(MODEL.expected_counts @ SLOPES)
+    assert f"{mean - 700 + 7:,.0f}"[:4] in text  # a hundred signatures after one load
+    area.write_text(taken.to_json().replace('"lut": 1000', '"lut": -1'))
     drawn.write_text(drawn.read_text().replace("11000", "0"))
-    done = here("study", "rtl", "--record", str(path), "--drawn", str(drawn))
-    assert done.status == 2 and "random.json, signatures[0].cycles[0]" in done.err
-    done = here("study", "rtl", "--record", str(path), "--sets", "44")
-    assert done.status == 2 and "--sets: cannot be used with --record" in done.err
+    for file, place in ((area, "lut"), (drawn, "random.json, signatures[0].cycles[0]")):
+        done = here("study", "rtl", str(file))
+        assert done.status == 2 and place in done.err and str(file) in done.err
+    done = here("study", "rtl", str(path), "--sets", "44")
+    assert done.status == 2 and "--sets: cannot be used with FILES" in done.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab_rtl.manifest import CoreCounters, CoreFile, CoreOperation, CoreStream, Manifest
@@ -31,7 +32,7 @@ def hello(manifest: Manifest, compiler: str) -> str:
         "phases": "load compute store",
     }
     text = _lines(head)
-    own = [name for name, _ in f.listed() if name != "load_key"]
+    own = [name for name in f.operations.listed() if name != "load_key"]
     keys = {"compact": own, "expanded": ["sign"] if f.operations.load_key else []}
     notes = {
         "compact": "the private key is handed over in each signature",
@@ -207,26 +208,16 @@ def _functions(f: CoreFile) -> str:
         "void count(Model& m, std::vector<std::uint64_t>& found)": _count(f),
         "void select(Model& m, Operation operation, int set)": _select(f),
         "void idle(Model& m)": "offer(m, false, Word{}); command(m, false); accept(m, false); "
-        f"hear(m, false);{''.join(f' m.{port} = {value}u;' for port, value in f.ports.items())}",
+        f"hear(m, false); {_assign(f.ports)}",
         "bool refuses(std::uint64_t status)": _refuses(f),
         "bool accepts(std::uint64_t verdict)": _accepts(f),
         "std::string status(std::uint64_t value)": _status(f),
     }
-    return "\n".join(
-        f"inline {name} {{ {_used(name, body)}{body} }}" for name, body in made.items()
-    )
+    return "\n".join(f"inline {name} {{ {body} }}" for name, body in made.items())
 
 
-def _used(name: str, body: str) -> str:
-    """Casts of the arguments that the body leaves aside."""
-    arguments = name.partition("(")[2].rstrip(")").split(", ")
-    names = [a.split()[-1].lstrip("&") for a in arguments]
-    unused = [n for n in names if n not in _words(body)]
-    return "".join(f"(void){n}; " for n in unused)
-
-
-def _words(text: str) -> set[str]:
-    return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
+def _assign(ports: Mapping[str, int]) -> str:
+    return " ".join(f"m.{port} = {value}u;" for port, value in ports.items())
 
 
 def _ready(port: str | None) -> str:
@@ -273,17 +264,10 @@ def _count(f: CoreFile) -> str:
 
 
 def _select(f: CoreFile) -> str:
-    parts = []
-    for name, operation in f.listed():
-        sets = "".join(f"m.{port} = {value}u; " for port, value in operation.ports.items())
-        if sets:
-            parts.append(f"if (operation == {name.upper()}) {{ {sets}}}")
-    for place, set_name in enumerate(PARAMETER_SETS):
-        of = f.sets.get(set_name)
-        sets = "".join(f"m.{port} = {value}u; " for port, value in of.ports.items()) if of else ""
-        if sets:
-            parts.append(f"if (set == {place}) {{ {sets}}}")
-    return " ".join(parts)
+    when = {f"operation == {n.upper()}": o.ports for n, o in f.operations.listed().items()}
+    places = {name: place for place, name in enumerate(PARAMETER_SETS)}
+    when |= {f"set == {places[name]}": of.ports for name, of in f.sets.items()}
+    return " ".join(f"if ({test}) {{ {_assign(ports)} }}" for test, ports in when.items() if ports)
 
 
 def _refuses(f: CoreFile) -> str:

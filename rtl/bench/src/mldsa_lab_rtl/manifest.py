@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,137 +11,115 @@ from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, Text, read_text, reading
-from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.toml import decode_toml
 from mldsa_lab_rtl.parts import PARTS, STORED
 
-_PORT = re.compile(r"[A-Za-z]\w*", re.ASCII)
-_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_WORD_BITS_MAX = 512
 _INCLUDED = (".v", ".vh", ".sv", ".svh", ".h", ".inc")
 _MAKES = {"keygen": ("pk", "sk"), "load_key": (), "sign": ("signature",), "verify": ("verdict",)}
 
-Ports = dict[str, Count]
-"""Values that ports have: always, or during an operation."""
+# `$` alone would take a line's end behind a name.
+_PATTERNS = {
+    r"^[A-Za-z](_?[A-Za-z0-9])*_?$(?!\n)": "a port's name: letters, digits and single underscores",
+    r"^[A-Za-z][A-Za-z0-9_]*$(?!\n)": "a name in Verilog: letters, digits and underscores",
+    r"^[a-z0-9][a-z0-9.-]*$(?!\n)": "a name: lower-case letters, digits, hyphens and dots",
+}
+_PORT, _IDENTIFIER, _NAME = _PATTERNS
+Port = Annotated[str, Meta(pattern=_PORT)]
+Identifier = Annotated[str, Meta(pattern=_IDENTIFIER)]
+Name = Annotated[str, Meta(pattern=_NAME)]
+Ports = dict[Port, Count]
+"""Values of ports, constant or during an operation."""
 
 
 class _CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
     """A table of a manifest."""
 
 
-def _check_ports(table: Struct, names: tuple[str, ...]) -> None:
-    for name in names:
-        port = getattr(table, name)
-        if port is not None and (not _PORT.fullmatch(port) or "__" in port):
-            rule = "must be the name of a port: letters, digits and single underscores"
-            raise ValueError(f"{name}: {rule}, is {port!r}")
-
-
 class Clock(_CoreTable, frozen=True):
     """The clock, on whose rising edge everything happens."""
 
-    port: str
-
-    def __post_init__(self) -> None:
-        _check_ports(self, ("port",))
+    port: Port
 
 
 class Reset(_CoreTable, frozen=True):
     """The reset, held for so many ``cycles`` before the first operation. One that is not
-    ``complete`` leaves something behind: every operation then gets a new model."""
+    ``complete`` leaves state behind: every operation then gets a new model."""
 
-    port: str
+    port: Port
     active: Literal["high", "low"] = "high"
     cycles: Positive = 4
     complete: bool = True
-
-    def __post_init__(self) -> None:
-        _check_ports(self, ("port",))
 
 
 class Command(_CoreTable, frozen=True):
     """The handshake by which an operation begins; without ``ready`` a pulse of one cycle."""
 
-    valid: str
-    ready: str | None = None
-
-    def __post_init__(self) -> None:
-        _check_ports(self, ("valid", "ready"))
+    valid: Port
+    ready: Port | None = None
 
 
 class CoreStream(_CoreTable, frozen=True):
-    """A stream of words of ``width`` bits. ``order``: where the first byte of a word stands, in its
-    lowest or its highest bits. ``last`` marks the final word of each part or (``packet``) of them
-    all; of that word ``bytes`` is how many count, or ``keep`` has a bit for each that does.
+    """A stream of words of ``width`` bits. ``order``: place of a word's first byte, in its lowest
+    or its highest bits. ``last`` marks the final word of each part or (``packet``) of them all.
+    ``bytes`` counts the valid bytes of that word, or ``keep`` has a bit for each.
     ``steady``: a word that was offered stays until it is taken, which is checked."""
 
-    data: str
-    valid: str
-    ready: str | None = None
-    last: str | None = None
-    bytes: str | None = None
-    keep: str | None = None
-    width: Positive = 64
+    data: Port
+    valid: Port
+    ready: Port | None = None
+    last: Port | None = None
+    bytes: Port | None = None
+    keep: Port | None = None
+    width: Annotated[int, Meta(ge=8, le=512, multiple_of=8)] = 64
     order: Literal["little", "big"] = "little"
     packet: Literal["part", "all"] = "part"
     steady: bool = True
 
     def __post_init__(self) -> None:
-        _check_ports(self, ("data", "valid", "ready", "last", "bytes", "keep"))
-        if self.width % 8 or self.width > _WORD_BITS_MAX:
-            rule = f"must be a multiple of 8, {_WORD_BITS_MAX} at most"
-            raise ValueError(f"width: {rule}, is {self.width}")
         if self.bytes is not None and self.keep is not None:
             raise ValueError("keep: a stream has either bytes or keep")
-        for name in ("bytes", "keep"):
-            if getattr(self, name) is not None and self.last is None:
-                raise ValueError(f"{name}: is told of the last word, and there is no last")
+        if self.last is None and (self.bytes or self.keep) is not None:
+            raise ValueError(f"{'bytes' if self.bytes else 'keep'}: needs a port last")
 
 
 class Response(_CoreTable, frozen=True):
     """The handshake by which an operation ends, without ``ready`` a level or a pulse. ``status``:
-    the port that tells how: ``ok``, one of ``refused`` (a verification that refuses), anything
-    else is a failure. ``names``: of the values from 0 on."""
+    the port of the result: ``ok``, one of ``refused`` (a verification that rejects), or a failure.
+    ``names``: of the values from 0 on."""
 
-    valid: str
-    ready: str | None = None
-    status: str | None = None
+    valid: Port
+    ready: Port | None = None
+    status: Port | None = None
     ok: Count = 0
     refused: tuple[Count, ...] = ()
     names: tuple[Text, ...] = ()
 
-    def __post_init__(self) -> None:
-        _check_ports(self, ("valid", "ready", "status"))
-
 
 class CoreVerdict(_CoreTable, frozen=True):
-    """The word of the results that tells whether a signature was accepted: that of these bits
-    (``mask``; 0: all) is ``accepted``."""
+    """The word of the results that has the verdict: these bits (``mask``; 0: all) are
+    ``accepted``."""
 
     accepted: Count
     mask: Count = 0
 
 
 class CoreCounters(_CoreTable, frozen=True):
-    """Ports with what the core itself counted since the operation began: cycles of each phase,
-    attempts, and those that were rejected by the check that failed first. Read as it ends."""
+    """Ports with the core's own counts since the operation began: cycles of each phase, attempts,
+    and rejections by the check that failed first. Read as the operation ends."""
 
-    load: str | None = None
-    compute: str | None = None
-    store: str | None = None
-    attempts: str | None = None
-    z: str | None = None
-    r0: str | None = None
-    ct0: str | None = None
-    hint: str | None = None
-
-    def __post_init__(self) -> None:
-        _check_ports(self, CoreCounters.__struct_fields__)
+    load: Port | None = None
+    compute: Port | None = None
+    store: Port | None = None
+    attempts: Port | None = None
+    z: Port | None = None
+    r0: Port | None = None
+    ct0: Port | None = None
+    hint: Port | None = None
 
 
 class CoreOperation(_CoreTable, frozen=True):
-    """An operation: values of ports, the parts that are handed over in their order, a number being
-    a word as it is, and the parts of the results."""
+    """An operation: values of ports, the operands in their order, a number being a word as it is,
+    and the parts of the results."""
 
     ports: Ports = {}
     load: tuple[str | Count, ...] = ()
@@ -150,14 +127,14 @@ class CoreOperation(_CoreTable, frozen=True):
 
 
 class CoreSet(_CoreTable, frozen=True):
-    """A parameter set: values of ports, and words of its own that parts may name."""
+    """A parameter set: values of ports, and words of its own that operands may name."""
 
     ports: Ports = {}
     words: dict[str, Count] = {}
 
 
 class CoreOperations(_CoreTable, frozen=True):
-    """Those that the core has; ``load_key`` is what signing needs before."""
+    """The core's operations; signing needs ``load_key`` before."""
 
     keygen: CoreOperation | None = None
     load_key: CoreOperation | None = None
@@ -167,18 +144,19 @@ class CoreOperations(_CoreTable, frozen=True):
     def __post_init__(self) -> None:
         if self.load_key is not None and self.sign is None:
             raise ValueError("load_key: there is no operation sign")
-        for name, makes in _MAKES.items():
-            operation = getattr(self, name)
-            if operation is None:
-                continue
+        for name, operation in self.listed().items():
             for part in operation.store:
-                if part not in STORED or part.partition(".")[0] not in makes:
+                if part not in STORED or part.partition(".")[0] not in _MAKES[name]:
                     raise ValueError(f"{name}: store has {part!r}, which it does not make")
-            for whole in makes:
-                parts = {p for p in STORED if p.startswith(f"{whole}.")} or {whole}
-                needed = whole in ("pk", "signature")
-                if needed and whole not in operation.store and not parts <= set(operation.store):
+            for whole in {"pk", "signature"}.intersection(_MAKES[name]):
+                parts = {p for p in STORED if p.startswith(f"{whole}.")}
+                if whole not in operation.store and not parts <= set(operation.store):
                     raise ValueError(f"{name}: store lacks {whole}, or one of its parts")
+
+    def listed(self) -> dict[str, CoreOperation]:
+        """Return the operations that it has, by name."""
+        found = {name: getattr(self, name) for name in CoreOperations.__struct_fields__}
+        return {name: operation for name, operation in found.items() if operation is not None}
 
 
 class CoreFile(_CoreTable, frozen=True):
@@ -186,20 +164,22 @@ class CoreFile(_CoreTable, frozen=True):
 
     format: Literal["mldsa-lab core"]
     version: Literal[1]
-    name: str
-    top: str
+    name: Name
+    top: Identifier
     sources: Annotated[tuple[Text, ...], Meta(min_length=1)]
     standard: Literal["FIPS 204", "round 3"]
     clock: Clock
     reset: Reset
     input: CoreStream
     output: CoreStream
-    sets: dict[str, CoreSet]
+    sets: Annotated[
+        dict[Literal["ML-DSA-44", "ML-DSA-65", "ML-DSA-87"], CoreSet], Meta(min_length=1)
+    ]
     operations: CoreOperations
-    configuration: str = "core"
+    configuration: Name = "core"
     release: str = ""
     language: Text = "SystemVerilog"
-    parameters: dict[str, int | str] = {}
+    parameters: dict[Identifier, int | str] = {}
     ports: Ports = {}
     include: tuple[Text, ...] = ()
     command: Command | None = None
@@ -210,50 +190,23 @@ class CoreFile(_CoreTable, frozen=True):
     note: str = ""
 
     def __post_init__(self) -> None:
-        for key in ("name", "configuration"):
-            if not _NAME.fullmatch(getattr(self, key)):
-                rule = "must be small letters, digits, hyphens and dots"
-                raise ValueError(f"{key}: {rule}, is {getattr(self, key)!r}")
-        for key in ("top", *self.parameters):
-            text = self.top if key == "top" else key
-            if not _PORT.fullmatch(text):
-                where = "top" if key == "top" else "parameters"
-                raise ValueError(f"{where}: {text!r} is no name of a module or parameter")
-        for port in self.ports:
-            if not _PORT.fullmatch(port) or "__" in port:
-                raise ValueError(f"ports: {port!r} is no port's name")
-        if not self.sets or not set(self.sets) <= set(PARAMETER_SETS):
-            raise ValueError(f"sets: must be of {', '.join(PARAMETER_SETS)}")
-        if not any((self.operations.keygen, self.operations.sign, self.operations.verify)):
+        operations = self.operations.listed()
+        if not operations.keys() - {"load_key"}:
             raise ValueError("operations: there is none of keygen, sign and verify")
-        for name, operation in self.listed():
-            self._check_operation(name, operation)
-
-    def listed(self) -> list[tuple[str, CoreOperation]]:
-        """The operations that it has, by name."""
-        found = (
-            (name, getattr(self.operations, name)) for name in CoreOperations.__struct_fields__
-        )
-        return [(name, operation) for name, operation in found if operation is not None]
-
-    def _check_operation(self, name: str, operation: CoreOperation) -> None:
         words = {word for of in self.sets.values() for word in of.words}
-        for part in operation.load:
-            if isinstance(part, str) and part not in PARTS and part not in words:
-                known = ", ".join((*PARTS, *sorted(words)))
-                raise ValueError(f"operations: {name} loads {part!r}; known are {known}")
-            for set_name, of in self.sets.items():
-                if part in words and part not in of.words:
-                    raise ValueError(
-                        f"sets: {set_name} lacks the word {part!r}, which {name} loads"
-                    )
-        for port in (*operation.ports, *(port for of in self.sets.values() for port in of.ports)):
-            if not _PORT.fullmatch(port) or "__" in port:
-                raise ValueError(f"operations: {name} sets {port!r}, which is no port's name")
-        status = self.response is not None and self.response.status is not None
-        if name == "verify" and "verdict" not in operation.store and not status:
+        for name, operation in operations.items():
+            for part in operation.load:
+                if isinstance(part, str) and part not in PARTS and part not in words:
+                    known = ", ".join((*PARTS, *sorted(words)))
+                    raise ValueError(f"operations: {name} loads {part!r}; known are {known}")
+                lacking = [s for s, of in self.sets.items() if part in words - of.words.keys()]
+                if lacking:
+                    rule = f"lacks the word {part!r}, which {name} loads"
+                    raise ValueError(f"sets: {lacking[0]} {rule}")
+        stored = self.operations.verify.store if self.operations.verify else ("verdict",)
+        if "verdict" not in stored and (self.response is None or self.response.status is None):
             raise ValueError("response: verify has neither a status nor a verdict")
-        if "verdict" in operation.store and self.verdict is None:
+        if self.operations.verify and "verdict" in stored and self.verdict is None:
             raise ValueError("verdict: is missing, and verify stores one")
 
 
@@ -266,8 +219,14 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """LabError names the file, the line and the rule, or what of the sources is missing."""
-        made = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
+        """Read a manifest. LabError names the file, the line and the rule, or a missing source."""
+        try:
+            made = cls(path, decode_toml(read_text(path), CoreFile, str(path)))
+        except LabError as error:
+            text = str(error)
+            for pattern, words in _PATTERNS.items():
+                text = text.replace(f"text matching regex {pattern!r}", words)
+            raise LabError(text) from None
         made.sources()
         made.included()
         return made
