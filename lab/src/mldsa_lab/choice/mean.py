@@ -133,7 +133,7 @@ def _first(
     if found is None:
         within = "" if budget is None else f" within {budget} attempts"
         raise LabError(f"choice of {n} inputs{within}: the traces to choose from allow none")
-    return found.whole(numbers)
+    return found[numbers]
 
 
 def _of_classes(
@@ -164,7 +164,7 @@ def _of_classes(
             bound = terms.bound
         found = program.solve(gap=min(_GAP * n / max(bound, 1e-9), 0.5), nodes=_NODES)
         if found is not None:
-            return (least + sum(found.whole(p) for p in parts)).astype(np.int64)
+            return (least + sum(found[p] for p in parts)).astype(np.int64)
     return first
 
 

@@ -10,31 +10,19 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from mldsa_lab.theory.arrays import Array, Ints
 
-
-@dataclass(frozen=True)
-class Solution:
-    """Values of all variables, the objective, and the bound that no solution can be below."""
-
-    x: Array
-    value: float
-    bound: float
-
-    def whole(self, variables: slice) -> Ints:
-        """The values of integer variables."""
-        return np.rint(self.x[variables]).astype(np.int64)
+Terms = Sequence[tuple[slice, Array | Sequence[float]]]
+"""Places of variables, with the coefficients of these."""
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what HiGHS prints: now and then a line of its own, whatever it is told."""
+    """Drop the lines that HiGHS prints whatever its options say."""
     sys.stdout.flush()
     try:
         kept = os.dup(1)
@@ -42,9 +30,8 @@ def _quiet() -> Iterator[None]:
         yield
         return
     try:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+        with open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
         yield
     finally:
         with suppress(OSError, TypeError, AttributeError):  # not on every system
@@ -57,13 +44,8 @@ class Program:
     """Minimise cost @ x over variables from 0 to their upper limits, under linear rows."""
 
     def __init__(self) -> None:
-        self._upper: list[Array] = []
-        self._whole: list[Ints] = []
-        self._cost: list[Array] = []
-        self._size = 0
-        self._rows: list[list[tuple[slice, Array]]] = []
-        self._low: list[float] = []
-        self._high: list[float] = []
+        self._columns = np.zeros((3, 0))  # upper limit, cost, whether it is an integer
+        self._rows: list[tuple[Terms, float, float]] = []
 
     def variables(
         self,
@@ -74,53 +56,36 @@ class Program:
         whole: bool = True,
     ) -> slice:
         """Add variables, integers unless said otherwise; their place among all."""
-        self._upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), count))
-        self._cost.append(np.broadcast_to(np.asarray(cost, dtype=np.float64), count))
-        self._whole.append(np.full(count, int(whole)))
-        self._size += count
-        return slice(self._size - count, self._size)
+        start = self._columns.shape[1]
+        added = [np.broadcast_to(part, count) for part in (upper, cost, float(whole))]
+        self._columns = np.hstack([self._columns, added])
+        return slice(start, start + count)
 
-    def row(
-        self,
-        terms: Sequence[tuple[slice, Array | Sequence[float]]],
-        low: float = -np.inf,
-        high: float = np.inf,
-    ) -> None:
+    def row(self, terms: Terms, low: float = -np.inf, high: float = np.inf) -> None:
         """Add ``low`` <= the sum over terms of coefficients @ variables <= ``high``."""
-        self._rows.append([(place, np.asarray(c, dtype=np.float64)) for place, c in terms])
-        self._low.append(low)
-        self._high.append(high)
+        self._rows.append((terms, low, high))
 
-    def near(
-        self, terms: Sequence[tuple[slice, Array | Sequence[float]]], goal: float, off: slice
-    ) -> None:
+    def near(self, terms: Terms, goal: float, off: slice) -> None:
         """Add rows that keep the variable ``off`` at least as large as the distance of the sum
         from ``goal``."""
         self.row([*terms, (off, [-1.0])], high=goal)
         self.row([*terms, (off, [1.0])], low=goal)
 
-    def solve(self, *, gap: float = 0.0, nodes: int = 20_000) -> Solution | None:
-        """The best solution to within the relative ``gap`` or so many nodes of the search; None
-        if there is none, or none was found."""
-        data, columns, ends = [], [], [0]
-        for terms in self._rows:
+    def solve(self, *, gap: float = 0.0, nodes: int = 20_000) -> Ints | None:
+        """The best values, rounded, to within the relative ``gap`` or so many nodes of the search;
+        None if there are none, or none were found."""
+        upper, cost, whole = self._columns
+        matrix = np.zeros((len(self._rows), len(cost)))
+        for row, (terms, _, _) in zip(matrix, self._rows, strict=True):
             for place, coefficients in terms:
-                used = np.flatnonzero(coefficients)
-                data.append(coefficients[used])
-                columns.append(place.start + used)
-            ends.append(ends[-1] + sum(len(d) for d in data[len(data) - len(terms) :]))
-        matrix = csr_array(
-            (np.concatenate(data), np.concatenate(columns), ends),
-            shape=(len(self._rows), self._size),
-        )
+                row[place] = coefficients
+        limits = [[low, high] for _, low, high in self._rows]
         with _quiet():
             found = milp(
-                np.concatenate(self._cost),
-                integrality=np.concatenate(self._whole),
-                bounds=Bounds(0, np.concatenate(self._upper)),
-                constraints=LinearConstraint(matrix, self._low, self._high),
+                cost,
+                integrality=whole,
+                bounds=Bounds(0, upper),
+                constraints=LinearConstraint(matrix, *np.transpose(limits)),
                 options={"mip_rel_gap": gap, "node_limit": nodes},
             )
-        if found.x is None:
-            return None
-        return Solution(found.x, float(found.fun), float(found.mip_dual_bound))
+        return None if found.x is None else np.rint(found.x).astype(np.int64)
