@@ -40,7 +40,7 @@ edition = "2024"
 mldsa-lanes = {{ path = "{library}" }}
 """
 
-BACKENDS = {"x86_64": ["Avx2", "Avx512", "Avx512Vbmi"], "aarch64": ["Neon", "NeonSha3"]}
+BACKENDS = {"x86_64": ["Avx2", "Avx512"], "aarch64": ["Neon", "NeonSha3"]}
 ENTRY = re.compile(r"mldsa_lanes::backend::.*::entry(::<.*>)?$")
 # Asked once, to detect a feature.
 DETECTION = r"core_arch::x86(_64)?::(cpuid|xsave)::"

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "scripts" / "ct_code"
 PLANTED = (TOOL / "planted.rs").read_text(encoding="utf-8")
 BACKENDS = {
-    "x86_64-unknown-linux-gnu": ["avx2", "avx512", "avx512_vbmi"],
+    "x86_64-unknown-linux-gnu": ["avx2", "avx512"],
     "aarch64-unknown-linux-gnu": ["neon", "neon_sha3"],
 }
 LEAKS = 13

@@ -202,8 +202,6 @@ macro_rules! avx512 {
 }
 #[cfg(target_arch = "x86_64")]
 avx512!(avx512, "avx512f,avx512bw,avx512dq,avx512vl");
-#[cfg(target_arch = "x86_64")]
-avx512!(avx512_vbmi, "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2");
 
 #[cfg(target_arch = "x86_64")]
 planted! { avx2, "avx2,bmi1,bmi2,lzcnt,popcnt",

@@ -140,7 +140,6 @@ fn needs(backend: &str) -> &'static [&'static str] {
         "portable" => &[],
         "avx2" => &["avx2"],
         "avx512" => &["avx2", "avx512"],
-        "avx512-vbmi" => &["avx2", "avx512", "vbmi"],
         "neon" => &["neon"],
         "neon-sha3" => &["neon", "sha3"],
         other => panic!("{other} is not in this list"),

@@ -234,8 +234,6 @@ macro_rules! with_engine {
             crate::backend::Kind::Avx2($engine) => $body,
             #[cfg(target_arch = "x86_64")]
             crate::backend::Kind::Avx512($engine) => $body,
-            #[cfg(target_arch = "x86_64")]
-            crate::backend::Kind::Avx512Vbmi($engine) => $body,
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
             crate::backend::Kind::Neon($engine) => $body,
             #[cfg(all(target_arch = "aarch64", target_endian = "little"))]

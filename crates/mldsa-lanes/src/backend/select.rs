@@ -10,8 +10,7 @@ use crate::kernels::keccak::Permutation;
 /// Which compiled kernels a key uses. [`Backend::detect`] is the default of every constructor; the
 /// others are for tests and measurements.
 ///
-/// `portable` is on every CPU; `avx2`, `avx512` (F, BW and VL) and `avx512-vbmi` (with VBMI and
-/// VBMI2) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension) on 64-bit Arm, little-endian.
+/// `portable` is on every CPU; `avx2` and `avx512` (F, BW and VL) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension) on 64-bit Arm, little-endian.
 /// The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or, where the
 /// program asks for it, by the environment (`Backend::use_environment`, feature `std`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ macro_rules! backends {
         }
 
         impl Backend {
-            /// `portable`; `avx2`, `avx512` or `avx512-vbmi`; `neon` or `neon-sha3`.
+            /// `portable`; `avx2` or `avx512`; `neon` or `neon-sha3`.
             pub fn name(self) -> &'static str {
                 match self.0 {
                     Kind::Portable(_) => "portable",
@@ -85,8 +84,6 @@ backends! {
     Avx2(avx2::Avx2) "avx2" needs Avx2;
     #[cfg(target_arch = "x86_64")]
     Avx512(avx512::Avx512) "avx512" needs Avx2 Avx512;
-    #[cfg(target_arch = "x86_64")]
-    Avx512Vbmi(avx512::Avx512Vbmi) "avx512-vbmi" needs Avx2 Avx512 Vbmi;
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
     Neon(neon::Neon) "neon" needs Neon;
     #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
@@ -102,8 +99,6 @@ pub enum Feature {
     Avx2,
     /// `avx512`: F, BW and VL.
     Avx512,
-    /// `vbmi`: AVX-512 VBMI and VBMI2.
-    Vbmi,
     /// `neon`: without it no Arm backend but the portable one is left.
     Neon,
     /// `sha3`: Arm's SHA3 extension.
@@ -112,20 +107,13 @@ pub enum Feature {
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 5] = [
-        Feature::Avx2,
-        Feature::Avx512,
-        Feature::Vbmi,
-        Feature::Neon,
-        Feature::Sha3,
-    ];
+    pub const ALL: [Feature; 4] = [Feature::Avx2, Feature::Avx512, Feature::Neon, Feature::Sha3];
 
-    /// `avx2`, `avx512`, `vbmi`, `neon` or `sha3`.
+    /// `avx2`, `avx512`, `neon` or `sha3`.
     pub const fn name(self) -> &'static str {
         match self {
             Feature::Avx2 => "avx2",
             Feature::Avx512 => "avx512",
-            Feature::Vbmi => "vbmi",
             Feature::Neon => "neon",
             Feature::Sha3 => "sha3",
         }

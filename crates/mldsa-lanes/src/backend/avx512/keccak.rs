@@ -3,80 +3,72 @@
 
 use core::arch::x86_64::*;
 
-use super::unpack::Unpack;
-use super::{Avx512, Avx512Vbmi, avx512};
+use super::{Avx512, avx512};
 use crate::kernels::keccak::{
     Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
 use crate::kernels::sampling::Permute;
 
-/// What Keccak asks of `$engine`.
-macro_rules! permute_eight {
-    ($engine:ty) => {
-        impl Permute<8> for $engine {
-            #[inline]
-            fn permute(self, states: &mut States<8>) {
-                #[target_feature(enable = "avx512f")]
-                fn entry(token: Avx512, states: &mut [[u64; 8]; 25]) {
-                    let mut words = load_states(token, states);
-                    permute(&mut words);
-                    store_states(&words, states);
-                }
-                // SAFETY: `self` proves AVX-512.
-                unsafe { entry(self.avx512(), &mut states.0) }
-            }
-
-            #[inline]
-            fn permutation(self) -> Permutation {
-                #[target_feature(enable = "avx512f,avx512vl")]
-                fn entry(state: &mut [u64; 25]) {
-                    let mut words = load_one(state);
-                    permute(&mut words);
-                    store_one(&words, state);
-                }
-                // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
-                |state| unsafe { entry(state) }
-            }
-
-            #[inline]
-            fn permutation_of_two(self) -> PermutationOfTwo {
-                #[target_feature(enable = "avx512f,avx512vl")]
-                fn entry(a: &mut [u64; 25], b: &mut [u64; 25]) {
-                    let mut words = load_two(a, b);
-                    permute(&mut words);
-                    store_two(&words, a, b);
-                }
-                // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
-                |a, b| unsafe { entry(a, b) }
-            }
-
-            #[inline]
-            fn permute_beside(self, states: &mut States<8>, one: &mut [u64; 25]) {
-                #[target_feature(enable = "avx512f,bmi1,bmi2")]
-                fn entry(token: Avx512, states: &mut [[u64; 8]; 25], one: &mut [u64; 25]) {
-                    let mut words = load_states(token, states);
-                    permute_beside(&mut words, one);
-                    store_states(&words, states);
-                }
-                // SAFETY: `self` proves AVX-512, BMI1 and BMI2.
-                unsafe { entry(self.avx512(), &mut states.0, one) }
-            }
-
-            #[inline(always)]
-            fn copy_block<const LEN: usize>(
-                self,
-                states: &States<8>,
-                rate: usize,
-                out: &mut [[u8; LEN]],
-                at: usize,
-            ) {
-                copy_block(self.avx512(), states, rate, out, at);
-            }
+impl Permute<8> for Avx512 {
+    #[inline]
+    fn permute(self, states: &mut States<8>) {
+        #[target_feature(enable = "avx512f")]
+        fn entry(token: Avx512, states: &mut [[u64; 8]; 25]) {
+            let mut words = load_states(token, states);
+            permute(&mut words);
+            store_states(&words, states);
         }
-    };
+        // SAFETY: `self` proves AVX-512.
+        unsafe { entry(self, &mut states.0) }
+    }
+
+    #[inline]
+    fn permutation(self) -> Permutation {
+        #[target_feature(enable = "avx512f,avx512vl")]
+        fn entry(state: &mut [u64; 25]) {
+            let mut words = load_one(state);
+            permute(&mut words);
+            store_one(&words, state);
+        }
+        // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
+        |state| unsafe { entry(state) }
+    }
+
+    #[inline]
+    fn permutation_of_two(self) -> PermutationOfTwo {
+        #[target_feature(enable = "avx512f,avx512vl")]
+        fn entry(a: &mut [u64; 25], b: &mut [u64; 25]) {
+            let mut words = load_two(a, b);
+            permute(&mut words);
+            store_two(&words, a, b);
+        }
+        // SAFETY: whoever gets this pointer got it from a token, which proves AVX-512.
+        |a, b| unsafe { entry(a, b) }
+    }
+
+    #[inline]
+    fn permute_beside(self, states: &mut States<8>, one: &mut [u64; 25]) {
+        #[target_feature(enable = "avx512f,bmi1,bmi2")]
+        fn entry(token: Avx512, states: &mut [[u64; 8]; 25], one: &mut [u64; 25]) {
+            let mut words = load_states(token, states);
+            permute_beside(&mut words, one);
+            store_states(&words, states);
+        }
+        // SAFETY: `self` proves AVX-512, BMI1 and BMI2.
+        unsafe { entry(self, &mut states.0, one) }
+    }
+
+    #[inline(always)]
+    fn copy_block<const LEN: usize>(
+        self,
+        states: &States<8>,
+        rate: usize,
+        out: &mut [[u8; LEN]],
+        at: usize,
+    ) {
+        copy_block(self, states, rate, out, at);
+    }
 }
-permute_eight!(Avx512);
-permute_eight!(Avx512Vbmi);
 
 /// [`crate::kernels::keccak::copy_block`], eight words of eight lanes at a time: words at a lane's
 /// stride cost a store each. The last eight have words past the rate, which a mask keeps back; the
@@ -203,11 +195,15 @@ impl Words for U64x8 {
 #[derive(Clone, Copy)]
 struct U64x2(__m128i);
 
-#[inline(always)]
+/// The feature stands in for a token, which an entry point behind a function pointer cannot have:
+/// the compiler lets only code with the feature call it without `unsafe`.
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
 fn load_one(state: &[u64; 25]) -> [U64x2; 25] {
-    let mut words = [U64x2(avx512!(_mm_setzero_si128())); 25];
+    let mut words = [U64x2(_mm_setzero_si128()); 25];
     for (word, from) in words.iter_mut().zip(state) {
-        word.0 = avx512!(_mm_loadl_epi64(core::ptr::from_ref(from).cast()));
+        // SAFETY: `from` is 8 readable bytes.
+        word.0 = unsafe { _mm_loadl_epi64(core::ptr::from_ref(from).cast()) };
     }
     words
 }
@@ -215,15 +211,18 @@ fn load_one(state: &[u64; 25]) -> [U64x2; 25] {
 #[inline(always)]
 fn store_one(words: &[U64x2; 25], state: &mut [u64; 25]) {
     for (word, to) in words.iter().zip(state) {
-        avx512!(_mm_storel_epi64(core::ptr::from_mut(to).cast(), word.0));
+        // SAFETY: `word` proves AVX-512; `to` is 8 writable bytes.
+        unsafe { _mm_storel_epi64(core::ptr::from_mut(to).cast(), word.0) };
     }
 }
 
-#[inline(always)]
+/// As [`load_one`].
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
 fn load_two(a: &[u64; 25], b: &[u64; 25]) -> [U64x2; 25] {
     let (mut words, more) = (load_one(a), load_one(b));
     for (word, more) in words.iter_mut().zip(more) {
-        word.0 = avx512!(_mm_unpacklo_epi64(word.0, more.0));
+        word.0 = _mm_unpacklo_epi64(word.0, more.0);
     }
     words
 }

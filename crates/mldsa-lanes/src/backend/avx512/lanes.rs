@@ -2,15 +2,14 @@
 
 use core::arch::x86_64::*;
 
-use super::avx512;
-use super::unpack::Unpack;
+use super::{Avx512, avx512, unpack};
 use crate::backend::avx2::I32x8;
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::params::{N, Q};
 
 /// Sixteen coefficients and the token that proves AVX-512.
 #[derive(Clone, Copy)]
-pub(crate) struct I32x16<T>(__m512i, T);
+pub(crate) struct I32x16(__m512i, Avx512);
 
 /// The same value, of which the compiler knows nothing. It stands between a multiplication whose
 /// low halves alone are used and the next: LLVM 22 would merge the sign extension of those halves
@@ -26,7 +25,7 @@ fn opaque(mut x: __m512i) -> __m512i {
     x
 }
 
-impl<T: Unpack> I32x16<T> {
+impl I32x16 {
     /// The odd lanes in the even places, where `_mm512_mul_epi32` reads. A shift, not a shuffle:
     /// shuffles have one port on Intel's cores, and the transposition needs it.
     #[inline(always)]
@@ -36,7 +35,7 @@ impl<T: Unpack> I32x16<T> {
 
     /// The high halves of two vectors of 64-bit differences, interleaved.
     #[inline(always)]
-    fn join_high(even: __m512i, odd: __m512i, token: T) -> Self {
+    fn join_high(even: __m512i, odd: __m512i, token: Avx512) -> Self {
         avx512!(I32x16(
             _mm512_mask_shuffle_epi32::<0xf5>(odd, 0x5555, even),
             token
@@ -44,18 +43,18 @@ impl<T: Unpack> I32x16<T> {
     }
 }
 
-impl<T: Unpack> Lanes for I32x16<T> {
-    type Token = T;
-    type Wide = (__m512i, __m512i, T);
+impl Lanes for I32x16 {
+    type Token = Avx512;
+    type Wide = (__m512i, __m512i, Avx512);
     const COUNT: usize = 16;
     const RAGGED: bool = true;
 
     #[inline(always)]
-    fn splat(token: T, value: i32) -> Self {
+    fn splat(token: Avx512, value: i32) -> Self {
         avx512!(I32x16(_mm512_set1_epi32(value), token))
     }
     #[inline(always)]
-    fn load(token: T, from: &[i32]) -> Self {
+    fn load(token: Avx512, from: &[i32]) -> Self {
         let from = &from[..16];
         // SAFETY: the token proves AVX-512; `from` is 64 readable bytes, in any alignment.
         unsafe { I32x16(_mm512_loadu_si512(from.as_ptr().cast()), token) }
@@ -136,7 +135,7 @@ impl<T: Unpack> Lanes for I32x16<T> {
     }
 
     #[inline(always)]
-    fn wide_zero(token: T) -> Self::Wide {
+    fn wide_zero(token: Avx512) -> Self::Wide {
         avx512!((_mm512_setzero_si512(), _mm512_setzero_si512(), token))
     }
     #[inline(always)]
@@ -171,42 +170,42 @@ impl<T: Unpack> Lanes for I32x16<T> {
     }
 
     #[inline(always)]
-    fn from_triples(token: T, from: &[u8]) -> Self {
-        let values = token.triples(from);
+    fn from_triples(token: Avx512, from: &[u8]) -> Self {
+        let values = unpack::triples(token, from);
         avx512!(I32x16(
             _mm512_and_si512(values, _mm512_set1_epi32(0x7f_ffff)),
             token
         ))
     }
     #[inline(always)]
-    fn from_halves(token: T, from: &[u8], at: usize) -> Self {
+    fn from_halves(token: Avx512, from: &[u8], at: usize) -> Self {
         let mut word = [0; 8];
         word.copy_from_slice(&from[at / 2..at / 2 + 8]);
-        let values = token.halves(u64::from_le_bytes(word));
+        let values = unpack::halves(token, u64::from_le_bytes(word));
         avx512!(I32x16(
             _mm512_and_si512(values, _mm512_set1_epi32(15)),
             token
         ))
     }
     #[inline(always)]
-    fn from_bits<const BITS: u32>(token: T, from: &[u8], at: usize) -> Self {
+    fn from_bits<const BITS: u32>(token: Avx512, from: &[u8], at: usize) -> Self {
         // Sixteen values fill 2·BITS bytes.
         let start = at / 8 * BITS as usize;
-        let values = token.bits::<BITS>(&from[start..start + 2 * BITS as usize]);
+        let values = unpack::bits::<BITS>(token, &from[start..start + 2 * BITS as usize]);
         avx512!(I32x16(
             _mm512_and_si512(values, _mm512_set1_epi32((1 << BITS) - 1)),
             token
         ))
     }
     #[inline(always)]
-    fn from_any_bits<const BITS: u32>(token: T, from: &[u8], at: usize) -> Self {
+    fn from_any_bits<const BITS: u32>(token: Avx512, from: &[u8], at: usize) -> Self {
         Self::from_bits::<BITS>(token, from, at)
     }
     /// In 256-bit registers: strings are too short a part of any operation to have a text of their
     /// own here.
     #[inline(always)]
-    fn write_bits<const BITS: usize>(token: T, p: &[i32; N], map: Map, to: &mut [u8]) {
-        I32x8::write_bits::<BITS>(token.avx512().avx2(), p, map, to);
+    fn write_bits<const BITS: usize>(token: Avx512, p: &[i32; N], map: Map, to: &mut [u8]) {
+        I32x8::write_bits::<BITS>(token.avx2(), p, map, to);
     }
     /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]

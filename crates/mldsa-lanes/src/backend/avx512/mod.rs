@@ -1,5 +1,4 @@
-//! Sixteen coefficients, or eight Keccak states, in 512-bit registers; once for every CPU with
-//! AVX-512 and once for those with VBMI too, which differ in how bytes come into lanes.
+//! Sixteen coefficients, or eight Keccak states, in 512-bit registers.
 
 mod keccak;
 mod lanes;
@@ -13,7 +12,6 @@ use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
 use crate::params::Parameters;
 use lanes::I32x16;
-use unpack::Unpack;
 
 /// A module of its own, so that nothing else can make the tokens.
 mod token {
@@ -25,7 +23,6 @@ mod token {
     // on purpose: with it LLVM turns the Montgomery product's multiplication by a constant, whose
     // low half alone is used, into `vpmullq`, which costs three multiplications.
     cpufeatures::new!(cpu_has_avx512, "fma", "avx512f", "avx512bw", "avx512vl");
-    cpufeatures::new!(cpu_has_vbmi, "avx512vbmi", "avx512vbmi2");
 
     /// F16C, which comes with AVX-512 F and which `cpufeatures` does not know. A hypervisor may
     /// take long to answer, so it is asked once. Only after AVX-512 was found, so that the
@@ -48,10 +45,6 @@ mod token {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct Avx512(Avx2);
 
-    /// Proof that this CPU has these and VBMI and VBMI2.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub(crate) struct Avx512Vbmi(Avx512);
-
     impl Avx512 {
         pub(crate) fn detect() -> Option<Self> {
             let found = cpu_has_avx512::get() && (cfg!(target_feature = "f16c") || cpu_has_f16c());
@@ -63,20 +56,8 @@ mod token {
             self.0
         }
     }
-
-    impl Avx512Vbmi {
-        pub(crate) fn detect() -> Option<Self> {
-            let found = cpu_has_vbmi::get();
-            Avx512::detect().filter(|_| found).map(Avx512Vbmi)
-        }
-
-        #[inline(always)]
-        pub(in crate::backend) fn avx512(self) -> Avx512 {
-            self.0
-        }
-    }
 }
-pub(crate) use token::{Avx512, Avx512Vbmi};
+pub(crate) use token::Avx512;
 
 impl Avx512 {
     #[inline(always)]
@@ -85,17 +66,8 @@ impl Avx512 {
     }
 }
 
-impl Avx512Vbmi {
-    #[inline(always)]
-    fn lane_token(self) -> Self {
-        self
-    }
-}
-
-engine_from_kernels!(Avx512, lanes I32x16<Avx512>, bytes U8x64<Avx512>, states 8,
+engine_from_kernels!(Avx512, lanes I32x16, bytes U8x64, states 8,
     target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2"));
-engine_from_kernels!(Avx512Vbmi, lanes I32x16<Avx512Vbmi>, bytes U8x64<Avx512Vbmi>, states 8,
-    target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt,bmi1,bmi2"));
 
 /// Calls intrinsics; each use stands in a method of a type whose values prove AVX-512, or has the
 /// token at hand.
@@ -109,13 +81,13 @@ use avx512;
 
 /// 64 bytes. Made only from a token of AVX-512 or from other values of this type.
 #[derive(Clone, Copy)]
-pub(crate) struct U8x64<T>(__m512i, T);
+pub(crate) struct U8x64(__m512i, Avx512);
 
-impl<T: Unpack> ByteLanes for U8x64<T> {
-    type Token = T;
+impl ByteLanes for U8x64 {
+    type Token = Avx512;
     const COUNT: usize = 64;
     #[inline(always)]
-    fn zero(token: T) -> Self {
+    fn zero(token: Avx512) -> Self {
         avx512!(U8x64(_mm512_setzero_si512(), token))
     }
     #[inline(always)]

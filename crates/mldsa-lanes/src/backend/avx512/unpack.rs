@@ -1,73 +1,35 @@
-//! How bytes come into sixteen lanes: with byte permutes inside 128-bit parts, or with VBMI across
-//! the register.
+//! How bytes come into sixteen lanes: double words across the register, then bytes inside its
+//! 128-bit parts. The caller drops the bits above each value.
 
 use core::arch::x86_64::*;
 
-use super::{Avx512, Avx512Vbmi};
+use super::Avx512;
 
-/// A token of AVX-512 with its way of unpacking. The caller drops the bits above each value.
-pub(super) trait Unpack: Copy {
-    /// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
-    fn triples(self, from: &[u8]) -> __m512i;
-    /// Four bits a lane, the lowest first.
-    fn halves(self, from: u64) -> __m512i;
-    /// `BITS` bits a lane, 25 at most, of 2·`BITS` bytes.
-    fn bits<const BITS: u32>(self, from: &[u8]) -> __m512i;
-    /// The token of what all CPUs with AVX-512 have.
-    fn avx512(self) -> Avx512;
+/// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
+#[inline(always)]
+pub(super) fn triples(_: Avx512, from: &[u8]) -> __m512i {
+    // SAFETY: the token proves AVX-512.
+    unsafe { by_parts::<24>(load_triples(from)) }
 }
 
-impl Unpack for Avx512 {
-    #[inline(always)]
-    fn triples(self, from: &[u8]) -> __m512i {
-        // SAFETY: the token proves AVX-512.
-        unsafe { by_parts::<24>(load_triples(from)) }
-    }
-    #[inline(always)]
-    fn halves(self, from: u64) -> __m512i {
-        // SAFETY: the token proves AVX-512.
-        unsafe {
-            let low = _mm512_set1_epi32(from as i32);
-            let both = _mm512_mask_set1_epi32(low, 0xff00, (from >> 32) as i32);
-            _mm512_srlv_epi32(both, vector(&SHIFTS_OF_HALVES))
-        }
-    }
-    #[inline(always)]
-    fn bits<const BITS: u32>(self, from: &[u8]) -> __m512i {
-        // SAFETY: the token proves AVX-512.
-        unsafe {
-            let lanes = by_parts::<BITS>(load::<BITS>(from));
-            _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
-        }
-    }
-    #[inline(always)]
-    fn avx512(self) -> Avx512 {
-        self
+/// Four bits a lane, the lowest first.
+#[inline(always)]
+pub(super) fn halves(_: Avx512, from: u64) -> __m512i {
+    // SAFETY: the token proves AVX-512.
+    unsafe {
+        let low = _mm512_set1_epi32(from as i32);
+        let both = _mm512_mask_set1_epi32(low, 0xff00, (from >> 32) as i32);
+        _mm512_srlv_epi32(both, vector(&SHIFTS_OF_HALVES))
     }
 }
 
-impl Unpack for Avx512Vbmi {
-    #[inline(always)]
-    fn triples(self, from: &[u8]) -> __m512i {
-        // SAFETY: the token proves AVX-512 with VBMI.
-        unsafe { at_once::<24>(load_triples(from)) }
-    }
-    #[inline(always)]
-    fn halves(self, from: u64) -> __m512i {
-        // SAFETY: the token proves AVX-512 with VBMI.
-        unsafe { _mm512_multishift_epi64_epi8(vector(&HALVES), _mm512_set1_epi64(from as i64)) }
-    }
-    #[inline(always)]
-    fn bits<const BITS: u32>(self, from: &[u8]) -> __m512i {
-        // SAFETY: the token proves AVX-512 with VBMI.
-        unsafe {
-            let lanes = at_once::<BITS>(load::<BITS>(from));
-            _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
-        }
-    }
-    #[inline(always)]
-    fn avx512(self) -> Avx512 {
-        Avx512Vbmi::avx512(self)
+/// `BITS` bits a lane, 25 at most, of 2·`BITS` bytes.
+#[inline(always)]
+pub(super) fn bits<const BITS: u32>(_: Avx512, from: &[u8]) -> __m512i {
+    // SAFETY: the token proves AVX-512.
+    unsafe {
+        let lanes = by_parts::<BITS>(load::<BITS>(from));
+        _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
     }
 }
 
@@ -114,16 +76,6 @@ unsafe fn by_parts<const BITS: u32>(bytes: __m512i) -> __m512i {
     }
 }
 
-/// The same in one step.
-///
-/// # Safety
-/// The CPU has AVX-512 with VBMI.
-#[inline(always)]
-unsafe fn at_once<const BITS: u32>(bytes: __m512i) -> __m512i {
-    // SAFETY: the caller has VBMI.
-    unsafe { _mm512_permutexvar_epi8(vector(&Tables::<BITS>::BYTES_OF_LANES), bytes) }
-}
-
 /// A register of constants.
 #[repr(align(64))]
 struct Table<T>(T);
@@ -136,17 +88,6 @@ unsafe fn vector<T>(table: &'static Table<T>) -> __m512i {
     // SAFETY: the caller has AVX-512; the table is 64 bytes, aligned.
     unsafe { _mm512_load_si512((&raw const *table).cast()) }
 }
-
-/// For lane 2j + h, byte 4h of quad word j from bit 8j + 4h on; the other bytes do not matter.
-const HALVES: Table<[i8; 64]> = {
-    let mut places = [0; 64];
-    let mut lane = 0;
-    while lane < 16 {
-        places[4 * lane] = 4 * lane as i8;
-        lane += 1;
-    }
-    Table(places)
-};
 
 /// Half-byte `lane` of eight in a double word.
 const SHIFTS_OF_HALVES: Table<[i32; 16]> = {
@@ -163,17 +104,6 @@ const SHIFTS_OF_HALVES: Table<[i32; 16]> = {
 struct Tables<const BITS: u32>;
 
 impl<const BITS: u32> Tables<BITS> {
-    /// For lane i, the four bytes from byte ⌊i·BITS/8⌋ on.
-    const BYTES_OF_LANES: Table<[i8; 64]> = {
-        let mut places = [0; 64];
-        let mut byte = 0;
-        while byte < 64 {
-            places[byte] = (byte / 4 * BITS as usize / 8 + byte % 4) as i8;
-            byte += 1;
-        }
-        Table(places)
-    };
-
     /// The double word in which the bytes of a 128-bit part's four lanes begin.
     const fn part_start(part: usize) -> usize {
         4 * part * BITS as usize / 32
@@ -190,12 +120,13 @@ impl<const BITS: u32> Tables<BITS> {
         Table(places)
     };
 
-    /// `BYTES_OF_LANES`, counted from the beginning of the part.
+    /// For lane i, the four bytes from byte ⌊i·BITS/8⌋ on, counted from the beginning of the part.
     const BYTES_IN_PARTS: Table<[i8; 64]> = {
-        let mut places = Self::BYTES_OF_LANES.0;
+        let mut places = [0; 64];
         let mut byte = 0;
         while byte < 64 {
-            places[byte] -= 4 * Self::part_start(byte / 16) as i8;
+            let place = byte / 4 * BITS as usize / 8 + byte % 4;
+            places[byte] = (place - 4 * Self::part_start(byte / 16)) as i8;
             assert!(0 <= places[byte] && places[byte] < 16);
             byte += 1;
         }

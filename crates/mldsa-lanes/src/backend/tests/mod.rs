@@ -112,12 +112,6 @@ fn avx512_kernels() {
     all_if_present("avx512", super::avx512::Avx512::detect());
 }
 
-#[cfg(target_arch = "x86_64")]
-#[test]
-fn avx512_vbmi_kernels() {
-    all_if_present("avx512-vbmi", super::avx512::Avx512Vbmi::detect());
-}
-
 #[cfg(all(target_arch = "aarch64", target_endian = "little"))]
 #[test]
 fn neon_kernels() {
