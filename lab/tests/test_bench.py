@@ -115,7 +115,7 @@ def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path
     threads = min(cores_to_use(), 2)
     done = bench(
         tmp_path, "--sets", "44,Ed25519", "--workers", "rust", "--rounds", "1",
-        "--batch-sizes", "1,8,1000", "--thread-counts", str(threads), "--implementations",
+        "--batch", "1,8,1000", "--threads", str(threads), "--implementations",
         "mldsa-lanes:portable:*,mldsa-native,aws-lc,aws-lc-ed25519",
     )  # fmt: skip
     assert done.status == 0, done.err
@@ -154,7 +154,7 @@ def test_batches_and_threads_are_measured_beside_the_single_calls(tmp_path: Path
 @pytest.mark.toolchain
 def test_a_worker_without_runs_cannot_be_measured_so(tmp_path: Path) -> None:
     for option in ("--batch", "--threads"):
-        done = bench(tmp_path / option, "--workers", "go", "--sets", "44", option)
+        done = bench(tmp_path / option, "--workers", "go", "--sets", "44", option, "all")
         if option == "--threads" and cores_to_use() == 1:
             continue
         assert done.status == 2 and done.folder is None
@@ -322,13 +322,13 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
         (["--registry", "nothere.toml"], "nothere.toml"),
         (["--json", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
         (["--nonsense"], "--nonsense"),
-        (["--batch-sizes", "0"], "batch size '0': must be a whole number from 1 to 100000"),
-        (["--batch-sizes", "8,x"], "batch size 'x'"),
-        (["--batch-sizes", "100001"], "batch size '100001'"),
-        (["--thread-counts", "0"], "number of threads '0'"),
-        (["--thread-counts", "9999"], "9999 threads: this machine has"),
+        (["--batch", "0"], "batch size '0': must be a whole number from 1 to 100000"),
+        (["--batch", "8,x"], "batch size 'x'"),
+        (["--batch", "100001"], "batch size '100001'"),
+        (["--threads", "0"], "number of threads '0'"),
+        (["--threads", "9999"], "9999 threads: this machine has"),
         (
-            ["--workers", "rust", "--batch", "--implementations", "mldsa-native"],
+            ["--workers", "rust", "--batch", "all", "--implementations", "mldsa-native"],
             "no chosen implementation has a batch interface",
         ),
     ],

@@ -12,7 +12,7 @@ import pytest
 from fuzz_readers import READERS, seconds, seed, session
 
 from mldsa_lab.audit import reading
-from mldsa_lab.bench import blocks
+from mldsa_lab.bench.workloads import block_file
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
@@ -65,7 +65,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "network": (network, "decode_toml", toml),
     "study": (study, "decode_toml", toml),
     "registry": (registry, "parse_toml", lambda text, name: tomllib.loads(text)),
-    "block": (blocks, "decode_toml", toml),
+    "block": (block_file, "decode_toml", toml),
     "core": (manifest, "decode_toml", toml),
     "costs": (cost_model, "convert", converted),
     "inputs": (source, "decode_json", json_format),

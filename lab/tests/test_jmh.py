@@ -13,9 +13,9 @@ from lab_runs import lab
 from msgspec import structs
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.jmh_result import read_result, read_times, shared_out
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
+from mldsa_lab.bench.workloads.jmh_result import read_result, read_times, shared_out
 from mldsa_lab.bench.workloads.operations import Cell, make_cell
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load

@@ -12,7 +12,7 @@ from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
-from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
+from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
@@ -79,14 +79,15 @@ def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
 
 
 def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
-    v = measured()
-    with pytest.raises(LabError, match=r"nothing to measure in batches: no chosen.*chosen are x"):
-        shaped([v], {v.id: announced(mode="single")}, (1, 8), ())
-    with pytest.raises(LabError, match="batch interface that takes 100000 operations"):
-        shaped([v], {v.id: announced(batch_size=10_000)}, (100_000,), ())
-    with pytest.raises(LabError, match="nothing to measure on 2 threads"):
-        shaped([v], {v.id: announced(threads=1)}, (), (1, 2))
-    assert list(shaped([v], {v.id: announced()}, (8,), (1,))) == [v.id]
+    for more, batch, threads, said in (
+        ({"mode": "single"}, (1, 8), (), "nothing to measure in batches: no chosen.*chosen are x"),
+        ({"batch_size": 10_000}, (100_000,), (), "batch interface that takes 100000 operations"),
+        ({"threads": 1}, (), (1, 2), "nothing to measure on 2 threads"),
+    ):
+        fleet = Fleet()
+        fleet.announced["x:y:compact"] = announced(**more)
+        with pytest.raises(LabError, match=said):
+            shaped_variants(fleet, [measured()], batch, threads)
 
 
 def test_a_variant_in_runs_has_an_id_and_a_note_of_its_own() -> None:
@@ -131,10 +132,10 @@ def test_a_pass_has_many_runs_that_use_all_inputs_equally_often(
 
 def test_batch_sizes_are_sorted_and_each_once() -> None:
     assert parse_batch_sizes(["32,1", "8", " 32"]) == (1, 8, 32)
-    assert parse_batch_sizes(["100000"]) == (100_000,)
+    assert parse_batch_sizes(["all"]) == BATCH_SIZES and parse_batch_sizes([]) == ()
 
 
-@pytest.mark.parametrize("word", ["0", "-1", "x", "", "1.5", "1e3", "100001", "٣", "9" * 30])
+@pytest.mark.parametrize("word", ["0", "x", "1.5", "100001", "٣", "9" * 30])
 def test_what_is_no_batch_size_is_named(word: str) -> None:
     with pytest.raises(LabError) as error:
         parse_batch_sizes(["8", word])
@@ -143,7 +144,8 @@ def test_what_is_no_batch_size_is_named(word: str) -> None:
 
 def test_thread_counts_have_one_thread_to_compare_with() -> None:
     assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
-    for word in ("0", "two", ""):
+    assert parse_thread_counts(["all"], cores=3) == (1, 2, 3) and parse_thread_counts([], 3) == ()
+    for word in ("0", "two"):
         with pytest.raises(LabError, match=r"number of threads '.*': must be a whole"):
             parse_thread_counts([word], cores=4)
     with pytest.raises(LabError, match="8 threads: this machine has 4 cores to run on"):

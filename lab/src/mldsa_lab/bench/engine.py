@@ -67,6 +67,11 @@ class Workload(ABC, Generic[C]):
 
     noun: str
     """Its cases in words, for the screen."""
+    visits: int | None = None
+    """How often each case is visited, where the pace does not decide."""
+    rounds_of_visit = 1
+    first = 0
+    """The rotation of the order of round 0."""
 
     @abstractmethod
     def cases(self) -> list[C]:
@@ -91,20 +96,19 @@ class Workload(ABC, Generic[C]):
     def warm(self, case: C, ticks: int) -> None:
         """Run a case for so many ticks of its worker's clock in a new process."""
 
+    def close(self) -> None:
+        """End what only this workload has started."""
+
 
 class Engine(Generic[C]):
     """Runs a workload; everything that happens goes to `write` as record lines."""
 
-    def __init__(
-        self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None], *, first: int = 0
-    ) -> None:
-        """``first``: the rotation of round 0."""
+    def __init__(self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None]) -> None:
         self.fleet = fleet
         self.workload = workload
         self.cases = workload.cases()
         """The cases that are still measured."""
         self._write = write
-        self._first = first
 
     def calibrate(self, on_case: Callable[[C], None]) -> None:
         """Prepare every case; `on_case` gets each before."""
@@ -147,7 +151,7 @@ class Engine(Generic[C]):
         """Return the order of round ``number``: rotated by pairs of rounds, odd rounds reversed."""
         due = [case for case in self.cases if case.is_due(number)]
         groups = [list(cases) for _, cases in groupby(due, key=lambda case: case.group)]
-        by, reverse = divmod(self._first + number, 2)
+        by, reverse = divmod(self.workload.first + number, 2)
         turned = [case for group in rotated(groups, by) for case in rotated(group, by)]
         return turned[::-1] if reverse else turned
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.records import Definition, Row, Samples
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -68,6 +69,13 @@ class ColdStarts(Workload[Cell]):
             metrics=times_of(samples),
             shape={"process": "fresh"},
         )
+
+
+class ColdPlan(Plan):
+    """Cold starts of the cells of a run."""
+
+    def workload(self, ready: Ready) -> ColdStarts:
+        return ColdStarts(ready.fleet, self.cells(ready), ready.iterations())
 
 
 def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:

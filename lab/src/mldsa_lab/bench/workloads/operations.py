@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
@@ -16,7 +17,7 @@ from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_jo
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Samples, Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
 
 SAMPLE_NS = 150_000
@@ -113,6 +114,30 @@ def make_cell(
         expected = {job.id: digest for job, digest in zip(jobs, digests, strict=True)}
     hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
+
+
+def cells_of(
+    fleet: Fleet,
+    variants: Sequence[Variant],
+    passed: set[tuple[str, str]],
+    inputs: Mapping[str, Sequence[Input | PlainInput]],
+    sets: Sequence[str],
+    operations: Sequence[str],
+) -> list[Cell]:
+    """All cells that passed, those of the same set and operation next to each other."""
+    cells: list[Cell] = []
+    for name, operation, v in product(sets, operations, variants):
+        if (v.id, name) not in passed or operation not in v.operations:
+            continue
+        shape = fleet.station(v.id).shape_of(v.id)
+        if shape is not None and SCHEMES[name].slow and operation != "verify":
+            continue  # a hundred of them take minutes
+        taken = [i for i in inputs[name] if i.role == role_in(v, name, operation)]
+        if operation == LOOKUP:
+            taken = taken[:1]  # which it ignores
+        runs = None if shape is None else shape.runs(len(taken))
+        cells.append(make_cell(v, name, operation, taken, runs))
+    return cells
 
 
 def job_and_output(

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.pipeline_inputs import Drawn, Item
-from mldsa_lab.bench.pipelines import Line
 from mldsa_lab.bench.workloads.operations import job_and_output
+from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
+from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     Check,
     Definition,
@@ -255,3 +259,24 @@ def _altered(job: JobInput) -> JobInput:
     """The same of another message."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
+
+
+class PipelinePlan(Plan):
+    """The pipelines of a study: records are chosen by the traces of signing them."""
+
+    about_inputs = "records of pipelines, chosen by the traces of signing them"
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        self.lines = resolve(self.options.pipelines, fleet, variants, cores_to_use())
+        return [v for v in variants if any(v in line.variants for line in self.lines)]
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Their records and inputs."""
+        return Drawn(self.lines, self.options.seed)
+
+    def more_inputs(self, set_name: str, first: int) -> list[Any]:
+        return self.drawn.items(set_name, first)
+
+    def workload(self, ready: Ready) -> Pipelines:
+        return Pipelines(ready.fleet, self.lines, self.drawn, ready.inputs, ready.passed)
