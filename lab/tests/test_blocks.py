@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import msgspec
 import pytest
 from lab_runs import broken_registry, build_rust, here, lab, place, rust_station
-from rich.console import Console
 
 from mldsa_lab import machine
 from mldsa_lab.bench.engine import Engine
@@ -29,7 +25,6 @@ from mldsa_lab.bench.workloads.block_file import (
     shipped,
     stride,
 )
-from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figure
@@ -46,10 +41,7 @@ from mldsa_lab.records import (
     Variant,
     WorkerRow,
     read_record,
-    to_json,
 )
-from mldsa_lab.show.figure_report import show_figures
-from mldsa_lab.show.present import ReportFiles
 from mldsa_lab.worker.build import build
 from mldsa_lab.worker.protocol import BlockShape
 from mldsa_lab.worker.registry import read_registry
@@ -95,34 +87,6 @@ def write(folder: Path, text: str = SMALL) -> Path:
     path = folder / "small.toml"
     path.write_text(text, encoding="utf-8")
     return path
-
-
-def test_what_the_document_says_of_its_table() -> None:
-    document = find_root() / "docs" / "block-validation.md"
-    record = re.search(r"record=(\S+) rows=block", document.read_text(encoding="utf-8"))
-    assert record is not None
-    found = block_figures(read_record(document.parent / record[1]), 0.95)
-
-    def gain(of: str, implementation: str, key: str = "compact") -> float:
-        single, batch = (
-            next(
-                f.value
-                for f in found
-                if f.name == "block" and f.value is not None
-                and (f.keys["set"], f.keys["implementation"], f.keys["key"])
-                == (of, implementation, key)
-                and (f.keys["threads"], f.keys["caches"]) == (1, "warm")
-                and (f.keys["batch"] != 0) == batches
-            )
-            for batches in (False, True)
-        )  # fmt: skip
-        return batch / single
-
-    for of in ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87"):
-        assert gain(of, "mldsa-lanes") < min(gain(of, "mldsa-lanes", "expanded"), 1)
-    assert gain("Ed25519", "dalek-ed25519") < 0.5
-    cold = [f.value or 0 for f in found if f.name == "cold_ratio"]
-    assert cold and max(cold) < 1.2
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -232,18 +196,6 @@ def test_what_cannot_run_here_names_the_line(fleet: Fleet, monkeypatch: pytest.M
     with pytest.raises(LabError, match="line 9: caches: how large they are cannot be read here"):
         resolved(fleet)
     assert resolved(fleet, SMALL.replace(', "cold"', "")).content.cold_bytes is None
-
-
-def test_a_worker_without_blocks_is_refused(fleet: Fleet) -> None:
-    station = fleet.stations[0]
-    before = station.announcement
-    try:
-        for changed, said in ((("blocks", False), "has no blocks"), (("unit", "cycles"), "not ns")):
-            station._announced = msgspec.structs.replace(before, **dict([changed]))
-            with pytest.raises(LabError, match=said):
-                resolved(fleet)
-    finally:
-        station._announced = before
 
 
 def bench_of(fleet: Fleet, text: str = SMALL) -> tuple[Engine[BlockCase], Blocks, list[Row]]:
@@ -440,40 +392,3 @@ def test_times_are_means_over_rounds_and_ratios_of_rounds() -> None:
     assert found["scaling", 2, "warm"].value == pytest.approx((2 + 11 / 6 + 9 / 4 + 2) / 4)
     assert found["cold_ratio", 1, "cold"].value == pytest.approx((2 + 1 + 1.5 + 1.5) / 4)
     assert found["signature", 1, "warm"].value == pytest.approx(10)
-
-
-def test_a_block_without_measurements_is_an_error() -> None:
-    with pytest.raises(LabError, match="holds no measurements"):
-        block_figures(record_of({}), 0.95)
-    empty = record_of(LEVELS)
-    empty.definitions.clear()
-    with pytest.raises(LabError, match="has no block"):
-        block_figures(empty, 0.95)
-
-
-def test_shown_shares_are_of_all_cores(tmp_path: Path) -> None:
-    path = saved(record_of(LEVELS | {(3, False): [400, 400, 410]}), tmp_path)
-    page = tmp_path / "page.html"
-    console = Console(width=200, file=io.StringIO())
-    text, rows = show_figures(path, 0.95, console, ReportFiles(page))
-    assert re.findall("^### (.*)$", text, re.M) == [
-        "A block, warm caches", "A block, cold caches",
-        "A block over threads, warm caches", "A block over threads, cold caches",
-    ]  # fmt: skip
-    head = text.split("### ")[1].splitlines()[4]
-    assert "| 3 threads, µs |" in head and "2 threads" not in head and head.endswith("| s, % |")
-    most = next(r for r in json.loads(rows) if r.get("threads") == 3)
-    assert most["share of s"] == pytest.approx(1210 / 3 / 1e9 * 100)
-    assert "134,217,728 bytes of other memory twice" in text and "a:b: none" in text
-    assert len(json.loads(rows)) == 5
-    shown = page.read_text()
-    # Lines over three numbers of threads; cold caches have but one.
-    assert shown.count("<svg") == 2 and "100 verifications take 0.0004" in shown
-
-
-def saved(record: Record, folder: Path) -> Path:
-    run = Run(8, "t", "2026-11-23T00:00:00Z", "p", "00", {}, {"cpu": "x"}, None, None)
-    lines = [run, *record.workers, *record.definitions, *record.samples]
-    path = folder / "record.jsonl"
-    path.write_text("".join(json.dumps(to_json(line)) + "\n" for line in lines))
-    return path

@@ -43,10 +43,6 @@ def yaml(text: str, name: str) -> object:
     return reading.yaml.load(text, reading._Loader)
 
 
-def json_line(line: bytes, where: str) -> object:
-    return json.loads(line)
-
-
 def converted(value: object, kind: type[object], *where: object) -> object:
     return msgspec.convert(value, kind, dec_hook=decode_hook)
 
@@ -57,7 +53,7 @@ def json_format(text: str, kind: type[object], *where: object) -> object:
 
 # Each reader with one guard gone: what its library raises comes out as it is.
 FAULTS: dict[str, tuple[object, str, object]] = {
-    "record": (records, "_parsed", json_line),
+    "record": (records, "convert", converted),
     "selection": (selection, "decode_format", json_format),
     "claims": (reading, "_parse_yaml", yaml),
     "measurements": (measurements, "_COST", re.compile("(.*)()()()")),

@@ -46,7 +46,6 @@ from mldsa_lab.records import (
     read_record,
 )  # fmt: skip
 from mldsa_lab.study.file import read_study
-from mldsa_lab.study.run import begin
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import (
     JobInput,
@@ -154,36 +153,12 @@ def test_stages_take_from_those_before_them() -> None:
     assert asked.group == 1 and asked.keys == "shared"
 
 
-def test_what_cannot_run_here_is_refused_in_one_line(tmp_path: Path) -> None:
-    for old, new, said in (
-        ('"libcrux-sha3"', '"libcrux-md5"', "unknown implementation 'libcrux-md5'"),
-        ("threads = [1]", "threads = [1, 4711]", "4711 threads: this machine has"),
-        ('"mldsa-lanes"\n\n', '"fips204"\nbatch = 8\n\n', "has no batch interface"),
-        ("records = 16", 'worker = "go"\nrecords = 16', "worker go"),
-    ):
-        path = write(tmp_path, SMALL.replace(old, new, 1))
-        done = here("study", str(path), "--out", str(tmp_path / f"out-{len(said)}"))
-        assert done.status == 2 and said in done.err, done.err
-        assert len(done.err.strip().splitlines()) == 1 and "Traceback" not in done.err
-
-
 def test_expanded_keys_of_each_record_are_asked_for() -> None:
     named = cast(Stage, SimpleNamespace(implementation="a", key=None))
     only = [cast(Variant, SimpleNamespace(key="expanded"))]
     assert _suiting(named, cast(Pipeline, SimpleNamespace(keys="shared")), only) is only[0]
     with pytest.raises(LabError, match="a has expanded keys alone"):
         _suiting(named, cast(Pipeline, SimpleNamespace(keys="each")), only)
-
-
-def test_a_changed_pipeline_is_another_study(tmp_path: Path) -> None:
-    path, out = write(tmp_path), tmp_path / "out"
-    begin(path, "default", out)
-    (out / "1" / "1").mkdir(parents=True)
-    (out / "1" / "1" / "record.jsonl").touch()
-    begin(write(tmp_path, SMALL + "\n"), "default", out)
-    write(tmp_path, SMALL.replace("records = 16", "records = 8"))
-    with pytest.raises(LabError, match="--out names another folder"):
-        begin(path, "default", out)
 
 
 # --- records that are taken -----------------------------------------------------------------------

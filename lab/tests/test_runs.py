@@ -10,15 +10,13 @@ import pytest
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.material import PlainInput
-from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
+from mldsa_lab.bench.options import parse_batch_sizes, parse_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs, SigningInput
-from mldsa_lab.inputs.turns import positions
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -55,11 +53,6 @@ def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
     assert [(s.form, s.size, s.threads) for s in found] == [
         ("batch", 1, 1), ("batch", 8, 1), ("batch", 1000, 1), ("loop", 100, 1),
     ]  # fmt: skip
-
-
-def test_without_a_batch_interface_there_is_one_loop() -> None:
-    found = shapes(announced(mode="single"), (1, 8, 1000), ())
-    assert found == [Shape("loop", 100)]
 
 
 def test_threads_take_loops_and_batches_each_number_once() -> None:
@@ -154,23 +147,7 @@ def test_thread_counts_have_one_thread_to_compare_with() -> None:
         parse_thread_counts(["2"], cores=1)
 
 
-def test_all_thread_counts_are_each_of_few_cores_and_powers_of_many() -> None:
-    assert all_thread_counts(1) == (1,)
-    assert all_thread_counts(3) == (1, 2, 3)
-    assert all_thread_counts(12) == (1, 2, 4, 8, 12)
-    assert all_thread_counts(16) == (1, 2, 4, 8, 16)
-
-
 # --- inputs -------------------------------------------------------------------------------------
-
-
-def test_positions_go_round_and_threads_begin_apart() -> None:
-    assert positions(5, 3) == [0, 1, 2]
-    assert positions(5, 3, number=4, count=5) == [4, 0, 1]
-    assert [positions(10, 1, number=n, count=3) for n in range(3)] == [[0], [3], [6]]
-    assert positions(2, 5) == [0, 1, 0, 1, 0]
-    assert positions(10, 2, threads=2, thread=1) == [5, 6]
-    assert positions(10, 2, number=1, count=2, threads=3, thread=2) == [1, 2]
 
 
 @pytest.mark.parametrize("name", PARAMETER_SETS)
@@ -230,28 +207,6 @@ def test_cells_take_the_inputs_of_their_role() -> None:
     cell = make_cell(single, "ML-DSA-44", "keygen", SIGNED)
     assert cell.expected == {50 + i: hashlib.sha256(b"pk%d" % i).digest() for i in range(4)}
     assert make_cell(hedged, "ML-DSA-44", "sign", SIGNED).random
-
-
-def test_threads_outputs_follow_each_other() -> None:
-    cell = make_cell(measured(), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 1, 2))
-    assert cell.expected == {50: hashlib.sha256(b"sig0sig1sig2sig3").digest()}
-
-
-def test_hedged_signers_have_no_expected_digest() -> None:
-    cell = make_cell(measured(rnd="none"), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 2))
-    assert cell.expected == {} and cell.random
-    assert cell.inputs[0].rnd is None
-
-
-def test_classical_runs_expect_verdicts_alone() -> None:
-    rows = [
-        PlainInput(InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None)) for i in range(3)
-    ]
-    v = measured(family="classical", sets=("Ed25519",))
-    runs = Runs("loop", 4, 1)
-    assert make_cell(v, "Ed25519", "sign", rows, runs).expected == {}
-    verify = make_cell(v, "Ed25519", "verify", rows, runs)
-    assert verify.expected == {0: hashlib.sha256(b"\1" * 4).digest()}
 
 
 def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:

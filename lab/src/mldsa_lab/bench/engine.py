@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Generic, TypeVar
@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import load1
-from mldsa_lab.records import Fault, Load, Row, Variant
+from mldsa_lab.records import Fault, Load, Row, Samples, Variant
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
 T = TypeVar("T")
@@ -27,6 +27,26 @@ class Case(ABC):
     """One thing that a workload measures."""
 
     variant: Variant
+    set_name: str
+    operation: str
+
+    def samples(
+        self,
+        number: int,
+        turn: int,
+        inputs: Iterable[int],
+        metrics: Mapping[str, tuple[int, ...]],
+        *,
+        calls: int = 1,
+        phases: Mapping[str, tuple[int, ...]] | None = None,
+        shape: Mapping[str, str | int] | None = None,
+    ) -> Samples:
+        """Return the record's line of a visit."""
+        cell = self.variant.id, self.set_name, self.operation
+        return Samples(
+            number, turn, *cell, calls, tuple(inputs), dict(metrics), dict(phases or {}),
+            dict(shape or {}),
+        )  # fmt: skip
 
     @abstractmethod
     def __str__(self) -> str: ...

@@ -32,7 +32,6 @@ from mldsa_lab.records import (
     Fault,
     InputRow,
     Row,
-    Samples,
     Variant,
 )
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
@@ -51,6 +50,7 @@ class BlockCase(Case):
     batch: int
     threads: int
     cold: bool
+    operation: str = "verify"
 
     def __str__(self) -> str:
         return f"{self.variant.id} {self.set_name}"
@@ -168,21 +168,9 @@ class Blocks(Workload[BlockCase]):
         text = self._wrong(sample)
         if text is not None:
             raise Excluded(f"{_called(case.batch)} on {case.threads} threads: {text}", whole=True)
-        yield Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=case.set_name,
-            operation="verify",
-            calls=1,
-            inputs=(),
-            metrics=times_of([sample]),
-            shape={
-                "batch": case.batch,
-                "threads": case.threads,
-                "caches": "cold" if case.cold else "warm",
-            },
-        )
+        caches = "cold" if case.cold else "warm"
+        way: dict[str, str | int] = {"batch": case.batch, "threads": case.threads, "caches": caches}
+        yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
     def _job(self, case: BlockCase) -> tuple[Station, int]:
         """Return the job of the case's group. The process holds one block at a time."""

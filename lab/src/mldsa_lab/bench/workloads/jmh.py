@@ -121,17 +121,9 @@ class JmhRuns(Workload[Cell]):
             )
         size = len(cell.inputs)
         shared = shared_out(result, read_times(times, size), size)
+        inputs = [item.id for item in cell.inputs]
         return [
-            Samples(
-                round=number,
-                turn=turn,
-                variant=cell.variant.id,
-                set=cell.set_name,
-                operation=cell.operation,
-                calls=passes,
-                inputs=tuple(item.id for item in cell.inputs),
-                metrics={"wall": tuple(ns)},
-            )
+            cell.samples(number, turn, inputs, {"wall": tuple(ns)}, calls=passes)
             for number, (passes, ns) in enumerate(zip(result.passes, shared, strict=True))
         ]
 

@@ -191,22 +191,6 @@ class Memory(Workload[Cell]):
             why = str(error)
         yield Definition("memory", part, {}, *about, lacking=why)
 
-    @staticmethod
-    def _samples(
-        cell: Cell, part: str, inputs: Iterable[int], metrics: Mapping[str, tuple[int, ...]]
-    ) -> Samples:
-        return Samples(
-            round=0,
-            turn=0,
-            variant=cell.variant.id,
-            set=cell.set_name,
-            operation=cell.operation,
-            calls=1,
-            inputs=tuple(inputs),
-            metrics=dict(metrics),
-            shape={"memory": part},
-        )
-
     def _language(self, cell: Cell) -> str:
         return self._fleet.station(cell.variant.id).announcement.language
 
@@ -262,7 +246,8 @@ class Memory(Workload[Cell]):
             "allocated": tuple(sum(r.allocated for r in run) for run in runs),
         }
         metrics |= {} if kept is None else {"kept": (kept,)}
-        return self._samples(cell, STACK_HEAP, (s.input for s in samples), metrics)
+        inputs = (s.input for s in samples)
+        return cell.samples(0, 0, inputs, metrics, shape={"memory": STACK_HEAP})
 
     def _kept(self, cell: Cell, path: Path) -> int | None:
         """Bytes that a key made ready keeps, with the little that is prepared beside it; None if
@@ -338,7 +323,7 @@ class Memory(Workload[Cell]):
         if cell.operation == "sign" and iterations is not None:
             metrics["attempts"] = iterations
         values = {name: (value,) for name, value in metrics.items()}
-        return self._samples(cell, TRAFFIC, (number,), values)
+        return cell.samples(0, 0, (number,), values, shape={"memory": TRAFFIC})
 
 
 class MemoryPlan(Plan):

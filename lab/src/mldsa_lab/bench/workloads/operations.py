@@ -16,7 +16,7 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Samples, Variant
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
 
@@ -262,19 +262,10 @@ class Operations(Workload[Cell]):
         samples = worker.measure(case.job, passes, case.calls, warmup, runs=case.runs)
         self.check(case, samples)
         phases = station.announcement.phases if case.runs is None else ()
-        yield Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=case.set_name,
-            operation=case.operation,
-            calls=case.calls,
-            inputs=tuple(s.input for s in samples),
-            metrics=times_of(samples),
-            phases={
-                name: tuple(s.phases[place] for s in samples) for place, name in enumerate(phases)
-            },
-        )
+        parts = {n: tuple(s.phases[place] for s in samples) for place, n in enumerate(phases)}
+        inputs = (s.input for s in samples)
+        times = times_of(samples)
+        yield case.samples(number, turn, inputs, times, calls=case.calls, phases=parts)
 
     def check(self, cell: Cell, samples: Sequence[Sample]) -> None:
         """Raise `Excluded` if an operation failed or an output is not the expected one."""

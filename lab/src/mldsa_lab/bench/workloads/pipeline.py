@@ -92,17 +92,18 @@ class Prepared:
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PipelineCase(Case):
     """One pipeline on so many threads."""
 
     pipeline: Prepared
     threads: int
 
-    @property
-    def variant(self) -> Variant:  # type: ignore[override]
-        """That of the first stage: all stages are of one worker."""
-        return self.pipeline.line.variants[0]
+    def __post_init__(self) -> None:
+        # All stages are of one worker; the first one stands for them.
+        line = self.pipeline.line
+        self.variant, first = line.variants[0], line.asked.stage[0]
+        self.set_name, self.operation = first.set, first.operation
 
     def __str__(self) -> str:
         return str(self.pipeline)
@@ -207,20 +208,11 @@ class Pipelines(Workload[PipelineCase]):
         }
         parts = zip(*phases.values(), strict=True)
         phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(wall, parts, strict=True))
-        return Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=asked.stage[0].set,
-            operation=asked.stage[0].operation,
-            calls=1,
-            inputs=tuple(first[link.input] for link in links),
-            metrics={"wall": wall}
-            | ({"cpu": cpu} if len(cpu) == len(links) else {})
-            | {"elapsed": (done.wall,)},
-            phases=phases,
-            shape={"pipeline": asked.name, "threads": case.threads},
-        )
+        metrics = {"wall": wall, "elapsed": (done.wall,)}
+        metrics |= {"cpu": cpu} if len(cpu) == len(links) else {}
+        inputs = (first[link.input] for link in links)
+        way: dict[str, str | int] = {"pipeline": asked.name, "threads": case.threads}
+        return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
 
     def _row(self, pipeline: Prepared, checks: Sequence[Check]) -> Definition:
         asked, line = pipeline.line.asked, pipeline.line
