@@ -17,7 +17,7 @@ from msgspec import structs
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared
+from mldsa_lab.bench.workloads.pipeline import PipelineCase, Pipelines, Prepared, content_of
 from mldsa_lab.bench.workloads.pipeline_file import (
     Line,
     Pipeline,
@@ -259,8 +259,10 @@ def work_of(fleet: Fleet) -> tuple[Engine[PipelineCase], Prepared, list[Row]]:
         [replace(job, rnd=None, signature=b"") for job in signed],
     ]
     outputs: list[list[bytes | None]] = [list(digests), [None] * 4, [b"\1"] * 4]
-    pipeline = Prepared(line, fleet.station(line.variants[0].id), inputs, outputs)
-    workload._pipelines = [pipeline]
+    content = content_of(line, Given())  # type: ignore[arg-type]
+    station = fleet.station(line.variants[0].id)
+    pipeline = Prepared("p", content, 1, station, inputs, outputs)
+    workload._cases = [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
     return Engine(fleet, workload, written.append), pipeline, written
 
 
