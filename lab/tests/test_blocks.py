@@ -22,7 +22,6 @@ from mldsa_lab.bench.workloads.block_file import (
     MeasuredBlock,
     read_block,
     resolve_block,
-    shipped,
     stride,
 )
 from mldsa_lab.errors import LabError
@@ -90,14 +89,6 @@ def write(folder: Path, text: str = SMALL) -> Path:
 
 
 # --- files ----------------------------------------------------------------------------------------
-
-
-def test_what_ships_can_be_read() -> None:
-    assert set(shipped()) == {"block", "block-repeated"}
-    for name in shipped():
-        given = read_block(name, "default")
-        assert given.file.verifications == 4000 and given.verifications == 4000
-        assert read_block(name, "quick").verifications == 1000
 
 
 @pytest.mark.parametrize(
@@ -258,20 +249,6 @@ def test_a_signature_that_is_refused_leaves_its_verifier_out(fleet: Fleet) -> No
     fault = written[-1]
     assert isinstance(fault, Fault) and "single calls, accepts-block: on 1 threads" in fault.reason
     assert not bench.cases
-
-
-def test_who_accepts_altered_signatures_is_left_out(
-    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bench, _, written = bench_of(fleet)
-    only_first(bench)
-    monkeypatch.setattr(
-        "mldsa_lab.bench.workloads.block._altered", lambda inputs: (list(inputs), [0, 1, 2])
-    )
-    bench.calibrate(lambda work: None)
-    fault = written[-1]
-    assert isinstance(fault, Fault) and not bench.cases
-    assert "refuses-altered: on 1 threads: verdicts other than 3 refused of 24" in fault.reason
 
 
 @pytest.mark.parametrize(

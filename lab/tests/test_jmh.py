@@ -87,17 +87,6 @@ def test_bad_results_name_place_and_rule(tmp_path: Path, change: dict[str, Any],
     assert str(path) in str(caught.value) and said in str(caught.value)
 
 
-def test_bad_times_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "times"
-    for text in ("1 2\n1\n", "1 2\n1 -2\n", "1 2\n1  2\n"):
-        path.write_text(text)
-        with pytest.raises(LabError, match=r"times, line 2: must be 2 whole numbers of ns"):
-            read_times(path, 2)
-    result = read_result(written(tmp_path, [DOCUMENT]))
-    with pytest.raises(LabError, match="1 lines of times for 2 iterations"):
-        shared_out(result, [(1, 2)], 2)
-
-
 # --- runs -----------------------------------------------------------------------------------------
 
 

@@ -138,6 +138,7 @@ def test_what_is_no_batch_size_is_named(word: str) -> None:
 def test_thread_counts_have_one_thread_to_compare_with() -> None:
     assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
     assert parse_thread_counts(["all"], cores=3) == (1, 2, 3) and parse_thread_counts([], 3) == ()
+    assert parse_thread_counts(["all"], cores=12) == (1, 2, 4, 8, 12)
     for word in ("0", "two"):
         with pytest.raises(LabError, match=r"number of threads '.*': must be a whole"):
             parse_thread_counts([word], cores=4)
