@@ -374,6 +374,41 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
         yield from flatten(read_json(out / "study.json"), {})
 
 
+def of_pipelines(folder: Path) -> Figures:
+    """Pipelines of a study's processes: parts of the mean record, latency, throughput, gains."""
+    from mldsa_lab.estimate.pipeline import PERCENTILES, attempts_of, pipelines_of
+    from mldsa_lab.records import read_record
+
+    records = [read_record(path) for path in sorted(folder.glob("process-*.jsonl.xz"))]
+    found = pipelines_of(records)
+    pipelines = []
+    for p in found.values():
+        stages = p.content.stages
+        signing = [s for s in stages if s.operation == "sign"]
+        pipelines.append({
+            "name": p.name,
+            "unit": p.unit,
+            "together": p.together,
+            "keys": p.content.keys,
+            "stages": [{"name": s.name, "variant": s.variant, "batch": s.batch} for s in stages],
+            "whole": p.whole().tolist(),
+            "parts": {name: cost.tolist() for name, cost in p.parts().items()},
+            "latency": {
+                name: None if (cost := p.latency(share)) is None else cost.tolist()
+                for name, share in PERCENTILES.items()
+            },
+            "per_second": {str(n): p.rate(n).tolist() for n in p.content.threads},
+            "attempts": {s.name: attempts_of(records[0], p, s.name) for s in signing},
+            "checks": [{"check": c.check, "cases": c.cases} for c in p.definition.checks],
+        })  # fmt: skip
+    gains = [
+        {"pipeline": p.name, "against": p.against, "ratio": p.gain(found[p.against]).tolist()}
+        for p in found.values()
+        if p.against
+    ]
+    yield from flatten(json.loads(json.dumps({"pipelines": pipelines, "gains": gains})), {"profile": "default"})
+
+
 def of_locations() -> Figures:
     """What `study locations` prints of a record."""
     from mldsa_lab.records import read_record
@@ -428,9 +463,10 @@ def sources() -> dict[str, Callable[[], Figures]]:
     for name, profile, folder in (
         ("jvm", "worker", "2026-11-22-epyc-zen4-jvm"),
         ("jvm", "default", "2026-11-22-epyc-zen4-jmh"),
-        ("pipeline", "default", "2026-11-23-epyc-zen4-pipeline"),
     ):
         found[f"studies/{folder}"] = partial(of_study, name, profile, RECORDS / folder)
+    pipelines = RECORDS / "2026-11-23-epyc-zen4-pipeline"
+    found[f"studies/{pipelines.name}"] = partial(of_pipelines, pipelines)
     drawn = CORES.with_name("random.json")
     found["studies/cores"] = command("study", "rtl", CORES, drawn)
     found["studies/estimators"] = command(
@@ -445,7 +481,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
         "estimate": of_estimates,
         "compare/runs": partial(of_comparison, FIRST, second),
         "compare/pair": partial(of_comparison, FIRST, FIRST, pair),
-        "memory": command("memory", GOLDEN / "memory.jsonl.xz", "--no-page"),
+        "memory": command("report", GOLDEN / "memory.jsonl.xz", "--no-page"),
         "theory": of_theory,
     }
 

@@ -22,7 +22,7 @@ import measure_cases as cases
 from fake_worker import HELLO
 
 from mldsa_lab.audit.reading import examples, parse_claims
-from mldsa_lab.bench.blocks import read_block
+from mldsa_lab.bench.workloads.block_file import read_block
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.poolfile import read_pool

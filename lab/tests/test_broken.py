@@ -47,7 +47,7 @@ def batched(tmp_path_factory: pytest.TempPathFactory) -> Ran:
         f"broken-*,{SOUND}",
         "--sets",
         "44",
-        "--batch-sizes",
+        "--batch",
         "1,8",
         "--rounds",
         "1",

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fake_worker import HELLO
-from msgspec import structs
 from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
-from rich.console import Console
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import select
@@ -20,12 +16,8 @@ from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id, read_record
-from mldsa_lab.records.reference import known_reference
 from mldsa_lab.show import tables
 from mldsa_lab.show.findings import find
-from mldsa_lab.show.page import render
-from mldsa_lab.show.sections import command
-from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import View
 from mldsa_lab.show.view import build as build_view
 from mldsa_lab.worker.build import Place
@@ -94,14 +86,6 @@ def test_two_builds_of_a_worker_take_part_side_by_side(tmp_path: Path) -> None:
     assert [v.id for v in rows[1].variants] == [ids[1], f"{ids[1]}:loop-100"]
 
 
-def test_an_implementation_may_be_in_another_language_than_its_worker(tmp_path: Path) -> None:
-    with Fleet() as fleet:
-        fleet.add(worker(tmp_path, "default", more="language C\n"))
-        (row,) = [station.row() for station in fleet.stations]
-    assert row.language == "Python" and row.languages == {"fake": "C"}
-    assert row.language_of(row.variants[0]) == "C"
-
-
 @pytest.mark.parametrize(
     ("build", "asked", "said"),
     [
@@ -155,12 +139,6 @@ def variants(record: Record) -> list[Variant]:
     return [v for w in record.workers for v in w.variants if not v.runs]
 
 
-def test_rows_name_their_build(summary: Summary) -> None:
-    assert row(summary, "aws-lc:native:compact").as_dict()["build"] == "default"
-    assert row(summary, "aws-lc:native:compact:tuned").as_dict()["build"] == "tuned"
-    assert row(summary, "circl:go:compact").as_dict()["build"] is None
-
-
 @pytest.mark.e2e
 def test_ratios_are_to_the_default_build_unless_the_other_is_named(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=in_both_builds(FEW), rounds=6))
@@ -172,25 +150,6 @@ def test_ratios_are_to_the_default_build_unless_the_other_is_named(tmp_path: Pat
     found = summarise(record, reference=tuned)
     assert row(found, tuned).ratio == 1.0
     assert row(found, default).ratio == pytest.approx(1 / TUNED, rel=0.02)
-
-
-@pytest.mark.e2e
-def test_a_run_of_the_tuned_build_alone_has_its_reference(tmp_path: Path) -> None:
-    signers = tuple(s for s in in_both_builds(FEW) if s.tuned or s.worker == "go")
-    record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=signers, rounds=3))
-    for reference in ("mldsa-native", "mldsa-native:native:compact"):
-        known_reference(reference, variants(record))
-        found = summarise(record, reference=reference)
-        assert row(found, "mldsa-native:native:compact:tuned").ratio == 1.0
-    view = build_view(record, found)
-    assert view.builds == ("tuned",)
-    # Nothing to tell apart in the labels, and nothing is left out.
-    assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc"
-    assert re.match(r"mldsa-(lanes|native)\b.* signs? ML-DSA-65 fastest", find(view).headline)
-    assert "Rust, avx2+native, tuned build" in (tables.overviews(view, SET)[0].columns[1].below)
-    assert "tuned build" in printed(view, 140)
-    with pytest.raises(LabError, match="unknown reference"):
-        known_reference("mldsa-native:native:expanded", variants(record))
 
 
 def test_patterns_without_a_build_mean_every_build(record: Record) -> None:
@@ -205,17 +164,6 @@ def test_patterns_without_a_build_mean_every_build(record: Record) -> None:
         "mldsa-lanes:avx2:compact",
         "mldsa-lanes:avx2+native:compact:tuned",
     ]
-
-
-def test_labels_tell_builds_apart(view: View) -> None:
-    assert view.labels["aws-lc:native:compact"] == "aws-lc"
-    assert view.labels["aws-lc:native:compact:tuned"] == "aws-lc tuned"
-    assert view.labels["mldsa-lanes:avx2+native:compact:tuned"] == "mldsa-lanes avx2+native tuned"
-    assert view.labels["mldsa-native:native:compact:tuned:loop-100"] == (
-        "mldsa-native tuned loop 100"
-    )
-    ml_dsa = [view.labels[v.id] for v in variants(view.record) if v.family == "ml-dsa"]
-    assert len(set(ml_dsa)) == len(ml_dsa)
 
 
 def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -> None:
@@ -233,46 +181,6 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
     against = {c.against for c in view.summary.classical}
     assert against and not any(name.endswith(":tuned") for name in against)
     assert not any(c.variant.endswith("tuned") for c in view.summary.classical)
-
-
-def printed(view: View, width: int) -> str:
-    out = io.StringIO()
-    print_view(view, Console(file=out, width=width), every=True)
-    return out.getvalue()
-
-
-@pytest.mark.parametrize("width", [100, 160])
-def test_the_terminal_has_a_column_of_builds(view: View, width: int) -> None:
-    lines = printed(view, width).splitlines()
-    assert max(map(len, lines)) <= width
-    start = next(i for i, line in enumerate(lines) if line.split()[:2] == [SET, "sign"])
-    assert "build" in lines[start + 1].split()
-    rows = [line.split() for line in lines[start + 3 : start + 3 + len(in_both_builds()) - 3]]
-    (native,) = [r for r in rows if "avx2+native" in r]
-    assert "tuned" in native
-    assert not any("tuned" in r for r in rows if "avx2" in r or "circl" in r)
-
-
-@pytest.mark.e2e
-def test_the_page_names_builds(view: View) -> None:
-    page = render([view])
-    assert "default and tuned builds" in page and ">Build</th>" in page
-    assert page.count("<td>avx2+native</td><td>compact</td>") == len(SETS)
-    assert "RUSTFLAGS -C target-cpu=native" in page
-
-
-@pytest.mark.e2e
-def test_a_record_of_one_build_has_no_column(tmp_path: Path) -> None:
-    record = build(tmp_path / "r.jsonl", Shape(sets=(SET,), signers=FEW, rounds=3))
-    view = build_view(record, summarise(record))
-    text = printed(view, 140)
-    assert "best first; default build" in text and "build" not in text.split("best first")[1][20:]
-    assert "default build" in render([view])
-
-
-def test_the_command_names_the_build(record: Record) -> None:
-    run = structs.replace(record.run, options={**record.run.options, "build": "both"})
-    assert "--build both" in command(replace(record, run=run))
 
 
 # --- records without builds ---------------------------------------------------------------------

@@ -85,4 +85,4 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     path = str(ran.folder / "record.jsonl")
     again = here("report", path, "--markdown", "-")
     assert again.status == 0 and "| 1, µs | 2, µs |" in again.out
-    assert here("bench", "--cold", "--batch").status == 2
+    assert here("bench", "--cold", "--batch", "8").status == 2

@@ -12,7 +12,7 @@ import pytest
 from fuzz_readers import READERS, seconds, seed, session
 
 from mldsa_lab.audit import reading
-from mldsa_lab.bench import blocks
+from mldsa_lab.bench.workloads import block_file
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate import reader as measurements
 from mldsa_lab.files import decode_hook
@@ -43,10 +43,6 @@ def yaml(text: str, name: str) -> object:
     return reading.yaml.load(text, reading._Loader)
 
 
-def json_line(line: bytes, where: str) -> object:
-    return json.loads(line)
-
-
 def converted(value: object, kind: type[object], *where: object) -> object:
     return msgspec.convert(value, kind, dec_hook=decode_hook)
 
@@ -57,7 +53,7 @@ def json_format(text: str, kind: type[object], *where: object) -> object:
 
 # Each reader with one guard gone: what its library raises comes out as it is.
 FAULTS: dict[str, tuple[object, str, object]] = {
-    "record": (records, "_parsed", json_line),
+    "record": (records, "convert", converted),
     "selection": (selection, "decode_format", json_format),
     "claims": (reading, "_parse_yaml", yaml),
     "measurements": (measurements, "_COST", re.compile("(.*)()()()")),
@@ -65,7 +61,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "network": (network, "decode_toml", toml),
     "study": (study, "decode_toml", toml),
     "registry": (registry, "parse_toml", lambda text, name: tomllib.loads(text)),
-    "block": (blocks, "decode_toml", toml),
+    "block": (block_file, "decode_toml", toml),
     "core": (manifest, "decode_toml", toml),
     "costs": (cost_model, "convert", converted),
     "inputs": (source, "decode_json", json_format),

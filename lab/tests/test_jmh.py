@@ -13,9 +13,9 @@ from lab_runs import lab
 from msgspec import structs
 
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.jmh_result import read_result, read_times, shared_out
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
+from mldsa_lab.bench.workloads.jmh_result import read_result, read_times, shared_out
 from mldsa_lab.bench.workloads.operations import Cell, make_cell
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
@@ -65,17 +65,6 @@ def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
     assert shared_out(result, read_times(times, 1), 1) == [[100500], [160500]]
 
 
-def test_rounded_parts_have_the_sum_that_jmh_says(tmp_path: Path) -> None:
-    change = {
-        "measurementIterations": 1,
-        "primaryMetric": {"scoreUnit": "ns/op", "rawData": [[10.0]]},
-        "secondaryMetrics": {"passes": {"rawData": [[1.0]]}},
-    }
-    result = read_result(written(tmp_path, [DOCUMENT | change]))
-    # Of 30 ns 4.3, 4.3 and 21.4.
-    assert shared_out(result, [(1, 1, 5)], 3) == [[4, 5, 21]]
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -96,27 +85,6 @@ def test_bad_results_name_place_and_rule(tmp_path: Path, change: dict[str, Any],
     with pytest.raises(LabError) as caught:
         read_result(path)
     assert str(path) in str(caught.value) and said in str(caught.value)
-
-
-@pytest.mark.parametrize("document", [[], [DOCUMENT] * 2, {}, "text"])
-def test_a_file_holds_one_result(tmp_path: Path, document: Any) -> None:
-    path = written(tmp_path, document)
-    with pytest.raises(LabError, match=r"jmh\.json, results: must be a list"):
-        read_result(path)
-    path.write_text("[{")
-    with pytest.raises(LabError, match="so it is not JSON"):
-        read_result(path)
-
-
-def test_bad_times_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "times"
-    for text in ("1 2\n1\n", "1 2\n1 -2\n", "1 2\n1  2\n"):
-        path.write_text(text)
-        with pytest.raises(LabError, match=r"times, line 2: must be 2 whole numbers of ns"):
-            read_times(path, 2)
-    result = read_result(written(tmp_path, [DOCUMENT]))
-    with pytest.raises(LabError, match="1 lines of times for 2 iterations"):
-        shared_out(result, [(1, 2)], 2)
 
 
 # --- runs -----------------------------------------------------------------------------------------

@@ -14,10 +14,9 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
-from lab_runs import build_rust, command, entry_of, here, lab, place
+from lab_runs import build_rust, command, here, lab
 
 from mldsa_lab.records import Record, read_record
-from mldsa_lab.worker.build import build, unmet
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 
@@ -43,8 +42,6 @@ processes = 2
     ("arguments", "called"),
     [
         (["select", "65"], "mldsa_lab.inputs.library.load"),
-        (["audit", "claims.yaml"], "mldsa_lab.audit.read_claims"),
-        (["estimate", "s.json", "m.csv"], "mldsa_lab.inputs.selection.Selection.read"),
         (["doctor"], "mldsa_lab.cli.workers.describe"),
     ],
 )
@@ -155,25 +152,3 @@ def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     assert [(r.interrupted, r.faults, r.run.seed) for r in again] == [(False, [], left.run.seed)]
     found = json.loads((out / "study.json").read_text())
     assert any(text.startswith(f"left out in 1 of 2 runs: {variant}") for text in found["left_out"])
-
-
-@pytest.mark.toolchain
-def test_a_bench_whose_java_is_killed(tmp_path: Path) -> None:
-    entry = entry_of("java-25")
-    if lacking := unmet(entry, place()):
-        pytest.skip("; ".join(lacking))
-    build(entry, place(), lambda _: None)
-    arguments = (
-        "bench", "--workers", "java-25", "--implementations", "accp,conscrypt", "--sets", "44",
-        "--operations", "verify", "--rounds", "3", "--no-page", "--out", str(tmp_path),
-    )  # fmt: skip
-    with running(*arguments) as process:
-        path = record_of(process, tmp_path / "*" / "record.jsonl", 2)
-        kill_worker(process, "java-25", path)
-        out, _ = process.communicate(timeout=400)
-    assert process.returncode == 0, out
-    record = read_record(path)
-    assert record.end is not None and record.end.status == "complete"
-    variant = lost(record)
-    kept = {s.round for s in record.samples if s.variant != variant}
-    assert kept == {0, 1, 2} and variant in " ".join(out.split())

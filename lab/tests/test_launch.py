@@ -69,13 +69,6 @@ def test_a_pattern_that_no_worker_can_have_is_refused(pattern: str) -> None:
     assert chosen(pattern, unlisted=True) == ["own"]
 
 
-def test_a_reference_that_no_worker_can_have_is_refused() -> None:
-    assert chosen(reference="aws-lc:native:compact") == ["rust", "go"]
-    assert chosen(reference="mldsa-native") == ["rust", "go"]  # the default may be absent
-    with pytest.raises(LabError, match="unknown reference 'nosuch': known are mldsa-lanes"):
-        chosen(reference="nosuch")
-
-
 def test_workers_without_the_sets_that_are_asked_for_are_not_built() -> None:
     # A worker that does not list its families may have any set.
     assert chosen(sets=("Ed25519", "RSA-2048-PSS")) == ["rust", "go"]

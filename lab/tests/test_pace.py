@@ -12,7 +12,6 @@ from report_records import ML_DSA, Shape, build
 
 from mldsa_lab.bench.options import UNTIL_LIMIT_S, Options, Profile
 from mldsa_lab.bench.pace import Pace, Precision
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.precision import widest
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import SCHEMA, Fault, Record, Run
@@ -99,14 +98,6 @@ def test_the_end_tells_what_was_reached(percent: float, until: float | None, sai
     assert text is not None and text.endswith(said)
 
 
-def test_a_record_that_cannot_be_judged_stops_nothing() -> None:
-    def judge(record: Record) -> Precision:
-        raise LabError("not yet")
-
-    pace = Pace(replace(OPTIONS, until=1.0, limit=50.0), RECORD, judge)
-    assert pace.words(1, 1.0) is None and not pace.enough(4, 20.0) and pace.enough(10, 50.0)
-
-
 def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
     record = build(tmp_path / "r.jsonl", Shape(sets=("ML-DSA-65",), rounds=4))
     found = widest(record, clock="cpu", confidence=0.95)
@@ -123,12 +114,6 @@ def test_the_precision_is_that_of_the_table(tmp_path: Path) -> None:
     again = widest(record, clock="cpu", confidence=0.95)
     assert again is not None and again[0] < found[0]
     assert widest(Record(record.run), clock="cpu", confidence=0.95) is None
-
-
-def test_keygen_alone(tmp_path: Path) -> None:
-    shape = Shape(sets=("ML-DSA-44",), operations=("keygen", "verify"), rounds=3)
-    found = widest(build(tmp_path / "r.jsonl", shape), clock="cpu", confidence=0.95)
-    assert found is not None and found[2] == "every mean"
 
 
 def test_contradictions_are_refused(tmp_path: Path) -> None:

@@ -27,7 +27,6 @@ from mldsa_lab.records import (
     Gate,
     InputRow,
     Load,
-    Record,
     RecordWriter,
     Row,
     Run,
@@ -219,14 +218,6 @@ def test_the_published_schema_is_that_of_the_types() -> None:
     assert list(validator.iter_errors(to_json(INPUT) | {"role": "other"}))
 
 
-def test_machine_and_date() -> None:
-    record = Record(RUN)
-    assert record.machine is None and record.date == "2026-11-21"
-    record.run.machine.update({"cpu": "AMD EPYC", "family": 25, "model": 17, "cores": 2})
-    assert record.machine == "AMD EPYC (family 25, model 17), 2 cores"
-    record.run.machine.clear()
-
-
 def test_writer_flushes_every_line(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     writer = RecordWriter(path)
@@ -361,21 +352,3 @@ def test_any_bytes_read_or_are_refused(data: bytes) -> None:
 
 
 ticks = st.integers(0, 2**63 - 1)
-
-
-@given(st.lists(st.tuples(st.just(3), ticks, ticks), max_size=5), st.booleans())
-def test_samples_round_trip(rows: list[tuple[int, int, int]], has_cpu: bool) -> None:
-    inputs, wall, cpu = (tuple(row[i] for row in rows) for i in range(3))
-    samples = Samples(
-        0,
-        0,
-        "a:b:compact",
-        "ML-DSA-65",
-        "sign",
-        1,
-        inputs,
-        {"wall": wall} | ({"cpu": cpu} if has_cpu else {}),
-    )
-    _fuzz_path[0].unlink(missing_ok=True)
-    record = read_record(write(_fuzz_path[0], [RUN, WORKER, INPUT, samples]))
-    assert record.samples == [samples]

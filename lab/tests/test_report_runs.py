@@ -266,7 +266,7 @@ def test_the_command_names_the_runs(record: Record) -> None:
     run = record.run
     made = replace(run, options={**run.options, "batch_sizes": [1, 8], "thread_counts": [1, 2]})
     record = dataclasses.replace(record, run=made)
-    assert "--batch-sizes 1,8" in command(record) and "--thread-counts 1,2" in command(record)
+    assert "--batch 1,8" in command(record) and "--threads 1,2" in command(record)
     empty = replace(run, options={**run.options, "batch_sizes": [], "thread_counts": []})
     assert "--batch" not in command(dataclasses.replace(record, run=empty))
 

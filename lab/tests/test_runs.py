@@ -10,15 +10,13 @@ import pytest
 
 from mldsa_lab.bench.engine import Engine
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.material import PlainInput
-from mldsa_lab.bench.options import all_thread_counts, parse_batch_sizes, parse_thread_counts
-from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped, shapes
+from mldsa_lab.bench.options import parse_batch_sizes, parse_thread_counts
+from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_variants, shapes
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input, Outputs, SigningInput
-from mldsa_lab.inputs.turns import positions
-from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Variant
+from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -57,11 +55,6 @@ def test_a_batch_interface_is_measured_at_every_size_and_in_a_loop() -> None:
     ]  # fmt: skip
 
 
-def test_without_a_batch_interface_there_is_one_loop() -> None:
-    found = shapes(announced(mode="single"), (1, 8, 1000), ())
-    assert found == [Shape("loop", 100)]
-
-
 def test_threads_take_loops_and_batches_each_number_once() -> None:
     found = shapes(announced(), (1000,), (1, 2))
     assert [s.suffix for s in found] == [
@@ -79,14 +72,15 @@ def test_a_worker_that_announces_no_runs_is_passed_over() -> None:
 
 
 def test_where_none_of_the_chosen_can_it_is_an_error_with_their_names() -> None:
-    v = measured()
-    with pytest.raises(LabError, match=r"nothing to measure in batches: no chosen.*chosen are x"):
-        shaped([v], {v.id: announced(mode="single")}, (1, 8), ())
-    with pytest.raises(LabError, match="batch interface that takes 100000 operations"):
-        shaped([v], {v.id: announced(batch_size=10_000)}, (100_000,), ())
-    with pytest.raises(LabError, match="nothing to measure on 2 threads"):
-        shaped([v], {v.id: announced(threads=1)}, (), (1, 2))
-    assert list(shaped([v], {v.id: announced()}, (8,), (1,))) == [v.id]
+    for more, batch, threads, said in (
+        ({"mode": "single"}, (1, 8), (), "nothing to measure in batches: no chosen.*chosen are x"),
+        ({"batch_size": 10_000}, (100_000,), (), "batch interface that takes 100000 operations"),
+        ({"threads": 1}, (), (1, 2), "nothing to measure on 2 threads"),
+    ):
+        fleet = Fleet()
+        fleet.announced["x:y:compact"] = announced(**more)
+        with pytest.raises(LabError, match=said):
+            shaped_variants(fleet, [measured()], batch, threads)
 
 
 def test_a_variant_in_runs_has_an_id_and_a_note_of_its_own() -> None:
@@ -131,10 +125,10 @@ def test_a_pass_has_many_runs_that_use_all_inputs_equally_often(
 
 def test_batch_sizes_are_sorted_and_each_once() -> None:
     assert parse_batch_sizes(["32,1", "8", " 32"]) == (1, 8, 32)
-    assert parse_batch_sizes(["100000"]) == (100_000,)
+    assert parse_batch_sizes(["all"]) == BATCH_SIZES and parse_batch_sizes([]) == ()
 
 
-@pytest.mark.parametrize("word", ["0", "-1", "x", "", "1.5", "1e3", "100001", "٣", "9" * 30])
+@pytest.mark.parametrize("word", ["0", "x", "1.5", "100001", "٣", "9" * 30])
 def test_what_is_no_batch_size_is_named(word: str) -> None:
     with pytest.raises(LabError) as error:
         parse_batch_sizes(["8", word])
@@ -143,7 +137,9 @@ def test_what_is_no_batch_size_is_named(word: str) -> None:
 
 def test_thread_counts_have_one_thread_to_compare_with() -> None:
     assert parse_thread_counts(["4,2"], cores=4) == (1, 2, 4)
-    for word in ("0", "two", ""):
+    assert parse_thread_counts(["all"], cores=3) == (1, 2, 3) and parse_thread_counts([], 3) == ()
+    assert parse_thread_counts(["all"], cores=12) == (1, 2, 4, 8, 12)
+    for word in ("0", "two"):
         with pytest.raises(LabError, match=r"number of threads '.*': must be a whole"):
             parse_thread_counts([word], cores=4)
     with pytest.raises(LabError, match="8 threads: this machine has 4 cores to run on"):
@@ -152,23 +148,7 @@ def test_thread_counts_have_one_thread_to_compare_with() -> None:
         parse_thread_counts(["2"], cores=1)
 
 
-def test_all_thread_counts_are_each_of_few_cores_and_powers_of_many() -> None:
-    assert all_thread_counts(1) == (1,)
-    assert all_thread_counts(3) == (1, 2, 3)
-    assert all_thread_counts(12) == (1, 2, 4, 8, 12)
-    assert all_thread_counts(16) == (1, 2, 4, 8, 16)
-
-
 # --- inputs -------------------------------------------------------------------------------------
-
-
-def test_positions_go_round_and_threads_begin_apart() -> None:
-    assert positions(5, 3) == [0, 1, 2]
-    assert positions(5, 3, number=4, count=5) == [4, 0, 1]
-    assert [positions(10, 1, number=n, count=3) for n in range(3)] == [[0], [3], [6]]
-    assert positions(2, 5) == [0, 1, 0, 1, 0]
-    assert positions(10, 2, threads=2, thread=1) == [5, 6]
-    assert positions(10, 2, number=1, count=2, threads=3, thread=2) == [1, 2]
 
 
 @pytest.mark.parametrize("name", PARAMETER_SETS)
@@ -228,28 +208,6 @@ def test_cells_take_the_inputs_of_their_role() -> None:
     cell = make_cell(single, "ML-DSA-44", "keygen", SIGNED)
     assert cell.expected == {50 + i: hashlib.sha256(b"pk%d" % i).digest() for i in range(4)}
     assert make_cell(hedged, "ML-DSA-44", "sign", SIGNED).random
-
-
-def test_threads_outputs_follow_each_other() -> None:
-    cell = make_cell(measured(), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 1, 2))
-    assert cell.expected == {50: hashlib.sha256(b"sig0sig1sig2sig3").digest()}
-
-
-def test_hedged_signers_have_no_expected_digest() -> None:
-    cell = make_cell(measured(rnd="none"), "ML-DSA-44", "sign", SIGNED, Runs("loop", 2, 2))
-    assert cell.expected == {} and cell.random
-    assert cell.inputs[0].rnd is None
-
-
-def test_classical_runs_expect_verdicts_alone() -> None:
-    rows = [
-        PlainInput(InputRow("Ed25519", i, "random", bytes(32), b"m", b"", None)) for i in range(3)
-    ]
-    v = measured(family="classical", sets=("Ed25519",))
-    runs = Runs("loop", 4, 1)
-    assert make_cell(v, "Ed25519", "sign", rows, runs).expected == {}
-    verify = make_cell(v, "Ed25519", "verify", rows, runs)
-    assert verify.expected == {0: hashlib.sha256(b"\1" * 4).digest()}
 
 
 def test_large_runs_are_due_in_every_fourth_round_and_need_no_warm_up() -> None:

@@ -1,6 +1,7 @@
 """What a run shows while it goes on: one line per finished phase, a bar for the phase at work.
 
-Where the output is no terminal, the bars are left out and the lines stay.
+Where the output is no terminal, a line says that a phase begins, and every 10 seconds at most what
+it does.
 """
 
 from __future__ import annotations
@@ -16,32 +17,40 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 _TITLE_WIDTH = 10
 _TEXT_WIDTH = 64
 _DRAWN_S = 0.25  # between two drawings of a still phase
+_LINES_S = 10.0  # between two lines of a phase, where nothing is drawn
 
 
 class Phase:
     """A phase at work. `total` is in the phase's own steps."""
 
-    def __init__(self, progress: Progress, task: TaskID) -> None:
+    def __init__(self, screen: Screen, title: str, progress: Progress, task: TaskID) -> None:
+        self._screen = screen
+        self._title = title
         self._progress = progress
         self._task = task
-        self._drawn = 0.0
+        self._drawn = time.monotonic()
         self.summary = ""
         """The text of the line that stays when the phase is over."""
 
     def show(self, text: str, *, step: float = 0) -> None:
         """Show what is being done, after `step` more steps."""
         self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), advance=step)
-        self._draw()
+        self._draw(text)
 
     def reach(self, completed: float, text: str) -> None:
         """Show what is being done, with `completed` steps behind it."""
         self._progress.update(self._task, text=escape(text[:_TEXT_WIDTH]), completed=completed)
-        self._draw()
+        self._draw(text)
 
-    def _draw(self) -> None:
-        if not self._progress.live.auto_refresh and time.monotonic() - self._drawn > _DRAWN_S:
+    def _draw(self, text: str) -> None:
+        now = time.monotonic()
+        if self._progress.disable:
+            if now - self._drawn > _LINES_S:
+                self._screen.line(self._title, f"[dim]{escape(text)}[/]")
+                self._drawn = now
+        elif not self._progress.live.auto_refresh and now - self._drawn > _DRAWN_S:
             self._progress.refresh()
-            self._drawn = time.monotonic()
+            self._drawn = now
 
 
 class Screen:
@@ -67,8 +76,9 @@ class Screen:
         progress = Progress(*columns, console=self.console, transient=True, auto_refresh=not still)
         if not self.console.is_terminal:
             progress.disable = True
+            self.line(title, "[dim]begins[/]")
         with progress:
-            phase = Phase(progress, progress.add_task(title, total=total, text=""))
+            phase = Phase(self, title, progress, progress.add_task(title, total=total, text=""))
             yield phase
         if phase.summary:
             self.line(title, f"{phase.summary} [dim]{time.monotonic() - began:.1f} s[/]")

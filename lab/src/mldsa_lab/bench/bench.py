@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from rich.markup import escape
 
 from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
-from mldsa_lab.bench.blocks import MeasuredBlock, resolve_block
-from mldsa_lab.bench.engine import C, Case, Engine, Workload
+from mldsa_lab.bench.engine import Case, Engine, Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.gate_material import Material, make_material
-from mldsa_lab.bench.launch import launch, time_limits
+from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
     PlainInput,
     Reference,
@@ -24,17 +24,11 @@ from mldsa_lab.bench.material import (
     input_row,
     plain_inputs,
 )
-from mldsa_lab.bench.options import Jmh, Options, select
+from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
-from mldsa_lab.bench.pipeline_inputs import Drawn
-from mldsa_lab.bench.pipelines import Line, resolve, taking_part
-from mldsa_lab.bench.shapes import GROUP, Shape, role_of, shaped
-from mldsa_lab.bench.workloads.block import Blocks
-from mldsa_lab.bench.workloads.cold import ColdStarts
-from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
-from mldsa_lab.bench.workloads.memory import Memory, check_tools
-from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
-from mldsa_lab.bench.workloads.pipeline import Pipelines
+from mldsa_lab.bench.shapes import GROUP, role_of, shaped_variants
+from mldsa_lab.bench.workloads import PLANS
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
@@ -52,11 +46,10 @@ from mldsa_lab.records import (
     Run,
     Skipped,
     Variant,
-    WorkerRow,
 )
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.build import Place
 
 RECORD_NAME = "record.jsonl"
@@ -83,8 +76,8 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
     ``judge`` tells the precision of what was measured so far.
     """
     place = Place.of(find_root())
-    if options.memory:
-        check_tools(place, traffic=options.memory == "traffic")
+    plan = PLANS[options.workload](options, place)
+    plan.check_tools()
     with Fleet() as fleet:
         announced, skipped = launch(options, place, fleet, screen)
         variants = select(announced, options.implementations, options.sets)
@@ -92,56 +85,34 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
             given.check(variants)
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
-        by_jmh = _rows_of_jmh(variants, fleet, place) if options.jmh is not None else {}
         reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
-        variants += _shaped(options, variants, fleet)
-        lines = resolve(options.pipelines, fleet, variants, cores_to_use())
-        if lines:
-            variants = taking_part(lines, variants)
-        block = None
-        if options.block is not None:
-            block = resolve_block(options.block, fleet, variants, cores_to_use())
-            variants = list(dict.fromkeys(v for _, v in block.verifiers))
+        runs = options.batch_sizes, options.thread_counts
+        variants += shaped_variants(fleet, variants, *runs, in_memory=options.workload == "memory")
+        variants = plan.choose(fleet, variants)
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
-            session = _Session(options, place, screen, fleet, writer, judge)
-            session.begin(skipped, by_jmh)
+            session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
+            session.begin(skipped)
+            status = "complete"
             try:
-                session.work(variants, reference, lines, block)
-                status = "complete"
+                session.measure(session.prepare(variants, reference))
             except KeyboardInterrupt:
                 status = "interrupted"
                 screen.line("stopped", "what was measured is kept")
             session.write(End(now(), status, session.rounds))
             session.tell_precision()
-    return Outcome(folder / RECORD_NAME, status == "interrupted", session.samples)
+    return Outcome(folder / RECORD_NAME, status == "interrupted", session.has_results)
 
 
-def _rows_of_jmh(variants: Sequence[Variant], fleet: Fleet, place: Place) -> dict[str, WorkerRow]:
-    """By name, the lines of the workers that JMH measures. LabError for one that has no JMH."""
-    stations = {station.name: station for v in variants for station in [fleet.station(v.id)]}
-    return {name: row_of(station, place) for name, station in stations.items()}
-
-
-def _shaped(options: Options, variants: Sequence[Variant], fleet: Fleet) -> list[Variant]:
-    """The variants measured in runs, where the options ask for any. LabError if none can be."""
-    if not options.batch_sizes and not options.thread_counts:
-        return []
-    found = shaped(variants, fleet.announced, options.batch_sizes, options.thread_counts)
-    return [
-        fleet.shape(v, shape)
-        for v in variants
-        for shape in found.get(v.id, ())
-        if _wanted(shape, v, options.memory)
-    ]
-
-
-def _wanted(shape: Shape, variant: Variant, memory: str) -> bool:
-    """Whether a variant is measured in this shape. Classical references are for comparison: one
-    loop, and threads. A loop takes the memory of single calls, and room for results."""
-    if memory:
-        return shape.form == "batch"
-    return variant.family == "ml-dsa" or shape.form == "loop"
+def _with_groups(options: Options, variants: Sequence[Variant]) -> Options:
+    """The options with as many inputs of runs as these variants need."""
+    roles = {role_of(v, s) for v in variants if v.runs for s in v.sets}
+    sizes = replace(
+        options.sizes,
+        many_keys=GROUP if MANY_KEYS in roles else 0,
+        one_key=GROUP if ONE_KEY in roles else 0,
+    )
+    return replace(options, sizes=sizes)
 
 
 def _new_folder(out: Path) -> Path:
@@ -167,92 +138,80 @@ class _Session:
     def __init__(
         self,
         options: Options,
-        place: Place,
         screen: Screen,
         fleet: Fleet,
         writer: RecordWriter,
+        plan: Plan,
         judge: Judge,
     ) -> None:
         self.options = options
         self.screen = screen
         self.fleet = fleet
+        self.plan = plan
         self.rounds = 0
-        self.spent = 0.0
-        self._place = place
-        self._writer = writer
-        self._record: Record | None = None
-        self._judge = judge
-        self._pace: Pace | None = None
+        self._spent = 0.0
         self._phase = "gate"
+        self._writer = writer
+        o = options
+        run = Run(
+            SCHEMA,
+            f"mldsa-lab {__version__}",
+            now(),
+            o.profile.name if o.rounds is None else "custom",
+            o.seed.hex(),
+            o.as_record(),
+            machine.describe(),
+            *machine.source_state(find_root()),
+        )
+        self._record = Record(run)
+        self._writer.write(run)
+        self._pace = Pace(o, self._record, judge)
 
     @property
-    def samples(self) -> bool:
-        """Whether anything was measured."""
-        found = self._record
-        return found is not None and bool(
-            found.samples or any(d.lacking for d in found.definitions)
-        )
+    def has_results(self) -> bool:
+        """Whether there are samples, or reasons why there are none."""
+        return bool(self._record.samples or any(d.lacking for d in self._record.definitions))
 
     def write(self, row: Row) -> None:
-        """Put a row into the record."""
+        """Put a row into the record; a fault is shown too."""
         self._writer.write(row)
-        if isinstance(row, Run):
-            self._record = Record(row)
-        elif self._record is not None:
-            self._record.add(row)
+        self._record.add(row)
+        if isinstance(row, Fault):
+            where = f" {row.set}" if row.set else ""
+            self.screen.trouble(self._phase, f"{row.variant}{where}: {row.reason}")
 
     def tell_precision(self) -> None:
         """What the measurements reach, and what would take longer."""
-        text = self._pace.words(self.rounds, self.spent) if self._pace and self.rounds else None
+        text = self._pace.words(self.rounds, self._spent) if self.rounds else None
         if text is not None:
             self.screen.line("precision", escape(text))
 
-    def begin(self, skipped: Sequence[Skipped], by_jmh: Mapping[str, WorkerRow]) -> None:
-        """The record's first lines; ``by_jmh``: those of workers that JMH measures."""
-        o = self.options
-        described = machine.describe()
-        profile = o.profile.name if o.rounds is None else "custom"
-        self.write(
-            Run(
-                SCHEMA,
-                f"mldsa-lab {__version__}",
-                now(),
-                profile,
-                o.seed.hex(),
-                o.as_record(),
-                described,
-                *machine.source_state(find_root()),
-            )
-        )
-        for station in self.fleet.stations:
-            self.write(by_jmh.get(station.name) or station.row())
-        for row in skipped:
+    def begin(self, skipped: Sequence[Skipped]) -> None:
+        """The record's lines of workers."""
+        rows: list[Row] = [*map(self.plan.worker_row, self.fleet.stations), *skipped]
+        for row in rows:
             self.write(row)
+        described = self._record.run.machine
         features = [f for f in ("avx2", "avx512f", "asimd", "sha3") if f in described["features"]]
         cpu = described["cpu"] or described["architecture"]
         load = "" if described["load1"] is None else f", load {described['load1']:.2f}"
         shown = f" ({' '.join(features)})" if features else ""
         self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
 
-    def work(
-        self,
-        variants: Sequence[Variant],
-        reference: Reference | None,
-        lines: Sequence[Line],
-        block: MeasuredBlock | None,
-    ) -> None:
-        """Inputs, gate, rounds."""
-        o = self._with_groups(variants)
+    def prepare(self, variants: Sequence[Variant], reference: Reference | None) -> Workload[Any]:
+        """Inputs and gate; the workload over what passed."""
+        o = self.options
         inputs: dict[str, list[Input]] = {}
         plain: dict[str, list[PlainInput]] = {}
         materials: dict[str, Material] = {}
+        if reference is not None:
+            load(built=reference.library)
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
-        drawn = Drawn(lines, o.seed, load(built=reference.library) if reference else None)
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
                 if name not in PARAMETER_SETS:
                     plain[name] = plain_inputs(name, o.seed, o.sizes)
-                    plain[name] += drawn.plain(name, len(plain[name]))
+                    plain[name] += self.plan.more_inputs(name, len(plain[name]))
                     phase.show(name, step=3)
                     continue
                 assert reference is not None
@@ -261,65 +220,39 @@ class _Session:
                 phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
                 library = load()
                 given = o.selections.get(name)
-                inputs[name] = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
-                inputs[name] += drawn.signed(name, max(item.id for item in inputs[name]) + 1)
+                made = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
+                made += self.plan.more_inputs(name, max(item.id for item in made) + 1)
                 phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
-                materials[name] = make_material(library, reference, name, inputs[name], o.seed)
+                materials[name] = make_material(library, reference, name, made, o.seed)
+                inputs[name] = made
                 phase.show(name, step=1)
-            if inputs:
-                phase.summary = self._of_inputs(o, inputs)
-        if o.sizes.many_keys or o.sizes.one_key:
-            phase.summary += f"; {GROUP} more for runs, of many keys and of one"
+            phase.summary = self._words_of_inputs(inputs)
         for name in inputs:
             for item in inputs[name]:
                 self.write(input_row(item, name))
-        passed, made = self._gate(variants, reference, materials, plain)
-        for name in made:  # whose keys the gate may have replaced
-            for made_of in made[name]:
-                self.write(made_of.row)
-        every: dict[str, Sequence[Input | PlainInput]] = {**inputs, **made}
-        if block is not None:
-            self._measure(Blocks(self.fleet, block, o.seed, passed))
-        elif lines:
-            self._measure(Pipelines(self.fleet, lines, drawn, every, passed))
-        else:
-            cells = self._cells(variants, passed, every)
-            _require(cells)
-            if o.memory:
-                self._measure_memory(cells)
-            elif o.jmh is not None:
-                self._measure_by_jmh(o.jmh, cells)
-            elif o.cold:
-                self._measure(ColdStarts(self.fleet, cells, self._iterations()))
-            else:
-                self._measure(Operations(self.fleet, cells))
+        passed, replaced = self._gate(variants, reference, materials, plain)
+        for items in replaced.values():  # their keys may have been made by the gate
+            for one in items:
+                self.write(one.row)
+        ready = Ready(
+            self.fleet, self._writer.path.parent, variants, passed, {**inputs, **replaced}
+        )
+        return self.plan.workload(ready)
 
-    @staticmethod
-    def _of_inputs(o: Options, inputs: Mapping[str, Sequence[Input]]) -> str:
-        """What the run's signing inputs are, for the reader."""
-        texts = []
+    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
+        o = self.options
+        texts = [self.plan.about_inputs] if self.plan.about_inputs else []
         if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
             texts.append(f"the signing inputs of {', '.join(given)}")
-        if o.block is not None:
-            texts.append(f"a block of {o.block.verifications:,} signatures, made after the gate")
-        elif o.pipelines:
-            texts.append("records of pipelines, chosen by the traces of signing them")
-        elif len(given) < len(inputs):
+        if not self.plan.about_inputs and len(given) < len(inputs):
             texts.append(
                 f"{o.sizes.design} signing inputs per set, chosen by their traces among "
                 f"{o.sizes.pool:,}"
             )
-        return f"{'; '.join(texts)}; {o.sizes.random} others"
-
-    def _with_groups(self, variants: Sequence[Variant]) -> Options:
-        """The options with as many inputs of runs as these variants need."""
-        roles = {role_of(v, s) for v in variants if v.runs for s in v.sets}
-        sizes = replace(
-            self.options.sizes,
-            many_keys=GROUP if MANY_KEYS in roles else 0,
-            one_key=GROUP if ONE_KEY in roles else 0,
-        )
-        return replace(self.options, sizes=sizes)
+        texts.append(f"{o.sizes.random} others")
+        if o.sizes.many_keys or o.sizes.one_key:
+            texts.append(f"{GROUP} more for runs, of many keys and of one")
+        return "; ".join(texts)
 
     def _gate(
         self,
@@ -356,119 +289,57 @@ class _Session:
         for row in verdicts.gates:
             self.write(row)
         for variant_id, (name, reason) in verdicts.faults.items():
-            self._fault(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
+            self.write(Fault(variant_id, None, None, None, f"gate, {name}: {reason}"))
         for (variant_id, name), reason in verdicts.reasons.items():
             if variant_id not in verdicts.faults:
-                self._leave(f"{variant_id} {name}: {reason}")
+                self.screen.trouble("gate", f"{variant_id} {name}: {reason}")
         for v in every:
             if v not in variants:
                 like = v.base if v.mode == "single" else f"{v.base}:batch-{v.batch_size}"
                 passed |= {(v.id, name) for name in v.sets if (like, name) in passed}
         return passed, verdicts.made
 
-    def _cells(
-        self,
-        variants: Sequence[Variant],
-        passed: set[tuple[str, str]],
-        inputs: Mapping[str, Sequence[Input | PlainInput]],
-    ) -> list[Cell]:
-        """All cells, those of the same set and operation next to each other."""
-        cells: list[Cell] = []
-        for name in self.options.sets:
-            for operation in self.options.operations:
-                for v in variants:
-                    if (v.id, name) not in passed or operation not in v.operations:
-                        continue
-                    role = role_in(v, name, operation)
-                    taken = [i for i in inputs[name] if i.role == role]
-                    if operation == LOOKUP:
-                        taken = taken[:1]  # which it ignores
-                    shape = self.fleet.station(v.id).shape_of(v.id)
-                    if shape is not None and SCHEMES[name].slow and operation != "verify":
-                        continue  # a hundred of them take minutes
-                    runs = None if shape is None else shape.runs(len(taken))
-                    cells.append(make_cell(v, name, operation, taken, runs))
-        return cells
-
-    def _measure(self, workload: Workload[C]) -> None:
+    def measure(self, workload: Workload[Any]) -> None:
         """Calibrate, then measure rounds until the pace says enough."""
-        engine = Engine(self.fleet, workload, self._row)
+        try:
+            self._measure(workload)
+        finally:
+            workload.close()
+
+    def _measure(self, workload: Workload[Any]) -> None:
+        self._phase = "measure"
+        engine = Engine(self.fleet, workload, self.write)
         _require(engine.cases)
         # Fresh processes: none carries the gate's jobs, and all have the same age.
         self.fleet.stop()
-        self._phase = "measure"
         with self.screen.phase("calibrate", total=len(engine.cases), still=True) as phase:
             engine.calibrate(lambda case: phase.show(str(case), step=1))
         _require(engine.cases)
-        assert self._record is not None
-        pace = self._pace = Pace(self.options, self._record, self._judge)
+        pace, visits = self._pace, workload.visits
         began = time.monotonic()
         with self.screen.phase("measure", total=1.0, still=True) as phase:
 
             def show(case: Case, part: float) -> None:
                 whole = self.rounds + part
                 spent = time.monotonic() - began
-                done = pace.part(whole, spent)
+                done = whole / visits if visits else pace.part(whole, spent)
                 left = f", {spent / done - spent:.0f} s left" if whole > 0.5 and done > 0 else ""
-                rounds = self.options.rounds
+                rounds = visits or self.options.rounds
                 of = f" of {rounds}" if rounds is not None else ""
                 phase.reach(min(done, 1.0), f"round {self.rounds + 1}{of}{left}  {case}")
 
-            while engine.cases and not pace.enough(self.rounds, self.spent):
+            def is_done() -> bool:
+                return self.rounds >= visits if visits else pace.enough(self.rounds, self._spent)
+
+            while engine.cases and not is_done():
                 engine.round(self.rounds, show)
                 self.rounds += 1
-                self.spent = time.monotonic() - began
+                self._spent = time.monotonic() - began
             phase.summary = f"{self.rounds} rounds over {len(engine.cases)} {workload.noun}"
+        self.rounds *= workload.rounds_of_visit
         _require(engine.cases)
-
-    def _visit_once(self, workload: Workload[C], first: int = 0) -> None:
-        """Visit each case once; ``first``: the rotation of the order."""
-        self.fleet.stop()
-        engine = Engine(self.fleet, workload, self._row, first=first)
-        total = len(engine.cases)
-        for row in workload.definitions():
-            self.write(row)
-        with self.screen.phase(self._phase, total=1.0, still=True) as phase:
-            engine.round(0, lambda case, part: phase.reach(part, str(case)))
-            phase.summary = f"{total} {workload.noun}"
-
-    def _iterations(self) -> dict[tuple[str, int], int]:
-        """Return, by set and input, the iterations of the signatures whose traces are known."""
-        assert self._record is not None
-        return {(i.set, i.id): len(i.trace) for i in self._record.inputs if i.trace is not None}
-
-    def _measure_by_jmh(self, settings: Jmh, cells: Sequence[Cell]) -> None:
-        self._phase = "measure"
-        folder = self._writer.path.parent / "jmh"
-        o = self.options
-        # Which cell comes first follows from the seed, so that it is another in each process.
-        workload = JmhRuns(settings, o.timeout, self.fleet, self._place, folder, cells)
-        self._visit_once(workload, o.seed[0])
-        if not self.samples:
-            raise LabError("nothing was measured: JMH failed for every cell")
-        self.rounds = settings.iterations
-
-    def _measure_memory(self, cells: Sequence[Cell]) -> None:
-        self._phase = "memory"
-        o = self.options
-        traces = self._iterations()
-        limits, traffic = time_limits(o.timeout), o.memory == "traffic"
-        with Memory(self.fleet, self._place, limits, traces, cells, traffic=traffic) as workload:
-            self._visit_once(workload)
-
-    def _row(self, row: Row) -> None:
-        if isinstance(row, Fault):
-            self._fault(row)
-            return
-        self.write(row)
-
-    def _fault(self, row: Fault) -> None:
-        self.write(row)
-        of = f" {row.set}" if row.set else ""
-        self._leave(f"{row.variant}{of}: {row.reason}")
-
-    def _leave(self, text: str) -> None:
-        self.screen.trouble(self._phase, text)
+        if not self.has_results:
+            raise LabError("nothing was measured: every case failed")
 
 
 def _require(left: Sequence[object]) -> None:

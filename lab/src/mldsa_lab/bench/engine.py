@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Generic, TypeVar
@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.errors import LabError
 from mldsa_lab.machine import load1
-from mldsa_lab.records import Fault, Load, Row, Variant
+from mldsa_lab.records import Fault, Load, Row, Samples, Variant
 from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
 
 T = TypeVar("T")
@@ -27,6 +27,26 @@ class Case(ABC):
     """One thing that a workload measures."""
 
     variant: Variant
+    set_name: str
+    operation: str
+
+    def samples(
+        self,
+        number: int,
+        turn: int,
+        inputs: Iterable[int],
+        metrics: Mapping[str, tuple[int, ...]],
+        *,
+        calls: int = 1,
+        phases: Mapping[str, tuple[int, ...]] | None = None,
+        shape: Mapping[str, str | int] | None = None,
+    ) -> Samples:
+        """Return the record's line of a visit."""
+        cell = self.variant.id, self.set_name, self.operation
+        return Samples(
+            number, turn, *cell, calls, tuple(inputs), dict(metrics), dict(phases or {}),
+            dict(shape or {}),
+        )  # fmt: skip
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -67,6 +87,11 @@ class Workload(ABC, Generic[C]):
 
     noun: str
     """Its cases in words, for the screen."""
+    visits: int | None = None
+    """How often each case is visited, where the pace does not decide."""
+    rounds_of_visit = 1
+    first = 0
+    """The rotation of the order of round 0."""
 
     @abstractmethod
     def cases(self) -> list[C]:
@@ -91,20 +116,19 @@ class Workload(ABC, Generic[C]):
     def warm(self, case: C, ticks: int) -> None:
         """Run a case for so many ticks of its worker's clock in a new process."""
 
+    def close(self) -> None:
+        """End what only this workload has started."""
+
 
 class Engine(Generic[C]):
     """Runs a workload; everything that happens goes to `write` as record lines."""
 
-    def __init__(
-        self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None], *, first: int = 0
-    ) -> None:
-        """``first``: the rotation of round 0."""
+    def __init__(self, fleet: Fleet, workload: Workload[C], write: Callable[[Row], None]) -> None:
         self.fleet = fleet
         self.workload = workload
         self.cases = workload.cases()
         """The cases that are still measured."""
         self._write = write
-        self._first = first
 
     def calibrate(self, on_case: Callable[[C], None]) -> None:
         """Prepare every case; `on_case` gets each before."""
@@ -147,7 +171,7 @@ class Engine(Generic[C]):
         """Return the order of round ``number``: rotated by pairs of rounds, odd rounds reversed."""
         due = [case for case in self.cases if case.is_due(number)]
         groups = [list(cases) for _, cases in groupby(due, key=lambda case: case.group)]
-        by, reverse = divmod(self._first + number, 2)
+        by, reverse = divmod(self.workload.first + number, 2)
         turned = [case for group in rotated(groups, by) for case in rotated(group, by)]
         return turned[::-1] if reverse else turned
 

@@ -45,7 +45,6 @@ class Station:
         self._worker: Worker | None = None
         self._job = 0
         self._announced: Announcement | None = None
-        self._announced_id: dict[str, str] = {}
         self._shaped: dict[str, tuple[Variant, Shape]] = {}
 
     @property
@@ -118,14 +117,11 @@ class Station:
 
         In a run their ids tell the build, so that two builds of a worker can take part."""
         mark = build_mark(self.announcement.build)
-        found = [(_row(v, v.id + mark), v) for v in self.announcement.variants]
-        self._announced_id |= {row.id: v.id for row, v in found}
-        return found
+        return [(_row(v, v.id + mark), v) for v in self.announcement.variants]
 
     def shape(self, variant: Variant, shape: Shape) -> Variant:
         """Take in a variant measured in this shape, which then has an id and a line of its own."""
         made = shape.of(variant)
-        self._announced_id[made.id] = self._announced_id[variant.id]
         self._shaped[made.id] = (made, shape)
         return made
 
@@ -139,8 +135,7 @@ class Station:
         """Hand over a job and return its number."""
         worker = self.worker()
         self._job += 1
-        announced = self._announced_id.get(variant, variant)
-        worker.prepare(self._job, announced, set_name, operation, inputs)
+        worker.prepare(self._job, announced_id(variant), set_name, operation, inputs)
         return self._job
 
     def answer(
@@ -163,8 +158,8 @@ class Station:
 
     def private_keys(self, variant: str) -> Sequence[str]:
         """The forms of private keys that a variant reads."""
-        name = self._announced_id.get(variant, variant)
-        return next(v.private_keys for v in self.announcement.variants if v.id == name)
+        known = {v.id: v.private_keys for v in self.announcement.variants}
+        return known[announced_id(variant)]
 
     def row(self) -> WorkerRow:
         """Its line in a record."""
@@ -186,6 +181,11 @@ class Station:
                 *(made for made, _ in self._shaped.values()),
             ),
         )
+
+
+def announced_id(variant: str) -> str:
+    """The id by which a worker knows a variant: without build and runs."""
+    return ":".join(variant.split(":")[:3])
 
 
 def _row(announced: Announced, name: str) -> Variant:

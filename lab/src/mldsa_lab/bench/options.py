@@ -8,20 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, Struct
 
-from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.bench.shapes import BATCH_SIZE_MAX, BATCH_SIZES
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, plain
 from mldsa_lab.records import Variant
 from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
 
 if TYPE_CHECKING:
-    from mldsa_lab.bench.blocks import GivenBlock
     from mldsa_lab.bench.material import GivenSelection, Sizes
-    from mldsa_lab.bench.pipelines import Pipeline
+    from mldsa_lab.bench.workloads.block_file import GivenBlock
+    from mldsa_lab.bench.workloads.pipeline_file import Pipeline
 
 Seconds = Annotated[float, Meta(ge=0.001)]
 
@@ -59,6 +59,7 @@ class Jmh(Struct, frozen=True, forbid_unknown_fields=True):
 BOTH_BUILDS = "both"
 """The option for measuring the default and the tuned build in the same rounds."""
 
+ALL = "all"
 _EACH_THREAD_COUNT = 8
 UNTIL_LIMIT_S = 1800.0
 """How long a run that stops by precision measures at most, unless told otherwise."""
@@ -100,15 +101,14 @@ class Options:
     until: float | None = None
     limit: float | None = None
     jmh: Jmh | None = None
-    """Where JMH is to measure, in place of the workers."""
+    """How JMH measures."""
+    workload: str = "operations"
+    """The kind of measurement, as `bench.workloads.PLANS` names it."""
     pipelines: tuple[Pipeline, ...] = ()
-    """What to measure in place of single operations, where there are any."""
     block: GivenBlock | None = None
-    """The block to validate in place of single operations; its line in the record has the rest."""
-    memory: Literal["", "stack-heap", "traffic"] = ""
-    """Whether memory is measured in place of time, and with traffic."""
-    cold: bool = False
-    """Whether the first operations of fresh processes are measured."""
+    """The block to validate; its definition in the record has the rest."""
+    traffic: bool = False
+    """Whether memory traffic is measured beside stack and heap."""
 
     @property
     def seconds(self) -> float:
@@ -159,17 +159,24 @@ def parse_operations(words: Iterable[str]) -> tuple[str, ...]:
 
 
 def parse_batch_sizes(words: Iterable[str]) -> tuple[int, ...]:
-    """Batch sizes in ascending order; LabError names one that is none."""
-    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in split_words(words)}))
+    """Batch sizes in ascending order, `all` of them by that word; LabError names a bad one."""
+    listed = split_words(words)
+    if listed == [ALL]:
+        return BATCH_SIZES
+    return tuple(sorted({_number(w, "batch size", BATCH_SIZE_MAX) for w in listed}))
 
 
 def parse_thread_counts(words: Iterable[str], cores: int) -> tuple[int, ...]:
-    """Numbers of threads in ascending order, 1 among them, which the others are compared with.
+    """Numbers of threads in ascending order, with 1, which the others are compared with; none
+    without any word, `all_thread_counts` by the word `all`.
 
-    LabError names one that is none, or more than the `cores` that the lab may use: threads that
-    wait for each other's core show the scheduler and not the code.
+    LabError names a bad one, or one above the `cores` that the lab may use: threads that wait for
+    each other's core show the scheduler and not the code.
     """
-    chosen = {_number(w, "number of threads", None) for w in split_words(words)}
+    listed = split_words(words)
+    if not listed or listed == [ALL]:
+        return all_thread_counts(cores) if listed else ()
+    chosen = {_number(w, "number of threads", None) for w in listed}
     for number in sorted(chosen):
         if number > cores:
             noun = "core" if cores == 1 else "cores"

@@ -7,8 +7,9 @@ id is that of the announced one with the shape behind it: `mldsa-lanes:avx2:comp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -17,8 +18,11 @@ from mldsa_lab.records import MANY_KEYS, ONE_KEY, RANDOM, Variant
 from mldsa_lab.sets import OPERATIONS, PARAMETER_SETS
 from mldsa_lab.worker.protocol import Announced, Runs
 
+if TYPE_CHECKING:
+    from mldsa_lab.bench.fleet import Fleet
+
 BATCH_SIZES = (1, 8, 32, 100, 1000, 10_000)
-"""The batch sizes of `--batch`."""
+"""The batch sizes of `--batch all`."""
 BATCH_SIZE_MAX = 100_000
 GROUP = 100
 """Inputs that runs take in turn; of an ML-DSA set their mean trace is the expected one."""
@@ -105,17 +109,22 @@ def shapes(
     return list(dict.fromkeys(found))
 
 
-def shaped(
-    variants: Iterable[Variant],
-    announced: Mapping[str, Announced],
+def shaped_variants(
+    fleet: Fleet,
+    variants: Sequence[Variant],
     batch_sizes: Sequence[int],
     thread_counts: Sequence[int],
-) -> dict[str, list[Shape]]:
-    """The shapes of each chosen variant by its id; LabError if none of them can be measured so."""
-    listed = list(variants)
-    found = {v.id: shapes(announced[v.id], batch_sizes, thread_counts) for v in listed}
-    names = ", ".join(dict.fromkeys(v.implementation for v in listed))
-    every = [s for of_variant in found.values() for s in of_variant]
+    *,
+    in_memory: bool = False,
+) -> list[Variant]:
+    """Take in the variants to measure in runs; LabError if none can be measured so.
+
+    Of classical references, which are for comparison, only loops are measured. ``in_memory``: only
+    batches, since a loop takes the memory of single calls.
+    """
+    found = [(v, shapes(fleet.announced[v.id], batch_sizes, thread_counts)) for v in variants]
+    every = [s for _, several in found for s in several]
+    names = ", ".join(dict.fromkeys(v.implementation for v in variants))
     if batch_sizes and not any(s.form == "batch" for s in every):
         raise LabError(
             f"nothing to measure in batches: no chosen implementation has a batch interface that "
@@ -126,4 +135,10 @@ def shaped(
             f"nothing to measure on {max(thread_counts)} threads: no chosen implementation's "
             f"worker runs so many; chosen are {names}"
         )
-    return {name: of_variant for name, of_variant in found.items() if of_variant}
+    return [
+        fleet.shape(v, shape)
+        for v, several in found
+        for shape in several
+        if shape.form == "batch" or not in_memory
+        if v.family == "ml-dsa" or shape.form == "loop" or in_memory
+    ]

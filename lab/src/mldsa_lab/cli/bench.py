@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -18,29 +18,14 @@ from mldsa_lab.bench.options import (
     UNTIL_LIMIT_S,
     Options,
     Profile,
-    all_thread_counts,
     parse_batch_sizes,
     parse_operations,
     parse_seed,
     parse_thread_counts,
 )
 from mldsa_lab.bench.pace import Precision
-from mldsa_lab.bench.shapes import BATCH_SIZES
-from mldsa_lab.cli.shared import (
-    EXIT_INTERRUPTED,
-    AllTablesOption,
-    ClockOption,
-    ConfidenceOption,
-    CoreOption,
-    JdkOption,
-    JsonOption,
-    ReferenceOption,
-    SeedText,
-    refuse_beside,
-    show_path,
-    words,
-)
-from mldsa_lab.cli.shared import console as make_console
+from mldsa_lab.cli import shared
+from mldsa_lab.cli.shared import refuse_given, show_path, words
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.files import check_target
@@ -48,71 +33,35 @@ from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import FAMILIES, OPERATIONS, USUAL_OPERATIONS, parse_set_names
+from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
 from mldsa_lab.worker.registry import CORES, JDKS
 
 if TYPE_CHECKING:
     from mldsa_lab.bench.bench import Outcome
-    from mldsa_lab.bench.blocks import GivenBlock
+    from mldsa_lab.bench.workloads.block_file import GivenBlock
 
-MESSAGE_BYTES = 32
 _MESSAGE_BYTES_MAX = 1 << 16  # every worker holds the inputs of all its cells
-
-
-def _listed(numbers: tuple[int, ...]) -> str:
-    """`1, 8 and 32`."""
-    return f"{', '.join(f'{n:,}' for n in numbers[:-1])} and {numbers[-1]:,}"
+_OF_TIMES = "batch threads until reference clock"
+_OF_OPERATIONS = (
+    f"sets operations implementations workers jdk core selection message_bytes cold {_OF_TIMES}"
+)
+"""Parameters that a scenario sets."""
 
 
 def bench(
+    ctx: typer.Context,
     quick: Annotated[
         bool, typer.Option("--quick", help="About a minute after the build, instead of five.")
     ] = False,
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=f"44, 65, 87, {', '.join(FAMILIES)}, all, or full names.", metavar="NAMES"
-        ),
-    ] = None,
-    operations: Annotated[
-        list[str] | None, typer.Option(help=f"{', '.join(OPERATIONS)}.", metavar="NAMES")
-    ] = None,
-    implementations: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Implementations or variant ids, wildcards allowed: mldsa-lanes, *:expanded.",
-            metavar="NAMES",
-        ),
-    ] = None,
-    workers: Annotated[
-        list[str] | None,
-        typer.Option(help="Workers of the registry; all: every one.", metavar="NAMES"),
-    ] = None,
-    jdk: JdkOption = None,
-    core: CoreOption = None,
-    build_: Annotated[
-        Literal["default", "tuned", "both"],
-        typer.Option(
-            "--build",
-            help="default: as a project that merely depends on the libraries gets them; tuned: "
-            "link-time optimisation and flags for this CPU; both: side by side.",
-        ),
-    ] = "default",
-    batch: Annotated[
-        bool,
-        typer.Option("--batch", help=f"Measure batches too, of {_listed(BATCH_SIZES)} operations."),
-    ] = False,
-    batch_sizes: Annotated[
-        list[str] | None,
-        typer.Option(help="Measure batches of these sizes.", metavar="NUMBERS"),
-    ] = None,
-    threads: Annotated[
-        bool, typer.Option("--threads", help="Measure threads too, from 1 to all cores.")
-    ] = False,
-    thread_counts: Annotated[
-        list[str] | None,
-        typer.Option(help="Measure these numbers of threads, and one.", metavar="NUMBERS"),
-    ] = None,
+    sets: shared.SetsOption = None,
+    operations: shared.OperationsOption = None,
+    implementations: shared.ImplementationsOption = None,
+    workers: shared.WorkersOption = None,
+    jdk: shared.JdkOption = None,
+    core: shared.CoreOption = None,
+    build_: shared.BuildOption = "default",
+    batch: shared.BatchOption = None,
+    threads: shared.ThreadsOption = None,
     rounds: Annotated[
         int | None, typer.Option(help="Rounds to measure, instead of a time.", min=1)
     ] = None,
@@ -134,7 +83,7 @@ def bench(
     ] = None,
     message_bytes: Annotated[
         int, typer.Option(help="Size of the messages.", min=0, max=_MESSAGE_BYTES_MAX)
-    ] = MESSAGE_BYTES,
+    ] = 32,
     cold: Annotated[
         bool,
         typer.Option(
@@ -155,51 +104,31 @@ def bench(
             metavar="FILE",
         ),
     ] = None,
-    reference: ReferenceOption = DEFAULT_REFERENCE,
-    clock: ClockOption = "cpu",
-    confidence: ConfidenceOption = 0.95,
-    seed: SeedText = None,
-    out: Annotated[
-        Path, typer.Option(help="Folder in which the run gets a folder of its own.")
-    ] = Path("out"),
-    json_path: JsonOption = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
-    all_tables: AllTablesOption = False,
-    timeout: Annotated[
-        float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
-    ] = 120.0,
-    registry: Annotated[
-        Path | None,
-        typer.Option(help="Measure the workers of this registry file instead of the tree's own."),
-    ] = None,
+    reference: shared.ReferenceOption = DEFAULT_REFERENCE,
+    clock: shared.ClockOption = "cpu",
+    confidence: shared.ConfidenceOption = 0.95,
+    seed: shared.SeedText = None,
+    out: shared.OutOption = Path("out"),
+    json_path: shared.JsonOption = None,
+    no_page: shared.NoPageOption = False,
+    all_tables: shared.AllTablesOption = False,
+    timeout: shared.TimeoutOption = 120.0,
+    registry: shared.RegistryOption = None,
 ) -> None:
     """Build the workers, check that they are correct, measure them, and show the result."""
     # Only here: with SciPy they take longer to load than other commands to run.
     from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.blocks import read_block
     from mldsa_lab.bench.material import input_sizes, read_selections
+    from mldsa_lab.bench.workloads.block_file import read_block
     from mldsa_lab.study.file import find_study, read_study
 
     if scenario is not None:
-        refuse_beside("--scenario", "says this itself", {
-            "--sets": sets, "--operations": operations, "--implementations": implementations,
-            "--workers": workers, "--jdk": jdk, "--core": core, "--batch": batch or None,
-            "--batch-sizes": batch_sizes, "--threads": threads or None,
-            "--thread-counts": thread_counts, "--until": until, "--selection": selection,
-            "--message-bytes": None if message_bytes == MESSAGE_BYTES else message_bytes,
-            "--reference": None if reference == DEFAULT_REFERENCE else reference,
-            "--clock": None if clock == "cpu" else clock, "--cold": cold or None,
-        })  # fmt: skip
+        refuse_given(ctx, "--scenario", "sets it", _OF_OPERATIONS)
         if build_ == BOTH_BUILDS:
             raise LabError("--build both: a scenario is measured in one build")
     if cold:
-        refuse_beside("--cold", "measures single operations", {
-            "--batch": batch or None, "--batch-sizes": batch_sizes, "--threads": threads or None,
-            "--thread-counts": thread_counts, "--until": until,
-            "--reference": None if reference == DEFAULT_REFERENCE else reference,
-            "--clock": None if clock == "cpu" else clock,
-        })  # fmt: skip
-    console = make_console()
+        refuse_given(ctx, "--cold", "measures single operations", _OF_TIMES)
+    console = shared.console()
     named = "quick" if quick else "default"
     need("bench", "bench")
     if not no_page:
@@ -213,11 +142,12 @@ def bench(
     for name, given in selections.items():
         if name not in chosen_sets:
             raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
+    beside = [word for word, several in ((JDKS, jdk), (CORES, core)) if several and workers]
     options = Options(
         sets=chosen_sets,
         operations=parse_operations(operations or USUAL_OPERATIONS),
         implementations=words(implementations),
-        workers=_workers(words(workers), {JDKS: jdk, CORES: core}),
+        workers=(*words(workers), *beside),
         jdks=tuple(jdk or ()),
         cores=tuple(core or ()),
         profile=read_study(find_study("bench")).amount(named).profile(named),
@@ -230,32 +160,32 @@ def bench(
         timeout=timeout,
         out=out,
         registry=registry,
-        batch_sizes=_batch_sizes(batch, batch_sizes),
-        thread_counts=_thread_counts(threads, thread_counts),
+        batch_sizes=parse_batch_sizes(batch or ()),
+        thread_counts=parse_thread_counts(threads or (), cores_to_use()),
         build=build_,
         selections=selections,
         until=until,
         limit=limit,
-        cold=cold,
+        workload="cold" if cold else "operations",
     )
     judge: Callable[[Record], Precision | None] = partial(_judge, clock, confidence)
     if scenario is not None:
         options = _of_block(options, read_block(scenario, named))
-    if scenario is not None or cold:
-        judge = _no_precision
+    if options.workload != "operations":
+        judge = no_precision
     outcome = run_bench(options, Screen(console), judge)
-    _finish(outcome, options, console, no_page, json_path, all_tables)
+    show_outcome(outcome, options, console, no_page, json_path, all_tables)
 
 
-def _finish(
+def show_outcome(
     outcome: Outcome,
     options: Options,
     console: Console,
     no_page: bool,
     json_path: Path | None,
-    all_tables: bool,
+    all_tables: bool = False,
 ) -> None:
-    """Show what was measured, and where it lies."""
+    """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
     page = None if no_page else folder / "report.html"
     if outcome.samples:
@@ -265,7 +195,7 @@ def _finish(
 
         console.print()
         outputs = ReportFiles(page, json_path or folder / "table.json")
-        if options.block is not None or options.cold:
+        if options.workload != "operations":
             show_figures(outcome.record, options.confidence, console, outputs)
         else:
             look = Look(options.reference, options.clock, options.confidence)
@@ -274,7 +204,7 @@ def _finish(
             show_path(console, title, path)
     show_path(console, "record", outcome.record)
     if outcome.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
+        raise typer.Exit(shared.EXIT_INTERRUPTED)
 
 
 def _of_block(options: Options, given: GivenBlock) -> Options:
@@ -292,19 +222,13 @@ def _of_block(options: Options, given: GivenBlock) -> Options:
         profile=Profile(given.profile, amount.seconds, *amount.rounds),
         sizes=GATE_SIZES,
         clock="wall",
+        workload="block",
         block=given,
     )
 
 
-def _no_precision(record: Record) -> None:
-    """A block and cold starts have no precision to stop at."""
-
-
-def _workers(
-    named: tuple[str, ...], given: Mapping[str, Sequence[object] | None]
-) -> tuple[str, ...]:
-    """Those that are named, and beside them those that other options give."""
-    return (*named, *(word for word, several in given.items() if several)) if named else ()
+def no_precision(record: Record) -> None:
+    """Blocks, cold starts and memory have no precision to stop at."""
 
 
 def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
@@ -313,16 +237,3 @@ def _judge(clock: str, confidence: float, record: Record) -> Precision | None:
 
     found = widest(record, clock=clock, confidence=confidence)
     return None if found is None else Precision(*found)
-
-
-def _batch_sizes(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
-    if given:
-        return parse_batch_sizes(given)
-    return BATCH_SIZES if wanted else ()
-
-
-def _thread_counts(wanted: bool, given: list[str] | None) -> tuple[int, ...]:
-    cores = cores_to_use()
-    if given:
-        return parse_thread_counts(given, cores)
-    return all_thread_counts(cores) if wanted else ()

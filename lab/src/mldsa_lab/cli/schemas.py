@@ -15,7 +15,7 @@ from typing import Any
 
 from mldsa_lab import plugins
 from mldsa_lab.audit.reading import claims_schema
-from mldsa_lab.bench.blocks import BlockFile
+from mldsa_lab.bench.workloads.block_file import BlockFile
 from mldsa_lab.checkout import find_root
 from mldsa_lab.estimate.reader import Measurement, MeasurementFile
 from mldsa_lab.files import schema, write_text

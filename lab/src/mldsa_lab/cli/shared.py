@@ -12,6 +12,7 @@ from rich.console import Console
 
 from mldsa_lab import plugins
 from mldsa_lab.errors import LabError
+from mldsa_lab.sets import FAMILIES, OPERATIONS
 
 if TYPE_CHECKING:
     from mldsa_lab.inputs.spec import Spec
@@ -37,6 +38,65 @@ OwnRnd = Annotated[
     typer.Option(help="rnd of each signature: zero (default), or 32 bytes of its own."),
 ]
 
+SetsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sets", help=f"44, 65, 87, {', '.join(FAMILIES)}, all, or full names.", metavar="NAMES"
+    ),
+]
+OperationsOption = Annotated[
+    list[str] | None,
+    typer.Option("--operations", help=f"{', '.join(OPERATIONS)}.", metavar="NAMES"),
+]
+ImplementationsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--implementations",
+        help="Implementations or variant ids, wildcards allowed: mldsa-lanes, *:expanded.",
+        metavar="NAMES",
+    ),
+]
+WorkersOption = Annotated[
+    list[str] | None,
+    typer.Option("--workers", help="Workers of the registry; all: every one.", metavar="NAMES"),
+]
+BuildOption = Annotated[
+    Literal["default", "tuned", "both"],
+    typer.Option(
+        "--build",
+        help="default: as a project that merely depends on the libraries gets them; tuned: "
+        "link-time optimisation and flags for this CPU; both: side by side.",
+    ),
+]
+BatchOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--batch",
+        help="Also measure batches of these sizes; all: 1, 8, 32, 100, 1000 and 10000.",
+        metavar="SIZES",
+    ),
+]
+ThreadsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--threads",
+        help="Also measure these numbers of threads, and one; all: 1 to all cores.",
+        metavar="NUMBERS",
+    ),
+]
+OutOption = Annotated[
+    Path, typer.Option("--out", help="Folder in which the run gets a folder of its own.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", help="Seconds a worker has for one request.", min=0.5)
+]
+RegistryOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--registry", help="Take the workers from this registry file, not the tree's own."
+    ),
+]
+NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
 ReferenceOption = Annotated[
     str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
 ]
@@ -115,6 +175,15 @@ def refuse_beside(option: str, reason: str, others: dict[str, object]) -> None:
     for other, value in others.items():
         if value is not None:
             raise LabError(f"{other}: cannot be used with {option}, which {reason}")
+
+
+def refuse_given(ctx: typer.Context, option: str, reason: str, names: str) -> None:
+    """LabError if one of these parameters, words of ``names``, is on the command line."""
+    for name in names.split():
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            other = name.strip("_").replace("_", "-")
+            raise LabError(f"--{other}: cannot be used with {option}, which {reason}")
 
 
 def console() -> Console:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,7 +79,6 @@ def run(
     from mldsa_lab.study.bench import StudyBench
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
-    from mldsa_lab.study.pipeline_show import PipelineFindings
     from mldsa_lab.study.run import begin, measure, steps
     from mldsa_lab.study.show import StudyFindings
 
@@ -100,11 +100,10 @@ def run(
     for number, done in enumerate(measure(listed, bench.run), 1):
         measured.append(done)
         screen.print(f"[bold]step {number} of {len(listed)}[/] {done[0]}: {done[1]}")
-    found: StudyFindings | PipelineFindings
     if read.pipeline:
-        found = PipelineFindings.of(read, profile, measured, confidence)
-    else:
-        found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
+        _show_pipelines(read.title, [where for _, where in measured], confidence, folder, no_page)
+        return
+    found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
     for grid in found.grids():
         screen.print(terminal(grid, screen.width))
         screen.print()
@@ -116,15 +115,29 @@ def run(
     }
     if not no_page:
         from mldsa_lab.study.page import render
-        from mldsa_lab.study.pipeline_page import render as render_pipelines
 
         names = [str(where.relative_to(folder)) for _, where in measured]
-        page = (
-            render(found, names)
-            if isinstance(found, StudyFindings)
-            else render_pipelines(found, names)
-        )
-        files["page"] = ("study.html", page)
+        files["page"] = ("study.html", render(found, names))
     for title, (name, text) in files.items():
         write_text(folder / name, text)
         show_path(screen, title, folder / name)
+
+
+def _show_pipelines(
+    title: str, paths: Sequence[Path], confidence: float, folder: Path, no_page: bool
+) -> None:
+    """Show the pipelines of a study's records, and write its files."""
+    from mldsa_lab.cli.shared import console as make_console
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.records import read_record
+    from mldsa_lab.show.kinds.pipeline import pipeline_report
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import publish
+
+    found = pipeline_report([read_record(path) for path in paths], title, confidence)
+    page = None if no_page else folder / "study.html"
+    outputs = ReportFiles(page, folder / "study.json", None, folder / "study.md")
+    screen = make_console()
+    publish(found, screen, outputs)
+    for name, path in outputs.named():
+        show_path(screen, name, path)

@@ -104,9 +104,10 @@ class FigureTable:
 def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
     """Arrange figures: one table for each combination of the split keys, in order of appearance."""
     found: dict[tuple[Key, ...], dict[tuple[Key, ...], list[Figure]]] = {}
-    reasons = [f for f in figures if any(k not in f.keys for k in layout.split)]
+    parts = layout.columns + ((layout.lines,) if layout.lines else ())
+    names = {part.name for part in parts}.union(*(bars.names for bars in layout.bars))
     for f in figures:
-        if f not in reasons:
+        if f.name in names and all(k in f.keys for k in layout.split):
             split = tuple(f.keys[k] for k in layout.split)
             row = tuple(f.keys.get(k) for k in layout.rows)
             found.setdefault(split, {}).setdefault(row, []).append(f)

@@ -142,6 +142,7 @@ _FLAGS = (
     "sets", "operations", "implementations", "workers", "rounds", "message_bytes", "reference",
     "until", "limit", "clock", "confidence", "timeout", "batch_sizes", "thread_counts", "build",
 )  # fmt: skip
+_OPTIONS = {"batch_sizes": "--batch", "thread_counts": "--threads"}
 
 
 def command(record: Record) -> str:
@@ -154,7 +155,7 @@ def command(record: Record) -> str:
         if isinstance(value, (list, tuple)):
             value = ",".join(map(str, value))
         if value not in (None, ""):
-            words += ["--" + name.replace("_", "-"), str(value)]
+            words += [_OPTIONS.get(name, "--" + name.replace("_", "-")), str(value)]
     return shlex.join([*words, "--seed", record.run.seed])
 
 

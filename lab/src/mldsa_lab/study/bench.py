@@ -9,7 +9,7 @@ from rich.console import Console
 from mldsa_lab.bench.bench import run_bench
 from mldsa_lab.bench.material import GATE_SIZES, input_sizes
 from mldsa_lab.bench.options import DEFAULT_SETS, Options, parse_seed
-from mldsa_lab.bench.pipelines import Pipeline
+from mldsa_lab.bench.workloads.pipeline_file import Pipeline
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import USUAL_OPERATIONS, parse_set_names
@@ -51,7 +51,14 @@ class StudyBench:
             build=m.build,
             jmh=self.amount.jmh,
             pipelines=self.pipelines,
+            workload=self._workload,
         )
+
+    @property
+    def _workload(self) -> str:
+        if self.pipelines:
+            return "pipeline"
+        return "operations" if self.amount.jmh is None else "jmh"
 
     def run(self, step: Step) -> bool:
         """Measure the step; whether it came to its end."""

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from mldsa_lab.bench.options import Jmh, Profile
-from mldsa_lab.bench.pipelines import Pipeline, check_pipelines
+from mldsa_lab.bench.workloads.pipeline_file import Pipeline, check_pipelines
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text

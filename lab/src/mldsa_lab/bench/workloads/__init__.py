@@ -1,1 +1,20 @@
-"""Kinds of measurement: each module implements `mldsa_lab.bench.engine.Workload`."""
+"""Kinds of workload, each a module that registers its plan here by the name of the option."""
+
+from __future__ import annotations
+
+from mldsa_lab.bench.workloads.block import BlockPlan
+from mldsa_lab.bench.workloads.cold import ColdPlan
+from mldsa_lab.bench.workloads.jmh import JmhPlan
+from mldsa_lab.bench.workloads.memory import MemoryPlan
+from mldsa_lab.bench.workloads.pipeline import PipelinePlan
+from mldsa_lab.bench.workloads.plan import Plan
+
+PLANS: dict[str, type[Plan]] = {
+    "operations": Plan,
+    "block": BlockPlan,
+    "cold": ColdPlan,
+    "jmh": JmhPlan,
+    "memory": MemoryPlan,
+    "pipeline": PipelinePlan,
+}
+"""By `Options.workload`."""

@@ -13,15 +13,17 @@ from functools import cache
 
 from mldsa_lab.bench import gate_plain
 from mldsa_lab.bench.alter import flip
-from mldsa_lab.bench.blocks import MeasuredBlock
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
 from mldsa_lab.bench.workloads.operations import times_of
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import load
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     RANDOM,
     BlockContent,
@@ -30,7 +32,6 @@ from mldsa_lab.records import (
     Fault,
     InputRow,
     Row,
-    Samples,
     Variant,
 )
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
@@ -49,6 +50,7 @@ class BlockCase(Case):
     batch: int
     threads: int
     cold: bool
+    operation: str = "verify"
 
     def __str__(self) -> str:
         return f"{self.variant.id} {self.set_name}"
@@ -166,21 +168,9 @@ class Blocks(Workload[BlockCase]):
         text = self._wrong(sample)
         if text is not None:
             raise Excluded(f"{_called(case.batch)} on {case.threads} threads: {text}", whole=True)
-        yield Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=case.set_name,
-            operation="verify",
-            calls=1,
-            inputs=(),
-            metrics=times_of([sample]),
-            shape={
-                "batch": case.batch,
-                "threads": case.threads,
-                "caches": "cold" if case.cold else "warm",
-            },
-        )
+        caches = "cold" if case.cold else "warm"
+        way: dict[str, str | int] = {"batch": case.batch, "threads": case.threads, "caches": caches}
+        yield case.samples(number, turn, (), times_of([sample]), shape=way)
 
     def _job(self, case: BlockCase) -> tuple[Station, int]:
         """Return the job of the case's group. The process holds one block at a time."""
@@ -236,6 +226,20 @@ class Blocks(Workload[BlockCase]):
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"
             )
         return made
+
+
+class BlockPlan(Plan):
+    """The block that a scenario file defines."""
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        given = self.options.block
+        assert given is not None
+        self.about_inputs = f"a block of {given.verifications:,} signatures, made after the gate"
+        self.block = resolve_block(given, fleet, variants, cores_to_use())
+        return list(dict.fromkeys(v for _, v in self.block.verifiers))
+
+    def workload(self, ready: Ready) -> Blocks:
+        return Blocks(ready.fleet, self.block, self.options.seed, ready.passed)
 
 
 def drawn_of(row: BlockContent, set_name: str, seed: bytes) -> list[SigningInput]:

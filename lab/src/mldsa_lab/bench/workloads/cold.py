@@ -8,7 +8,8 @@ from dataclasses import replace
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of
-from mldsa_lab.records import Definition, Row, Samples
+from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.records import Definition, Row
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import JobInput
@@ -57,17 +58,15 @@ class ColdStarts(Workload[Cell]):
         self._operations.hand_over(case)
         samples = station.worker().measure(case.job, case.calls, 1, 0)
         self._operations.check(case, samples)
-        yield Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=case.set_name,
-            operation=case.operation,
-            calls=1,
-            inputs=tuple(s.input for s in samples),
-            metrics=times_of(samples),
-            shape={"process": "fresh"},
-        )
+        inputs = (s.input for s in samples)
+        yield case.samples(number, turn, inputs, times_of(samples), shape={"process": "fresh"})
+
+
+class ColdPlan(Plan):
+    """Cold starts of the cells of a run."""
+
+    def workload(self, ready: Ready) -> ColdStarts:
+        return ColdStarts(ready.fleet, self.cells(ready), ready.iterations())
 
 
 def typical_input(cell: Cell, iterations: Mapping[tuple[str, int], int]) -> JobInput:

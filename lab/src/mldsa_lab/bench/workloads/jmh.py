@@ -15,9 +15,10 @@ from msgspec import structs
 
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.jmh_result import JmhResult, read_result, read_times, shared_out
 from mldsa_lab.bench.options import Jmh
+from mldsa_lab.bench.workloads.jmh_result import JmhResult, read_result, read_times, shared_out
 from mldsa_lab.bench.workloads.operations import Cell
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -33,6 +34,7 @@ class JmhRuns(Workload[Cell]):
     """Measures cells by JMH, each in one visit that holds all iterations."""
 
     noun = "cells by JMH"
+    visits = 1
 
     def __init__(
         self,
@@ -45,6 +47,7 @@ class JmhRuns(Workload[Cell]):
     ) -> None:
         """``timeout``: seconds of an iteration beyond its own; ``folder``: new, for JMH's files."""
         self._settings = settings
+        self.rounds_of_visit = settings.iterations
         self._timeout = timeout
         self._fleet = fleet
         self._place = place
@@ -118,19 +121,27 @@ class JmhRuns(Workload[Cell]):
             )
         size = len(cell.inputs)
         shared = shared_out(result, read_times(times, size), size)
+        inputs = [item.id for item in cell.inputs]
         return [
-            Samples(
-                round=number,
-                turn=turn,
-                variant=cell.variant.id,
-                set=cell.set_name,
-                operation=cell.operation,
-                calls=passes,
-                inputs=tuple(item.id for item in cell.inputs),
-                metrics={"wall": tuple(ns)},
-            )
+            cell.samples(number, turn, inputs, {"wall": tuple(ns)}, calls=passes)
             for number, (passes, ns) in enumerate(zip(result.passes, shared, strict=True))
         ]
+
+
+class JmhPlan(Plan):
+    """JMH's measurements of the cells of a run."""
+
+    def worker_row(self, station: Station) -> WorkerRow:
+        return row_of(station, self.place)
+
+    def workload(self, ready: Ready) -> JmhRuns:
+        o = self.options
+        assert o.jmh is not None
+        folder, cells = ready.folder / "jmh", self.cells(ready)
+        made = JmhRuns(o.jmh, o.timeout, ready.fleet, self.place, folder, cells)
+        # The first cell follows from the seed, so that it differs from process to process.
+        made.first = o.seed[0]
+        return made
 
 
 def row_of(station: Station, place: Place) -> WorkerRow:

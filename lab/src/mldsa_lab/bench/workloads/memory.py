@@ -17,13 +17,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import Self
 
 from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.bench.workloads.cold import typical_input
 from mldsa_lab.bench.workloads.operations import Cell, Operations
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -71,13 +71,6 @@ def build_meter(place: Place) -> Path:
         run_tool([*command, str(new), str(source)], place.root, {}, lambda line: None, "meter")
         new.replace(library)
     return library
-
-
-def check_tools(place: Place, *, traffic: bool) -> None:
-    """LabError, before any work is done, where what measures is missing."""
-    build_meter(place)
-    if traffic and shutil.which(VALGRIND) is None:
-        raise LabError("bytes read and written are counted by Valgrind, which is not installed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +132,7 @@ class Memory(Workload[Cell]):
     """Measures stack and heap of cells, and with ``traffic`` their traffic, in one visit each."""
 
     noun = "cells"
+    visits = 1
 
     def __init__(
         self,
@@ -163,16 +157,8 @@ class Memory(Workload[Cell]):
         self._lines: dict[str, Path] = {}
         self._meter = build_meter(place)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._metered.__exit__(kind, error, trace)
+    def close(self) -> None:
+        self._metered.stop()
         self._temporary.cleanup()
 
     def cases(self) -> list[Cell]:
@@ -204,22 +190,6 @@ class Memory(Workload[Cell]):
         except LabError as error:
             why = str(error)
         yield Definition("memory", part, {}, *about, lacking=why)
-
-    @staticmethod
-    def _samples(
-        cell: Cell, part: str, inputs: Iterable[int], metrics: Mapping[str, tuple[int, ...]]
-    ) -> Samples:
-        return Samples(
-            round=0,
-            turn=0,
-            variant=cell.variant.id,
-            set=cell.set_name,
-            operation=cell.operation,
-            calls=1,
-            inputs=tuple(inputs),
-            metrics=dict(metrics),
-            shape={"memory": part},
-        )
 
     def _language(self, cell: Cell) -> str:
         return self._fleet.station(cell.variant.id).announcement.language
@@ -276,7 +246,8 @@ class Memory(Workload[Cell]):
             "allocated": tuple(sum(r.allocated for r in run) for run in runs),
         }
         metrics |= {} if kept is None else {"kept": (kept,)}
-        return self._samples(cell, STACK_HEAP, (s.input for s in samples), metrics)
+        inputs = (s.input for s in samples)
+        return cell.samples(0, 0, inputs, metrics, shape={"memory": STACK_HEAP})
 
     def _kept(self, cell: Cell, path: Path) -> int | None:
         """Bytes that a key made ready keeps, with the little that is prepared beside it; None if
@@ -352,4 +323,19 @@ class Memory(Workload[Cell]):
         if cell.operation == "sign" and iterations is not None:
             metrics["attempts"] = iterations
         values = {name: (value,) for name, value in metrics.items()}
-        return self._samples(cell, TRAFFIC, (number,), values)
+        return cell.samples(0, 0, (number,), values, shape={"memory": TRAFFIC})
+
+
+class MemoryPlan(Plan):
+    """Memory of the cells of a run."""
+
+    def check_tools(self) -> None:
+        build_meter(self.place)
+        if self.options.traffic and shutil.which(VALGRIND) is None:
+            raise LabError("bytes read and written are counted by Valgrind, which is not installed")
+
+    def workload(self, ready: Ready) -> Memory:
+        o = self.options
+        limits, cells = time_limits(o.timeout), self.cells(ready)
+        iterations = ready.iterations()
+        return Memory(ready.fleet, self.place, limits, iterations, cells, traffic=o.traffic)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
@@ -15,8 +16,8 @@ from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.inputs.input import Input
-from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Samples, Variant
-from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
+from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
 
 SAMPLE_NS = 150_000
@@ -113,6 +114,30 @@ def make_cell(
         expected = {job.id: digest for job, digest in zip(jobs, digests, strict=True)}
     hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
+
+
+def cells_of(
+    fleet: Fleet,
+    variants: Sequence[Variant],
+    passed: set[tuple[str, str]],
+    inputs: Mapping[str, Sequence[Input | PlainInput]],
+    sets: Sequence[str],
+    operations: Sequence[str],
+) -> list[Cell]:
+    """All cells that passed, those of the same set and operation next to each other."""
+    cells: list[Cell] = []
+    for name, operation, v in product(sets, operations, variants):
+        if (v.id, name) not in passed or operation not in v.operations:
+            continue
+        shape = fleet.station(v.id).shape_of(v.id)
+        if shape is not None and SCHEMES[name].slow and operation != "verify":
+            continue  # a hundred of them take minutes
+        taken = [i for i in inputs[name] if i.role == role_in(v, name, operation)]
+        if operation == LOOKUP:
+            taken = taken[:1]  # which it ignores
+        runs = None if shape is None else shape.runs(len(taken))
+        cells.append(make_cell(v, name, operation, taken, runs))
+    return cells
 
 
 def job_and_output(
@@ -237,19 +262,10 @@ class Operations(Workload[Cell]):
         samples = worker.measure(case.job, passes, case.calls, warmup, runs=case.runs)
         self.check(case, samples)
         phases = station.announcement.phases if case.runs is None else ()
-        yield Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=case.set_name,
-            operation=case.operation,
-            calls=case.calls,
-            inputs=tuple(s.input for s in samples),
-            metrics=times_of(samples),
-            phases={
-                name: tuple(s.phases[place] for s in samples) for place, name in enumerate(phases)
-            },
-        )
+        parts = {n: tuple(s.phases[place] for s in samples) for place, n in enumerate(phases)}
+        inputs = (s.input for s in samples)
+        times = times_of(samples)
+        yield case.samples(number, turn, inputs, times, calls=case.calls, phases=parts)
 
     def check(self, cell: Cell, samples: Sequence[Sample]) -> None:
         """Raise `Excluded` if an operation failed or an output is not the expected one."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.pipeline_inputs import Drawn, Item
-from mldsa_lab.bench.pipelines import Line
 from mldsa_lab.bench.workloads.operations import job_and_output
+from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
+from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
+from mldsa_lab.bench.workloads.plan import Plan, Ready
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
+from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
     Check,
     Definition,
@@ -38,9 +42,11 @@ REFUSED = b"\x00"
 @dataclass(slots=True, eq=False)
 class Prepared:
     """A pipeline with the inputs of each stage by record, and the expected outputs: None where
-    they differ from call to call."""
+    they differ from call to call. ``together``: the records of a link."""
 
-    line: Line
+    name: str
+    content: PipelineContent
+    together: int
     station: Station
     inputs: list[list[JobInput]]
     outputs: list[list[bytes | None]]
@@ -48,57 +54,50 @@ class Prepared:
     started: int = -1
 
     def __str__(self) -> str:
-        return f"pipeline {self.line.asked.name}"
+        return f"pipeline {self.name}"
 
     def prepare(self, inputs: Sequence[Sequence[JobInput]]) -> list[int]:
         """Hand over the jobs of all stages."""
-        stages = zip(self.line.asked.stage, self.line.variants, inputs, strict=True)
-        return [self.station.prepare(v.id, s.set, s.operation, i) for s, v, i in stages]
+        stages = zip(self.content.stages, inputs, strict=True)
+        return [self.station.prepare(s.variant, s.set, s.operation, i) for s, i in stages]
 
     def stages(self, jobs: Sequence[int], *, own_message: bool = False) -> list[ChainStage]:
         """The chain of these jobs; with ``own_message`` verification takes the one it is handed."""
-        asked = self.line.asked
         return [
             ChainStage(
-                job,
-                stage.batch if stage.batch > 1 else 0,
-                0 if own_message and stage.operation == "verify" else message,
-                signature,
+                job, s.batch, 0 if own_message and s.operation == "verify" else s.message,
+                s.signature,
             )
-            for job, stage, (message, signature) in zip(
-                jobs, asked.stage, asked.sources(), strict=True
-            )
-        ]
+            for job, s in zip(jobs, self.content.stages, strict=True)
+        ]  # fmt: skip
 
     def wrong(self, link: Link, outputs: Sequence[Sequence[bytes | None]]) -> str | None:
         """What is wrong with the outputs of a link, or None."""
         if link.failure is not None:
             return f"record {link.input}: {link.failure}"
         size = len(self.inputs[0])
-        places = [(link.input + i) % size for i in range(self.line.asked.group)]
-        for stage, (_, digest), known in zip(
-            self.line.asked.stage, link.stages, outputs, strict=True
-        ):
-            whole = [known[place] for place in places]
-            if None in whole:
-                continue
-            expected = hashlib.sha256(b"".join(o for o in whole if o is not None)).digest()
-            if digest != expected:
-                return f"record {link.input}: stage {stage.title} gave a wrong output"
+        places = [(link.input + i) % size for i in range(self.together)]
+        stages = zip(self.content.stages, link.stages, outputs, strict=True)
+        for stage, (_, digest), known in stages:
+            whole = [output for place in places if (output := known[place]) is not None]
+            wanted = hashlib.sha256(b"".join(whole)).digest()
+            if len(whole) == len(places) and digest != wanted:
+                return f"record {link.input}: stage {stage.name} gave a wrong output"
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PipelineCase(Case):
     """One pipeline on so many threads."""
 
+    variant: Variant
+    """That of the first stage: all stages are of one worker."""
     pipeline: Prepared
     threads: int
 
-    @property
-    def variant(self) -> Variant:  # type: ignore[override]
-        """That of the first stage: all stages are of one worker."""
-        return self.pipeline.line.variants[0]
+    def __post_init__(self) -> None:
+        first = self.pipeline.content.stages[0]
+        self.set_name, self.operation = first.set, first.operation
 
     def __str__(self) -> str:
         return str(self.pipeline)
@@ -128,20 +127,17 @@ class Pipelines(Workload[PipelineCase]):
         passed: set[tuple[str, str]],
     ) -> None:
         """LabError where a stage's variant did not pass the gate."""
-        self._drawn = drawn
         self._checked: set[str] = set()
         by_id = {name: {item.id: item for item in listed} for name, listed in items.items()}
-        self._pipelines: list[Prepared] = []
+        self._cases: list[PipelineCase] = []
         for line in lines:
-            station = fleet.station(line.variants[0].id)
-            pipeline = Prepared(line, station, [], [])
-            for number, (stage, v) in enumerate(zip(line.asked.stage, line.variants, strict=True)):
+            asked, station = line.asked, fleet.station(line.variants[0].id)
+            content = content_of(line, drawn)
+            pipeline = Prepared(asked.name, content, asked.group, station, [], [])
+            for stage, v in zip(content.stages, line.variants, strict=True):
                 if (v.id, stage.set) not in passed:
-                    raise LabError(
-                        f"pipeline {line.asked.name!r}: {v.id} did not pass the gate for "
-                        f"{stage.set}"
-                    )
-                found = [by_id[stage.set][i] for i in drawn.ids(line, number)]
+                    raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
+                found = [by_id[stage.set][i] for i in stage.inputs]
                 pairs = [job_and_output(item, v, stage.operation) for item in found]
                 jobs = [replace(job, id=i) for i, (job, _) in enumerate(pairs)]
                 if stage.operation == "verify":
@@ -149,21 +145,21 @@ class Pipelines(Workload[PipelineCase]):
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
                 pipeline.outputs.append([output for _, output in pairs])
-            self._pipelines.append(pipeline)
+            self._cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
 
     def cases(self) -> list[PipelineCase]:
-        return [PipelineCase(p, threads) for p in self._pipelines for threads in p.line.threads]
+        return self._cases
 
     def prepare(self, case: PipelineCase) -> Iterable[Row]:
         """Check the output of each stage, and that every verification rejects the signatures of
         an altered record."""
         pipeline = case.pipeline
-        if pipeline.line.asked.name in self._checked:
+        if pipeline.name in self._checked:
             return
-        self._checked.add(pipeline.line.asked.name)
+        self._checked.add(pipeline.name)
         altered = [
             [_altered(job) for job in inputs] if s.operation == "verify" else inputs
-            for s, inputs in zip(pipeline.line.asked.stage, pipeline.inputs, strict=True)
+            for s, inputs in zip(pipeline.content.stages, pipeline.inputs, strict=True)
         ]
         rejected = [
             [REFUSED if o == ACCEPTED else o for o in outputs] for outputs in pipeline.outputs
@@ -174,7 +170,7 @@ class Pipelines(Workload[PipelineCase]):
             checks.append(_check(pipeline, "refuses-altered", altered, rejected, True))
         except LabError as error:
             checks.append(Check("runs", 1, 1, str(error)))
-        yield self._row(pipeline, checks)
+        yield Definition("pipeline", pipeline.name, plain(pipeline.content), checks=tuple(checks))
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
             raise Excluded(f"{bad.check}: {bad.first_failure}")
@@ -189,49 +185,39 @@ class Pipelines(Workload[PipelineCase]):
         for link in done.links:
             if wrong := pipeline.wrong(link, pipeline.outputs):
                 raise Excluded(wrong)
-        yield self._samples(case, number, turn, done)
+        yield _samples(case, number, turn, done)
 
-    def _samples(self, case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
-        """One entry for what goes through together; the phases are the stages and the rest."""
-        line, links = case.pipeline.line, done.links
-        first, asked = self._drawn.ids(line, 0), line.asked
-        cpu = tuple(link.cpu for link in links if link.cpu is not None)
-        wall = tuple(link.wall for link in links)
-        phases = {
-            stage.title: tuple(link.stages[place][0] for link in links)
-            for place, stage in enumerate(asked.stage)
-        }
-        parts = zip(*phases.values(), strict=True)
-        phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(wall, parts, strict=True))
-        return Samples(
-            round=number,
-            turn=turn,
-            variant=case.variant.id,
-            set=asked.stage[0].set,
-            operation=asked.stage[0].operation,
-            calls=1,
-            inputs=tuple(first[link.input] for link in links),
-            metrics={"wall": wall}
-            | ({"cpu": cpu} if len(cpu) == len(links) else {})
-            | {"elapsed": (done.wall,)},
-            phases=phases,
-            shape={"pipeline": asked.name, "threads": case.threads},
+
+def _samples(case: PipelineCase, number: int, turn: int, done: Pass) -> Samples:
+    """One entry for what goes through together; the phases are the stages and the rest."""
+    name, stages, links = case.pipeline.name, case.pipeline.content.stages, done.links
+    cpu = tuple(link.cpu for link in links if link.cpu is not None)
+    wall = tuple(link.wall for link in links)
+    phases = {
+        stage.name: tuple(link.stages[place][0] for link in links)
+        for place, stage in enumerate(stages)
+    }
+    parts = zip(*phases.values(), strict=True)
+    phases[BETWEEN] = tuple(w - sum(p) for w, p in zip(wall, parts, strict=True))
+    metrics = {"wall": wall, "elapsed": (done.wall,)}
+    metrics |= {"cpu": cpu} if len(cpu) == len(links) else {}
+    inputs = (stages[0].inputs[link.input] for link in links)
+    way: dict[str, str | int] = {"pipeline": name, "threads": case.threads}
+    return case.samples(number, turn, inputs, metrics, phases=phases, shape=way)
+
+
+def content_of(line: Line, drawn: Drawn) -> PipelineContent:
+    """Return a pipeline as the record has it."""
+    asked = line.asked
+    sources = zip(asked.stage, line.variants, asked.sources(), strict=True)
+    stages = tuple(
+        PipelineStage(
+            stage.title, v.id, stage.set, stage.operation, stage.batch if stage.batch > 1 else 0,
+            message, signature, tuple(drawn.ids(line, number)),
         )
-
-    def _row(self, pipeline: Prepared, checks: Sequence[Check]) -> Definition:
-        asked, line = pipeline.line.asked, pipeline.line
-        stages = [
-            PipelineStage(
-                stage.title, v.id, stage.set, stage.operation,
-                stage.batch if stage.batch > 1 else 0, message, signature,
-                tuple(self._drawn.ids(line, n)),
-            )
-            for n, (stage, v, (message, signature)) in enumerate(
-                zip(asked.stage, line.variants, asked.sources(), strict=True)
-            )
-        ]  # fmt: skip
-        content = PipelineContent(asked.keys, line.threads, tuple(stages))
-        return Definition("pipeline", asked.name, plain(content), checks=tuple(checks))
+        for number, (stage, v, (message, signature)) in enumerate(sources)
+    )  # fmt: skip
+    return PipelineContent(asked.keys, line.threads, stages)
 
 
 def _check(
@@ -255,3 +241,24 @@ def _altered(job: JobInput) -> JobInput:
     """The same of another message."""
     message = job.message or b""
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
+
+
+class PipelinePlan(Plan):
+    """The pipelines of a study: records are chosen by the traces of signing them."""
+
+    about_inputs = "records of pipelines, chosen by the traces of signing them"
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        self.lines = resolve(self.options.pipelines, fleet, variants, cores_to_use())
+        return [v for v in variants if any(v in line.variants for line in self.lines)]
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """Their records and inputs."""
+        return Drawn(self.lines, self.options.seed)
+
+    def more_inputs(self, set_name: str, first: int) -> list[Any]:
+        return self.drawn.items(set_name, first)
+
+    def workload(self, ready: Ready) -> Pipelines:
+        return Pipelines(ready.fleet, self.lines, self.drawn, ready.inputs, ready.passed)

@@ -7,8 +7,9 @@ from mldsa_lab.show.kinds.block import BLOCK
 from mldsa_lab.show.kinds.cold import COLD
 from mldsa_lab.show.kinds.kind import Kind
 from mldsa_lab.show.kinds.memory import MEMORY
+from mldsa_lab.show.kinds.pipeline import PIPELINE
 
-KINDS = {"block": BLOCK, "memory": MEMORY, "cold": COLD}
+KINDS = {"block": BLOCK, "memory": MEMORY, "cold": COLD, "pipeline": PIPELINE}
 """The kinds by what `Definition.kind` calls them."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,8 +14,9 @@ from msgspec import Meta, Struct
 from mldsa_lab import machine
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.options import all_thread_counts
-from mldsa_lab.bench.pipelines import Batch
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.bench.workloads.chosen import find_station, find_variants
+from mldsa_lab.bench.workloads.pipeline_file import Batch
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
@@ -140,6 +141,15 @@ class GivenBlock:
         where = f"{self.path}" if line is None else f"{self.path}, line {line}"
         return LabError(f"{where}: {rule}")
 
+    @contextmanager
+    def place(self, *keys: str | int) -> Iterator[None]:
+        """Put the place of these keys before the text of a LabError."""
+        try:
+            yield
+        except LabError as error:
+            prefix = "" if str(error).startswith(str(keys[0])) else f"{keys[0]}: "
+            raise self.error(f"{prefix}{error}", *keys) from None
+
 
 def read_block(name: str, profile: str) -> GivenBlock:
     """A block of the tree by name, or of a path. LabError for an unknown one; for a bad file it
@@ -151,8 +161,8 @@ def read_block(name: str, profile: str) -> GivenBlock:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredBlock:
-    """A block as it is measured here: its title and content in the record; by whom each set is
-    verified; and the ways: the number of threads, and whether caches are cold."""
+    """A block as it is measured here: its title and content in the record; who verifies each set;
+    and the ways: the number of threads, and whether caches are cold."""
 
     title: str
     content: BlockContent
@@ -170,61 +180,43 @@ def resolve_block(
     given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
 ) -> MeasuredBlock:
     """The block with its variants; LabError for one that cannot be measured here."""
-    file = given.file
-    station = next((s for s in fleet.stations if s.entry.name == file.worker), None)
-    if station is None:
-        raise given.error(f"worker: {file.worker} does not take part", "worker")
-    told = station.announcement
-    if not told.blocks or told.unit != "ns":
-        lacks = "has no blocks (`blocks yes`)" if not told.blocks else f"counts {told.unit}, not ns"
-        raise given.error(f"worker: {file.worker} {lacks}", "worker")
-    for number in file.threads:
-        if number > cores:
-            rule = f"threads: {number} are more than the {cores} cores that there are to run on"
-            raise given.error(rule, "threads")
-    own = [v for v in variants if fleet.station(v.id) is station]
-    verifiers = [
-        (asked.set, v)
-        for place, asked in enumerate(file.verify)
-        for pattern in asked.implementations
-        for v in _variants(given, place, pattern, own)
-    ]
-    cache, cold = machine.cache_bytes(), None
-    if COLD in file.caches:
-        cold = file.cold_bytes or (None if cache is None else _COLD_TIMES * cache)
-        if cold is None:
-            rule = "caches: how large they are cannot be read here: cold_bytes says what to read"
-            raise given.error(rule, "caches")
-        if cache is not None and cold < 2 * cache:
-            rule = f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes"
-            raise given.error(rule, "cold_bytes")
-    count = given.verifications
+    file, count = given.file, given.verifications
+    with given.place("worker"):
+        station = find_station(fleet, file.worker, "blocks")
+    if (most := max(file.threads, default=1)) > cores:
+        rule = f"threads: {most} are more than the {cores} cores that there are to run on"
+        raise given.error(rule, "threads")
+    verifiers: list[tuple[str, Variant]] = []
+    for place, asked in enumerate(file.verify):
+        for pattern in asked.implementations:
+            with given.place("verify", place, "implementations"):
+                able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
+                # Of each implementation and form of key the last announced is the best one here.
+                best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
+                if not best:
+                    raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
+            verifiers += [(asked.set, v) for v in best.values()]
+    cache = machine.cache_bytes()
     content = BlockContent(
-        count, file.uses, file.message_bytes, stride(count),
-        dict(file.slot_seconds), cache, cold,
+        count, file.uses, file.message_bytes, stride(count), dict(file.slot_seconds),
+        cache, _cold_bytes(given, cache) if COLD in file.caches else None,
     )  # fmt: skip
     threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
-    ways = tuple((n, cache == COLD) for n in threads for cache in file.caches)
+    ways = tuple((n, caches == COLD) for n in threads for caches in file.caches)
     batches = tuple(0 if n == 1 else n for n in file.batches)
     return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
 
 
-def _variants(given: GivenBlock, place: int, pattern: str, own: Sequence[Variant]) -> list[Variant]:
-    """Those that a pattern means: of each implementation and form of key the last announced, which
-    is the best that this machine has."""
-    asked = given.file.verify[place]
-    able = [v for v in own if asked.set in v.sets and "verify" in v.operations]
-    found = [v for v in able if any(fnmatchcase(n, pattern) for n in v.names)]
-    best = {(v.implementation, v.key): v for v in found if v.key in asked.keys}
-    if not best:
-        known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
-        keys = f" with {' or '.join(asked.keys)} keys" if found else ""
-        raise given.error(
-            f"verify: no implementation {pattern!r} of worker {given.file.worker} verifies "
-            f"{asked.set}{keys}: known are {known}",
-            "verify", place, "implementations",
-        )  # fmt: skip
-    return list(best.values())
+def _cold_bytes(given: GivenBlock, cache: int | None) -> int:
+    """Bytes to read so that the largest cache holds nothing else."""
+    cold = given.file.cold_bytes or (None if cache is None else _COLD_TIMES * cache)
+    if cold is None:
+        rule = "caches: how large they are cannot be read here: cold_bytes says what to read"
+        raise given.error(rule, "caches")
+    if cache is not None and cold < 2 * cache:
+        rule = f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes"
+        raise given.error(rule, "cold_bytes")
+    return cold
 
 
 def stride(inputs: int) -> int:

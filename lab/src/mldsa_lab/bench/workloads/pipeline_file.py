@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -15,6 +14,7 @@ from msgspec import Meta, Struct
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
+from mldsa_lab.bench.workloads.chosen import find_station, find_variants
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text
 from mldsa_lab.records import Variant
@@ -165,50 +165,35 @@ def resolve(
     made = []
     for p in pipelines:
         where = f"pipeline {p.name!r}"
-        station = next((s for s in fleet.stations if s.entry.name == p.worker), None)
-        if station is None:
-            raise LabError(f"{where}: worker {p.worker} does not take part")
-        if not station.announcement.chains:
-            raise LabError(f"{where}: worker {p.worker} cannot chain stages (`chains yes`)")
-        if station.announcement.unit != "ns":
-            raise LabError(f"{where}: worker {p.worker} counts {station.announcement.unit}, not ns")
-        threads = all_thread_counts(cores)
-        if p.threads:
-            threads = parse_thread_counts(map(str, p.threads), cores)
-        own = [v for v in variants if fleet.station(v.id) is station]
-        stages = []
-        for stage in p.stage:
-            v = _variant(stage, p, own, f"{where}, stage {stage.title!r}")
-            if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
-                raise LabError(f"{where}, stage {stage.title!r}: {v.id} has no batch interface")
-            stages.append(v)
+        try:
+            station = find_station(fleet, p.worker, "chains")
+            threads = all_thread_counts(cores)
+            if p.threads:
+                threads = parse_thread_counts(map(str, p.threads), cores)
+            stages = []
+            for stage in p.stage:
+                where = f"pipeline {p.name!r}, stage {stage.title!r}"
+                named = stage.implementation, stage.set, stage.operation
+                v = _suiting(stage, p, find_variants(fleet, station, variants, *named))
+                if stage.batch > 1 and fleet.announced[v.id].mode != "batch":
+                    raise LabError(f"{v.id} has no batch interface")
+                stages.append(v)
+        except LabError as error:
+            raise LabError(f"{where}: {error}") from None
         made.append(Line(p, tuple(stages), threads))
     return made
 
 
-def _variant(stage: Stage, of: Pipeline, own: Sequence[Variant], where: str) -> Variant:
+def _suiting(stage: Stage, of: Pipeline, found: Sequence[Variant]) -> Variant:
     """The one that is meant: of several the key form that suits, and then the last announced."""
-    able = [v for v in own if stage.set in v.sets and stage.operation in v.operations]
-    found = [v for v in able if any(fnmatchcase(n, stage.implementation) for n in v.names)]
-    if not found:
-        known = ", ".join(dict.fromkeys(v.implementation for v in able)) or "none"
-        raise LabError(
-            f"{where}: no implementation {stage.implementation!r} of worker {of.worker} does "
-            f"this: known are {known}"
-        )
     # A shared key is expanded once for all records, one of each record is not worth it.
     suits = stage.key or ("expanded" if of.keys == "shared" else "compact")
     formed = [v for v in found if v.key == suits]
     if stage.key and not formed:
-        raise LabError(f"{where}: {stage.implementation} has no {stage.key} keys")
+        raise LabError(f"{stage.implementation} has no {stage.key} keys")
     if of.keys == "each" and not stage.key and not formed:
         raise LabError(
-            f"{where}: {stage.implementation} has expanded keys alone, which are made before the "
-            'clock starts: say key = "expanded" to leave out what a key of each record costs'
+            f"{stage.implementation} has expanded keys alone, which are made before the clock "
+            'starts: say key = "expanded" to leave out what a key of each record costs'
         )
     return (formed or found)[-1]
-
-
-def taking_part(lines: Sequence[Line], variants: Sequence[Variant]) -> list[Variant]:
-    """The variants of pipelines: nobody else is examined."""
-    return [v for v in variants if any(v in line.variants for line in lines)]

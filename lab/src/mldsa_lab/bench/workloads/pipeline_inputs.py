@@ -8,17 +8,18 @@ to within one over their number, and ML-DSA's exact means.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from mldsa_lab.bench.material import PlainInput
-from mldsa_lab.bench.pipelines import Line
+from mldsa_lab.bench.workloads.pipeline_file import Line
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import Input, SigningInput
-from mldsa_lab.inputs.library import Library
+from mldsa_lab.inputs.library import load
 from mldsa_lab.records import PIPELINE, InputRow
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
@@ -45,37 +46,24 @@ class Lot(NamedTuple):
 
 Item = Input | PlainInput
 
-T = TypeVar("T", Input, PlainInput)
-
 
 class Drawn:
-    """The records of every lot, and the inputs made of them by set. ``library`` may be None where
-    no pipeline has a stage of ML-DSA."""
+    """The records of every lot, and the inputs made of them by set."""
 
-    def __init__(self, lines: Sequence[Line], seed: bytes, library: Library | None) -> None:
+    def __init__(self, lines: Sequence[Line], seed: bytes) -> None:
         self.lines = lines
         self.seed = seed
-        self.library = library
         self._lots = {lot: self._draw(lot) for lot in dict.fromkeys(map(Lot.of, lines))}
         self._ids: dict[tuple[Lot, str, bool], range] = {}
 
-    def signed(self, set_name: str, first: int) -> list[Input]:
-        """The inputs of an ML-DSA set for every pipeline that has it, numbered from ``first``."""
-        return self._of_set(set_name, first, self._inputs)
-
-    def plain(self, set_name: str, first: int) -> list[PlainInput]:
-        """The same of another set."""
-        return self._of_set(set_name, first, self._plain_inputs)
-
-    def _of_set(
-        self, set_name: str, first: int, make: Callable[[Lot, str, bool, int], list[T]]
-    ) -> list[T]:
-        made: list[T] = []
+    def items(self, set_name: str, first: int) -> list[Item]:
+        """The inputs of a set for every pipeline that has it, numbered from ``first``."""
+        made: list[Item] = []
         for line in self.lines:
             for stage, (message, _) in zip(line.asked.stage, line.asked.sources(), strict=True):
                 key = (Lot.of(line), set_name, bool(message))
                 if stage.set == set_name and key not in self._ids:
-                    items = make(*key, first + len(made))
+                    items = self._items(*key, first + len(made))
                     self._ids[key] = range(first + len(made), first + len(made) + len(items))
                     made += items
         return made
@@ -85,23 +73,18 @@ class Drawn:
         hashed = line.asked.sources()[number][0] > 0
         return self._ids[Lot.of(line), line.asked.stage[number].set, hashed]
 
-    def _chosen(self, lot: Lot, set_name: str, hashed: bool) -> list[SigningInput]:
+    def _items(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Item]:
         """Key and message of each record."""
         records, seeds = self._records(lot), self._seeds(lot, set_name)
-        return [
+        chosen = [
             SigningInput(seeds[i % len(seeds)], _message(records[i], hashed))
             for i in self._lots[lot]
         ]
-
-    def _inputs(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[Input]:
-        assert self.library is not None
-        chosen = self._chosen(lot, set_name, hashed)
-        return list(self.library.make(set_name, chosen, first_id=first, role=PIPELINE))
-
-    def _plain_inputs(self, lot: Lot, set_name: str, hashed: bool, first: int) -> list[PlainInput]:
+        if set_name in PARAMETER_SETS:
+            return list(load().make(set_name, chosen, first_id=first, role=PIPELINE))
         return [
             PlainInput(InputRow(set_name, i, PIPELINE, what.seed, what.message, b"", None))
-            for i, what in enumerate(self._chosen(lot, set_name, hashed), first)
+            for i, what in enumerate(chosen, first)
         ]
 
     def _records(self, lot: Lot) -> list[bytes]:
@@ -128,7 +111,6 @@ class Drawn:
         rng = np.random.default_rng(list(self.seed))
         if not lot.designed:
             return list(range(lot.records))
-        assert self.library is not None
         tables = []
         for set_name, hashed in lot.designed:
             seeds = self._seeds(lot, set_name)
@@ -136,7 +118,7 @@ class Drawn:
                 SigningInput(seeds[i % len(seeds)], _message(record, hashed))
                 for i, record in enumerate(records)
             ]
-            tables.append(self.library.trace(set_name, inputs))
+            tables.append(load().trace(set_name, inputs))
         return [int(i) for i in rng.permutation(spread(tables, lot.records))]
 
 

@@ -1,0 +1,77 @@
+"""What a kind of workload decides in a run. The defaults are those of single operations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mldsa_lab.bench.engine import Workload
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.bench.options import Options
+from mldsa_lab.bench.workloads.operations import Operations, cells_of
+from mldsa_lab.inputs.input import Input
+from mldsa_lab.records import Variant, WorkerRow
+from mldsa_lab.worker.build import Place
+
+Item = Input | PlainInput
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What stands after the gate. ``folder``: of the run; ``passed``: pairs of variant id and set;
+    ``inputs``: by set."""
+
+    fleet: Fleet
+    folder: Path
+    variants: Sequence[Variant]
+    passed: set[tuple[str, str]]
+    inputs: Mapping[str, Sequence[Item]]
+
+    def iterations(self) -> dict[tuple[str, int], int]:
+        """Return, by set and input, the iterations of the signatures whose traces are known."""
+        return {
+            (name, item.id): len(item.trace)
+            for name, items in self.inputs.items()
+            for item in items
+            if isinstance(item, Input)
+        }
+
+
+class Plan:
+    """The decisions of a run, in the order in which they are needed. LabError ends the run."""
+
+    about_inputs = ""
+    """Its signing inputs in words, where they are not those of single operations."""
+
+    def __init__(self, options: Options, place: Place) -> None:
+        self.options = options
+        self.place = place
+
+    def check_tools(self) -> None:
+        """Check that what measures is there, before anything is built."""
+
+    def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
+        """Return the variants that take part."""
+        return variants
+
+    def worker_row(self, station: Station) -> WorkerRow:
+        """Return a worker's line in the record."""
+        return station.row()
+
+    def more_inputs(self, set_name: str, first: int) -> list[Any]:
+        """Return further inputs of a set, numbered from ``first``."""
+        return []
+
+    def workload(self, ready: Ready) -> Workload[Any]:
+        """Return the workload over everything that passed the gate."""
+        return Operations(ready.fleet, self.cells(ready))
+
+    def cells(self, ready: Ready) -> list[Any]:
+        """Return the cells of single operations and runs."""
+        o = self.options
+        return cells_of(
+            ready.fleet, ready.variants, ready.passed, ready.inputs, o.sets, o.operations
+        )

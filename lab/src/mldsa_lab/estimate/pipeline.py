@@ -1,0 +1,175 @@
+"""Figures of pipelines: shares of their stages, latency, throughput; processes are the replicates.
+
+Of each record the pass counts in whose round it took its median time, with the stages of that
+pass. So the stages of a record, with what lies between them, are its whole to the last tick, and
+so are the means over records and processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import over
+from mldsa_lab.records import Definition, PipelineContent, Record
+from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.rejection import RejectionModel
+
+PERCENTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
+BETWEEN = "between stages"
+WHOLE = "whole"
+
+
+@dataclass(frozen=True)
+class PipelineCosts:
+    """A pipeline in one process, by wall time of one thread: ``whole``: (links,) ticks of each
+    link's median pass; ``parts``: by phase (links,) those of the same pass. ``level``: (rounds,)
+    ticks per record; ``rates``: by number of threads the records in a second, all threads
+    together, in the median round."""
+
+    whole: Array
+    parts: dict[str, Array]
+    level: Array
+    rates: dict[int, float]
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline over all processes. ``together``: the records of a link, which wait for each
+    other; ``against``: the pipeline that it is compared with, if any."""
+
+    name: str
+    definition: Definition
+    content: PipelineContent
+    together: int
+    against: str
+    unit: str
+    processes: tuple[PipelineCosts, ...]
+
+    def whole(self) -> Array:
+        """Return (processes,) mean ticks of a record."""
+        return np.array([p.whole.mean() / self.together for p in self.processes])
+
+    def parts(self) -> dict[str, Array]:
+        """Return by phase (processes,) mean ticks of a record; their sum is the whole."""
+        return {
+            name: np.array([p.parts[name].mean() / self.together for p in self.processes])
+            for name in self.processes[0].parts
+        }
+
+    def latency(self, share: float) -> Array | None:
+        """Return (processes,) the time from the first stage to the last that this share of the
+        records does not exceed; None where there are too few."""
+        if min(len(p.whole) for p in self.processes) * (1 - share) < 1:
+            return None
+        return np.array([np.quantile(p.whole, share, method="hazen") for p in self.processes])
+
+    def rate(self, threads: int) -> Array:
+        """Return (processes,) records in a second."""
+        return np.array([p.rates[threads] for p in self.processes])
+
+    def gain(self, other: Pipeline) -> Array:
+        """Return (processes,) the cost of a record over the other's: of each process the median of
+        its rounds' ratios."""
+        pairs = zip(self.processes, other.processes, strict=True)
+        return np.array([np.median(a.level / b.level) for a, b in pairs])
+
+
+def pipelines_of(records: Sequence[Record]) -> dict[str, Pipeline]:
+    """Return the pipelines of a study's processes by name. LabError for one that a process
+    excluded, or if there are none."""
+    first = records[0]
+    asked = {p["name"]: p for p in first.run.options.get("pipelines", ())}
+    found = {}
+    for d in first.definitions:
+        if d.kind == "pipeline":
+            content = d.read(PipelineContent)
+            together = max(1, *(s.batch for s in content.stages))
+            costs = tuple(_costs(record, d.name, together) for record in records)
+            variant = content.stages[0].variant
+            unit = next(w.unit for w in first.workers if any(v.id == variant for v in w.variants))
+            against = str(asked.get(d.name, {}).get("against", ""))
+            found[d.name] = Pipeline(d.name, d, content, together, against, unit, costs)
+    if not found:
+        raise LabError("the record has no pipelines: `mldsa-lab study pipeline` measures them")
+    return found
+
+
+def _costs(record: Record, name: str, together: int) -> PipelineCosts:
+    rows = [s for s in record.samples if s.shape.get("pipeline") == name]
+    lost = [f.reason for f in record.faults if f.reason.startswith(f"pipeline {name}: ")]
+    if lost or not rows:
+        raise LabError(lost[0] if lost else f"pipeline {name}: not measured")
+    single = [r for r in rows if r.shape["threads"] == 1]
+    whole = np.array([r.wall for r in single], dtype=np.float64)
+    links = np.arange(whole.shape[1])
+    typical = np.argsort(whole, axis=0, kind="stable")[(len(single) - 1) // 2]
+    parts = {
+        phase: np.array([r.phases[phase] for r in single], dtype=np.float64)[typical, links]
+        for phase in single[0].phases
+    }
+    rates: dict[int, list[float]] = {}
+    for r in rows:
+        per_second = len(r.inputs) * together / r.metrics["elapsed"][0] * 1e9
+        rates.setdefault(int(r.shape["threads"]), []).append(per_second)
+    return PipelineCosts(
+        whole[typical, links],
+        parts,
+        whole.mean(axis=1) / together,
+        {threads: float(np.median(of_round)) for threads, of_round in sorted(rates.items())},
+    )
+
+
+def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
+    """Return the figures of pipelines over these processes.
+
+    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; latencies
+    ``p50`` …; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
+    pipeline's; of stages that sign ``attempts`` on average, of their records and of all signatures.
+    """
+    found = pipelines_of(records)
+    return [f for p in found.values() for f in _figures(p, found, records[0], confidence)]
+
+
+def _figures(
+    p: Pipeline, every: dict[str, Pipeline], record: Record, confidence: float
+) -> Iterator[Figure]:
+    keys: dict[str, Key] = {"pipeline": p.name, "together": p.together, "keys": p.content.keys}
+    stages = {s.name: s for s in p.content.stages}
+    costs = {**p.parts(), WHOLE: p.whole()}
+    for name, cost in costs.items():
+        at = {**keys, "stage": name}
+        if stage := stages.get(name):
+            at |= {"variant": stage.variant, "batch": stage.batch}
+        yield Figure.of(at, "cost", over(cost, confidence), p.unit)
+        yield Figure.of(at, "share", over(100 * cost / costs[WHOLE], confidence), "%")
+        if stage and (attempts := attempts_of(record, p, name)):
+            yield Figure(at, "attempts", attempts[0])
+            yield Figure(at, "expected_attempts", attempts[1])
+    for name, share in PERCENTILES.items():
+        latency = p.latency(share)
+        if latency is not None:
+            yield Figure.of(keys, name, over(latency, confidence), p.unit)
+    for threads in p.content.threads:
+        at = {**keys, "threads": threads}
+        yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "records/s")
+        yield Figure.of(at, "scaling", over(p.rate(threads) / p.rate(1), confidence))
+    if p.against in every:
+        gain = over(p.gain(every[p.against]), confidence)
+        yield Figure.of({**keys, "against": p.against}, "gain", gain)
+
+
+def attempts_of(record: Record, p: Pipeline, stage_name: str) -> tuple[float, float] | None:
+    """Return the mean attempts of a stage's signatures and of all; None where they are not known
+    from traces."""
+    stage = next(s for s in p.content.stages if s.name == stage_name)
+    variant = record.variant(stage.variant)
+    if stage.operation != "sign" or not variant.deterministic or variant.family != "ml-dsa":
+        return None
+    traces = [record.input(stage.set, i).trace or () for i in stage.inputs]
+    mean = sum(map(len, traces)) / len(traces)
+    return mean, RejectionModel.of(stage.set).expected_attempts

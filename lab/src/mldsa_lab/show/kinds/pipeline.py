@@ -1,0 +1,136 @@
+"""Records of pipelines, one for each process of a study."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
+from mldsa_lab.records import Record
+from mldsa_lab.show import report
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, display_unit
+from mldsa_lab.show.format import plain
+from mldsa_lab.show.grid import Dot
+from mldsa_lab.show.kinds.kind import Kind
+from mldsa_lab.show.report import PlotSpec, Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+_WIDTH = 380.0
+_FEW = 20
+"""Links of a pipeline below which a plot shows no distribution of its latency."""
+
+
+def _layouts(record: Record) -> tuple[TableLayout, ...]:
+    rate = SpreadColumns("per_second", "{value} threads", "threads")
+    return (
+        TableLayout(
+            "{pipeline}", ("pipeline",), ("stage", "variant", "batch"),
+            (SpreadColumns("cost", "a record"), SpreadColumns("share", "share")),
+        ),
+        TableLayout(
+            "Latency from the first stage to the last", (), ("pipeline", "together"),
+            tuple(SpreadColumns(name, name) for name in PERCENTILES),
+        ),
+        TableLayout(
+            "Throughput, all threads together", (), ("pipeline",),
+            (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
+            rate, series=("pipeline",),
+        ),
+        TableLayout(
+            "Cost of a record over that of another pipeline", (), ("pipeline", "against"),
+            (SpreadColumns("gain", "ratio"),),
+        ),
+    )  # fmt: skip
+
+
+def _notes(record: Record) -> list[str]:
+    made = []
+    for p in pipelines_of([record]).values():
+        checks = "; ".join(f"{c.check}: {c.cases} cases" for c in p.definition.checks)
+        keys = "one key of each scheme" if p.content.keys == "shared" else "keys of each record"
+        made.append(f"{p.name}: {keys}; checked before: {checks}.")
+    return made
+
+
+def _headline(record: Record, figures: Sequence[Figure]) -> str:
+    """The largest share of the first pipeline."""
+    shares = [f for f in figures if f.name == "share" and f.keys["stage"] != WHOLE]
+    shares = [f for f in shares if f.keys["pipeline"] == shares[0].keys["pipeline"]]
+    most = max(shares, key=lambda f: f.value or 0.0)
+    return f"{most.keys['pipeline']}: {most.keys['stage']} takes {most.value:.0f} % of a record"
+
+
+PIPELINE = Kind(
+    "pipeline",
+    _headline,
+    lambda record, confidence: pipeline_figures([record], confidence),
+    _layouts,
+    "Of each record the pass counts in whose round it took its median time, so that its stages "
+    "and what lies between them add up to the whole; between stages outputs are handed on and the "
+    "clock is read. Each process counts once, by its mean; intervals are Student's over "
+    "processes, from four processes on. Records were chosen by the traces of signing them, so that "
+    "ML-DSA's rejections have their law: a share of the records stands for that share of all, to "
+    "within one record. Records that go together wait for each other. A ratio to another pipeline "
+    "is the median over rounds, all passes counted, so it differs from the quotient of the wholes.",
+    notes=_notes,
+)
+
+
+def pipeline_report(records: Sequence[Record], title: str, confidence: float) -> Report:
+    """Return the report of a study of pipelines. LabError for a pipeline that was excluded."""
+    figures = pipeline_figures(records, confidence)
+    sections = report.sections_of(figures, _layouts(records[0]), confidence)
+    names = dict.fromkeys(str(f.keys["stage"]) for f in figures if f.name == "share")
+    stages = [name for name in names if name != WHOLE]
+    legend = tuple((name, Dot(i)) for i, name in enumerate(stages))
+    latency = next(i for i, s in enumerate(sections) if "Latency" in s.grid.title)
+    plots = (
+        PlotSpec("Stages of the mean record", lambda: _shares(figures, stages), legend),
+        PlotSpec("Latency of records", lambda: _distribution(records)),
+    )
+    sections[latency] = replace(sections[latency], plots=plots)
+    where = ", ".join(part for part in (records[0].machine, records[0].date) if part)
+    about = f"{title}; processes: {len(records)}. {where}"
+    headline = _headline(records[0], figures)
+    notes = _notes(records[0])
+    return Report(PIPELINE.name, headline, figures, sections, about, PIPELINE.method, notes)
+
+
+def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:
+    from mldsa_lab.show import plots, svg
+
+    costs = [f for f in figures if f.name == "cost"]
+    unit = display_unit([f for f in costs if f.keys["stage"] == WHOLE])
+    bars = []
+    for whole in (f for f in costs if f.keys["stage"] == WHOLE):
+        parts = tuple(
+            (svg.series(stages.index(str(f.keys["stage"]))), svg.ON_DARK, unit.shown(f.value or 0))
+            for f in costs
+            if f.keys["pipeline"] == whole.keys["pipeline"] and f.keys["stage"] != WHOLE
+        )
+        text = f"{plain(whole.value, unit)} {unit.name}"
+        bars.append(plots.PartedBar(str(whole.keys["pipeline"]), text, parts))
+    return plots.shares(bars, unit.name, _WIDTH)
+
+
+def _distribution(records: Sequence[Record]) -> Drawing:
+    from mldsa_lab.show import plots
+    from mldsa_lab.show.format import choose_unit
+
+    found = list(pipelines_of(records).values())
+    found = [p for p in found if len(p.processes[0].whole) >= _FEW] or found
+    unit = choose_unit([float(p.processes[0].whole.min()) for p in found], found[0].unit)
+    curves = []
+    for place, p in enumerate(found):
+        costs = np.sort(np.concatenate([one.whole for one in p.processes])) / unit.divisor
+        share = np.arange(1, len(costs) + 1) / len(costs)
+        curves.append(plots.Curve(p.name, place, p.together > 1, costs, share))
+    tail = math.log10(max(2, min(len(c.cost) for c in curves)))
+    return plots.distribution(curves, unit.name, _WIDTH, tail)
