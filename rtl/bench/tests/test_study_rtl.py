@@ -31,7 +31,6 @@ from mldsa_lab.theory.table import TraceTable
 from mldsa_lab_rtl.study import CoreRow, at, core_rows
 from mldsa_lab_rtl.study_random import RandomSignatures, drawn_text, read_drawn
 from mldsa_lab_rtl.study_show import CoreFindings
-from mldsa_lab_rtl.study_splice import splice
 from mldsa_lab_rtl.synth import Resources, Taken, _modules, read_resources
 
 SET = "ML-DSA-65"
@@ -156,35 +155,6 @@ def written(path: Path) -> Path:
         for row in (whole.run, *whole.workers, *whole.inputs, *whole.samples):
             writer.write(row)
     return path
-
-
-def test_tables_of_a_document_are_rewritten(tmp_path: Path) -> None:
-    written(tmp_path / "record.jsonl")
-    (tmp_path / "area.json").write_text(resources(1000).to_json())
-    lines = [
-        f'<!-- mldsa-lab:rtl record=record.jsonl {more}table="{table}" -->\nold\n'
-        "<!-- /mldsa-lab:rtl -->\n"
-        for more, table in (("", "a rejected attempt"), ("resources=area.json ", "latency x area"))
-    ]
-    page = tmp_path / "page.md"
-    page.write_text("\nbetween\n".join(lines))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 0 and "spliced" in done.out, done.err
-    text = page.read_text()
-    assert "old" not in text and "between" in text and "| toy fast |" in text
-    assert f"| {FIRST * 1000 / 1e6:.1f} |" in text
-    assert "unchanged" in here("study", "rtl", "--splice", str(page)).out
-    page.write_text(lines[0].replace("a rejected attempt", "none"))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 2 and "page.md:1: table 'none': must be one of toy fast; a" in done.err
-    page.write_text(lines[0].replace("record=", "records="))
-    done = here("study", "rtl", "--splice", str(page))
-    assert done.status == 2 and "page.md:1: the marker must say table; record" in done.err
-
-
-def test_the_tables_of_our_core_are_its_record_s() -> None:
-    old, new = splice(find_root() / "docs" / "rtl.md")
-    assert old == new, "mldsa-lab study rtl --splice docs/rtl.md"
 
 
 def test_the_mean_of_a_thousand_random_signatures_is_the_exact_one() -> None:

@@ -91,10 +91,6 @@ def study_rtl(
     markdown: Annotated[
         Path | None, typer.Option(help="Write the tables as Markdown to this file.", metavar="PATH")
     ] = None,
-    splice: Annotated[
-        list[Path] | None,
-        typer.Option(help="Rewrite the tables of this document from its records.", metavar="PATH"),
-    ] = None,
     confidence: ConfidenceOption = 0.95,
     seed: SeedText = None,
     out: Annotated[
@@ -120,12 +116,6 @@ def study_rtl(
     from mldsa_lab_rtl.synth import read_resources
 
     console = make_console()
-    if splice:
-        from mldsa_lab_rtl.study_splice import splice_file
-
-        for document in splice:
-            show_path(console, "spliced" if splice_file(document) else "unchanged", document)
-        return
     for path in (json_path, markdown):
         if path is not None:
             check_target(path)
