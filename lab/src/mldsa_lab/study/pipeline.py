@@ -7,17 +7,16 @@ so are the means over records and processes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.records import Chains, PipelineRow, Record, read_record
 from mldsa_lab.study.file import StudyFile
-from mldsa_lab.study.run import Step
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 
@@ -90,11 +89,9 @@ class Gain:
     ratio: Array
 
 
-def gather(
-    study: StudyFile, measured: Iterable[tuple[Step, Path]]
-) -> tuple[list[StudyPipeline], list[Gain]]:
+def gather(study: StudyFile, paths: Sequence[Path]) -> tuple[list[StudyPipeline], list[Gain]]:
     """The pipelines of a study's records. LabError for one that a process left out."""
-    records = [(path, read_record(path)) for _, path in measured]
+    records = [(path, read_record(path)) for path in paths]
     found = [_pipeline(asked.name, asked.group, records) for asked in study.pipeline]
     by_name = {p.name: p for p in found}
     gains = [
@@ -158,33 +155,37 @@ def _luck(row: PipelineRow, record: Record) -> dict[str, tuple[float, float] | N
     return made
 
 
-def as_json(
-    found: Sequence[StudyPipeline], gains: Sequence[Gain]
-) -> dict[str, list[dict[str, Any]]]:
-    """What `study.json` has of pipelines."""
-    return {
-        "pipelines": [
-            {
-                "name": p.name,
-                "unit": p.unit,
-                "together": p.together,
-                "keys": p.row.keys,
-                "stages": [
-                    {"name": s.name, "variant": s.variant, "batch": s.batch} for s in p.row.stages
-                ],
-                "whole": p.whole().tolist(),
-                "parts": {name: cost.tolist() for name, cost in p.parts().items()},
-                "latency": {
-                    name: None if (cost := p.latency(share)) is None else cost.tolist()
-                    for name, share in SHOWN_PERCENTILES.items()
-                },
-                "per_second": {str(n): p.rate(n).tolist() for n in p.row.threads},
-                "attempts": p.inputs,
-                "checks": [{"check": c.check, "cases": c.cases} for c in p.row.checks],
-            }
-            for p in found
-        ],
-        "gains": [
-            {"pipeline": g.pipeline, "against": g.against, "ratio": g.ratio.tolist()} for g in gains
-        ],
-    }
+def pipeline_figures(found: Sequence[StudyPipeline], gains: Sequence[Gain]) -> Iterator[Figure]:
+    """Yield the figures of each process; docs/study-pipeline.md describes them."""
+    for p in found:
+        keys: dict[str, Key] = {
+            "pipeline": p.name,
+            "together": p.together,
+            "keys": p.row.keys,
+            "unit": p.unit,
+        }
+        rates = {threads: p.rate(threads) for threads in p.row.threads}
+        latency = {name: p.latency(share) for name, share in SHOWN_PERCENTILES.items()}
+        for n in range(len(p.processes)):
+            own = {**keys, "process": n + 1}
+            yield Figure(own, "whole", float(p.whole()[n]), unit=p.unit)
+            for name, costs in latency.items():
+                if costs is not None:
+                    yield Figure(own, name, float(costs[n]), unit=p.unit)
+            for stage, costs in p.parts().items():
+                by = next((s for s in p.row.stages if s.name == stage), None)
+                what: dict[str, Key] = {"stage": stage}
+                if by is not None:
+                    what |= {"variant": by.variant, "batch": by.batch}
+                yield Figure({**own, **what}, "part", float(costs[n]), unit=p.unit)
+            for threads, rate in rates.items():
+                yield Figure({**own, "threads": threads}, "per_second", float(rate[n]))
+        for stage, attempts in p.inputs.items():
+            for name, value in zip(("attempts", "expected_attempts"), attempts or (), strict=False):
+                yield Figure({**keys, "stage": stage}, name, value)
+        for check in p.row.checks:
+            yield Figure({**keys, "check": check.check}, "cases", check.cases)
+    for gain in gains:
+        keys = {"pipeline": gain.pipeline, "against": gain.against}
+        for n, ratio in enumerate(gain.ratio, 1):
+            yield Figure({**keys, "process": n}, "ratio", float(ratio))

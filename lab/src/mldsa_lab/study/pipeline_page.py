@@ -1,8 +1,9 @@
-"""The page of a study of pipelines."""
+"""The report of a study of pipelines."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -12,9 +13,8 @@ from mldsa_lab.estimate.interval import Interval, over
 from mldsa_lab.show import plots, run_plots, svg
 from mldsa_lab.show.format import choose_unit, estimate
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.study.figures import FigurePanel, picture
-from mldsa_lab.study.page import render_page
-from mldsa_lab.study.pipeline import BETWEEN
+from mldsa_lab.show.report import PlotSpec, Report, Section
+from mldsa_lab.study.pipeline import BETWEEN, pipeline_figures
 from mldsa_lab.study.pipeline_show import PipelineFindings
 
 _WIDTH = 380.0
@@ -30,19 +30,24 @@ _METHOD = (
 )
 
 
-def render(found: PipelineFindings, records: list[str]) -> str:
-    """The page as text; ``records``: the files of the runs, as it names them."""
-    drawn = {
-        "Shares": ("stages of the mean record", _shares),
-        "Latency": ("time from the first stage to the last", _law),
-        "Throughput": ("records in a second", _scaling),
-    }
+def pipeline_report(found: PipelineFindings, sources: Sequence[str] = ()) -> Report:
+    """Return the report of a study of pipelines; ``sources``: the names of its records."""
     legend = tuple((name, Dot(i)) for name, i in _colours(found).items())
-    figures = []
-    for place, (name, (title, draw)) in enumerate(drawn.items()):
-        drawing = picture(partial(draw, found), f"f{place}", f"{name}: {title}")
-        figures.append((name, [FigurePanel(title, drawing, () if place else legend)]))
-    return render_page(found, figures, _METHOD, records)
+    plots = (
+        PlotSpec("Stages of the mean record", partial(_shares, found), legend),
+        PlotSpec("Time from the first stage to the last", partial(_law, found)),
+        PlotSpec("Records in a second", partial(_scaling, found)),
+    )
+    first, *others = found.grids()
+    return Report(
+        kind=f"study, profile {found.profile}",
+        headline=found.study.title,
+        figures=list(pipeline_figures(found.pipelines, found.gains)),
+        sections=[Section(first, plots=plots), *map(Section, others)],
+        about=found.study.text.strip().removesuffix("."),
+        method=_METHOD,
+        source=", ".join(sources),
+    )
 
 
 def _colours(found: PipelineFindings) -> dict[str, int]:

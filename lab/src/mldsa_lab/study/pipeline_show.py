@@ -11,17 +11,14 @@ import numpy as np
 
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate
-from mldsa_lab.show.grid import Column, Grid, markdown
+from mldsa_lab.show.grid import Column, Grid
 from mldsa_lab.study.file import Effort, StudyFile
 from mldsa_lab.study.pipeline import (
     SHOWN_PERCENTILES,
     Gain,
     StudyPipeline,
-    as_json,
     gather,
 )
-from mldsa_lab.study.run import Step
-from mldsa_lab.study.show import head_json
 
 
 @dataclass(frozen=True)
@@ -40,26 +37,12 @@ class PipelineFindings:
         cls,
         study: StudyFile,
         profile: str,
-        measured: Sequence[tuple[Step, Path]],
+        measured: Sequence[Path],
         confidence: float,
     ) -> PipelineFindings:
         """LabError for a pipeline that was left out."""
         found, gains = gather(study, measured)
         return cls(study, profile, study.amount(profile), tuple(found), tuple(gains), confidence)
-
-    def as_json(self) -> dict[str, Any]:
-        """The object of `study.json`; docs/study-pipeline.md describes it."""
-        return head_json(self.study, self.profile) | as_json(self.pipelines, self.gains)
-
-    @property
-    def left_out(self) -> list[str]:
-        """Nobody: a pipeline without one of its stages is none."""
-        return []
-
-    def as_markdown(self) -> str:
-        """The tables as Markdown."""
-        parts = [f"## {grid.title}\n{grid.note}\n\n{markdown(grid)}" for grid in self.grids()]
-        return "\n".join(parts)
 
     def grids(self) -> list[Grid]:
         """Stages of each pipeline, then latency, throughput and what the pipelines gain."""
