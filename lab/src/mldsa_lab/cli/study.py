@@ -81,6 +81,8 @@ def run(
     all_tables: AllTablesOption = False,
 ) -> None:
     """Measure what a study file says, resume where it was interrupted, and compare."""
+    from functools import partial
+
     from mldsa_lab.cli.shared import console, show_path
     from mldsa_lab.extras import need
     from mldsa_lab.show.present import ReportFiles
@@ -91,7 +93,7 @@ def run(
 
     path = find_study(study)
     read = read_study(path)
-    amount = read.amount(profile)
+    read.amount(profile)  # LabError for an unknown one
     if any("dunn" in contrast.tests for contrast in read.contrasts):
         need("study", "Dunn's test")
     if not no_page:
@@ -99,14 +101,18 @@ def run(
     folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
     screen = console()
     if record is None:
-        from mldsa_lab.study.bench import StudyBench
+        from mldsa_lab.screen import Screen
+        from mldsa_lab.study.bench import run_step
 
         need("bench", "a study")
         jdks = tuple(jdk or ())
         listed = steps(read, profile, folder, begin(path, profile, folder, jdks))
-        bench = StudyBench(profile, amount, clock, confidence, timeout, screen, jdks, read.pipeline)
+        bench = partial(
+            run_step, screen=Screen(screen), study=read, profile=profile, clock=clock,
+            confidence=confidence, timeout=timeout, jdks=jdks,
+        )  # fmt: skip
         paths = []
-        for number, (step, measured) in enumerate(measure(listed, bench.run), 1):
+        for number, (step, measured) in enumerate(measure(listed, bench), 1):
             paths.append(measured)
             screen.print(f"[bold]step {number} of {len(listed)}[/] {step}: {measured}")
     else:
