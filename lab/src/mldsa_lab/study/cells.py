@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -118,22 +119,18 @@ def gather_cells(paths: Sequence[Path], clock: str, confidence: float) -> Gather
         summary = summarise(record, clock=clock, confidence=confidence)
         excluded.update(set(_excluded(record)))
         samples = gather(record, clock)
-        others = {
-            v.id: {
-                "worker": w.worker,
-                "build": w.build or "",
-                "message_bytes": record.run.options.get("message_bytes", _DEFAULT_MESSAGE),
-            }
-            for w in record.workers
-            for v in w.variants
-        }
+        message_bytes = record.run.options.get("message_bytes", _DEFAULT_MESSAGE)
+        workers = {v.id: w for w in record.workers for v in w.variants}
         for row in summary.rows:
-            if row.mean is not None:
-                own = others[row.variant]
-                texts = tuple(str(own[n] if n in own else getattr(row, n)) for n in FIELDS)
-                place = (row.variant, row.set, row.operation)
-                one = _OfProcess(row, summary.estimates[place], samples[place])
-                found.setdefault(texts, []).append(one)
+            if row.mean is None:
+                continue
+            own = {"worker": workers[row.variant].worker, "message_bytes": message_bytes}
+            own["build"] = row.build or ""
+            texts = tuple(str(own[n] if n in own else getattr(row, n)) for n in FIELDS)
+            place = (row.variant, row.set, row.operation)
+            estimate = summary.estimates[place]
+            one = _OfProcess(row, estimate, _round_means(estimate, samples[place]))
+            found.setdefault(texts, []).append(one)
     cells = [_join(dict(zip(FIELDS, texts, strict=True)), of) for texts, of in found.items()]
     return Gathered(cells, excluded, len(paths))
 
@@ -148,30 +145,29 @@ def _excluded(record: Record) -> Iterator[str]:
         yield " ".join(filter(None, (fault.variant, fault.set))) + f": {fault.reason}"
 
 
-@dataclass(frozen=True)
-class _OfProcess:
-    """A cell in one process."""
+class _OfProcess(NamedTuple):
+    """A cell in one process; ``rounds``: the mean of each round."""
 
     row: SummaryRow
     estimate: CellEstimate
-    samples: CellSamples
+    rounds: Array
 
-    def rounds(self) -> Array:
-        """The mean of each round: of inputs that all rounds have, by the level of the round."""
-        if self.estimate.level is not None:
-            return np.asarray(self.estimate.mean.value * np.exp(self.estimate.level))
-        sums = np.bincount(self.samples.round_of, weights=self.samples.ticks)
-        return np.asarray(sums / np.bincount(self.samples.round_of))
+
+def _round_means(estimate: CellEstimate, samples: CellSamples) -> Array:
+    """The mean of each round: of inputs that all rounds have, by the level of the round."""
+    if estimate.level is not None:
+        return np.asarray(estimate.mean.value * np.exp(estimate.level))
+    sums = np.bincount(samples.round_of, weights=samples.ticks)
+    return np.asarray(sums / np.bincount(samples.round_of))
 
 
 def _join(fields: dict[str, str], of: Sequence[_OfProcess]) -> StudyCell:
     known = {name: [getattr(one.row, name) for one in of] for name in PERCENTILES}
-    fits = [one.estimate.fit for one in of]
     return StudyCell(
         fields,
         of[0].row.unit,
         np.array([one.estimate.mean.value for one in of]),
         {name: np.array(values) for name, values in known.items() if None not in values},
-        np.concatenate([one.rounds() for one in of]),
-        tuple(fit for fit in fits if fit is not None and fit.traces),
+        np.concatenate([one.rounds for one in of]),
+        tuple(fit for one in of if (fit := one.estimate.fit) is not None and fit.traces),
     )
