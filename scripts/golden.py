@@ -15,7 +15,6 @@ import argparse
 import contextlib
 import io
 import json
-import lzma
 import math
 import multiprocessing
 import os
@@ -55,7 +54,9 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-_IDS = words("id n threads batch_size batch message_bytes messages percentile index")
+_IDS = words(
+    "id n threads batch_size batch message_bytes messages percentile index process together"
+)
 """Numbers that tell rows apart."""
 _USUAL = {"build": "default", "mode": "single", "batch_size": 1, "threads": 1}
 """Keys that are left out where they are so."""
@@ -360,18 +361,11 @@ def of_scenario(path: Path) -> Figures:
 
 
 def of_study(name: str, profile: str, folder: Path) -> Figures:
-    """A study of published records: they stand where `study` has left them, so it resumes."""
-    with tempfile.TemporaryDirectory() as place:
-        out = Path(place)
-        text = (ROOT / "studies" / f"{name}.toml").read_text(encoding="utf-8")
-        (out / "study.toml").write_text(f"# profile {profile}\n{text}", encoding="utf-8")
-        (out / "seed").write_text("golden\n", encoding="utf-8")
-        for number, record in enumerate(sorted(folder.glob("process-*.jsonl.xz")), 1):
-            target = out / f"01-{number:02}" / "run" / "record.jsonl"
-            target.parent.mkdir(parents=True)
-            target.write_bytes(lzma.decompress(record.read_bytes()))
-        lab("study", name, "--profile", profile, "--out", out, "--no-page")
-        yield from flatten(read_json(out / "study.json"), {})
+    """A study of published records."""
+    with tempfile.TemporaryDirectory() as out:
+        given = ("--profile", profile, "--record", folder, "--out", out, "--no-page")
+        lab("study", name, *given)
+        yield from flatten(read_json(Path(out) / "study.json"), {})
 
 
 def of_pipelines(folder: Path) -> Figures:

@@ -39,7 +39,6 @@ from pqc_impact.quantity import price, quantity
 from pqc_impact.rows import FORBIDDEN, ROW_KEYS, ImpactRow
 from pqc_impact.schemes import scheme_of
 from pqc_impact.show import as_json, as_markdown, grids, headline, overview, remarks
-from pqc_impact.splice import splice
 from pqc_impact.times import (
     RecordTimes,
     assumed,
@@ -587,28 +586,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = here("impact", "chain.toml")
     assert done.status == 2
     assert done.err.startswith("mldsa-lab: error: chain.toml, line 6: schemes: scheme 'Ed448' is")
-
-
-@pytest.mark.toolchain
-def test_the_document_has_the_figures_of_the_command(tmp_path: Path) -> None:
-    for name in ("rust", "rust-families"):
-        build_rust(name)
-    document = find_root() / "docs" / "impact.md"
-    old, new = splice(document, cache(lambda name: figures_of(name, None)))
-    assert old == new, "mldsa-lab impact --splice docs/impact.md"
-    bad = tmp_path / "bad.md"
-    marker = '<!-- mldsa-lab:impact scenario=bitcoin template="{}" figures="{}" -->\n{}'
-    name, end = "P2TR, 1 in, 2 out", "<!-- /mldsa-lab:impact -->\n"
-    for text, rule in (
-        ("no marker", "has no <!-- mldsa-lab:impact"),
-        (marker.format(name, "bytes", ""), "bad.md:1: the marker has no end"),
-        (marker.format("P2PK", "bytes", end), "bad.md:1: template 'P2PK': must be one of"),
-        (marker.format(name, "kilos", end), "bad.md:1: there is no figure 'kilos'"),
-        (f"<!-- mldsa-lab:impact scenario=bitcoin -->\n{end}", "must say scenario, template"),
-    ):
-        bad.write_text(text, encoding="utf-8")
-        with pytest.raises(LabError, match=re.escape(rule)):
-            splice(bad, bitcoin)
 
 
 def test_what_the_document_says_of_its_tables() -> None:

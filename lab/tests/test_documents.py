@@ -211,8 +211,8 @@ def test_documents_agree_with_the_records_and_the_code() -> None:
 
 def test_the_two_ratios_of_the_pipeline_study_are_named() -> None:
     folder = ROOT / "records/2026-11-23-epyc-zen4-pipeline"
-    steps: Any = [(None, path) for path in sorted(folder.glob("*.xz"))]
-    pipelines, (gain,) = gather(read_study(find_study("pipeline")), steps)
+    paths = sorted(folder.glob("*.xz"))
+    pipelines, (gain,) = gather(read_study(find_study("pipeline")), paths)
     whole = {p.name: p.whole().mean() for p in pipelines}
     text = text_of("docs/study-pipeline.md")
     for value in (

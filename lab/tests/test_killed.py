@@ -151,4 +151,4 @@ def test_a_study_whose_worker_and_then_itself_is_killed(tmp_path: Path) -> None:
     again = [read_record(p) for p in out.glob("01-02/*/record.jsonl") if p != second]
     assert [(r.interrupted, r.faults, r.run.seed) for r in again] == [(False, [], left.run.seed)]
     found = json.loads((out / "study.json").read_text())
-    assert any(text.startswith(f"left out in 1 of 2 runs: {variant}") for text in found["left_out"])
+    assert any(row.get("excluded", "").startswith(variant) and row["runs"] == 1 for row in found)

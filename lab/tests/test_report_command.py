@@ -1,4 +1,4 @@
-"""`mldsa-lab report` as its users call it: files, Markdown, spliced tables, measurements."""
+"""`mldsa-lab report` as its users call it: files, Markdown, measurements."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ import json
 import re
 import shutil
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import measure_cases as cases
 import numpy as np
 import pytest
 from report_records import SIGNERS, Shape, build
-from tiers import first_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import KEYS, Summary, summarise
+from mldsa_lab.estimate.summary import KEYS, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show.exports import RUN_KEYS
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.present import Look, load
-from mldsa_lab.show.splice import splice
 from mldsa_lab.show.view import build as build_view
 
 ROOT = Path(__file__).parents[2]
@@ -112,154 +109,6 @@ def test_markdown_into_a_file(path: Path, tmp_path: Path) -> None:
     assert out.read_text() == shown(run(path, "--markdown", "-"))
 
 
-# --- spliced tables -----------------------------------------------------------------------------
-
-
-def note(folder: Path, said: str, body: str = "old\n") -> Path:
-    target = folder / "NOTES.md"
-    target.write_text(
-        f"Before.\n\n<!-- mldsa-lab:table {said}-->\n{body}<!-- /mldsa-lab:table -->\nAfter.\n"
-    )
-    return target
-
-
-def spliced(path: Path, target: Path) -> list[list[str]]:
-    """The cells of the table that comes out; what stands around it is left."""
-    shown(run(path, "--splice", target))
-    text = target.read_text()
-    assert text.startswith("Before.\n\n<!--") and text.endswith(
-        "<!-- /mldsa-lab:table -->\nAfter.\n"
-    )
-    assert "old" not in text
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-
-
-def test_a_marked_table_is_rewritten_from_the_record(path: Path, tmp_path: Path) -> None:
-    summary = load([path], Look())[0][1]
-    header, _, *rows = spliced(
-        path, note(tmp_path, 'rows=variants columns=key,"who=variant",sign@65.mean,sign@65.ratio ')
-    )
-    assert header == ["key", "who", "sign 65, mean, µs", "sign 65, ratio"]
-    known = [r for r in summary.rows if r.operation == "sign" and r.mode == "single"
-             and r.batch_size == 1]  # fmt: skip
-    known.sort(key=lambda r: r.mean or 0.0)
-    assert [r[0] for r in rows] == [r.key for r in known]
-    for row, of in zip(rows, known, strict=True):
-        assert of.mean is not None
-        assert float(row[2].split()[0].replace(",", "")) == pytest.approx(of.mean / 1e3, rel=0.01)
-        assert "±" in row[2] or "−" in row[2]
-    target = tmp_path / "NOTES.md"
-    before = target.read_text()
-    assert "unchanged" in shown(run(path, "--splice", target)) and target.read_text() == before
-
-
-def test_implementations_have_a_row_each(path: Path, tmp_path: Path) -> None:
-    _, _, *rows = spliced(path, note(tmp_path, ""))
-    names = [row[0] for row in rows]
-    assert len(names) == len(set(names)) == 3
-    _, _, *rows = spliced(path, note(tmp_path, "implementations=aws-lc "))
-    assert [row[0] for row in rows] == ["aws-lc"]
-
-
-def test_operations_against_sets(path: Path, tmp_path: Path) -> None:
-    said = "rows=operations sets=65 operations=sign,verify implementations=mldsa-lanes "
-    header, _, *rows = spliced(path, note(tmp_path, said))
-    assert header == ["", "65"]
-    assert [row[0] for row in rows] == [
-        "sign", "sign, expanded key", "sign, batch of 8, many keys", "sign, batch of 8, one key",
-        "verify", "verify, expanded key", "verify, batch of 8, many keys",
-        "verify, batch of 8, one key",
-    ]  # fmt: skip
-    assert all(re.fullmatch(r"\d\.\d\d", row[1]) for row in rows)
-
-
-def test_the_fastest_and_the_next_against_sets(path: Path, tmp_path: Path) -> None:
-    header, _, *rows = spliced(path, note(tmp_path, "rows=fastest sets=65 operations=sign "))
-    assert header == ["", "65"]
-    told = dict(rows)
-    assert re.fullmatch(r"[\w-]+; [\w-]+ × \d\.\d\d", told["sign"])
-    first, after = told["sign"].rsplit(" × ", 1)[0].split("; ")
-    assert first != after and float(told["sign"].rsplit(" × ", 1)[1]) >= 1
-
-
-def test_a_marker_may_name_its_record(path: Path, tmp_path: Path) -> None:
-    shutil.copy(path, tmp_path / "mine.jsonl")
-    target = note(tmp_path, "record=mine.jsonl ")
-    assert "spliced" in shown(run("--splice", target))
-    assert "| mldsa-native |" in target.read_text()
-
-
-@pytest.mark.parametrize(
-    ("said", "rule"),
-    [
-        ("nonsense", "'nonsense': must be NAME=VALUE"),
-        ("colour=red", "'colour': must be record, rows"),
-        ("rows=all", "rows 'all': must be one of implementations, variants"),
-        ("rows=block", "rows=block: the marker must name one record"),
-        ("columns=sign@65.p42", "column 'sign@65.p42': must be one of"),
-        ("sets=66", "unknown parameter set '66'"),
-        ("operations=forge", "operation 'forge': must be one of"),
-        ("implementations=nosuch", "nothing of what the marker asks for"),
-        ("record=nosuch.jsonl", "nosuch.jsonl"),
-        ("columns='sign", "No closing quotation"),
-    ],
-)
-def test_a_wrong_marker_is_named_and_nothing_is_written(
-    path: Path, tmp_path: Path, said: str, rule: str
-) -> None:
-    target = note(tmp_path, said + " ")
-    before = target.read_text()
-    text = refused(run(path, "--splice", target))
-    assert rule in text and (str(target) + ":3" in text or "nosuch.jsonl" in text)
-    assert target.read_text() == before
-
-
-@pytest.mark.e2e
-def test_markers_without_end_record_or_at_all(path: Path, tmp_path: Path) -> None:
-    target = note(tmp_path, "")
-    assert "names no record, and none is given" in refused(run("--splice", target))
-    target.write_text("<!-- mldsa-lab:table -->\n| a |\n")
-    assert "the marker has no end" in refused(run(path, "--splice", target))
-    target.write_text("nothing\n")
-    assert "has no <!-- mldsa-lab:table" in refused(run(path, "--splice", target))
-    assert "cannot read it" in refused(run(path, "--splice", tmp_path / "nosuch.md"))
-
-
-@cache
-def presented(path: Path) -> tuple[Record, Summary]:
-    return load([path], Look())[0]
-
-
-# One that shows a marker in a block of code alone has no table.
-SPLICED = [
-    str(p.relative_to(ROOT))
-    for p in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("crates/*/*.md"))
-    if re.search(r"^<!-- mldsa-lab:table .*-->$", p.read_text(), flags=re.M)
-    and p.name != "records.md"
-]
-
-
-@pytest.mark.e2e
-@pytest.mark.parametrize("name", first_of(sorted(SPLICED)))
-def test_measured_tables_of_the_documents_are_what_their_records_give(name: str) -> None:
-    """If this fails: `mldsa-lab report --splice FILE`."""
-    assert {"README.md", "docs/performance.md"} <= set(SPLICED)
-    old, new = splice(ROOT / name, [], lambda of: presented(of.resolve()))
-    assert old == new
-
-
-def test_a_marker_in_a_block_of_code_is_an_example(path: Path, tmp_path: Path) -> None:
-    example = "```\n<!-- mldsa-lab:table rows=nonsense -->\nshown\n<!-- /mldsa-lab:table -->\n```\n"
-    target = tmp_path / "NOTES.md"
-    target.write_text(example)
-    assert "has no <!-- mldsa-lab:table" in refused(run(path, "--splice", target))
-    target.write_text(example + "<!-- mldsa-lab:table -->\n<!-- /mldsa-lab:table -->\n" + example)
-    shown(run(path, "--splice", target))
-    text = target.read_text()
-    assert text.startswith(example) and text.endswith(example) and "| mldsa-native |" in text
-
-
 # --- measured elsewhere -------------------------------------------------------------------------
 
 
@@ -316,10 +165,6 @@ def test_measurements_need_a_selection_and_a_record(path: Path, tmp_path: Path) 
     assert "at least one record" in text and "mldsa-lab estimate" in text
     assert "a selection belongs to measurements" in refused(run(f"{path}x:{selection}"))
     assert "at least one record" in refused(run())
-    document = tmp_path / "d.md"
-    document.write_text("")
-    text = refused(run(f"{measured}:{selection}", "--splice", document))
-    assert "--splice" in text and "not of measurements" in text
 
 
 @pytest.mark.parametrize("option", ["--json", "--csv", "--markdown", "--page"])

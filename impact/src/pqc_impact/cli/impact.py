@@ -86,14 +86,6 @@ def impact(
         Path | None,
         typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
     ] = None,
-    splice: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Rewrite the tables between <!-- mldsa-lab:impact … --> and "
-            "<!-- /mldsa-lab:impact --> in this Markdown file.",
-            metavar="PATH",
-        ),
-    ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
@@ -104,7 +96,6 @@ def impact(
 ) -> None:  # fmt: skip
     """What a change of signature scheme costs a chain: sizes, throughput, storage, verification."""
     from dataclasses import replace
-    from functools import cache
 
     from rich.console import Console
 
@@ -121,14 +112,6 @@ def impact(
         for name, path in file.shipped().items():
             screen.print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
         return
-    if splice is not None:
-        from pqc_impact.splice import splice_file
-
-        for document in splice:
-            changed = splice_file(document, cache(lambda name: figures_of(name, records)))
-            show_path(screen, "spliced" if changed else "unchanged", document)
-        if scenario is None:
-            return
     if scenario is None:
         raise LabError("impact: name a scenario, or list")
     single = {"json": json_path, "markdown": markdown}

@@ -40,6 +40,9 @@ def compare(
         ),
     ] = None,
     json_path: JsonOption = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page with all tables to this file.")
+    ] = None,
     all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
@@ -52,6 +55,7 @@ def compare(
     from mldsa_lab.estimate.compare import Pairing
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figure
+    from mldsa_lab.extras import need
     from mldsa_lab.files import check_target
     from mldsa_lab.show.compare import comparison, effects, slower_cells
     from mldsa_lab.show.present import Look, ReportFiles, load
@@ -63,8 +67,11 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    if json_path is not None:
-        check_target(json_path)
+    files = ReportFiles(page, json_path)
+    if page is not None:
+        need("page", "the page")
+    for _, path in files.named():
+        check_target(path)
 
     def compared(confidence: float) -> list[Figure]:
         look = Look(reference, clock, confidence)
@@ -78,8 +85,7 @@ def compare(
     if not effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = console()
-    files = ReportFiles(json=json_path)
-    publish(comparison(figures, confidence, every=all_tables), screen, files)
+    publish(comparison(figures, confidence), screen, files, every=all_tables)
     for title, path in files.named():
         show_path(screen, title, path)
     if fail_above is None:

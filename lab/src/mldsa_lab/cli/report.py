@@ -48,14 +48,6 @@ def report(
             metavar="PATH",
         ),
     ] = None,
-    splice: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Rewrite the tables between <!-- mldsa-lab:table … --> and "
-            "<!-- /mldsa-lab:table --> in this Markdown file; their markers may name the records.",
-            metavar="PATH",
-        ),
-    ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
@@ -64,7 +56,6 @@ def report(
 ) -> None:
     """Show records again: tables, page, rows and Markdown, from the records alone."""
     import sys
-    from functools import cache
 
     from rich.console import Console
 
@@ -77,8 +68,7 @@ def report(
     from mldsa_lab.show import elsewhere, exports
     from mldsa_lab.show.figure_report import show_figures
     from mldsa_lab.show.kinds import kind_of
-    from mldsa_lab.show.present import Look, ReportFiles, load, present
-    from mldsa_lab.show.splice import splice_file
+    from mldsa_lab.show.present import Look, ReportFiles, present
 
     look = Look(reference, clock, confidence)
     records, measured = elsewhere.split(files or [])
@@ -87,18 +77,6 @@ def report(
     written = [path for path in (page, json_path, csv, markdown_path) if path is not None]
     for path in written:
         check_target(path)
-    if splice:
-        if not (written or quiet) and (measured or selection):
-            raise LabError("--splice: tables of documents are of records, not of measurements")
-        given = load(records, look)
-        screen = make_console()
-        read = cache(lambda of: load([of], look)[0])
-        for path in splice:
-            with screen.status(f"tables of {path}"):
-                changed = splice_file(path, given, lambda of: read(of.resolve()))
-            show_path(screen, "spliced" if changed else "unchanged", path)
-        if not (written or quiet):
-            return
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")

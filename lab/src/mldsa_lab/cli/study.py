@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from mldsa_lab.cli.shared import ClockOption, ConfidenceOption, JdkOption, add_commands
+from mldsa_lab.cli.shared import (
+    AllTablesOption,
+    ClockOption,
+    ConfidenceOption,
+    JdkOption,
+    add_commands,
+)
 
 _HELP = (
     "Studies: `study NAME` (or a path that ends in .toml) measures what a file says, `study list` "
@@ -55,7 +61,15 @@ def run(
     profile: Annotated[str, typer.Option(help="How much to measure.")] = "default",
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the study; one that was interrupted is gone on with."),
+        typer.Option(help="Folder of the study. Resumes an interrupted study."),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Measure nothing: make the tables anew from the records in this folder, one for "
+            "each process.",
+            metavar="FOLDER",
+        ),
     ] = None,
     jdk: JdkOption = None,
     clock: ClockOption = "cpu",
@@ -64,80 +78,58 @@ def run(
         float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
     ] = 120.0,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    all_tables: AllTablesOption = False,
 ) -> None:
-    """Measure what a study file says, go on where it was interrupted, and compare."""
-    import json
+    """Measure what a study file says, resume where it was interrupted, and compare."""
+    from functools import partial
 
-    from rich.text import Text
-
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.cli.shared import console, show_path
     from mldsa_lab.extras import need
-    from mldsa_lab.files import write_text
-    from mldsa_lab.show.format import clean
-    from mldsa_lab.show.grid import terminal
-    from mldsa_lab.study.bench import StudyBench
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import publish
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
-    from mldsa_lab.study.run import begin, measure, steps
-    from mldsa_lab.study.show import StudyFindings
+    from mldsa_lab.study.run import begin, find_records, measure, steps
 
     path = find_study(study)
     read = read_study(path)
-    amount = read.amount(profile)
-    need("bench", "a study")
+    read.amount(profile)  # LabError for an unknown one
     if any("dunn" in contrast.tests for contrast in read.contrasts):
         need("study", "Dunn's test")
     if not no_page:
         need("page", "the page")
-    folder = out or Path("out") / f"study-{path.stem}-{profile}"
-    jdks = tuple(jdk or ())
-    seed = begin(path, profile, folder, jdks)
-    screen = make_console()
-    bench = StudyBench(profile, amount, clock, confidence, timeout, screen, jdks, read.pipeline)
-    listed = steps(read, profile, folder, seed)
-    measured = []
-    for number, done in enumerate(measure(listed, bench.run), 1):
-        measured.append(done)
-        screen.print(f"[bold]step {number} of {len(listed)}[/] {done[0]}: {done[1]}")
+    folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
+    screen = console()
+    if record is None:
+        from mldsa_lab.screen import Screen
+        from mldsa_lab.study.bench import run_step
+
+        need("bench", "a study")
+        jdks = tuple(jdk or ())
+        listed = steps(read, profile, folder, begin(path, profile, folder, jdks))
+        bench = partial(
+            run_step, screen=Screen(screen), study=read, profile=profile, clock=clock,
+            confidence=confidence, timeout=timeout, jdks=jdks,
+        )  # fmt: skip
+        paths = []
+        for number, (step, measured) in enumerate(measure(listed, bench), 1):
+            paths.append(measured)
+            screen.print(f"[bold]step {number} of {len(listed)}[/] {step}: {measured}")
+    else:
+        paths = find_records(record)
+    names = [os.path.relpath(p, record or folder) for p in paths]
     if read.pipeline:
-        _show_pipelines(read.title, [where for _, where in measured], confidence, folder, no_page)
-        return
-    found = StudyFindings.of(read, profile, gather_cells(measured, clock, confidence))
-    for grid in found.grids():
-        screen.print(terminal(grid, screen.width))
-        screen.print()
-    for text in found.left_out:
-        screen.print(Text(clean(text), style="yellow"))
-    files = {
-        "table": ("study.json", json.dumps(found.as_json(), indent=1) + "\n"),
-        "markdown": ("study.md", found.as_markdown()),
-    }
-    if not no_page:
-        from mldsa_lab.study.page import render
+        from mldsa_lab.records import read_record
+        from mldsa_lab.show.kinds.pipeline import pipeline_report
 
-        names = [str(where.relative_to(folder)) for _, where in measured]
-        files["page"] = ("study.html", render(found, names))
-    for title, (name, text) in files.items():
-        write_text(folder / name, text)
-        show_path(screen, title, folder / name)
+        report = pipeline_report([read_record(path) for path in paths], read.title, confidence)
+    else:
+        from mldsa_lab.study.report import study_report
 
-
-def _show_pipelines(
-    title: str, paths: Sequence[Path], confidence: float, folder: Path, no_page: bool
-) -> None:
-    """Show the pipelines of a study's records, and write its files."""
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.records import read_record
-    from mldsa_lab.show.kinds.pipeline import pipeline_report
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
-
-    found = pipeline_report([read_record(path) for path in paths], title, confidence)
+        report = study_report(read, profile, gather_cells(paths, clock, confidence), names)
     page = None if no_page else folder / "study.html"
-    outputs = ReportFiles(page, folder / "study.json", None, folder / "study.md")
-    screen = make_console()
-    publish(found, screen, outputs)
-    for name, path in outputs.named():
-        show_path(screen, name, path)
+    folder.mkdir(parents=True, exist_ok=True)
+    files = ReportFiles(page, folder / "study.json", markdown=folder / "study.md")
+    publish(report, screen, files, every=all_tables)
+    for title, target in files.named():
+        show_path(screen, title, target)

@@ -18,7 +18,7 @@ from mldsa_lab.show.format import estimate
 from mldsa_lab.show.report import Report, Section, sections_of
 
 _MOST = 40
-"""Rows of a table, unless all are asked for."""
+"""With more cells the brief table has the changed ones alone."""
 AGREEMENT = TableLayout(
     "Agreement of the runs", (), ("operation", "quantity"),
     (
@@ -63,30 +63,36 @@ def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Sec
     return whole + sections_of(figures, [layout], confidence)
 
 
-def comparison(figures: Sequence[Figure], confidence: float, *, every: bool = False) -> Report:
-    """Return the report of two runs; ``every``: with all cells, not the most changed alone."""
-    shown = figures if every else _most_changed(figures)
-    spread = figures[-1]
+def comparison(figures: Sequence[Figure], confidence: float) -> Report:
+    """Return the report of two runs."""
+    found = effects(figures)
+    changed = {_cell(f) for f in found if f.flags[0] != UNCHANGED}
+    shown = {True: figures}
+    if len(found) > _MOST:
+        shown = {True: [f for f in figures if _cell(f) in changed], False: figures}
     note = "cost in the second run over that in the first"
-    if spread.keys["reference"]:
-        note += f", divided by the change of {spread.keys['reference']}"
-    title, rows = "Changes of costs in {unit}", ("set", "operation")
-    layout = _layout(shown, title, ("unit",), rows, _CHANGES)
-    sections = sections_of(shown, [layout], confidence, note)
-    classes = [f for f in shown if f.name.startswith(SIGNING)]
-    layout = _layout(classes, "Signing by classes of traces", (), ("set",), _CLASSES)
-    sections += sections_of(classes, [layout], confidence, "the same, of each class")
+    if reference := figures[-1].keys["reference"]:
+        note += f", divided by the change of {reference}"
+    sections: list[Section] = []
+    for brief, part in shown.items():
+        title = f"{'Changes' if brief else 'All changes'} of costs in {{unit}}"
+        layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
+        both = [f for f in part if "unit" in f.keys]
+        sections += sections_of(both, [layout], confidence, note, brief=brief)
+        signing = [f for f in part if f.name.startswith(SIGNING)]
+        layout = _layout(signing, "Signing by classes of traces", (), ("set",), _CLASSES)
+        note_of = "the same for classes of signatures"
+        sections += sections_of(signing, [layout], confidence, note_of, brief=brief)
     agreement = agreement_figures(figures)
     note = "cells with intervals in both runs"
     sections += sections_of(agreement, [AGREEMENT], confidence, note)
-    verdicts = Counter(f.flags[0] for f in effects(figures))
-    left = len(effects(figures)) - len(effects(shown))
+    verdicts = Counter(f.flags[0] for f in found)
     return Report(
         kind="comparison",
         headline=", ".join(f"{verdicts[v]} {v}" for v in (SLOWER, FASTER, UNCHANGED)),
         figures=[*figures, *agreement],
         sections=sections,
-        notes=list(_notes(figures, left)),
+        notes=list(_notes(figures)),
     )
 
 
@@ -99,22 +105,7 @@ def _cell(figure: Figure) -> tuple[Key, ...]:
     return tuple(figure.keys.get(k) for k in ("set", "operation", "variant", "before"))
 
 
-def _most_changed(figures: Sequence[Figure]) -> list[Figure]:
-    """The figures of the cells to show, changed ones first, then by the size of the change; in
-    their own order where they are few."""
-    order = (SLOWER, FASTER, UNCHANGED)
-    cells = sorted(effects(figures), key=lambda f: order.index(f.flags[0]))
-    changed = sum(f.flags[0] != UNCHANGED for f in cells)
-    if len(cells) > _MOST:
-        rest = sorted(cells[changed:], key=lambda f: -abs((f.value or 1.0) - 1))
-        cells = (cells[:changed] + rest)[: max(_MOST, changed)]
-    place = {_cell(f): n for n, f in enumerate(cells)}
-    return sorted((f for f in figures if _cell(f) in place), key=lambda f: place[_cell(f)])
-
-
-def _notes(figures: Sequence[Figure], left: int) -> Iterator[str]:
-    if left:
-        yield f"{left} more cells without a visible change: --all-tables shows them."
+def _notes(figures: Sequence[Figure]) -> Iterator[str]:
     found = effects(figures)
     for text, times in Counter(flag for f in found for flag in f.flags[1:]).items():
         yield f"{text} ({times} of {len(found)} cells)."

@@ -1,24 +1,124 @@
-"""Plots that only studies have, one function each, as `mldsa_lab.show.plots` has the others: plain
-data to a figure, inside `svg.drawing()`."""
+"""The plots that a study asks for, from its cells to drawings."""
 
 from __future__ import annotations
 
 import os.path
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from mldsa_lab.show import svg
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.sets import OPERATIONS
+from mldsa_lab.show import plots, svg
 from mldsa_lab.show.axes import axis_from_zero, axis_length, framed, log_axis, unit_title
-from mldsa_lab.show.format import tick
-from mldsa_lab.show.plots import LOG_FROM, lines
+from mldsa_lab.show.format import Unit, choose_unit, estimate, tick
+from mldsa_lab.show.plots import LOG_FROM, Mark, lines
+from mldsa_lab.show.report import PlotSpec
 from mldsa_lab.show.scales import beside_points
+from mldsa_lab.sizes import raw_bytes
+from mldsa_lab.study.cells import Gathered, StudyCell
+from mldsa_lab.study.file import FigureAsked
 from mldsa_lab.theory.arrays import Array
 
+_WIDTH = 380.0
+_OF = "median, least to largest"
+_BYTES = Unit(1.0, "bytes")
+Draw = Callable[[], Figure]
+Labelled = tuple[str, StudyCell]
+Colours = Mapping[str, int]
 APART = 1.5
 """Lines of `dots` whose medians differ by more than this factor have no axis in common."""
+
+
+def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
+    """Yield a plot for each panel of a figure. LabError if nothing is to be drawn."""
+    try:
+        found = sorted(measured.matching(asked.where), key=lambda c: c.middle)
+        first = asked.by[0]
+        colours = {t: n for n, t in enumerate(dict.fromkeys(c.fields[first] for c in found))}
+        panels: dict[tuple[str, ...], list[Labelled]] = {}
+        for cell in found:
+            label = " ".join(cell.texts(asked.by))
+            panels.setdefault(cell.texts(asked.panels), []).append((label, cell))
+        for panel, cells in panels.items():
+            title = f"{asked.name}: {' '.join(panel)}" if panel else asked.name
+            yield PlotSpec(title, _DRAWN[asked.kind](asked, cells, colours))
+    except LabError as error:
+        raise LabError(f"figure {asked.name!r}: {error}") from None
+
+
+def _bars(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw:
+    unit, marks = choose_unit([c.middle for _, c in cells], cells[0][1].unit), []
+    for label, cell in cells:
+        low, high = float(cell.means.min()), float(cell.means.max())
+        whole = Interval(cell.middle, low, high).times(1 / unit.divisor)
+        colour, hollow = colours[cell.fields[asked.by[0]]], cell.fields["key"] == "expanded"
+        marks.append(
+            Mark(
+                label, colour, hollow, whole.value, whole.low, whole.high, estimate(whole).value
+            )
+        )  # fmt: skip
+    return partial(plots.ranking, marks, unit.name, _OF, _WIDTH)
+
+
+def _distribution(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw:
+    unit = choose_unit([c.middle for _, c in cells], cells[0][1].unit)
+    rows = [
+        Dots(
+            label, colours[cell.fields[asked.by[0]]], cell.means / unit.divisor,
+            cell.rounds / unit.divisor, estimate(Interval(cell.middle / unit.divisor)).value,
+        )
+        for label, cell in cells
+    ]  # fmt: skip
+    return partial(dots, rows, unit.name, _WIDTH)
+
+
+def _scatter(asked: FigureAsked, cells: Sequence[Labelled], colours: Colours) -> Draw:
+    """A point for each label and set: of the cells that differ in their operation alone."""
+    axes = (str(asked.x), str(asked.y))
+    points: dict[tuple[str, str], dict[str, StudyCell]] = {}
+    for label, cell in cells:
+        of, operation = points.setdefault((label, cell.fields["set"]), {}), cell.fields["operation"]
+        if operation in axes and operation in of:
+            raise LabError(f"{label}: {operation} is several cells: name what to take in where")
+        of[operation] = cell
+    values = {
+        point: (x, y)
+        for point, of in points.items()
+        if (x := _coordinate(axes[0], point[1], of)) and (y := _coordinate(axes[1], point[1], of))
+    }
+    if not values:
+        raise LabError(f"no set has both {axes[0]} and {axes[1]}")
+    units = []
+    for place in (0, 1):
+        stored = next(iter(values.values()))[place][1]
+        known = [of[place][0] for of in values.values()]
+        units.append(_BYTES if stored == _BYTES.name else choose_unit(known, stored))
+    drawn = [
+        Point(
+            point[0], colours[next(iter(points[point].values())).fields[asked.by[0]]],
+            x[0] / units[0].divisor, y[0] / units[1].divisor,
+        )
+        for point, (x, y) in values.items()
+    ]  # fmt: skip
+    x_title, y_title = (f"{axis}, {unit.name}" for axis, unit in zip(axes, units, strict=True))
+    return partial(scatter, drawn, x_title, y_title)
+
+
+def _coordinate(axis: str, set_name: str, of: Mapping[str, StudyCell]) -> tuple[float, str] | None:
+    """The value of a point on an axis and its unit: a cost, or the bytes of an object of the
+    set."""
+    if axis not in OPERATIONS:
+        weight = raw_bytes(set_name, axis)
+        return None if weight is None else (float(weight), _BYTES.name)
+    return (of[axis].middle, of[axis].unit) if axis in of else None
+
+
+_DRAWN = {"bars": _bars, "distribution": _distribution, "scatter": _scatter}
 
 
 @dataclass(frozen=True, slots=True)

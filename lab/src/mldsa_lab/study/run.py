@@ -101,3 +101,11 @@ def measure(listed: list[Step], run: Callable[[Step], bool]) -> Iterator[tuple[S
         if path is None:
             raise LabError(f"{step.folder}: the run left no whole record")
         yield step, path
+
+
+def find_records(folder: Path) -> list[Path]:
+    """Return the records in a folder and below it. LabError if there are none."""
+    found = sorted(p for kind in ("*.jsonl", "*.jsonl.xz") for p in folder.rglob(kind))
+    if not found:
+        raise LabError(f"{folder}: holds no records (*.jsonl, *.jsonl.xz)")
+    return found

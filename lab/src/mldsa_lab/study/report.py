@@ -1,0 +1,217 @@
+"""From the cells of a study to its figures and their report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.replicates import compare_groups
+from mldsa_lab.sets import ALL_SETS, parse_set_names
+from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
+from mldsa_lab.sizes import sizes
+from mldsa_lab.study.cells import Gathered
+from mldsa_lab.study.file import SPREAD, Contrast, CostsAsked, SizesAsked, StudyFile
+from mldsa_lab.study.luck import STUDIES, luck_figures
+
+_TELLING = (
+    "set", "operation", "message_bytes", "threads", "batch_size", "mode", "implementation",
+    "backend", "key", "build", "worker", "version", "language",
+)  # fmt: skip
+_REPLICATES = {
+    "processes": "processes as replicates",
+    "rounds": "rounds as replicates, which are not independent of each other",
+}
+_NOTES = {
+    "mean": "means, the median over the processes",
+    SPREAD: "by how much the largest mean of a process is above the least",
+}
+_METHOD = (
+    "Each process is measured in fresh workers and with other inputs. Rounds within a process are "
+    "not independent of each other, so each process counts once, by its mean. Where a plot shows "
+    "both, large dots are processes and faint ones below them rounds. Ratios are Hodges and "
+    "Lehmann's with the interval that inverts the Mann-Whitney test; delta is Cliff's."
+)
+_LUCK = (
+    SpreadColumns("width", "interval"),
+    SpreadColumns("designed", "designed", spare=1),
+    SpreadColumns("slower", "first slower"),
+    SpreadColumns("faster", "second slower"),
+)
+
+
+def study_report(
+    study: StudyFile, profile: str, measured: Gathered, sources: Sequence[str] = ()
+) -> Report:
+    """Return the report of a study; ``sources``: the names of its records. LabError if a contrast
+    has nothing to compare, or a table or plot no cells."""
+    from mldsa_lab.study.plots import plot_specs
+
+    parts = [
+        *(section for contrast in study.contrasts for section in _contrast(contrast, measured)),
+        *(_costs(asked, measured) for asked in study.tables),
+        *(_sizes(asked, measured) for asked in study.sizes),
+    ]
+    plots = [spec for asked in study.figures for spec in plot_specs(asked, measured)]
+    cells = list(_cell_sections(measured, plots, brief=not parts))
+    excluded = [
+        f"Excluded in {n} of {measured.runs} runs: {text}." for text, n in measured.excluded.items()
+    ]
+    return Report(
+        kind=f"study, profile {profile}",
+        headline=study.title,
+        figures=[
+            *_process_figures(measured),
+            *(Figure({"excluded": text}, "runs", n) for text, n in measured.excluded.items()),
+            *(f for figures, _ in parts for f in figures),
+        ],
+        sections=[*cells, *(section for _, section in parts)],
+        about=study.text.strip().removesuffix("."),
+        method=_METHOD,
+        notes=excluded,
+        source=", ".join(sources),
+    )
+
+
+Part = tuple[list[Figure], Section]
+
+
+def _part(
+    figures: list[Figure], layout: TableLayout, confidence: float = 0.95, note: str = ""
+) -> Part:
+    """The figures of one table, with the table."""
+    (section,) = sections_of(figures, [layout], confidence, note)
+    return figures, section
+
+
+def _process_figures(measured: Gathered) -> Iterator[Figure]:
+    """The mean, and each percentile that is known, of each process of each cell."""
+    for cell in measured.cells:
+        for name, values in {"mean": cell.means, **cell.percentiles}.items():
+            for process, value in enumerate(values, 1):
+                keys = {**cell.keys(), "unit": cell.unit, "process": process}
+                yield Figure(keys, name, float(value), unit=cell.unit)
+
+
+def _cell_sections(
+    measured: Gathered, plots: Sequence[PlotSpec], *, brief: bool
+) -> Iterator[Section]:
+    """A table for each operation; the plots stand at the first."""
+    telling: list[str] = []
+    for name in _TELLING:
+        texts = [{c.texts(names) for c in measured.cells} for names in (telling, [*telling, name])]
+        if len(texts[1]) > len(texts[0]):
+            telling.append(name)
+    telling = telling or ["implementation"]
+    figures = []
+    for cell in sorted(measured.cells, key=lambda c: (*c.texts(telling[:-1]), c.middle)):
+        keys = {**cell.keys(), "unit": cell.unit}
+        costs = {"median": cell.middle, "least": cell.means.min(), "largest": cell.means.max()}
+        figures += [Figure(keys, name, float(v), unit=cell.unit) for name, v in costs.items()]
+        figures.append(Figure(keys, "processes", len(cell.means)))
+    layout = TableLayout(
+        "Costs of {operation} in {unit}", ("operation", "unit"),
+        tuple(name for name in telling if name != "operation") or ("implementation",),
+        tuple(SpreadColumns(n, n) for n in ("median", "least", "largest", "processes")),
+    )  # fmt: skip
+    note = "means of processes"
+    for section in sections_of(figures, [layout], 0.95, note, brief=brief):
+        yield Section(section.grid, section.table, tuple(plots), brief)
+        plots = ()
+
+
+def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
+    """The comparison of groups within each place, and the part of luck in it if asked for."""
+    where = f"contrast {contrast.name!r}"
+    try:
+        places = measured.arranged(contrast.where, contrast.within, contrast.between)
+    except LabError as error:
+        raise LabError(f"{where}: {error}") from None
+    figures, luck = [], []
+    for found in places.values():
+        # The same pairs everywhere, whatever the order of the records.
+        groups = dict(sorted(found.items()))
+        cells = list(groups.values())
+        for label, cell in groups.items():
+            if cell.unit != cells[0].unit:
+                raise LabError(f"{where}: {label} costs {cell.unit}, others {cells[0].unit}")
+        keys = {"contrast": contrast.name, **cells[0].keys(contrast.within)}
+        values = {
+            label: cell.rounds if contrast.replicates == "rounds" else cell.means
+            for label, cell in groups.items()
+        }
+        figures += compare_groups(values, keys, contrast.tests, contrast.alpha, contrast.replicates)
+        if contrast.random_messages:
+            luck += list(luck_figures(contrast, keys, groups))
+    if not figures:
+        raise LabError(f"{where}: nothing to compare: there is one group alone")
+    varying = [n for n in contrast.within if len({f.keys[n] for f in figures}) > 1]
+    rows = (*varying, "first", "second")
+    columns = (
+        SpreadColumns("ratio", "ratio", spare_interval=3),
+        SpreadColumns("delta", "delta", spare=2),
+        *(SpreadColumns(name, name.title(), spare=1) for name in contrast.tests),
+        SpreadColumns("ratio", "finding", which=FLAGS),
+    )
+    note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
+    layout = TableLayout("{contrast}", ("contrast",), rows, columns)
+    yield _part(figures, layout, 1 - contrast.alpha, f"{note}α {contrast.alpha:g}")
+    if luck:
+        title = "{contrast}: had messages been random"
+        layout = TableLayout(title, ("contrast",), (*rows, "messages"), _LUCK)
+        note = (
+            f"{STUDIES:,} studies drawn from the measured costs and the law of rejections: median "
+            "width of the ratio's interval, and share of studies that find a difference"
+        )
+        yield _part(luck, layout, 1 - contrast.alpha, note)
+
+
+def _costs(asked: CostsAsked, measured: Gathered) -> Part:
+    """A figure of cells, with a column for each text of the fields ``columns``. Rows that begin
+    alike stand together, as they first come."""
+    try:
+        found = measured.arranged(asked.where, asked.rows, asked.columns)
+    except LabError as error:
+        raise LabError(f"table {asked.name!r}: {error}") from None
+    texts = [list(dict.fromkeys(of)) for of in zip(*found, strict=True)]
+    figures: list[Figure] = []
+    units: dict[str, str] = {}
+    for row in sorted(found, key=lambda row: tuple(map(list.index, texts, row))):
+        for label, cell in found[row].items():
+            unit = "%" if asked.figure == SPREAD else cell.unit
+            if units.setdefault(label, unit) != unit:
+                both = " and ".join(sorted((unit, units[label])))
+                raise LabError(f"table {asked.name!r}: {label}: costs in {both}")
+            keys = {"table": asked.name, **cell.keys(asked.rows), "unit": unit}
+            value = cell.figure(asked.figure)
+            figures.append(Figure(keys, label or asked.figure, value, unit=unit))
+    columns = (
+        SpreadColumns(label or asked.figure, (label or asked.figure).translate(_ESCAPED))
+        for label in units
+    )
+    layout = TableLayout("{table}", ("table",), asked.rows, tuple(columns))
+    note = _NOTES.get(asked.figure, f"{asked.figure} of one operation, median over the processes")
+    return _part(figures, layout, note=note)
+
+
+_ESCAPED = str.maketrans({"{": "{{", "}": "}}"})
+"""For names in the title of a column."""
+
+
+def _sizes(asked: SizesAsked, measured: Gathered) -> Part:
+    """The bytes of the objects of the sets asked for, else of those measured."""
+    present = {cell.fields["set"] for cell in measured.cells}
+    names = parse_set_names(asked.sets) or [name for name in ALL_SETS if name in present]
+    figures = []
+    for name in names:
+        for size in sizes(name):
+            keys = {"table": asked.name, "set": name, "object": size.object}
+            keys |= {"encoding": size.encoding, "source": size.source}
+            figures.append(Figure(keys, "bytes", size.bytes))
+            if size.mean:
+                figures.append(Figure(keys, "mean", size.mean))
+    rows = ("set", "object", "encoding", "source")
+    columns = (SpreadColumns("bytes", "bytes"), SpreadColumns("mean", "mean"))
+    layout = TableLayout("{table}", ("table",), rows, columns)
+    return _part(figures, layout, note="the most where they vary")

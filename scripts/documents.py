@@ -1,0 +1,405 @@
+"""make tables: rewrite the measured tables of Markdown documents from records and scenarios.
+
+    .venv/bin/python scripts/documents.py [--check] [DOCUMENT…]
+
+A table stands between `<!-- mldsa-lab:KIND NAME=VALUE … -->` and `<!-- /mldsa-lab:KIND -->`;
+docs/records.md lists kinds and names. Without DOCUMENT: all documents with such markers. With
+`--check` nothing is written, and the exit status is 1 if a document is out of date.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec.inspect
+from msgspec import Meta, Struct
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.blocks import block_figures
+from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.files import write_text
+from mldsa_lab.records import Record, base_id, read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.sets import PARAMETER_SETS, Operation, parse_set_names
+from mldsa_lab.show import figure_tables
+from mldsa_lab.show.compare import AGREEMENT
+from mldsa_lab.show.figure_tables import TableLayout
+from mldsa_lab.show.format import MISSING, Unit, choose_unit, estimate, number, plain
+from mldsa_lab.show.grid import markdown, pipe_table
+from mldsa_lab.show.kinds.block import brief_block
+
+ROOT = Path(__file__).resolve().parent.parent
+PATTERNS = ("*.md", "docs/*.md", "crates/*/*.md")
+CONFIDENCE = 0.95
+BATCH = 1000
+"""The batch size that stands for all, where it was measured; else the largest."""
+KEYS = {"compact": "many keys", "expanded": "one key"}
+MARKER = re.compile(
+    r"^(?P<code>```).*?^```"
+    r"|(?P<start><!-- mldsa-lab:(?P<kind>\w+)\b(?P<words>.*?)-->\n)"
+    r"(?P<body>.*?)(?P<end><!-- /mldsa-lab:(?P=kind) -->|\Z)",
+    re.S | re.M,
+)
+"""A marker with its table. A marker within a block of code is an example."""
+
+Quantity = Literal["mean", "p50", "p95", "p99", "p999", "ratio"]
+Names = tuple[Annotated[str, Meta(min_length=1)], ...]
+
+
+@cache
+def loaded(path: Path) -> tuple[Record, Summary]:
+    """Read and summarise a record, once."""
+    record = read_record(path)
+    return record, summarise(record, reference=DEFAULT_REFERENCE, confidence=CONFIDENCE)
+
+
+def markdown_of(figures: Sequence[Figure], layout: TableLayout) -> str:
+    """Return the tables of figures."""
+    tables = figure_tables.tables(figures, layout)
+    return "".join(markdown(figure_tables.grid(table, CONFIDENCE)) for table in tables)
+
+
+# --- tables of runs -------------------------------------------------------------------------------
+
+
+class RunTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `table`: which rows of which records, and in which columns."""
+
+    record: Annotated[Names, Meta(min_length=1)]
+    rows: Literal[
+        "implementations", "variants", "batches", "operations", "fastest", "block", "agreement"
+    ] = "implementations"
+    sets: Names = tuple(PARAMETER_SETS)
+    operations: tuple[Operation, ...] = ("sign", "verify", "keygen")
+    implementations: Names = ("*",)
+    build: Literal["default", "tuned"] | None = None
+    columns: Names = ()
+    figure: Quantity = "ratio"
+
+    def text(self, folder: Path) -> str:
+        """Return the table; paths are relative to ``folder``."""
+        paths = [(folder / name).resolve() for name in self.record]
+        if self.rows == "block":
+            figures, layout = brief_block(block_figures(read_record(paths[0]), CONFIDENCE))
+            return markdown_of(figures, layout)
+        records, summaries = zip(*map(loaded, paths), strict=True)
+        if self.rows == "agreement":
+            figures = compare(
+                records, Pairing(), reference=DEFAULT_REFERENCE, clock="cpu",
+                confidence=CONFIDENCE, summaries=summaries,
+            )  # fmt: skip
+            return markdown_of(agreement_figures(figures), AGREEMENT)
+        rows = [r for s in summaries for r in s.rows if self.takes(r)]
+        sizes = {r.batch_size for r in rows if r.mode == "batch"}
+        size = BATCH if BATCH in sizes else max(sizes, default=0)
+        rows = [r for r in rows if r.mode != "batch" or r.batch_size == size]
+        if self.rows in ("operations", "fastest"):
+            place = {id(r): n for n, s in enumerate(summaries) for r in s.rows}
+            lines = self.by_operation(rows, place)
+        else:
+            lines = self.by_variant(sorted(rows, key=lambda r: r.mean or 0.0))
+        if len(lines) < 2:
+            raise LabError("the records hold nothing of what the marker asks for")
+        return pipe_table(lines[0], lines[1:])
+
+    def takes(self, row: SummaryRow) -> bool:
+        """Return whether a row is among those asked for."""
+        names = (row.implementation, base_id(row.variant), row.variant)
+        return (
+            row.set in parse_set_names(self.sets)
+            and row.operation in self.operations
+            and row.mean is not None
+            and row.threads == 1
+            and (row.mode == "batch" or row.batch_size == 1)
+            and (not row.again if self.build is None else row.build in (None, self.build))
+            and any(fnmatchcase(n, pattern) for pattern in self.implementations for n in names)
+        )
+
+    def by_variant(self, rows: Sequence[SummaryRow]) -> list[list[str]]:
+        """Return titles and a line for each implementation or variant."""
+        lines: dict[tuple[str, ...], dict[tuple[str, str], SummaryRow]] = {}
+        best = self.rows == "implementations"
+        for row in rows:
+            if (self.rows == "batches") != (row.mode == "batch"):
+                continue
+            if not best or row.key == "compact":
+                key = (row.implementation,) if best else (row.variant, row.key)
+                lines.setdefault(key, {}).setdefault((row.set, row.operation), row)
+        columns = [self.column(said) for said in self.columns]
+        figures = [c for c in columns if isinstance(c, FigureColumn)]
+
+        def order(of: dict[tuple[str, str], SummaryRow]) -> tuple[int, float]:
+            """By the first figure that it has."""
+            first = ((n, of.get((c.sets[0], c.operation))) for n, c in enumerate(figures))
+            return next(((n, r.mean or 0.0) for n, r in first if r), (len(figures), 0.0))
+
+        listed = sorted(lines.values(), key=order)
+        cells = [
+            c.cells(listed)
+            if isinstance(c, FigureColumn)
+            else [c[0], *(TEXTS[c[1]](next(iter(of.values()))) for of in listed)]
+            for c in columns
+        ]
+        return [list(line) for line in zip(*cells, strict=True)]
+
+    def column(self, said: str) -> FigureColumn | tuple[str, str]:
+        """Parse `[TITLE=]key`, or `[TITLE=]sign@44/65.ratio`."""
+        title, _, spec = said.rpartition("=")
+        if spec in TEXTS:
+            return title or spec, spec
+        found = re.fullmatch(r"(\w+)(?:@([\w/]+))?\.(mean|ratio|p50|p95|p99|p999)", spec)
+        if not found:
+            raise LabError(
+                f"column {said!r}: must be one of {', '.join(TEXTS)}, or "
+                "OPERATION[@SETS].FIGURE like sign@44/65/87.ratio"
+            )
+        sets = parse_set_names(found[2].split("/") if found[2] else self.sets)
+        return FigureColumn(title, found[1], tuple(sets), found[3])
+
+    def by_operation(self, rows: Sequence[SummaryRow], place: Mapping[int, int]) -> list[list[str]]:
+        """Return operations, and how they are called, against sets: the best of the variants asked
+        for, or the fastest implementation and the next; of several records (``place``: the record
+        of a row by its id) the first that has them."""
+        found: dict[tuple[str, str, str], list[SummaryRow]] = {}
+        for row in sorted(rows, key=lambda r: (place[id(r)], r.mean or 0.0)):
+            ranked = found.setdefault((row.operation, calls(row), row.set), [])
+            if not ranked or place[id(ranked[0])] == place[id(row)]:
+                ranked.append(row)
+        ways = ("compact key", "expanded key", *KEYS.values())
+        order = [(o, w) for o in self.operations for w in ways]
+        sets = parse_set_names(self.sets)
+        lines = [["", *(s.removeprefix("ML-DSA-") for s in sets)]]
+        for operation, way in sorted(
+            dict.fromkeys(key[:2] for key in found),
+            key=lambda k: order.index((k[0], next(w for w in ways if k[1].endswith(w)))),
+        ):
+            of = [found.get((operation, way, s), []) for s in sets]
+            name = operation if way == "compact key" else f"{operation}, {way}"
+            if self.rows == "fastest":
+                lines.append([name, *map(fastest, of)])
+                continue
+            unit = choose_unit([ranked[0].mean for ranked in of if ranked], "ns")
+            name += "" if self.figure == "ratio" else f", {unit.name}"
+            texts = (figure_text(r[0] if r else None, self.figure, unit, brief=True) for r in of)
+            lines.append([name, *texts])
+        return lines
+
+
+def calls(row: SummaryRow) -> str:
+    """Return how operations are called: with which key, and in which batches."""
+    batch = f"batch of {row.batch_size:,}, {KEYS[row.key]}"
+    return batch if row.mode == "batch" else f"{row.key} key"
+
+
+TEXTS: dict[str, Callable[[SummaryRow], str]] = {
+    "variant": lambda r: (
+        f"{r.implementation} {r.version}, {r.backend}{'' if r.deterministic else ' (hedged)'}"
+    ),
+    "implementation": lambda r: r.implementation,
+    "version": lambda r: r.version,
+    "backend": lambda r: r.backend,
+    "language": lambda r: r.language,
+    "key": lambda r: r.key,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FigureColumn:
+    """A column with a figure of an operation in one set or several."""
+
+    title: str
+    operation: str
+    sets: tuple[str, ...]
+    figure: str
+
+    def cells(self, lines: Sequence[dict[tuple[str, str], SummaryRow]]) -> list[str]:
+        """Return the title and a text for each line."""
+        rows = [[of.get((s, self.operation)) for s in self.sets] for of in lines]
+        known = [r for each in rows for r in each if r is not None]
+        unit = choose_unit([r.mean for r in known], known[0].unit if known else "ns")
+        what = {"p999": "p99.9", "ratio": "ratio"}.get(self.figure, self.figure)
+        what += "" if self.figure == "ratio" else f", {unit.name}"
+        sets = " / ".join(s.removeprefix("ML-DSA-") for s in self.sets)
+        brief = len(self.sets) > 1
+        return [
+            self.title or f"{self.operation} {sets}, {what}",
+            *(
+                " / ".join(figure_text(r, self.figure, unit, brief=brief) for r in each)
+                if any(each)
+                else MISSING
+                for each in rows
+            ),
+        ]
+
+
+def figure_text(row: SummaryRow | None, figure: str, unit: Unit, *, brief: bool) -> str:
+    """Return a figure as text, with its interval unless it is ``brief``."""
+    if row is None:
+        return MISSING
+    if figure not in ("mean", "ratio"):
+        return plain(getattr(row, figure), unit)
+    if brief and figure == "ratio" and row.ratio is not None:
+        return number(row.ratio, 2 if row.ratio < 10 else 1)
+    shown = estimate(row.interval(figure), unit if figure == "mean" else None)
+    return shown.value if brief else f"{shown.value} {shown.distance}".rstrip()
+
+
+def fastest(ranked: Sequence[SummaryRow]) -> str:
+    """Return the fastest implementation and how many times as much the next one costs."""
+    if not ranked:
+        return MISSING
+    first = ranked[0]
+    after = next((r for r in ranked if r.implementation != first.implementation), None)
+    if after is None or not first.mean or after.mean is None:
+        return first.implementation
+    return f"{first.implementation}; {after.implementation} × {after.mean / first.mean:.2f}"
+
+
+# --- scenarios and cores --------------------------------------------------------------------------
+
+
+class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `impact`: figures of a scenario's template, for all or some schemes;
+    lists are separated by `|`."""
+
+    scenario: str
+    template: str
+    figures: str
+    schemes: str = ""
+
+    def text(self, folder: Path) -> str:
+        """Return the table."""
+        from pqc_impact import show
+
+        impact = scenario_figures(self.scenario)
+        template = impact.scenario.all_templates.get(self.template)
+        if template is None:
+            known = "; ".join(impact.scenario.all_templates)
+            raise LabError(f"template {self.template!r}: must be one of {known}")
+        wanted = self.schemes.split("|") if self.schemes else None
+        lines = [x for x in show.lines_of(impact, template) if not wanted or x.scheme in wanted]
+        columns = [show.FigureColumn(figure, figure) for figure in self.figures.split("|")]
+        for column in columns:
+            if not any(line.row(impact, column.figure) for line in lines):
+                raise LabError(f"there is no figure {column.figure!r}")
+        return markdown(replace(show.grid(impact, lines, "", columns), marks=()))
+
+
+@cache
+def scenario_figures(name: str) -> Any:
+    """Return the figures of a scenario by the shipped records."""
+    from pqc_impact.cli.impact import figures_of
+
+    return figures_of(name, None)
+
+
+class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `rtl`: a table of `study rtl` by its title, from these files."""
+
+    table: str
+    record: Names = ()
+    drawn: Names = ()
+    resources: Names = ()
+
+    def text(self, folder: Path) -> str:
+        """Return the table; paths are relative to ``folder``."""
+        from mldsa_lab_rtl.study import core_rows
+        from mldsa_lab_rtl.study_random import read_drawn
+        from mldsa_lab_rtl.study_show import BESIDE, CoreFindings
+        from mldsa_lab_rtl.synth import read_resources
+
+        rows = [r for x in self.record for r in core_rows(read_record(folder / x), CONFIDENCE)]
+        rows += [r.row(CONFIDENCE) for x in self.drawn for r in read_drawn(folder / x)]
+        found = CoreFindings(rows, [read_resources(folder / x) for x in self.resources], CONFIDENCE)
+        grids = {grid.title: grid for grid in found.grids()}
+        if self.table not in grids:
+            raise LabError(f"table {self.table!r}: must be one of {'; '.join(grids)}")
+        sources = found.sources() if self.table == BESIDE else []
+        listed = "".join(f"- {source}\n" for source in sources)
+        return markdown(grids[self.table]) + (f"\n{listed}" if listed else "")
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+KINDS: dict[str, Any] = {"table": RunTable, "impact": ScenarioTable, "rtl": CoreTable}
+
+
+def parse_marker(kind: str, words: str) -> Any:
+    """Return the marker of these words. LabError for a wrong one."""
+    if kind not in KINDS:
+        raise LabError(f"mldsa-lab:{kind}: must be one of {', '.join(KINDS)}")
+    fields = msgspec.inspect.type_info(KINDS[kind]).fields
+    lists = {f.name for f in fields if isinstance(f.type, msgspec.inspect.VarTupleType)}
+    given: dict[str, object] = {}
+    try:
+        for word in shlex.split(words):
+            name, separator, value = word.partition("=")
+            if not separator:
+                raise LabError(f"{word!r}: must be NAME=VALUE")
+            parts = tuple(part.strip() for part in value.split(","))
+            given[name] = parts if name in lists else value
+        return msgspec.convert(given, KINDS[kind])
+    except ValueError as error:
+        raise LabError(str(error)) from None
+
+
+def rewritten(path: Path, text: str) -> str:
+    """Return the text of a document with its tables made anew. LabError names file and line."""
+
+    def replaced(found: re.Match[str]) -> str:
+        if found["code"]:
+            return found[0]
+        where = f"{path}:{text.count(chr(10), 0, found.start()) + 1}"
+        if not found["end"]:
+            raise LabError(f"{where}: the marker has no end: <!-- /mldsa-lab:{found['kind']} -->")
+        try:
+            table = parse_marker(found["kind"], found["words"]).text(path.parent)
+        except LabError as error:
+            raise LabError(f"{where}: {error}") from None
+        return f"{found['start']}{table}{found['end']}"
+
+    return MARKER.sub(replaced, text)
+
+
+def documents() -> Iterator[Path]:
+    """Yield the documents of the tree that have markers."""
+    for path in sorted(path for pattern in PATTERNS for path in ROOT.glob(pattern)):
+        if any(m["start"] for m in MARKER.finditer(path.read_text(encoding="utf-8"))):
+            yield path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Rewrite or check the documents; the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("documents", nargs="*", type=Path, metavar="DOCUMENT")
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 if out of date")
+    asked = parser.parse_args(arguments)
+    stale = 0
+    for path in asked.documents or documents():
+        try:
+            old = path.read_text(encoding="utf-8")
+            new = rewritten(path, old)
+        except (OSError, UnicodeDecodeError, LabError) as error:
+            print(error, file=sys.stderr)
+            return 2
+        stale += new != old
+        if new != old and not asked.check:
+            write_text(path, new)
+        verb = "out of date" if asked.check else "rewritten"
+        print(f"{'unchanged' if new == old else verb:<12} {path}")
+    return int(asked.check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
