@@ -174,7 +174,8 @@ def test_bad_measurements(tmp_path: Path) -> None:
     measurements.write_text("id,cost\n1,5\n77,6\n")
     result = run(selection, measurements)
     assert isinstance(result.exception, LabError)
-    assert f"{measurements}, line 3: id 77 is not in the selection" in str(result.exception)
+    said = f"{measurements}, line 3 ('77,6'): id 77 is not in the selection"
+    assert said in str(result.exception)
 
 
 def test_an_unmeasured_input_is_remarked_upon(tmp_path: Path) -> None:
