@@ -89,7 +89,7 @@ def test_the_bands_of_the_theory(
     assert most == pytest.approx(highest, abs=0.005)
 
     def limits(over: str, under: str) -> tuple[float, float]:
-        return band(name, over, under, MANY, highest=most, z_costs=(1.0,))
+        return band(name, over, under, MANY, most, z_costs=(1.0,))
 
     assert limits("sd", "mean")[0] == pytest.approx(spread, abs=0.006)
     assert limits("min", "median")[1] == pytest.approx(minimum, abs=0.006)
@@ -101,9 +101,9 @@ def test_the_bands_of_the_theory(
 def test_cheaper_z_attempts_and_fewer_samples_widen_the_bands(name: str) -> None:
     most = most_first(name)
     for over, under in (("sd", "mean"), ("min", "median"), ("p95", "median"), ("p99", "mean")):
-        narrow = band(name, over, under, MANY, highest=most, z_costs=(1.0,))
-        wide = band(name, over, under, MANY, highest=most)
-        wider = band(name, over, under, 50, highest=most)
+        narrow = band(name, over, under, MANY, most, z_costs=(1.0,))
+        wide = band(name, over, under, MANY, most)
+        wider = band(name, over, under, 50, most)
         assert wider[0] <= wide[0] <= narrow[0] <= narrow[1] <= wide[1] <= wider[1]
 
 
@@ -225,7 +225,7 @@ def test_the_power_is_the_power() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_variations_span_the_laws(name: str) -> None:
     low, high = variations(name)
-    assert low <= band(name, "sd", "mean", MANY, highest=most_first(name))[0] * 1.001
+    assert low <= band(name, "sd", "mean", MANY, most_first(name))[0] * 1.001
     assert 0.29 < low < high < 1
     assert variations(name, 100) == pytest.approx((low / 10, high / 10))
 

@@ -126,53 +126,26 @@ BAD = [
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
     (sign(median=1, samples=0), ", samples: must be a whole number >= 1"),
-    (sign(sd=1), "needs a median, mean, min, max or percentile"),
-    (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
-    (sign(median=2, error_kind="sd"), "there is no error"),
     (sign(median=2, error=1, error_kind="ci200"), "error_kind 'ci200' must be one of"),
-    (sign(median=2, error=1, sd=1), "error stands beside sd"),
-    (sign(median=2, overhead=2), "overhead must be less than every figure"),
+    (sign(median=2, overhead=2), "median must be greater than the overhead"),
     ({**COST, "median": None}, ", median: is empty"),
     ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "set is missing"),
     ({"about": "speed"}, ", about: 'speed' must be one of"),
-    ({**SIZE, "bytes": 0}, ", bytes: must be a whole number >= 1"),
     ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
     ({"about": "scaling", "points": []}, "points: must be a list of length >= 1"),
-    ({"about": "scaling", "points": [{"threads": 2}]}, "either per_second or speedup"),
+    ({"about": "scaling", "points": [{"threads": 2}] * 2}, "a number of threads appears twice"),
     (
-        {
-            "about": "scaling",
-            "points": [{"threads": 2, "speedup": 1}, {"threads": 2, "speedup": 1}],
-        },
-        "points: threads 2 appears twice",
-    ),
-    ({"about": "parts", "unit": "us", "parts": {"a": 1}}, "parts need a total, or shares"),
-    (
-        {
-            "about": "parts",
-            "unit": "us",
-            "parts": {"a": 1},
-            "shares": [{"of": "b", "percent": 1}],
-        },
+        {"about": "parts", "unit": "s", "parts": {"a": 1}, "shares": [{"of": "b", "percent": 1}]},
         "there is no part 'b'",
     ),
-    (
-        {"about": "rate", "operations": 1, "bytes_read": 1, "bytes_per_second": 0},
-        ", bytes_per_second: must be greater than 0",
-    ),
-    ({"about": "rate", "operations": 1}, "needs bytes_read, bytes_written, or both"),
-    (
-        {"about": "difference", "operation": "sign", "set": "44", "samples_per_group": 1},
-        ", samples_per_group: must be a whole number >= 2",
-    ),
-    ({"about": "rejection", "set": "44", "pass_z": 1.5}, "a share lies between 0 and 1"),
+    ({"about": "rate", "operations": 1, "bytes_read": 0}, ", bytes_read: must be greater than 0"),
     ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
-    ({"about": "rejection", "set": "44"}, "or attempts"),
     ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts, p100: a percentile"),
+    ({"about": "rejection", "set": "44", "attempts": {"sd": 3}}, "sd is unknown here"),
     ({"about": "statements", "values": [{"value": 1}, {"value": 2}]}, "quantity is missing"),
     (
         {"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "z"},
-        ", cost_of: there is no claim 'z'",
+        ", cost_of: 'z' is not the id of a cost or a batch in a unit of time",
     ),
     ("sign", "must be a mapping of fields"),
 ]
@@ -201,7 +174,7 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
         ("claims: [", "line 1"),
         ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
         ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
-        ("1: 2\n", "the field name 1 must be a text"),
+        ("1: 2\n", "names of fields must be texts"),
         ("? [1]\n: 2\n", "line 1: found unhashable key"),
         ("[" * 5000, "t.yaml"),
         ("when: 2026-02-30\n", "t.yaml"),
@@ -257,10 +230,9 @@ def test_ids_are_unique() -> None:
 def test_references_need_a_cost_in_a_time() -> None:
     points = [{"threads": 1, "per_second": 1}]
     throughput = {"about": "scaling", "points": points, "cost_of": "a"}
-    with pytest.raises(LabError, match="is not about a cost or a batch"):
-        read(SIZE, throughput)
-    with pytest.raises(LabError, match="is in cycles, not in a time"):
-        read({**COST, "unit": "cycles", "median": 1}, throughput)
+    for target in (SIZE, {**COST, "unit": "cycles", "median": 1}):
+        with pytest.raises(LabError, match="is not the id of a cost or a batch in a unit of time"):
+            read(target, throughput)
 
 
 def test_json_with_nan_or_repeated_keys(tmp_path: Path) -> None:

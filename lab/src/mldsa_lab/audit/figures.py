@@ -132,7 +132,7 @@ def _deviation_range(claim: Cost) -> Iterator[Judgement]:
     if low is not None and high is not None:
         middle = (low.low + high.high) / 2
         at = middle if mean is None else min(max(middle, mean.low), mean.high)
-        n = claim.samples or 2
+        n = max(claim.samples or 2, 2)
         most = math.sqrt(max((high.high - at) * (at - low.low), 0.0) * n / (n - 1))
     if mean is not None and median is not None:
         least = max(0.0, abs(mean.value - median.value) - mean.half - median.half)

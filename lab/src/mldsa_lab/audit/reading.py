@@ -140,9 +140,8 @@ def _mapping(raw: object, where: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         wrong = "is empty" if raw is None else f"must be a mapping of fields, not {shown(raw)}"
         raise LabError(f"{where}: {wrong}")
-    for name in raw:
-        if not isinstance(name, str):
-            raise LabError(f"{where}: the field name {shown(name)} must be a text")
+    if not all(isinstance(name, str) for name in raw):
+        raise LabError(f"{where}: names of fields must be texts")
     return raw
 
 
@@ -213,12 +212,8 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
 
 def _check_reference(claim: Claim, name: str, target: Claim | None, path: str) -> None:
     """LabError where a claim's cost_of names no cost in a unit of time."""
-    where = f"{path}: claim {claim.id!r}, cost_of"
-    if target is None:
-        raise LabError(f"{where}: there is no claim {name!r}")
-    batches = isinstance(claim, Scaling)
-    if not isinstance(target, Cost | Batch if batches else Cost):
-        wanted = "a cost or a batch" if batches else "a cost"
-        raise LabError(f"{where}: the claim {name!r} is not about {wanted}")
-    if seconds(target.unit) is None:
-        raise LabError(f"{where}: the claim {name!r} is in {target.unit}, not in a time")
+    kinds = Cost | Batch if isinstance(claim, Scaling) else Cost
+    if not isinstance(target, kinds) or seconds(target.unit) is None:
+        wanted = "a cost or a batch" if isinstance(claim, Scaling) else "a cost"
+        where = f"{path}: claim {claim.id!r}, cost_of"
+        raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")

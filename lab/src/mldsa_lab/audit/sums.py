@@ -138,8 +138,9 @@ def judge_limit(claim: Limit) -> Iterator[Judgement]:
 
 def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
     """`rate.bytes-over-time` and `rate.bytes-per-operation`."""
-    if claim.bytes_per_second is not None:
-        yield _rate_over_time(claim, table, claim.bytes_per_second)
+    moved = [f for f in (claim.bytes_read, claim.bytes_written) if f is not None]
+    if claim.bytes_per_second is not None and moved:
+        yield _rate_over_time(claim, table, claim.bytes_per_second, moved)
     written = claim.bytes_written
     if written is not None and claim.operation == "sign" and claim.set is not None:
         signature = float(PARAMETER_SETS[claim.set].signature_bytes)
@@ -150,8 +151,9 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
         )  # fmt: skip
 
 
-def _rate_over_time(claim: Rate, table: ClaimTable, stated: StatedFigure) -> Judgement:
-    moved = [f for f in (claim.bytes_read, claim.bytes_written) if f is not None]
+def _rate_over_time(
+    claim: Rate, table: ClaimTable, stated: StatedFigure, moved: Sequence[StatedFigure]
+) -> Judgement:
     least, most = sum(f.low for f in moved), sum(f.high for f in moved)
     text = f"{_size(stated.value)}/s"
     costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, Cost)]
