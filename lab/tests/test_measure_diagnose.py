@@ -217,11 +217,11 @@ def test_remarks_say_what_the_figures_rest_on() -> None:
     few = measured(usual(), 3)
     assert "hint-assumed" in {f.code for f in few.findings}
     assert {"noise-unknown", FEW_INPUTS} <= set(codes(few))
-    assert few.warnings[-1].text.startswith("3 inputs leave nothing")
+    assert few.warnings[-1].text.startswith("3 inputs are too few")
     one = measured(usual(), 1, rounds=3)
     assert "one-length" in {f.code for f in one.findings}
     assert codes(one) == [FEW_INPUTS]
-    assert one.warnings[0].text.startswith("1 input leaves nothing")
+    assert one.warnings[0].text.startswith("1 input is too few")
     assert codes(measured(usual(), 4, rounds=3)) == []
     noisy = measured(usual(), 8, size=0.12, rounds=8)
     assert "noise" in {f.code for f in noisy.findings}

@@ -263,10 +263,9 @@ def test_a_percentile_outside_the_range_is_refused(percent: float) -> None:
 
 def test_percentiles_from_texts() -> None:
     assert parse_percentiles(["50", "99.9", "50.0"]) == (50.0, 99.9)
-    with pytest.raises(LabError, match="'p99': must be a number"):
-        parse_percentiles(["p99"])
-    with pytest.raises(LabError, match="at least one"):
-        parse_percentiles([])
+    for wrong in (["p99"], []):
+        with pytest.raises(LabError, match="must be numbers in"):
+            parse_percentiles(wrong)
 
 
 @pytest.mark.parametrize("options", [{"confidence": 1.0}, {"confidence": 0.0}, {"noise": -0.1}])
