@@ -122,12 +122,6 @@ def test_one_input_as_stated_is_no_fault() -> None:
     assert not any(verdict in ("implausible", "contradiction") for _, _, verdict in found)
 
 
-def test_other_tables_are_no_measure_of_noise() -> None:
-    noisy = {"about": "cost", "operation": "verify", "unit": "us", "median": 24, "p99": 29}
-    for other in ({"set": "ML-DSA-44"}, {"set": "ML-DSA-65", "subject": "another library"}):
-        assert of_rule("sign.one-input", sign(**FIXED), {**noisy, **other}) == []
-
-
 def test_a_cut_tail_is_found() -> None:
     cut = sign(min=60, median=117, p95=150, p99=160, max=165, samples=10000)
     assert one("sign.trimmed", cut) == "implausible"
@@ -325,18 +319,6 @@ def test_rates_against_the_time_of_operations(rate: str, verdict: str) -> None:
     assert one("rate.bytes-over-time", claim) == "undecidable"
 
 
-def test_workers_share_the_time() -> None:
-    claim = {
-        "about": "rate",
-        "bytes_read": 71e6,
-        "operations": 10000,
-        "bytes_per_second": 568e6,
-        "cost_of": "a",
-    }
-    assert one("rate.bytes-over-time", TIMED, claim) == "contradiction"
-    assert one("rate.bytes-over-time", TIMED, {**claim, "workers": 8}) == "consistent"
-
-
 # Throughput, threads, batches -------------------------------------------------------------------
 
 
@@ -487,15 +469,3 @@ def test_every_claim_has_a_finding() -> None:
         ("a", "none", "undecidable"),
         ("b", "none", "undecidable"),
     ]
-
-
-def test_what_a_wrong_rate_could_be() -> None:
-    ((_, reading),) = of_rule("rejection.z", {"about": "rejection", "set": 65, "pass_z": 0.6214})
-    assert reading.startswith("Off by 0.4 %")
-    assert "measured over fewer than" in reading
-    # The rate of a published script for ML-DSA-44.
-    ((verdict, reading),) = of_rule(
-        "rejection.z", {"about": "rejection", "set": 44, "pass_z": 0.5436}
-    )
-    assert (verdict, reading[:13]) == ("implausible", "Off by 0.4 %:")
-    assert "the usual approximation" in reading

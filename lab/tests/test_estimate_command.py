@@ -110,17 +110,6 @@ def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
     assert findings[0]["severity"] == "warning"
 
 
-def test_the_average_of_a_selection_made_for_it(tmp_path: Path) -> None:
-    for goal, part in (("mean", "from the mean above"), ("percentile", "chosen for p95")):
-        selection, measurements, _ = write(tmp_path, goal=goal)
-        assert part in shown(run(selection, measurements))
-
-
-def test_many_inputs_are_shown_by_the_largest_residuals(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, 30)
-    assert "the 24 largest of 30" in shown(run(selection, measurements))
-
-
 def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 3)
     widths = []

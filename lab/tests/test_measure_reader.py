@@ -71,20 +71,6 @@ def test_the_order_of_measuring(tmp_path: Path, text: str, order: list[int]) -> 
     assert found.order.tolist() == [order]
 
 
-def test_the_order_of_measuring_in_rounds_and_in_json(tmp_path: Path) -> None:
-    found = read(tmp_path, "id,cost,round\n1,10,0\n2,20,0\n2,21,1\n1,11,1\n")
-    assert found.order.tolist() == [[0, 1], [3, 2]]
-    value = [{"id": 1, "cost": 5, "time": 2}, {"id": 2, "cost": 6, "time": 1.5}]
-    assert read(tmp_path, json.dumps(value), "costs.json").order.tolist() == [[1, 0]]
-    assert Measurements.of(CHOSEN, {3: [5, 6], 1: [7, 8]}).order.tolist() == [[1, 0], [3, 2]]
-
-
-def test_costs_of_any_size_are_read(tmp_path: Path) -> None:
-    found = read(tmp_path, f"id,cost\n1,{10**30}\n2,0.000001\n3,{10**30 + 7}.5\n")
-    assert found.costs[0, 0] == 1e30
-    assert found.costs[0, 1] == 1e-6
-
-
 @pytest.mark.parametrize(
     "value",
     [
