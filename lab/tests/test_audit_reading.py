@@ -235,11 +235,8 @@ def test_references_need_a_cost_in_a_time() -> None:
             read(target, throughput)
 
 
-def test_json_with_nan_or_repeated_keys(tmp_path: Path) -> None:
+def test_json_with_repeated_keys(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    path.write_text('{"format": NaN}', encoding="utf-8")
-    with pytest.raises(LabError, match="NaN"):
-        read_claims(path)
     path.write_text('{"format": 1, "format": 2}', encoding="utf-8")
     with pytest.raises(LabError, match="twice"):
         read_claims(path)

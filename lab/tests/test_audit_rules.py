@@ -295,7 +295,7 @@ def test_limits(amount: str | int, unit: str, called: str, verdict: str) -> None
     claim = {"about": "limit", "amount": amount, "unit": unit, "called": called}
     ((found, reading),) = of_rule("limit.bits", claim)
     assert found == verdict
-    assert ("bits were taken for bytes" in reading) == (amount == "2^32" and found != "consistent")
+    assert ("were taken for bytes" in reading) == (amount == "2^32" and found != "consistent")
 
 
 TIMED = {"about": "cost", "operation": "sign", "set": "44", "unit": "us", "mean": 100.0}

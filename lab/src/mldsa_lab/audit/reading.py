@@ -27,7 +27,7 @@ from mldsa_lab.audit.claims import (
 )
 from mldsa_lab.audit.values import POWER, StatedFigure, read_value, shown, value_schema
 from mldsa_lab.errors import LabError, first_line
-from mldsa_lab.files import checked, parse_json, read_text, reading
+from mldsa_lab.files import checked, read_text, reading
 
 _BYTES_MAX = 1 << 20
 _IN_COST_UNITS = (Cost, Batch, Parts)
@@ -42,12 +42,12 @@ def read_claims(path: Path) -> ClaimTable:
         size = path.stat().st_size
     if size > _BYTES_MAX:
         raise LabError(f"{path}: is larger than the {_BYTES_MAX:,} bytes of a table of claims")
-    return parse_claims(read_text(path), str(path), as_json=path.suffix.lower() == ".json")
+    return parse_claims(read_text(path), str(path))
 
 
-def parse_claims(text: str, name: str, *, as_json: bool = False) -> ClaimTable:
-    """The claims of a text; ``name`` stands for its file in errors."""
-    raw = _mapping(parse_json(text, name) if as_json else _parse_yaml(text, name), name)
+def parse_claims(text: str, name: str) -> ClaimTable:
+    """The claims of a text, YAML or its subset JSON; ``name`` stands for its file in errors."""
+    raw = _mapping(_parse_yaml(text, name), name)
     entries = raw.pop("claims", None)
     head = _convert(raw, Head, name)
     if not isinstance(entries, list) or not entries:

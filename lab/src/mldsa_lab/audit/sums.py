@@ -21,12 +21,11 @@ from mldsa_lab.audit.values import Span, StatedFigure
 from mldsa_lab.sets import PARAMETER_SETS
 
 _CLOSE = 1e-9
-_EXACT = "count"
 
 
 def _stated(figure: StatedFigure, unit: str) -> StatedFigure:
     """A figure as its unit has it: counts are not rounded."""
-    return StatedFigure(figure.value) if unit == _EXACT else figure
+    return StatedFigure(figure.value) if unit == "count" else figure
 
 
 def _within(figure: StatedFigure, low: float, high: float) -> bool:
@@ -42,29 +41,25 @@ def _places(entries: Sequence[tuple[str, str]]) -> str:
 def judge_parts(claim: Parts) -> Iterator[Judgement]:
     """`parts.sum` where there is a total, `parts.share` for each share."""
     parts = {name: _stated(part, claim.unit) for name, part in claim.parts.items()}
-    total = sum(part.value for part in parts.values())
-    unit = unit_text(claim.unit)
+    total, unit = sum(part.value for part in parts.values()), unit_text(claim.unit)
     if claim.total is not None:
         stated = _stated(claim.total, claim.unit)
-        low, high = (sum(getattr(p, end) for p in parts.values()) for end in ("low", "high"))
+        low, high = sum(p.low for p in parts.values()), sum(p.high for p in parts.values())
         yield judgement(
             "parts.sum", _within(stated, low, high), f"total {number(stated.value)} {unit}",
-            f"{' + '.join(number(part.value) for part in parts.values())} = {number(total)}.",
-            value=stated.value, low=low, high=high, predicted=f"{number(total)} {unit}",
+            value=stated.value, low=low, high=high, unit=unit,
         )  # fmt: skip
     for share in claim.shares:
         chosen = [parts[name] for name in listed(share.of)]
         part = sum(figure.value for figure in chosen)
         # The parts' rounding moves numerator and denominator together.
-        rest = total - part
         ends = (sum(max(f.low, 0) for f in chosen), sum(f.high for f in chosen))
-        low, high = (100 * end / (end + rest) if end + rest > 0 else 0.0 for end in ends)
+        low, high = (100 * end / max(end + total - part, _CLOSE) for end in ends)
         yield judgement(
             "parts.share", _within(share.percent, low, high),
             _places([(f"{number(share.percent.value)} %", share.where)]),
             f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
-            value=share.percent.value, low=low, high=high,
-            predicted=f"{number(100 * part / total)} %",
+            value=share.percent.value, low=low, high=high, unit="%",
         )  # fmt: skip
 
 
@@ -73,9 +68,9 @@ def judge_statements(claim: Statements) -> Iterator[Judgement]:
     number lies between limits."""
     unit = f" {unit_text(claim.unit)}" if claim.unit else ""
     pairs = combinations((entry.value for entry in claim.values), 2)
-    inside = all(_one(a, b, claim.unit) for a, b in pairs)
     text = _places([(entry.value.text + unit, entry.where) for entry in claim.values])
-    yield judgement("statements.agree", inside, text, f"{claim.quantity}.", predicted="one value")
+    inside = all(_one(a, b, claim.unit) for a, b in pairs)
+    yield judgement("statements.agree", inside, text, claim.quantity, predicted="one value")
 
 
 def _one(a: Span, b: Span, unit: str) -> bool:
@@ -109,16 +104,14 @@ def judge_counted(claim: Counted) -> Iterator[Judgement]:
         predicted = f"{one:,} × {claim.groups} = {one * claim.groups:,}"
         if of_all == {one * claim.groups}:
             verdict = Verdict.CONSISTENT
-    elif not each:
-        verdict, reading = Verdict.UNDECIDABLE, "No number is said to be of each group."
-    elif len(of_all) == 1 and min(of_all) % one == 0:
-        verdict = Verdict.UNDECIDABLE
-        reading = f"They agree only if there are {min(of_all) // one} groups, which is not stated."
-    stated = [
-        (f"{entry.count:,}", entry.where or ("" if entry.of == "unstated" else entry.of))
-        for entry in claim.values
-    ]
-    yield judgement("samples.agree", verdict, _places(stated), reading, predicted=predicted)
+    elif not each or (len(of_all) == 1 and min(of_all) % one == 0):
+        verdict, groups = Verdict.UNDECIDABLE, min(of_all) / one
+        reading = f"They agree only if there are {number(groups)} groups, which is not stated."
+    kinds = {"all": "all", "group": "each group", "unstated": ""}
+    stated = _places(
+        [(f"{entry.count:,}", entry.where or kinds[entry.of]) for entry in claim.values]
+    )
+    yield judgement("samples.agree", verdict, stated, reading, predicted=predicted)
 
 
 def judge_limit(claim: Limit) -> Iterator[Judgement]:
@@ -127,12 +120,10 @@ def judge_limit(claim: Limit) -> Iterator[Judgement]:
     called = claim.called
     low, high = called.value * (1 - MEASURED), (called.value + called.more) * (1 + MEASURED)
     inside = low <= size <= high
-    reading = f"{claim.amount:,} {claim.unit} are {size:,.0f} bytes, {_size(size, 1024)}."
-    if not inside and claim.unit == "bits" and low <= claim.amount <= high:
-        reading += " As many bytes would be the size stated: bits were taken for bytes."
+    swapped = not inside and claim.unit == "bits" and low <= claim.amount <= high
     yield judgement(
-        "limit.bits", inside, called.text, reading, value=called.value, low=size, high=size,
-        predicted=_size(size, 1024),
+        "limit.bits", inside, called.text, "Bits were taken for bytes." if swapped else "",
+        value=called.value, low=size, high=size, predicted=_size(size, 1024),
     )  # fmt: skip
 
 
@@ -143,10 +134,12 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
         yield _rate_over_time(claim, table, claim.bytes_per_second, moved)
     written = claim.bytes_written
     if written is not None and claim.operation == "sign" and claim.set is not None:
-        signature = float(PARAMETER_SETS[claim.set].signature_bytes)
-        each = written.value / claim.operations
+        signature, each = (
+            PARAMETER_SETS[claim.set].signature_bytes,
+            written.value / claim.operations,
+        )
         yield judgement(
-            "rate.bytes-per-operation", written.high >= signature * claim.operations,
+            "rate.bytes-per-operation", written.high >= float(signature * claim.operations),
             f"{number(each)} bytes written for each", value=each, low=signature, unit="bytes",
         )  # fmt: skip
 
@@ -154,36 +147,37 @@ def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
 def _rate_over_time(
     claim: Rate, table: ClaimTable, stated: StatedFigure, moved: Sequence[StatedFigure]
 ) -> Judgement:
-    least, most = sum(f.low for f in moved), sum(f.high for f in moved)
     text = f"{_size(stated.value)}/s"
-    costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, Cost)]
-    if claim.seconds is not None:
-        shortest, longest = max(claim.seconds.low, 1e-300), claim.seconds.high
-    elif costs:
-        # Each operation may be any of those named, or all of them one after another.
-        scales = [seconds(cost.unit) or 0.0 for cost in costs]
-        ends = [[f for name, f in cost.figures.items() if name != "sd"] for cost in costs]
-        spans = list(zip(ends, scales, strict=True))
-        shortest = claim.operations * min(min(f.low for f in e) * u for e, u in spans)
-        longest = claim.operations * sum(max(f.high for f in e) * u for e, u in spans)
-        shortest /= claim.workers
-    else:
+    shortest, longest = _times(claim, table)
+    if shortest is None or longest is None:
         return judgement(
             "rate.bytes-over-time", Verdict.UNDECIDABLE, text, value=stated.value,
-            reading="Neither the time nor the cost of the operations is given.",
-            predicted="bytes over time",
+            predicted="bytes over time, which is not given",
         )  # fmt: skip
-    low, high = least / longest, most / shortest
-    inside = stated.high >= low * (1 - MEASURED) and stated.low <= high * (1 + MEASURED)
-    reading = f"{claim.operations:,} operations take {number(shortest)} s or more."
-    if not inside:
-        above = stated.value > high
-        factor = stated.value / high if above else low / stated.value
-        reading += f" The rate is {number(factor)} times too {'high' if above else 'low'}."
+    low, high = sum(f.low for f in moved) / longest, sum(f.high for f in moved) / shortest
     return judgement(
-        "rate.bytes-over-time", inside, text, reading, value=stated.value, low=low, high=high,
-        predicted=f"{_size(low)}/s to {_size(high)}/s",
+        "rate.bytes-over-time",
+        stated.high >= low * (1 - MEASURED) and stated.low <= high * (1 + MEASURED), text,
+        f"{claim.operations:,} operations take {number(shortest)} s or more.",
+        value=stated.value, low=low, high=high, predicted=f"{_size(low)}/s to {_size(high)}/s",
     )  # fmt: skip
+
+
+def _times(claim: Rate, table: ClaimTable) -> tuple[float, float] | tuple[None, None]:
+    """The shortest and the longest time of the operations: each may be any of those named, or all
+    of them one after another."""
+    if claim.seconds is not None:
+        return max(claim.seconds.low, 1e-300), claim.seconds.high
+    costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, Cost)]
+    if not costs:
+        return None, None
+    ends = [
+        [(f.low * scale, f.high * scale) for name, f in cost.figures.items() if name != "sd"]
+        for cost, scale in ((cost, seconds(cost.unit) or 0.0) for cost in costs)
+    ]
+    shortest = min(low for each in ends for low, _ in each) / claim.workers
+    longest = sum(max(high for _, high in each) for each in ends)
+    return claim.operations * shortest, claim.operations * longest
 
 
 def _size(size: float, base: int = 1000) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -43,8 +43,9 @@ class Measurement(msgspec.Struct, forbid_unknown_fields=True):
 COLUMNS = Measurement.__struct_fields__
 """The columns of a CSV file and the keys of a JSON object; id and cost are needed."""
 
-_Rows = Iterator[tuple[str, dict[str, Any]]]
-"""The name of each line or entry, and what it says."""
+_Rows = Iterable[tuple[str, dict[str, Any], int | None]]
+"""The name of each line or entry, what it says, and the digits after the point of its cost, None
+where these do not say how fine the scale is."""
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ class Measurements:
     ) -> Measurements:
         """Measurements held in memory: by id one cost, or those of rounds 0, 1, ..., made round
         by round in the order of the ids given; LabError as for files."""
-        rows: list[tuple[str, dict[str, Any]]] = []
+        rows: list[tuple[str, dict[str, Any], None]] = []
         for number, value in costs.items():
             values = [value] if isinstance(value, int | float) else list(value)
             for turn, cost in enumerate(values):
                 made = {"id": number, "cost": float(cost), "unit": unit or None, "round": turn}
-                rows.append((f"{where}, id {number}", made))
+                rows.append((f"{where}, id {number}", made, None))
         rows.sort(key=lambda row: row[1]["round"])
-        return _gather(iter(rows), selection, where, [None])
+        return _gather(rows, selection, where)
 
     def only(self, places: Sequence[int]) -> Measurements:
         """Those of the inputs at these places, in all rounds that measured one of them."""
@@ -106,25 +107,16 @@ def read_measurements(path: Path, selection: Selection) -> Measurements:
     if kind not in (".csv", ".json"):
         raise LabError(f"{name}: must end in .csv or .json, which say what it is")
     text = read_text(path).removeprefix("\ufeff")
-    digits: list[int | None] = []
-    rows = (_csv if kind == ".csv" else _json)(text, name, digits)
-    return _gather(rows, selection, name, digits, strict=kind == ".json")
+    rows = (_csv if kind == ".csv" else _json)(text, name)
+    return _gather(rows, selection, name, strict=kind == ".json")
 
 
-def _gather(
-    rows: _Rows,
-    selection: Selection,
-    where: str,
-    digits: Sequence[int | None],
-    *,
-    strict: bool = True,
-) -> Measurements:
-    """Check the rows against their type, the selection and each other, and lay them out.
-
-    ``digits``: after the points of all costs, None where one does not say how fine its scale is.
-    """
+def _gather(rows: _Rows, selection: Selection, where: str, *, strict: bool = True) -> Measurements:
+    """Check the rows against their type, the selection and each other, and lay them out."""
     found: dict[tuple[int, int], tuple[str, Measurement]] = {}
-    for here, values in rows:
+    digits: list[int | None] = []
+    for here, values, decimals in rows:
+        digits.append(decimals)
         with checked(Measurement, here):
             given = msgspec.convert(values, Measurement, strict=strict)
         first = next(iter(found.values()), (here, given))
@@ -180,7 +172,7 @@ def _check(
         raise LabError(f"{here}: has order and time, of which one says all")
 
 
-def _csv(text: str, where: str, digits: list[int | None]) -> _Rows:
+def _csv(text: str, where: str) -> _Rows:
     names: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -199,8 +191,7 @@ def _csv(text: str, where: str, digits: list[int | None]) -> _Rows:
         cost = values.get("cost", "")
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)
-        digits.append(_decimals(cost))
-        yield f"{here} ({line.strip()[:40]!r})", values
+        yield f"{here} ({line.strip()[:40]!r})", values, _decimals(cost)
     if not names:
         raise LabError(f"{where}: is empty; it must begin with the header id,cost")
 
@@ -231,7 +222,7 @@ class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
     set: str | None = None
 
 
-def _json(text: str, where: str, digits: list[int | None]) -> _Rows:
+def _json(text: str, where: str) -> _Rows:
     value = parse_json(text, where)
     if not isinstance(value, list | dict):
         raise LabError(
@@ -244,15 +235,15 @@ def _json(text: str, where: str, digits: list[int | None]) -> _Rows:
     alone = once | ({"measurements": []} if isinstance(entries, list) else {})
     file = convert(alone, MeasurementFile, where)
     for number, entry in enumerate(entries or (), 1):
-        here = f"{where}, entry {number}"
+        here, decimals = f"{where}, entry {number}", None
         if isinstance(entry, dict):
+            decimals = _decimals(str(entry.get("cost")))
             if file.unit and entry.get("unit", file.unit) != file.unit:
                 raise LabError(f"{here}: the unit differs from the file's {file.unit!r}")
             entry |= {key: entry.get(key) or getattr(file, key) for key in ("unit", "set")}
             if _ROUND_TOO in entry:
                 entry["round"] = entry.pop(_ROUND_TOO)
-            digits.append(_decimals(str(entry.get("cost"))))
-        yield here, entry
+        yield here, entry, decimals
 
 
 def _listed(ids: Iterable[int]) -> str:
