@@ -182,8 +182,6 @@ class Rate(Claim, frozen=True, tag="rate"):
     """A rate of bytes, and the bytes and operations it is said to come from."""
 
     operations: Count
-    operation: Operation | Literal["unstated"] = "unstated"
-    set: ClaimedSet | None = None
     bytes_read: Amount | None = None
     bytes_written: Amount | None = None
     bytes_per_second: Amount | None = None

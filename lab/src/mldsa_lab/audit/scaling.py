@@ -45,13 +45,6 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
             speedup = StatedFigure(value, rate.high / fewest.per_second.low - value)
         if speedup is not None:
             yield _speedup(claim, point.threads, speedup)
-        elif rate is not None:
-            yield judgement(
-                "scaling.cores", Verdict.UNDECIDABLE,
-                f"{number(rate.value)}/s with {point.threads}",
-                "The throughput of one thread is not given.", value=rate.value,
-                predicted="throughput of one thread × threads",
-            )  # fmt: skip
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:

@@ -116,11 +116,6 @@ def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
         )  # fmt: skip
         return
     single = claim.per_sample == 1
-    if not single and ordered(claim):
-        yield judgement(
-            "sign.averaged", Verdict.UNDECIDABLE, f"averages of {claim.per_sample:,}",
-            predicted="percentiles of single signatures",
-        )  # fmt: skip
     centres = [c for c in ("median", "mean") if c in claim.figures and (single or c == "mean")]
     if centres:
         ready = Signing(claim, claim.set, centres[0])
@@ -148,19 +143,11 @@ def _findings(ready: Signing, table: ClaimTable, single: bool) -> Iterator[Judge
 
 def _spread(ready: Signing) -> Iterator[Judgement]:
     """`sign.spread`: standard deviation over mean (or median, where no mean is given)."""
-    claim, found = ready.claim, deviation(ready.claim)
+    found = deviation(ready.claim)
     if found is not None:
         centre = "mean" if "mean" in ready.figures else ready.centre
         reading = f"Varied inputs spread more. {found[1]}".strip()
-        yield _ratio(Signing(claim, ready.name, centre), "sd", "sign.spread", reading)
-    elif claim.error is not None:
-        ratio = claim.error.value / ready.figures[ready.centre].value
-        low, high = ready.band("sd")
-        yield judgement(
-            "sign.spread", Verdict.UNDECIDABLE, f"±/{label(ready.centre)} {number(ratio)}",
-            "What the ± is, or of how many samples, is not stated.", value=ratio, low=low,
-            high=high,
-        )  # fmt: skip
+        yield _ratio(Signing(ready.claim, ready.name, centre), "sd", "sign.spread", reading)
 
 
 def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = False) -> Judgement:

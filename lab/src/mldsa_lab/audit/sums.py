@@ -5,20 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from mldsa_lab.audit.claims import (
-    ClaimTable,
-    Cost,
-    Counted,
-    Limit,
-    Parts,
-    Rate,
-    Statements,
-    listed,
-    seconds,
-)
+from mldsa_lab.audit import claims
 from mldsa_lab.audit.judgement import MEASURED, Judgement, Verdict, judgement, number, unit_text
 from mldsa_lab.audit.values import Span, StatedFigure
-from mldsa_lab.sets import PARAMETER_SETS
 
 _CLOSE = 1e-9
 
@@ -38,7 +27,7 @@ def _places(entries: Sequence[tuple[str, str]]) -> str:
     return " and ".join(f"{text} ({where})" if where else text for text, where in entries)
 
 
-def judge_parts(claim: Parts) -> Iterator[Judgement]:
+def judge_parts(claim: claims.Parts) -> Iterator[Judgement]:
     """`parts.sum` where there is a total, `parts.share` for each share."""
     parts = {name: _stated(part, claim.unit) for name, part in claim.parts.items()}
     total, unit = sum(part.value for part in parts.values()), unit_text(claim.unit)
@@ -50,7 +39,7 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
             value=stated.value, low=low, high=high, unit=unit,
         )  # fmt: skip
     for share in claim.shares:
-        chosen = [parts[name] for name in listed(share.of)]
+        chosen = [parts[name] for name in claims.listed(share.of)]
         part = sum(figure.value for figure in chosen)
         # The parts' rounding moves numerator and denominator together.
         ends = (sum(max(f.low, 0) for f in chosen), sum(f.high for f in chosen))
@@ -58,12 +47,12 @@ def judge_parts(claim: Parts) -> Iterator[Judgement]:
         yield judgement(
             "parts.share", _within(share.percent, low, high),
             _places([(f"{number(share.percent.value)} %", share.where)]),
-            f"{' + '.join(listed(share.of))} is {number(part)} of {number(total)} {unit}.",
+            f"{' + '.join(claims.listed(share.of))} is {number(part)} of {number(total)} {unit}.",
             value=share.percent.value, low=low, high=high, unit="%",
         )  # fmt: skip
 
 
-def judge_statements(claim: Statements) -> Iterator[Judgement]:
+def judge_statements(claim: claims.Statements) -> Iterator[Judgement]:
     """`statements.agree`: numbers are one within rounding, limits are the same limits, and a
     number lies between limits."""
     unit = f" {unit_text(claim.unit)}" if claim.unit else ""
@@ -85,7 +74,7 @@ def _one(a: Span, b: Span, unit: str) -> bool:
     )
 
 
-def judge_counted(claim: Counted) -> Iterator[Judgement]:
+def judge_counted(claim: claims.Counted) -> Iterator[Judgement]:
     """`samples.agree`: counts of all and of each group. What a count is of may be unstated; it is
     then compared as either: where no number is said to be of each group, it is the smallest; the
     others are of all."""
@@ -114,7 +103,7 @@ def judge_counted(claim: Counted) -> Iterator[Judgement]:
     yield judgement("samples.agree", verdict, stated, reading, predicted=predicted)
 
 
-def judge_limit(claim: Limit) -> Iterator[Judgement]:
+def judge_limit(claim: claims.Limit) -> Iterator[Judgement]:
     """`limit.bits`."""
     size = claim.amount / 8 if claim.unit == "bits" else float(claim.amount)
     called = claim.called
@@ -127,53 +116,32 @@ def judge_limit(claim: Limit) -> Iterator[Judgement]:
     )  # fmt: skip
 
 
-def judge_rate(claim: Rate, table: ClaimTable) -> Iterator[Judgement]:
-    """`rate.bytes-over-time` and `rate.bytes-per-operation`."""
+def judge_rate(claim: claims.Rate, table: claims.ClaimTable) -> Iterator[Judgement]:
+    """`rate.bytes-over-time`."""
     moved = [f for f in (claim.bytes_read, claim.bytes_written) if f is not None]
-    if claim.bytes_per_second is not None and moved:
-        yield _rate_over_time(claim, table, claim.bytes_per_second, moved)
-    written = claim.bytes_written
-    if written is not None and claim.operation == "sign" and claim.set is not None:
-        signature, each = (
-            PARAMETER_SETS[claim.set].signature_bytes,
-            written.value / claim.operations,
-        )
-        yield judgement(
-            "rate.bytes-per-operation", written.high >= float(signature * claim.operations),
-            f"{number(each)} bytes written for each", value=each, low=signature, unit="bytes",
-        )  # fmt: skip
-
-
-def _rate_over_time(
-    claim: Rate, table: ClaimTable, stated: StatedFigure, moved: Sequence[StatedFigure]
-) -> Judgement:
-    text = f"{_size(stated.value)}/s"
-    shortest, longest = _times(claim, table)
-    if shortest is None or longest is None:
-        return judgement(
-            "rate.bytes-over-time", Verdict.UNDECIDABLE, text, value=stated.value,
-            predicted="bytes over time, which is not given",
-        )  # fmt: skip
-    low, high = sum(f.low for f in moved) / longest, sum(f.high for f in moved) / shortest
-    return judgement(
-        "rate.bytes-over-time",
-        stated.high >= low * (1 - MEASURED) and stated.low <= high * (1 + MEASURED), text,
-        f"{claim.operations:,} operations take {number(shortest)} s or more.",
-        value=stated.value, low=low, high=high, predicted=f"{_size(low)}/s to {_size(high)}/s",
+    stated, times = claim.bytes_per_second, _times(claim, table)
+    if stated is None or times is None or not moved:
+        return
+    low, high = sum(f.low for f in moved) / times[1], sum(f.high for f in moved) / times[0]
+    inside = stated.high >= low * (1 - MEASURED) and stated.low <= high * (1 + MEASURED)
+    reading = f"{claim.operations:,} operations take {number(times[0])} s or more."
+    yield judgement(
+        "rate.bytes-over-time", inside, f"{_size(stated.value)}/s", reading, value=stated.value,
+        low=low, high=high, predicted=f"{_size(low)}/s to {_size(high)}/s",
     )  # fmt: skip
 
 
-def _times(claim: Rate, table: ClaimTable) -> tuple[float, float] | tuple[None, None]:
+def _times(claim: claims.Rate, table: claims.ClaimTable) -> tuple[float, float] | None:
     """The shortest and the longest time of the operations: each may be any of those named, or all
-    of them one after another."""
+    of them one after another. None where neither time nor cost is given."""
     if claim.seconds is not None:
         return max(claim.seconds.low, 1e-300), claim.seconds.high
-    costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, Cost)]
+    costs = [cost for cost in table.named(claim.cost_of) if isinstance(cost, claims.Cost)]
     if not costs:
-        return None, None
+        return None
     ends = [
         [(f.low * scale, f.high * scale) for name, f in cost.figures.items() if name != "sd"]
-        for cost, scale in ((cost, seconds(cost.unit) or 0.0) for cost in costs)
+        for cost, scale in ((cost, claims.seconds(cost.unit) or 0.0) for cost in costs)
     ]
     shortest = min(low for each in ends for low, _ in each) / claim.workers
     longest = sum(max(high for _, high in each) for each in ends)
