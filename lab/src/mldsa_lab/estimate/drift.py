@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import fdtrc
 
 from mldsa_lab.estimate.findings import (
     CHANCE,
     SMALL,
     Evidence,
     Remark,
-    least_squares,
+    added,
     note,
     rank_correlation,
     warning,
@@ -27,7 +26,6 @@ _APART = 0.05
 _COLD = 6.0
 # A trend in single measurements: steady, or decaying so many times e-fold over the run.
 _DECAYS = (0.0, 3.0, 6.0, 12.0)
-_LEFT_OVER = 2  # degrees of freedom that a trend must leave to be judged by
 _TREND = 0.02  # probability of a trend by chance, at most
 # Order of measuring and attempts that go together so closely cannot be told apart, unless
 # residuals leave no room for a trend.
@@ -104,17 +102,14 @@ def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
     rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * scale[:, None]
     # The further terms, as far as they are known, must not be taken for it.
     cost = (fit.cost - fit.values[:, LINEAR:] @ fit.coefficients[LINEAR:]) * scale
-    before, rank = least_squares(rows, cost)[:2]
     best = None
     for decay in _DECAYS:
         shape = np.exp(-decay * time) if decay else time
-        after, more, solved = least_squares(np.column_stack([rows, shape]), cost)
-        left = len(cost) - more
-        if more <= rank or left < _LEFT_OVER:
+        found = added(rows, shape, cost)
+        if found is None:
             continue
-        ratio = (before - after) / max(after / left, 1e-20 * before, 1e-300)
-        chance = float(fdtrc(1, left, ratio)) * len(_DECAYS)
-        change = float(solved[-1]) * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        chance = found[0] * len(_DECAYS)
+        change = found[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
         if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
             best = chance, change, decay > 0
     return None if best is None else best[1:]

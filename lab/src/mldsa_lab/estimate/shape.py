@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import fdtrc
 
-from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
+from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, added, note, warning
 from mldsa_lab.estimate.posterior import BENT, NO_INDEX, NO_STEPS
 from mldsa_lab.theory.arrays import Flags
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, to_costs
@@ -101,16 +100,12 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     if len(data.ids) >= 12:
         columns = np.hstack([columns, fit.values[:, which]])
     centred = (attempts - attempts.mean()) ** 2
-    rows = np.column_stack([columns, centred]) * scale[:, None]
-    before, rank, _ = least_squares(rows[:, :-1], cost * scale)
-    after, more, solved = least_squares(rows, cost * scale)
-    left = len(data.ids) - more
-    if more <= rank or left < 2 or before <= 0:
+    found = added(columns * scale[:, None], centred * scale, cost * scale)
+    if found is None:
         return
-    ratio = (before - after) / max(after / left, 1e-20 * before)
-    bend = float(solved[-1]) * float(centred.max())
+    bend = found[1] * float(centred.max())
     longest = float(fit.cost.max())
-    if float(fdtrc(1, left, ratio)) > CHANCE or abs(bend) < _BENT * longest:
+    if found[0] > CHANCE or abs(bend) < _BENT * longest:
         return
     how = "more" if bend > 0 else "less"
     text = f"each further attempt costs {how} than the one before"
