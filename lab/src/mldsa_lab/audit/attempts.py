@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from mldsa_lab.audit.claims import Rejection
+from mldsa_lab.audit.claims import ClaimTable, Rejection
 from mldsa_lab.audit.figures import label
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, number
 from mldsa_lab.audit.law import share_of
@@ -34,7 +34,7 @@ def approximate_rates(name: str) -> tuple[float, float]:
     return math.exp(-N * c.beta * c.l / c.gamma1), math.exp(-N * c.beta * c.k / c.gamma2)
 
 
-def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
+def judge_rejection(claim: Rejection, _: ClaimTable) -> Iterator[Judgement]:
     """All findings about rates and attempts."""
     model = RejectionModel.of(claim.set)
     z, r = approximate_rates(claim.set)

@@ -27,7 +27,7 @@ def _places(entries: Sequence[tuple[str, str]]) -> str:
     return " and ".join(f"{text} ({where})" if where else text for text, where in entries)
 
 
-def judge_parts(claim: claims.Parts) -> Iterator[Judgement]:
+def judge_parts(claim: claims.Parts, _: claims.ClaimTable) -> Iterator[Judgement]:
     """`parts.sum` where there is a total, `parts.share` for each share."""
     parts = {name: _stated(part, claim.unit) for name, part in claim.parts.items()}
     total, unit = sum(part.value for part in parts.values()), unit_text(claim.unit)
@@ -52,7 +52,7 @@ def judge_parts(claim: claims.Parts) -> Iterator[Judgement]:
         )  # fmt: skip
 
 
-def judge_statements(claim: claims.Statements) -> Iterator[Judgement]:
+def judge_statements(claim: claims.Statements, _: claims.ClaimTable) -> Iterator[Judgement]:
     """`statements.agree`: numbers are one within rounding, limits are the same limits, and a
     number lies between limits."""
     unit = f" {unit_text(claim.unit)}" if claim.unit else ""
@@ -74,7 +74,7 @@ def _one(a: Span, b: Span, unit: str) -> bool:
     )
 
 
-def judge_counted(claim: claims.Counted) -> Iterator[Judgement]:
+def judge_counted(claim: claims.Counted, _: claims.ClaimTable) -> Iterator[Judgement]:
     """`samples.agree`: counts of all and of each group. What a count is of may be unstated; it is
     then compared as either: where no number is said to be of each group, it is the smallest; the
     others are of all."""
@@ -103,7 +103,7 @@ def judge_counted(claim: claims.Counted) -> Iterator[Judgement]:
     yield judgement("samples.agree", verdict, stated, reading, predicted=predicted)
 
 
-def judge_limit(claim: claims.Limit) -> Iterator[Judgement]:
+def judge_limit(claim: claims.Limit, _: claims.ClaimTable) -> Iterator[Judgement]:
     """`limit.bits`."""
     size = claim.amount / 8 if claim.unit == "bits" else float(claim.amount)
     called = claim.called
