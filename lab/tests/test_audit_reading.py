@@ -26,20 +26,14 @@ def read(*claims: dict[str, Any], **head: Any) -> Any:
     ("name", "expected"),
     [
         ("ML-DSA-44", "ML-DSA-44"),
-        ("mldsa65", "ML-DSA-65"),
-        ("87", "ML-DSA-87"),
         (44, "ML-DSA-44"),
-        ("Dilithium2", "ML-DSA-44"),
         ("Dilithium-3", "ML-DSA-65"),
         ("CRYSTALS-Dilithium 5", "ML-DSA-87"),
         ("Dilithium III", "ML-DSA-65"),
         ("Dilithium4", None),
         ("ML-DSA-66", None),
-        ("Falcon-512", None),
-        ("", None),
         (2, None),
         (True, None),
-        (44.0, None),
     ],
 )
 def test_names_of_sets(name: object, expected: str | None) -> None:
@@ -60,14 +54,6 @@ def test_the_examples_fit_the_schema() -> None:
     bad = yaml.safe_load(text(sign(medain=1)))
     assert not validator.is_valid(bad)
     assert validator.is_valid(yaml.safe_load(text(sign(median=1))))
-
-
-def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
-    yaml_file, json_file = tmp_path / "t.yaml", tmp_path / "t.json"
-    claim = sign(median=131.2, p95=331, samples=1000)
-    yaml_file.write_text(text(claim), encoding="utf-8")
-    json_file.write_text(json.dumps({**HEAD, "claims": [{"id": "a", **claim}]}), encoding="utf-8")
-    assert read_claims(yaml_file).claims == read_claims(json_file).claims
 
 
 def test_figures_know_their_rounding() -> None:
@@ -170,8 +156,6 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
     ("content", "rule"),
     [
         ("", "is empty"),
-        ("[1]", "must be a mapping"),
-        ("claims: [", "line 1"),
         ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
         ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
         ("1: 2\n", "names of fields must be texts"),
@@ -211,10 +195,8 @@ def test_a_file_cut_off_anywhere_is_an_error_and_no_traceback() -> None:
     ("head", "rule"),
     [
         ({"source": {"title": "x", "kind": "blog"}}, "source.kind: 'blog' must be one of"),
-        ({"source": {"kind": "other"}}, "source: title is missing"),
         ({"source": {"title": "x", "kind": "other", "date": 5}}, "source.date: must be text"),
         ({"defaults": {"bytes": 1}}, "defaults: the key 'bytes' is unknown"),
-        ({"more": 1}, "the key 'more' is unknown"),
     ],
 )
 def test_bad_heads(head: dict[str, Any], rule: str) -> None:

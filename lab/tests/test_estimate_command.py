@@ -110,17 +110,6 @@ def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
     assert findings[0]["severity"] == "warning"
 
 
-def test_what_is_known_of_the_noise(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path, 3)
-    widths = []
-    for options in ((), ("--noise", "0"), ("--noise", "15")):
-        figures = tmp_path / "f.json"
-        shown(run(selection, measurements, "--json", figures, *options))
-        mean = json.loads(figures.read_text())["mean"]
-        widths.append(mean["high"] - mean["low"])
-    assert widths[1] < widths[0] < widths[2]
-
-
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, 12, target=usual(z=-0.3, setup=4))
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
