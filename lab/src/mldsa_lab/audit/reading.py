@@ -92,13 +92,12 @@ class _Loader(yaml.SafeLoader):
     """YAML as PyYAML reads it safely, but a date is a text and a repeated key an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key, _ in node.value:
-            if names.count(key.value) > 1:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key.value!r} appears twice",
-                    problem_mark=node.value[-1][0].start_mark,
-                )
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                problem = f"the key {key.value!r} appears twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
         return cast("dict[Any, Any]", super().construct_mapping(node, deep))
 
 
