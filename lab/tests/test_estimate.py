@@ -26,7 +26,6 @@ from mldsa_lab.estimate.location import median_over_rounds, split_levels
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies import command
 from mldsa_studies.judge import root_mean_square
@@ -98,21 +97,6 @@ def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
     assert blind.low is not None and blind.low < 18_000
 
 
-def test_scale_does_not_matter(chosen: list[Trace]) -> None:
-    ticks = NoisyMachine().measure(STOPPING.cost_of(chosen), 8, np.random.default_rng(1))
-    one = estimate_signing(ticks, chosen, MODEL)
-    table = ticks.table()[:, None, :]
-    two = estimate_signing(cell_of(table * 1000), chosen, MODEL)
-    for a, b in (
-        (one.mean, two.mean),
-        *zip(one.quantiles.values(), two.quantiles.values(), strict=True),
-    ):
-        assert a.low is not None and a.high is not None
-        assert (b.value, b.low, b.high) == pytest.approx(
-            (1000 * a.value, 1000 * a.low, 1000 * a.high), rel=1e-5
-        )
-
-
 # ---------------------------------------------------------------------------------------------
 # Signing, with noise
 
@@ -149,17 +133,6 @@ def test_intervals_of_signing_cover(rounds: int) -> None:
     assert widths[-1] < 0.75 * widths[0]
 
 
-@pytest.mark.simulation
-def test_intervals_are_not_just_wide() -> None:
-    rng = np.random.default_rng(4)
-    calm = NoisyMachine(drift=0.01, memory=0, fast=0)
-    covered = signing_coverage(
-        MODEL, 12, (Signer(), Signer(z=30_000)), calm, 100, rng, rounds=20, population=100_000
-    )
-    assert covered.holds[:, 0].mean() > 0.91
-    assert np.median(covered.half_width[:, 0]) < 0.02
-
-
 def test_interval_of_hedged_signing_covers() -> None:
     for machine in (NoisyMachine(drift=0.02, fast=0), NoisyMachine(memory=0.0)):
         covered = random_coverage(MODEL, Signer(), machine, 400, np.random.default_rng(9))
@@ -190,22 +163,6 @@ def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
     assert found.mean.low < 1e5 < found.mean.high
 
 
-def test_cost_that_falls_with_attempts_is_remarked_upon(chosen: list[Trace]) -> None:
-    counts = TraceTable.of(MODEL.name, chosen).counts()
-    cost = 1e6 - 6e4 * counts[:, 0] + 3e4 * counts[:, 1]
-    assert cost.min() > 0
-    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)
-    assert any("rejected at z seems to cost less than nothing" in note for note in found.notes)
-
-
-def test_lack_of_fit_is_remarked_upon(chosen: list[Trace]) -> None:
-    """A signer that hides its attempts in steps of eight: nothing linear about it."""
-    attempts = np.array([len(t) for t in chosen])
-    cost = 1e5 * np.ceil(attempts / 8) ** 2
-    found = estimate_signing(QUIET.measure(cost, 4, np.random.default_rng(3)), chosen, MODEL)
-    assert any("costs and traces do not belong together" in note for note in found.notes)
-
-
 def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(12)
     for _ in range(20):
@@ -227,26 +184,6 @@ def test_fewer_than_four_rounds_have_no_interval(chosen: list[Trace], rounds: in
     for interval in found:
         assert (interval.low is None, interval.high is None) == (rounds < 4, rounds < 4)
     assert (over(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_fewer_inputs_than_the_model_needs(n: int) -> None:
-    traces = draw_traces(MODEL, 40, np.random.default_rng(1))
-    inputs = [max(traces, key=len), min(traces, key=len), traces[5]][:n]
-    cell = QUIET.measure(Signer(z=2e4, r=2e4, h=2.5e4).cost_of(inputs), 4, np.random.default_rng())
-    found = estimate_signing(cell, inputs, MODEL)
-    exact = Signer(z=2e4, r=2e4, h=2.5e4).mean(MODEL)
-    assert found.mean.value == pytest.approx(exact, rel=0.02)
-    assert found.mean.low is not None and found.mean.high is not None
-    assert found.mean.low < exact < found.mean.high and found.mean.high / found.mean.low > 1.01
-
-
-def test_inputs_of_one_number_of_attempts_rest_on_what_is_known_of_signers() -> None:
-    inputs = [t for t in draw_traces(MODEL, 200, np.random.default_rng(1)) if len(t) == 4][:3]
-    cell = QUIET.measure(Signer().cost_of(inputs), 4, np.random.default_rng())
-    mean = estimate_signing(cell, inputs, MODEL).mean
-    assert mean.low is not None and mean.high is not None
-    assert mean.low < Signer().mean(MODEL) < mean.high and mean.high / mean.low > 1.05
 
 
 # ---------------------------------------------------------------------------------------------
@@ -305,17 +242,6 @@ def test_a_table_without_noise_is_taken_apart_exactly(rounds: int, inputs: int, 
     shape, level = rng.uniform(1, 100, inputs), rng.normal(size=rounds)
     level -= np.median(level)
     levels = split_levels(shape * np.exp(level)[:, None])
-    np.testing.assert_allclose(levels.shape, shape, rtol=1e-9)
-    np.testing.assert_allclose(levels.level, level, atol=1e-9)
-
-
-def test_missing_samples_are_borne() -> None:
-    rng = np.random.default_rng(16)
-    shape, level = rng.uniform(1, 100, 12), rng.normal(size=9)
-    level -= np.median(level)
-    table = shape * np.exp(level)[:, None]
-    table[-1, 4:] = np.nan  # interrupted within a round
-    levels = split_levels(table)
     np.testing.assert_allclose(levels.shape, shape, rtol=1e-9)
     np.testing.assert_allclose(levels.level, level, atol=1e-9)
 

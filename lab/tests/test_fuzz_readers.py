@@ -56,7 +56,7 @@ FAULTS: dict[str, tuple[object, str, object]] = {
     "record": (records, "convert", converted),
     "selection": (selection, "decode_format", json_format),
     "claims": (reading, "_parse_yaml", yaml),
-    "measurements": (measurements, "_COST", re.compile("(.*)()()()")),
+    "measurements": (measurements, "_NUMBER", re.compile(".*")),
     "scenario": (scenario, "decode_toml", toml),
     "network": (network, "decode_toml", toml),
     "study": (study, "decode_toml", toml),

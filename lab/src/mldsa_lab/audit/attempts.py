@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from mldsa_lab.audit.claims import Rejection
+from mldsa_lab.audit.claims import ClaimTable, Rejection
 from mldsa_lab.audit.figures import label
-from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, number, percent
+from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, number
 from mldsa_lab.audit.law import share_of
 from mldsa_lab.audit.values import Span
 from mldsa_lab.sets import PARAMETER_SETS, N
@@ -23,7 +23,7 @@ _MEASURED = 0.005
 """A rate that was measured may be so far off, it is then implausible and no contradiction; and the
 limits of one, which are round numbers."""
 _SAME = 5e-4  # relative; so far forms of the exact rate and of its approximation differ
-_ERRORS = 4.0  # standard errors of the measured hint rate, or of a rate over some attempts
+_ERRORS = 4.0  # standard errors of the measured hint rate
 _NEAR = 0.02  # relative; beyond, another hint rate does not explain a number of attempts
 
 
@@ -34,7 +34,7 @@ def approximate_rates(name: str) -> tuple[float, float]:
     return math.exp(-N * c.beta * c.l / c.gamma1), math.exp(-N * c.beta * c.k / c.gamma2)
 
 
-def judge_rejection(claim: Rejection) -> Iterator[Judgement]:
+def judge_rejection(claim: Rejection, _: ClaimTable) -> Iterator[Judgement]:
     """All findings about rates and attempts."""
     model = RejectionModel.of(claim.set)
     z, r = approximate_rates(claim.set)
@@ -66,24 +66,15 @@ def _judge_rate(
     off = max(outside - half - slack, 0.0)
     verdict, reading = Verdict.CONTRADICTION, "Not the rate of this parameter set."
     if off <= _SAME * least:
-        verdict, reading = Verdict.CONSISTENT, ""
-        if not stated.one and outside > 0:
-            rounded = f" and {slack:g} for round limits" if slack else ""
-            reading = (
-                f"Only within rounding: {outside:.4f} outside the range; allowed are {half:g} for "
-                f"its digits{rounded}."
-            )
+        verdict = Verdict.CONSISTENT
+        reading = "Only within rounding." if outside > 0 and not stated.one else ""
     elif name == "pass_hint":
         verdict, more = Verdict.IMPLAUSIBLE, 100 * ((least + most) / 2 / max(low.value, 1e-9) - 1)
         reading = f"With the rate stated, the expected attempts come out {more:+.1f} % off."
     elif off <= _MEASURED:
-        verdict = Verdict.IMPLAUSIBLE
-        reading = f"Off by {percent(abs((low.value + high.value) / 2 / least - 1))}: "
+        verdict, reading = Verdict.IMPLAUSIBLE, f"The exact rate is {least:.4f}."
         if rough is not None and abs(low.value - rough) <= _SAME * rough:
-            reading += f"the usual approximation, {rough:.4f}, and not the exact rate."
-        else:
-            attempts = round(least * (1 - least) * (_ERRORS / off) ** 2, -3)
-            reading += f"measured over fewer than {number(attempts)} attempts, or wrong."
+            reading += f" {rough:.4f} is the usual approximation."
     text = f"{least:.4f}" if least == most else f"{least:.4f} to {most:.4f}"
     return judgement(
         rule, verdict, f"{name} {stated.text}", reading,

@@ -9,25 +9,22 @@ from typing import Any
 from mldsa_lab.audit import attempts, claims, figures, power, scaling, signing, sizes, sums
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
 
-Judge = Callable[[Any], Iterator[Judgement]]
-JudgeInTable = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
+Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
-_ALONE: dict[type[claims.Claim], Judge] = {
-    claims.Cost: figures.judge_figures,
-    claims.Size: sizes.judge_size,
-    claims.Parts: sums.judge_parts,
-    claims.Difference: power.judge_difference,
-    claims.Counted: sums.judge_counted,
-    claims.Statements: sums.judge_statements,
-    claims.Limit: sums.judge_limit,
-    claims.Rejection: attempts.judge_rejection,
+JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
+    claims.Cost: (figures.judge_figures, signing.judge_signing),
+    claims.Size: (sizes.judge_size,),
+    claims.Scaling: (scaling.judge_scaling,),
+    claims.Batch: (scaling.judge_batch,),
+    claims.Parts: (sums.judge_parts,),
+    claims.Rate: (sums.judge_rate,),
+    claims.Difference: (power.judge_difference,),
+    claims.Counted: (sums.judge_counted,),
+    claims.Statements: (sums.judge_statements,),
+    claims.Limit: (sums.judge_limit,),
+    claims.Rejection: (attempts.judge_rejection,),
 }
-_IN_TABLE: dict[type[claims.Claim], JudgeInTable] = {
-    claims.Cost: signing.judge_signing,
-    claims.Scaling: scaling.judge_scaling,
-    claims.Batch: scaling.judge_batch,
-    claims.Rate: sums.judge_rate,
-}
+"""What judges each kind of claim, alone or beside the others of its table."""
 
 
 def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
@@ -35,11 +32,7 @@ def audit(table: claims.ClaimTable) -> tuple[Judgement, ...]:
     least one finding for each."""
     findings = []
     for claim in table.claims:
-        found: list[Judgement] = []
-        if judge := _ALONE.get(type(claim)):
-            found += judge(claim)
-        if judge_in_table := _IN_TABLE.get(type(claim)):
-            found += judge_in_table(claim, table)
+        found = [f for judge in JUDGES[type(claim)] for f in judge(claim, table)]
         findings += [replace(f, claim=claim.id) for f in found or [_NOTHING]]
     return tuple(findings)
 

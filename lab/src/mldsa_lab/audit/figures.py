@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from scipy.special import ndtri
 
-from mldsa_lab.audit.claims import Cost, confidence
+from mldsa_lab.audit.claims import ClaimTable, Cost, confidence
 from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, share_of
 from mldsa_lab.audit.values import StatedFigure
@@ -22,7 +22,7 @@ def label(statistic: str) -> str:
     return _NAMES.get(statistic, statistic)
 
 
-def judge_figures(claim: Cost) -> Iterator[Judgement]:
+def judge_figures(claim: Cost, _: ClaimTable) -> Iterator[Judgement]:
     """All rules of this module."""
     yield from _order(claim)
     yield from _mean_range(claim)
@@ -132,7 +132,7 @@ def _deviation_range(claim: Cost) -> Iterator[Judgement]:
     if low is not None and high is not None:
         middle = (low.low + high.high) / 2
         at = middle if mean is None else min(max(middle, mean.low), mean.high)
-        n = claim.samples or 2
+        n = max(claim.samples or 2, 2)
         most = math.sqrt(max((high.high - at) * (at - low.low), 0.0) * n / (n - 1))
     if mean is not None and median is not None:
         least = max(0.0, abs(mean.value - median.value) - mean.half - median.half)

@@ -130,7 +130,6 @@ def band(
     over: str,
     under: str,
     samples: int,
-    *,
     highest: float,
     per_sample: int = 1,
     z_costs: tuple[float, ...] = Z_COSTS,

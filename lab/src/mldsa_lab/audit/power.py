@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from scipy.optimize import brentq
 from scipy.stats import nct, t
 
-from mldsa_lab.audit.claims import Difference
+from mldsa_lab.audit.claims import ClaimTable, Difference
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement, percent
 from mldsa_lab.audit.law import laws
 from mldsa_lab.theory.signers import LEAST_FIRST, most_first
@@ -48,7 +48,7 @@ def variations(name: str, per_sample: int = 1) -> tuple[float, float]:
     return min(found) / math.sqrt(per_sample), max(found) / math.sqrt(per_sample)
 
 
-def judge_difference(claim: Difference) -> Iterator[Judgement]:
+def judge_difference(claim: Difference, _: ClaimTable) -> Iterator[Judgement]:
     """`difference.power`."""
     relative, n = claim.relative, claim.samples_per_group
     stated = "" if relative is None else percent(relative.value)

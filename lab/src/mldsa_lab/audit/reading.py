@@ -9,59 +9,44 @@ from typing import Any, TypeVar, Union, cast
 import msgspec
 import yaml
 
-from mldsa_lab.audit.claims import (
-    ABOUT,
-    PERCENTILE,
-    STATISTICS,
-    Batch,
-    Claim,
-    ClaimTable,
-    Cost,
-    Defaults,
-    Head,
-    Parts,
-    Rejection,
-    Scaling,
-    listed,
-    seconds,
-)
+from mldsa_lab.audit import claims
 from mldsa_lab.audit.values import POWER, StatedFigure, read_value, shown, value_schema
 from mldsa_lab.errors import LabError, first_line
-from mldsa_lab.files import checked, parse_json, read_text, reading
+from mldsa_lab.files import checked, read_text, reading
 
 _BYTES_MAX = 1 << 20
-_IN_COST_UNITS = (Cost, Batch, Parts)
+_IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts)
 _EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
 
 
-def read_claims(path: Path) -> ClaimTable:
+def read_claims(path: Path) -> claims.ClaimTable:
     """The claims of a file."""
     with reading(path):
         size = path.stat().st_size
     if size > _BYTES_MAX:
         raise LabError(f"{path}: is larger than the {_BYTES_MAX:,} bytes of a table of claims")
-    return parse_claims(read_text(path), str(path), as_json=path.suffix.lower() == ".json")
+    return parse_claims(read_text(path), str(path))
 
 
-def parse_claims(text: str, name: str, *, as_json: bool = False) -> ClaimTable:
-    """The claims of a text; ``name`` stands for its file in errors."""
-    raw = _mapping(parse_json(text, name) if as_json else _parse_yaml(text, name), name)
+def parse_claims(text: str, name: str) -> claims.ClaimTable:
+    """The claims of a text, YAML or its subset JSON; ``name`` stands for its file in errors."""
+    raw = _mapping(_parse_yaml(text, name), name)
     entries = raw.pop("claims", None)
-    head = _convert(raw, Head, name)
+    head = _convert(raw, claims.Head, name)
     if not isinstance(entries, list) or not entries:
         raise LabError(f"{name}, claims: must be a list of at least one claim")
-    claims: dict[str, Claim] = {}
+    found: dict[str, claims.Claim] = {}
     for position, entry in enumerate(entries, 1):
         claim = _claim(entry, name, position, raw.get("defaults", {}))
-        if claim.id in claims:
+        if claim.id in found:
             raise LabError(f"{name}: claim {claim.id!r}: the id appears twice, and must be unique")
-        claims[claim.id] = claim
-    for claim in claims.values():
-        for target in listed(getattr(claim, "cost_of", ())):
-            _check_reference(claim, target, claims.get(target), name)
-    return ClaimTable(name, head.source, tuple(claims.values()))
+        found[claim.id] = claim
+    for claim in found.values():
+        for target in claims.listed(getattr(claim, "cost_of", ())):
+            _check_reference(claim, target, found.get(target), name)
+    return claims.ClaimTable(name, head.source, tuple(found.values()))
 
 
 def examples() -> dict[str, Path]:
@@ -79,17 +64,17 @@ def example_path(name: str) -> Path:
 def claims_schema() -> dict[str, Any]:
     """The JSON Schema of a claims file: its statistics stand beside a cost's other fields."""
     (head, claim), parts = msgspec.json.schema_components(
-        (Head, Union[tuple(ABOUT.values())]),  # noqa: UP007 - a union of what is in a list
+        (claims.Head, Union[tuple(claims.ABOUT.values())]),  # noqa: UP007 - of a list
         schema_hook=value_schema,
         ref_template="#/$defs/{name}",
     )
     statistics = parts["Cost"]["properties"].pop("figures")["additionalProperties"]
-    names = f"^(?:{'|'.join(STATISTICS)}|{PERCENTILE.pattern})$"
+    names = f"^(?:{'|'.join(claims.STATISTICS)}|{claims.PERCENTILE.pattern})$"
     parts["Cost"]["patternProperties"] = {names: statistics}
     parts["Cost"]["required"].remove("figures")
-    for kind in ABOUT.values():  # what may stand under `defaults`
+    for kind in claims.ABOUT.values():  # what may stand under `defaults`
         needed = parts[kind.__name__]["required"]
-        needed[:] = [name for name in needed if name not in Defaults.__struct_fields__]
+        needed[:] = [name for name in needed if name not in claims.Defaults.__struct_fields__]
     whole = parts.pop(head["$ref"].rpartition("/")[2])
     whole["properties"]["claims"] = {"type": "array", "minItems": 1, "items": claim}
     whole |= {
@@ -107,13 +92,12 @@ class _Loader(yaml.SafeLoader):
     """YAML as PyYAML reads it safely, but a date is a text and a repeated key an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key, _ in node.value:
-            if names.count(key.value) > 1:
-                raise yaml.MarkedYAMLError(
-                    problem=f"the key {key.value!r} appears twice",
-                    problem_mark=node.value[-1][0].start_mark,
-                )
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                problem = f"the key {key.value!r} appears twice"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
+            seen.add(key.value)
         return cast("dict[Any, Any]", super().construct_mapping(node, deep))
 
 
@@ -140,9 +124,8 @@ def _mapping(raw: object, where: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
         wrong = "is empty" if raw is None else f"must be a mapping of fields, not {shown(raw)}"
         raise LabError(f"{where}: {wrong}")
-    for name in raw:
-        if not isinstance(name, str):
-            raise LabError(f"{where}: the field name {shown(name)} must be a text")
+    if not all(isinstance(name, str) for name in raw):
+        raise LabError(f"{where}: names of fields must be texts")
     return raw
 
 
@@ -166,26 +149,26 @@ def _read(raw: Any, where: str, place: str = "") -> Any:
     return "us" if raw == "µs" else raw
 
 
-def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) -> Claim:
+def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) -> claims.Claim:
     where = f"{name}: claim {position}"
     raw = _mapping(entry, where)
     if isinstance(identity := raw.get("id"), str) and identity:
         where = f"{name}: claim {identity!r}"
     about = raw.get("about", "")
-    kind = ABOUT.get(about) if isinstance(about, str) else None
+    kind = claims.ABOUT.get(about) if isinstance(about, str) else None
     if kind is None:
-        raise LabError(f"{where}, about: {shown(about)} must be one of {', '.join(ABOUT)}")
+        raise LabError(f"{where}, about: {shown(about)} must be one of {', '.join(claims.ABOUT)}")
     inherited = {
         field: value
         for field, value in defaults.items()
         if field in kind.__struct_fields__ and (field != "unit" or kind in _IN_COST_UNITS)
     }
     raw = {**inherited, **raw}
-    if kind is Cost:
+    if kind is claims.Cost:
         if "figures" in raw:
             raise LabError(f"{where}: the key 'figures' is unknown")
         raw["figures"] = _statistics(raw, where)
-    if kind is Rejection and isinstance(raw.get("attempts"), dict):
+    if kind is claims.Rejection and isinstance(raw.get("attempts"), dict):
         attempts = dict(raw["attempts"])
         raw["attempts"] = _statistics(attempts, f"{where}, attempts")
         for field in attempts:
@@ -196,8 +179,11 @@ def _claim(entry: object, name: str, position: int, defaults: dict[str, Any]) ->
 def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
     """The statistics among the fields, which are taken out: p50 is the median."""
     found: dict[str, StatedFigure] = {}
-    for name in [name for name in raw if name in STATISTICS or PERCENTILE.fullmatch(str(name))]:
-        match, statistic, value = PERCENTILE.fullmatch(name), name, raw.pop(name)
+    for name in list(raw):
+        match, statistic = claims.PERCENTILE.fullmatch(str(name)), name
+        if match is None and name not in claims.STATISTICS:
+            continue
+        value = raw.pop(name)
         try:
             if match is not None:
                 if not 0 < float(match[1]) < 100:
@@ -211,14 +197,12 @@ def _statistics(raw: dict[str, Any], where: str) -> dict[str, StatedFigure]:
     return found
 
 
-def _check_reference(claim: Claim, name: str, target: Claim | None, path: str) -> None:
+def _check_reference(
+    claim: claims.Claim, name: str, target: claims.Claim | None, path: str
+) -> None:
     """LabError where a claim's cost_of names no cost in a unit of time."""
-    where = f"{path}: claim {claim.id!r}, cost_of"
-    if target is None:
-        raise LabError(f"{where}: there is no claim {name!r}")
-    batches = isinstance(claim, Scaling)
-    if not isinstance(target, Cost | Batch if batches else Cost):
-        wanted = "a cost or a batch" if batches else "a cost"
-        raise LabError(f"{where}: the claim {name!r} is not about {wanted}")
-    if seconds(target.unit) is None:
-        raise LabError(f"{where}: the claim {name!r} is in {target.unit}, not in a time")
+    kinds = claims.Cost | claims.Batch if isinstance(claim, claims.Scaling) else claims.Cost
+    if not isinstance(target, kinds) or claims.seconds(target.unit) is None:
+        wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
+        where = f"{path}: claim {claim.id!r}, cost_of"
+        raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")

@@ -45,13 +45,6 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
             speedup = StatedFigure(value, rate.high / fewest.per_second.low - value)
         if speedup is not None:
             yield _speedup(claim, point.threads, speedup)
-        elif rate is not None:
-            yield judgement(
-                "scaling.cores", Verdict.UNDECIDABLE,
-                f"{number(rate.value)}/s with {point.threads}",
-                "The throughput of one thread is not given.", value=rate.value,
-                predicted="throughput of one thread × threads",
-            )  # fmt: skip
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -108,7 +101,7 @@ def _mean_over_median(cost: Cost) -> tuple[float, float]:
     """Between which values the law has the ratio, for signing."""
     assert cost.set is not None
     samples, highest = cost.samples or ASSUMED_SAMPLES, most_first(cost.set, cost.message_bytes)
-    return band(cost.set, "mean", "median", samples, highest=highest)
+    return band(cost.set, "mean", "median", samples, highest)
 
 
 def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
@@ -138,7 +131,7 @@ def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
     if seconds(claim.unit) is not None:
         for cost in table.named(claim.cost_of):
             assert isinstance(cost, Cost)
-            yield _gain(claim, cost)
+            yield from _gain(claim, cost)
 
 
 def _shape(claim: Batch) -> Judgement:
@@ -160,17 +153,14 @@ def _shape(claim: Batch) -> Judgement:
     return judgement("batch.shape", verdict, text, reading, predicted="c + a/size")
 
 
-def _gain(claim: Batch, cost: Cost) -> Judgement:
-    """The largest batch against the single cost."""
+def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
+    """`batch.cost`: the largest batch against the single cost, if this has a mean or median."""
+    centre = "mean" if "mean" in cost.figures else "median"
+    if centre not in cost.figures or cost.set is None:
+        return
     unit, last = unit_text(cost.unit), claim.points[-1]
     value = last.cost.value * (seconds(claim.unit) or 0.0) / (seconds(cost.unit) or 1.0)
     text = f"{number(value)} {unit} in {last.size:,}"
-    centre = "mean" if "mean" in cost.figures else "median"
-    if centre not in cost.figures or cost.set is None:
-        return judgement(
-            "batch.cost", Verdict.UNDECIDABLE, text, f"{cost.id!r} lacks a mean, median or set.",
-            value=value, predicted="single cost less A",
-        )  # fmt: skip
     single = cost.figures[centre]
     least = single.low
     reading = f"The single {label(centre)} is {number(single.value)} {unit}."
@@ -183,4 +173,4 @@ def _gain(claim: Batch, cost: Cost) -> Judgement:
     if value < floor:
         verdict = Verdict.IMPLAUSIBLE
         reading += " More than expanding A costs: lanes across messages, or another input."
-    return judgement("batch.cost", verdict, text, reading, value=value, low=floor, unit=unit)
+    yield judgement("batch.cost", verdict, text, reading, value=value, low=floor, unit=unit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mldsa_lab.audit.claims import ClaimTable, Cost
 from mldsa_lab.audit.figures import deviation, label, ordered
@@ -32,70 +32,35 @@ _STEEP = 10.0
 # alone that spreads signing.
 _ALIKE = 3.0
 
-_AVERAGES = "the inputs did not vary, or samples are averages"
-_LOW_RATIO = f"A signature accepted at once costs nearly as much as a typical one: {_AVERAGES}."
-_HIGH_RATIO = f"Varied inputs have a longer tail: {_AVERAGES}, or the tail was cut."
-_BELOW = (
-    "The mean is below the median, which a tail to the right excludes: one of the two is "
-    "something else, or the tail was cut."
-)
+_MEASURES = {"sd": "sd/centre", "error": "±/centre", "min": "1 - minimum/centre:"}
+
+_FIXED = "The inputs did not vary, or samples are averages"
+_LOW_RATIO = f"A signature accepted at once costs less. {_FIXED}."
+_HIGH_RATIO = f"Varied inputs have a longer tail. {_FIXED}, or the tail was cut."
+_MEAN_RATIO = "The tail of varied inputs pulls the mean further above the median."
 
 
-@dataclass(frozen=True)
 class Signing:
-    """A claim about signing, made ready: the figures net of overhead, their centre, the samples."""
+    """A claim about signing, made ready: ``figures`` net of overhead, ``centre``: its median or
+    mean, ``outside``: the verdict on figures that varied inputs cannot have (the source may not
+    say that they were varied), ``noise``: the allowance for the machine in a ratio to the centre,
+    ``low`` and ``high``: minimum and percentiles below the median; those above and maximum."""
 
-    claim: Cost
-    name: str
-    figures: dict[str, StatedFigure]
-    centre: str
-    highest: float
-
-    @classmethod
-    def of(cls, claim: Cost) -> Signing | None:
-        """The claim made ready; None where it has no median and no mean."""
-        centres = ("median", "mean") if claim.per_sample == 1 else ("mean",)
-        centre = next((c for c in centres if c in claim.figures), None)
-        if centre is None or claim.set is None:
-            return None
-        figures = {
+    def __init__(self, claim: Cost, name: str, centre: str) -> None:
+        self.claim, self.name, self.centre = claim, name, centre
+        self.samples = claim.samples or ASSUMED_SAMPLES
+        self.highest = most_first(name, claim.message_bytes)
+        stated = claim.inputs == "varied"
+        self.outside = Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
+        self.noise = NOISE if centre == "median" else NOISE_OF_MEAN
+        self.figures = {
             name: f if name == "sd" else StatedFigure(f.value - claim.overhead.value, f.half)
             for name, f in claim.figures.items()
         }
         if (spread := deviation(claim)) is not None:
-            figures["sd"] = spread[0]
-        return cls(claim, claim.set, figures, centre, most_first(claim.set, claim.message_bytes))
-
-    @property
-    def samples(self) -> int:
-        """How many samples there are, or are assumed."""
-        return self.claim.samples or ASSUMED_SAMPLES
-
-    @property
-    def outside(self) -> Verdict:
-        """The verdict on figures that varied inputs cannot have: the source may not say that
-        they were varied."""
-        stated = self.claim.inputs == "varied"
-        return Verdict.CONTRADICTION if stated else Verdict.IMPLAUSIBLE
-
-    @property
-    def noise(self) -> float:
-        """The allowance for the machine in a ratio to the centre."""
-        return NOISE if self.centre == "median" else NOISE_OF_MEAN
-
-    def statistics(self, first: float, end: float) -> list[str]:
-        """Minimum, percentiles and maximum with shares from ``first`` to below ``end``."""
-        return [name for share, name, _ in ordered(self.claim) if first <= share < end]
-
-    @property
-    def low_statistics(self) -> list[str]:
-        """Minimum and percentiles below the median, ascending."""
-        return self.statistics(0.0, 0.5)
-
-    @property
-    def high_statistics(self) -> list[str]:
-        """Percentiles above the median and maximum, ascending."""
-        return self.statistics(math.nextafter(0.5, 1), 2.0)
+            self.figures["sd"] = spread[0]
+        self.low = [name for share, name, _ in ordered(claim) if share < 0.5]
+        self.high = [name for share, name, _ in ordered(claim) if share > 0.5]
 
     def ratio(self, over: str) -> StatedFigure:
         """A figure over the centre, with what rounding may hide."""
@@ -105,10 +70,8 @@ class Signing:
 
     def band(self, over: str) -> tuple[float, float]:
         """What the law says of that ratio."""
-        per = self.claim.per_sample
-        return band(
-            self.name, over, self.centre, self.samples, highest=self.highest, per_sample=per
-        )
+        samples, per_sample = self.samples, self.claim.per_sample
+        return band(self.name, over, self.centre, samples, self.highest, per_sample)
 
     def least_spread(self, measure: str) -> float:
         """The least spread of varied inputs by a measure, less the noise allowance."""
@@ -143,37 +106,33 @@ class Signing:
 
 def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     """All findings about a claim on signing; none about other operations."""
-    if claim.operation != "sign":
+    if claim.operation != "sign" or claim.set is None:
         return
     if claim.inputs == "fixed":
-        reading = (
-            "These figures are those of one trace; the mean over all inputs may be several times "
-            "as high or less than half."
-        )
         yield judgement(
-            "sign.one-input", Verdict.UNDECIDABLE, "one input, as the source says", reading,
+            "sign.one-input", Verdict.UNDECIDABLE, "one input, as the source says",
+            "The mean over all inputs may be several times as high or less than half.",
             predicted="no law of one input's cost",
         )  # fmt: skip
         return
     single = claim.per_sample == 1
-    if not single and any(share_of(s) is not None for s in claim.figures):
-        yield judgement(
-            "sign.averaged", Verdict.UNDECIDABLE, f"averages of {claim.per_sample:,}",
-            "The percentiles are those of averages, and say nothing of single signatures.",
-            predicted="percentiles of single signatures",
-        )  # fmt: skip
-    ready = Signing.of(claim)
-    if ready is None:
-        return
-    found = list(_findings(ready, table, single))
-    note = "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. "
-    yield from (replace(f, reading=(note + f.reading).strip()) for f in found)
+    centres = [c for c in ("median", "mean") if c in claim.figures and (single or c == "mean")]
+    if centres:
+        ready = Signing(claim, claim.set, centres[0])
+        note = "" if claim.samples else f"n = {ASSUMED_SAMPLES} assumed. "
+        for found in _findings(ready, table, single):
+            yield replace(found, reading=(note + found.reading).strip())
 
 
 def _findings(ready: Signing, table: ClaimTable, single: bool) -> Iterator[Judgement]:
     yield from _spread(ready)
     if single:
-        yield from _percentiles(ready)
+        for name in ready.low:
+            yield _ratio(ready, name, "sign.min", _LOW_RATIO, below=True)
+        if ready.centre == "median" and "mean" in ready.figures:
+            yield _ratio(ready, "mean", "sign.mean", _MEAN_RATIO)
+        for name in ready.high:
+            yield _ratio(ready, name, "sign.tail", _HIGH_RATIO)
         yield from _inversion(ready)
     alike = list(_one_input(ready, table))
     yield from alike
@@ -184,32 +143,11 @@ def _findings(ready: Signing, table: ClaimTable, single: bool) -> Iterator[Judge
 
 def _spread(ready: Signing) -> Iterator[Judgement]:
     """`sign.spread`: standard deviation over mean (or median, where no mean is given)."""
-    claim = ready.claim
-    if "sd" in ready.figures:
-        view = replace(ready, centre="mean" if "mean" in ready.figures else ready.centre)
-        found = deviation(claim)
-        note = found[1] if found is not None else ""
-        yield _ratio(view, "sd", "sign.spread", f"Varied inputs spread more. {note}".strip())
-    elif claim.error is not None:
-        ratio = claim.error.value / ready.figures[ready.centre].value
-        low, high = ready.band("sd")
-        reading = "What the ± is, or of how many samples, is not stated."
-        text = f"±/{label(ready.centre)} {number(ratio)}"
-        yield judgement(
-            "sign.spread", Verdict.UNDECIDABLE, text, reading, value=ratio, low=low, high=high
-        )
-
-
-def _percentiles(ready: Signing) -> Iterator[Judgement]:
-    """`sign.min`: minimum and low percentiles over the centre, at most so much. `sign.mean` and
-    `sign.tail`: the mean, high percentiles and maximum over it, at least so much."""
-    for name in ready.low_statistics:
-        yield _ratio(ready, name, "sign.min", _LOW_RATIO, below=True)
-    if ready.centre == "median" and "mean" in ready.figures:
-        pulled = "The tail of varied inputs pulls the mean further up."
-        yield _ratio(ready, "mean", "sign.mean", _BELOW if ready.ratio("mean").high < 1 else pulled)
-    for name in ready.high_statistics:
-        yield _ratio(ready, name, "sign.tail", _HIGH_RATIO)
+    found = deviation(ready.claim)
+    if found is not None:
+        centre = "mean" if "mean" in ready.figures else ready.centre
+        reading = f"Varied inputs spread more. {found[1]}".strip()
+        yield _ratio(Signing(ready.claim, ready.name, centre), "sd", "sign.spread", reading)
 
 
 def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = False) -> Judgement:
@@ -221,11 +159,9 @@ def _ratio(ready: Signing, over: str, rule: str, reading: str, *, below: bool = 
     short, long = ratio.high < low * (1 - ready.noise), ratio.low > high * (1 + ready.noise)
     verdict = ready.outside
     if not (long if below else short):
-        verdict = Verdict.UNDECIDABLE if short or long else Verdict.CONSISTENT
-        reading = "Not explained by rejection; the rest would be the machine's disturbances."
-        if verdict is Verdict.CONSISTENT:
-            inside = ratio.high >= low and ratio.low <= high
-            reading = "" if inside else "Within the allowance for the machine's noise."
+        verdict, reading = Verdict.CONSISTENT, ""
+        if short or long:
+            verdict, reading = Verdict.UNDECIDABLE, "Beyond rejection: disturbances of the machine?"
     text = f"{label(over)}/{label(ready.centre)} {number(ratio.value)}"
     return judgement(rule, verdict, text, reading, value=ratio.value, low=low, high=high)
 
@@ -237,41 +173,29 @@ def _inversion(ready: Signing) -> Iterator[Judgement]:
     """
     if len(ready.figures) < 2:
         return
-    names, highest, unit = list(ready.figures), ready.highest, unit_text(ready.claim.unit)
-    found = ready.implied(names, 0.0, math.inf)
-    admissible = ready.implied(names, 1 / highest, 1.0)
-    claimed, low = "no solution", None
+    names = list(ready.figures)
+    admissible = ready.implied(names, 1 / ready.highest, 1.0)
+    found = admissible or ready.implied(names, 0.0, math.inf)
+    claimed, value = "no solution", None
+    reading = "No costs of a first and a further attempt give all these figures."
     if found:
-        least = min(x for x, _ in (admissible or found).values())
-        most = max(x for _, x in (admissible or found).values())
-        low = math.inf if most <= 0 else 1 / most
-        claimed = "first/further " + limits(low, 1 / least if least > 0 else None)
+        least, most = min(x for x, _ in found.values()), max(x for _, x in found.values())
+        value = 1 / most if most > 0 else math.inf
+        claimed = "first/further " + limits(value, 1 / least if least > 0 else None)
         costs = [
             (firsts(ready.bounds(names, law), x), min(x, _STEEP))
-            for law, ends in (admissible or found).items()
+            for law, ends in found.items()
             for x in ends
         ]
         # Both ends of S fall with x, those of c = x S rise.
-        first = (min(s for (s, _), _ in costs), max(s for (_, s), _ in costs))
-        further = (min(x * s for (s, _), x in costs), max(x * s for (_, s), x in costs))
-    if not found:
-        reading = "No costs of a first and a further attempt give all these figures."
-    elif admissible:
-        reading = (
-            f"A first attempt costs {limits(*first)} {unit}, a further one {limits(*further)}."
-        )
-    elif low is not None and low > highest:
-        reading = (
-            f"A further attempt would cost {number(further[1])} {unit} at most, 1/{number(low)} "
-            f"of a first one or less; hashing alone makes it at least 1/{number(highest)}."
-        )
-    else:
-        reading = "A first attempt would cost less than a further one, all of which it contains."
+        first = limits(min(s for (s, _), _ in costs), max(s for (_, s), _ in costs))
+        further = limits(min(x * s for (s, _), x in costs), max(x * s for (_, s), x in costs))
+        unit = unit_text(ready.claim.unit)
+        reading = f"A first attempt would cost {first} {unit}, a further one {further}."
     verdict = Verdict.CONSISTENT if admissible else ready.outside
-    yield judgement("sign.inversion", verdict, claimed, reading, value=low, low=1.0, high=highest)
-
-
-_MEASURES = {"sd": "sd/centre", "error": "±/centre", "min": "1 - minimum/centre:"}
+    yield judgement(
+        "sign.inversion", verdict, claimed, reading, value=value, low=1.0, high=ready.highest
+    )
 
 
 def _one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
@@ -286,28 +210,21 @@ def _one_input(ready: Signing, table: ClaimTable) -> Iterator[Judgement]:
         and (c.set, c.unit, c.subject) == (claim.set, claim.unit, claim.subject)
     ]
     found = []
-    for measure in (*reversed(ready.high_statistics), *_MEASURES):
-        if measure == "error" and "sd" not in ready.figures:
-            continue
+    for measure in (*reversed(ready.high), *_MEASURES):
         near = {c.operation: v for c in others if (v := _relative(c, measure)) is not None}
         own = _relative(claim, measure)
-        if near and own is not None:
+        if near and own is not None and (measure != "error" or "sd" in ready.figures):
             found.append((measure, own, ready.least_spread(measure), near))
-    if not found:
-        return
     low = [entry for entry in found if entry[1] < entry[2]]
     alike = [entry for entry in low if entry[1] <= _ALIKE * max(entry[3].values())]
-    measure, own, least, near = (alike or low or found)[0]
-    listed = ", ".join(f"{name} {number(s)}" for name, s in near.items())
-    verdict, reading = Verdict.CONSISTENT, "Signing varies as varied inputs do."
-    if alike:
-        verdict = ready.outside
-        reading = f"Spread as of operations whose work does not vary ({listed}): {_AVERAGES}."
-    elif low:
-        verdict = Verdict.UNDECIDABLE
-        reading = f"Less than varied inputs spread, but more than the machine does ({listed})."
-    text = f"{_MEASURES.get(measure, f'{label(measure)}/centre - 1:')} {number(own)}"
-    yield judgement("sign.one-input", verdict, text, reading, value=own, low=least)
+    for measure, own, least, near in (alike or low or found)[:1]:
+        listed = ", ".join(f"{name} {number(s)}" for name, s in near.items())
+        verdict = Verdict.UNDECIDABLE if low else Verdict.CONSISTENT
+        text = f"{_MEASURES.get(measure, f'{label(measure)}/centre - 1:')} {number(own)}"
+        yield judgement(
+            "sign.one-input", ready.outside if alike else verdict, text,
+            f"Operations whose work does not vary: {listed}.", value=own, low=least,
+        )  # fmt: skip
 
 
 def _relative(claim: Cost, measure: str) -> float | None:
@@ -321,18 +238,14 @@ def _relative(claim: Cost, measure: str) -> float | None:
 
 def _trimmed(ready: Signing) -> Iterator[Judgement]:
     """`sign.trimmed`: whether the lower figures alone follow the law, and the upper ones not."""
-    lower, upper = [*ready.low_statistics, ready.centre], ready.high_statistics
-    ends = (1 / ready.highest, 1.0)
-    if len(lower) == 1 or not upper or not ready.implied(lower, *ends):
+    lower, ends = [*ready.low, ready.centre], (1 / ready.highest, 1.0)
+    if not ready.low or not ready.high or not ready.implied(lower, *ends):
         return
-    cut = not ready.implied([*lower, *upper], *ends)
-    text = f"{label(upper[-1])} {number(ready.figures[upper[-1]].value)} "
-    reading = (
-        "The lower figures are those of varied inputs, the upper ones are too low for them: "
-        "long signatures were left out, or the inputs did not vary."
-    )
+    cut = not ready.implied([*lower, *ready.high], *ends)
+    highest = ready.high[-1]
     yield judgement(
         "sign.trimmed", ready.outside if cut else Verdict.CONSISTENT,
-        text + unit_text(ready.claim.unit), reading if cut else "",
+        f"{label(highest)} {number(ready.figures[highest].value)} {unit_text(ready.claim.unit)}",
+        "Long signatures were left out, or the inputs did not vary." if cut else "",
         predicted="a tail that goes with the lower figures",
     )  # fmt: skip

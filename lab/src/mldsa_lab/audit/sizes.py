@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from mldsa_lab.audit.claims import Size
+from mldsa_lab.audit.claims import ClaimTable, Size
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
 from mldsa_lab.sizes import der, pkcs8_bytes, spki_bytes
@@ -72,7 +72,7 @@ def forms(name: str) -> tuple[Form, ...]:
     )
 
 
-def judge_size(claim: Size) -> Iterator[Judgement]:
+def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
     """`size.encoding`: one finding, which says what has this size: this object, that of another
     set, another object of this set, or any. A name with ML-DSA in it means FIPS 204."""
     mine = [f for f in forms(claim.set) if f.object == claim.object]

@@ -70,24 +70,17 @@ def _lack_of_fit(data: Evidence) -> Iterator[Remark]:
     size = float(np.sqrt(np.mean(relative**2)))
     noise = (data.scatter or 0.0) / math.sqrt(float(fit.typical.repeats.mean()))
     if size > _LACK_OF_FIT and size > 3 * noise:
-        reason = "for which no reason was found"
-        if data.scatter is None:
-            reason += ", unless single measurements are so noisy: measure each input several times"
-        yield warning(
-            "lack-of-fit",
-            f"the linear model does not hold: residuals of {100 * size:.0f} % about the line, "
-            f"{reason}",
-        )
+        advice = ": measure each input several times" if data.scatter is None else ""
+        text = f"the linear model leaves residuals of {100 * size:.0f} % for no known reason"
+        yield warning("lack-of-fit", text + advice)
 
 
 def _unusual(data: Evidence) -> Iterator[Remark]:
     if len(data.ids) < _SHOW_NOISE and data.fit.posterior.usual() < _UNUSUAL:
-        yield warning(
-            "unusual",
-            f"the costs are unlike those of known signers, and {len(data.ids)} inputs are too few "
-            "to tell why: one of them may be off, attempts may be computed in groups, or costs "
-            "may bend. Measure again, and more inputs",
+        text = (
+            f"no known signer has these costs, and {len(data.ids)} inputs are too few to tell why"
         )
+        yield warning("unusual", f"{text}. Measure again, and more inputs")
 
 
 def _noise_unknown(data: Evidence) -> Iterator[Remark]:
@@ -96,21 +89,17 @@ def _noise_unknown(data: Evidence) -> Iterator[Remark]:
     if data.fit.posterior.error(0.95) > _EXACT:
         yield warning(
             "noise-unknown",
-            "nothing shows how noisy one measurement is, and the intervals hold no more than usual "
-            "noise. Measure every input again (column round), or say what the noise is: --noise 2 "
-            "for 2 %, --noise 0 for the exact counts of a simulator",
+            "the noise of one measurement is unknown; the intervals assume usual noise. Measure "
+            "again (column round), or give it: --noise 2 for 2 %, --noise 0 for exact counts",
         )
 
 
 def _few_inputs(data: Evidence) -> Iterator[Remark]:
     inputs = len(data.ids)
     if inputs < _JUDGED:
-        yield warning(
-            FEW_INPUTS,
-            f"{inputs} input{'s leave' if inputs > 1 else ' leaves'} nothing over to judge the fit "
-            "by: costs that bend or go in steps, or one that is off, would not show, and the "
-            "intervals rest on what is known of signers. Ten inputs show it",
-        )
+        count = f"{inputs} input{'s are' if inputs > 1 else ' is'}"
+        text = f"{count} too few to check the fit: curvature, steps or an outlier would not show"
+        yield warning(FEW_INPUTS, f"{text}. Measure ten")
 
 
 def _notes(data: Evidence) -> Iterator[Remark]:
@@ -119,22 +108,12 @@ def _notes(data: Evidence) -> Iterator[Remark]:
     if seen is not None and seen > _NOISY:
         yield note("noise", f"repeats of one input differ by {100 * seen:.0f} %")
     if lengths < 2:
-        yield note(
-            "one-length",
-            "all inputs have the same number of attempts: what an attempt costs is taken from "
-            "what is known of signers, and so are the other figures as far as they rest on it",
-        )
+        yield note("one-length", "all inputs have equally many attempts: their cost is assumed")
     if not data.fit.counts[:, 2].any():
-        yield note(
-            "hint-assumed",
-            "no input fails at the hint: what such an attempt costs, and with it the final "
-            "attempt, is taken from what is known of signers",
-        )
+        text = "no input fails at the hint: the cost of such an attempt and of the final one is"
+        yield note("hint-assumed", f"{text} assumed from known signers")
     if keys.keys < inputs:
-        size = f"{100 * keys.size:.2g} %"
-        known = f"by {size}, as seen here" if keys.seen else f"by {size}, as is usual"
-        yield note(
-            "few-keys",
-            f"{inputs} inputs have {keys.keys} key{'s' if keys.keys > 1 else ''}: the intervals "
-            f"take the costs of keys to differ {known}, and more keys would narrow them",
-        )
+        count = f"{keys.keys} key{'s' if keys.keys > 1 else ''}"
+        known = f"{100 * keys.size:.2g} %, as {'seen here' if keys.seen else 'is usual'}"
+        text = f"{inputs} inputs have {count}: costs of keys are taken to differ by {known}"
+        yield note("few-keys", f"{text}. More keys would narrow the intervals")

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import fdtrc
 
 from mldsa_lab.estimate.findings import (
     CHANCE,
     SMALL,
     Evidence,
     Remark,
-    least_squares,
+    added,
     note,
     rank_correlation,
     warning,
@@ -27,12 +26,12 @@ _APART = 0.05
 _COLD = 6.0
 # A trend in single measurements: steady, or decaying so many times e-fold over the run.
 _DECAYS = (0.0, 3.0, 6.0, 12.0)
-_LEFT_OVER = 2  # degrees of freedom that a trend must leave to be judged by
 _TREND = 0.02  # probability of a trend by chance, at most
 # Order of measuring and attempts that go together so closely cannot be told apart, unless
 # residuals leave no room for a trend.
 _TOGETHER = 0.9
 _EXACT = 0.005
+_SLOW = "frequency, temperature, other load?"
 
 
 def drift(data: Evidence) -> Iterator[Remark]:
@@ -49,11 +48,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     rounds = len(level)
     if rounds < 5:
         if np.ptp(level) > _APART:
-            yield note(
-                "rounds",
-                f"{rounds} rounds differ by up to {100 * np.ptp(level):.0f} %, and the intervals "
-                "hold that: more rounds, or a warm-up before the first, would narrow them",
-            )
+            text = f"{rounds} rounds differ by up to {100 * np.ptp(level):.0f} %"
+            yield note("rounds", f"{text}: more rounds or a warm-up would narrow the intervals")
         return
     first = float(level[0] - np.median(level[1:]))
     calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
@@ -61,11 +57,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     alone = level[0] > level[1:].max() or level[0] < level[1:].min()
     if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
         reason = "cold caches or clocks" if first > 0 else "another state of the machine"
-        yield warning(
-            "drift",
-            f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others "
-            f"({reason}?): leave it out, or measure more rounds",
-        )
+        text = f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others"
+        yield warning("drift", f"{text} ({reason}?): leave it out, or measure more rounds")
         return
     from scipy.stats import kendalltau  # slow to load, and not always needed
 
@@ -74,12 +67,8 @@ def _over_rounds(data: Evidence) -> Iterator[Remark]:
     third = max(rounds // 3, 1)
     change = float(np.median(level[-third:]) - np.median(level[:third]))
     if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
-        yield warning(
-            "drift",
-            "the cost drifted: the last third of the rounds cost "
-            f"{100 * math.expm1(change):+.1f} % compared with the first (frequency, "
-            "temperature, other load?); the estimates are of the typical round",
-        )
+        text = f"the last third of the rounds cost {100 * math.expm1(change):+.1f} %"
+        yield warning("drift", f"the cost drifted: {text} compared with the first ({_SLOW})")
 
 
 def _over_inputs(data: Evidence) -> Iterator[Remark]:
@@ -87,13 +76,11 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
     found = _trend(data, np.argsort(np.argsort(order)) / max(len(order) - 1, 1))
     if found is not None:
         change, warm_up = found
-        how = "a start that was not warm?" if warm_up else "frequency, temperature, other load?"
+        how = "a start that was not warm?" if warm_up else _SLOW
         yield warning(
             "drift",
-            f"the cost changed with the order of measuring: the last input cost "
-            f"{100 * change:+.1f} % compared with the first by the fit of both ({how}). The "
-            "estimates are off by a part of that: measure some signatures first that are left "
-            "out, then every input several times (column round)",
+            f"in the order of measuring, the last input cost {100 * change:+.1f} % compared with "
+            f"the first ({how}). Warm up first, then measure every input several times",
         )
         return
     if len(order) < 3 or data.noise == 0 or len(set(data.attempts)) < 2:
@@ -102,10 +89,8 @@ def _over_inputs(data: Evidence) -> Iterator[Remark]:
     if abs(together) > _TOGETHER and data.fit.posterior.error(0.95) > _EXACT:
         yield warning(
             "order",
-            "the inputs were measured in the order of their attempts, so a start that was not "
-            "warm, or a drift, cannot be told from the cost of attempts, and the intervals do not "
-            "hold it. Measure in another order, or several times (column round); where the file "
-            "has another order than the measuring, add a column order",
+            "inputs were measured in the order of their attempts, so a drift would look like their "
+            "cost. Use another order, or repeat (column round); column order gives the real one",
         )
 
 
@@ -117,17 +102,14 @@ def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
     rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * scale[:, None]
     # The further terms, as far as they are known, must not be taken for it.
     cost = (fit.cost - fit.values[:, LINEAR:] @ fit.coefficients[LINEAR:]) * scale
-    before, rank = least_squares(rows, cost)[:2]
     best = None
     for decay in _DECAYS:
         shape = np.exp(-decay * time) if decay else time
-        after, more, solved = least_squares(np.column_stack([rows, shape]), cost)
-        left = len(cost) - more
-        if more <= rank or left < _LEFT_OVER:
+        found = added(rows, shape, cost)
+        if found is None:
             continue
-        ratio = (before - after) / max(after / left, 1e-20 * before, 1e-300)
-        chance = float(fdtrc(1, left, ratio)) * len(_DECAYS)
-        change = float(solved[-1]) * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        chance = found[0] * len(_DECAYS)
+        change = found[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
         if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
             best = chance, change, decay > 0
     return None if best is None else best[1:]

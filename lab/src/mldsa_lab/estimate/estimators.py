@@ -47,36 +47,25 @@ class CellEstimate:
     mean: Interval
     inner: Interval
     quantiles: dict[float, Interval]
-    rounds: tuple[int, ...]
-    inputs: tuple[int, ...]
+    rounds: tuple[int, ...] = ()
+    inputs: tuple[int, ...] = ()
     level: Array | None = None
     apart: Array | None = None
     fit: Fit | None = None
     notes: tuple[str, ...] = ()
 
-    @classmethod
-    def of(
-        cls,
-        cell: CellSamples,
-        mean: Interval,
-        inner: Interval,
-        quantiles: dict[float, Interval],
-        level: Array | None = None,
-        *,
-        apart: Array | None = None,
-        fit: Fit | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> CellEstimate:
-        """Without limits where rounds are too few (`Interval.of_rounds`); with the notes that its
-        samples deserve before ``notes``."""
-        own = []
+    def of_cell(self, cell: CellSamples) -> CellEstimate:
+        """With rounds, inputs and notes of its samples; without limits where rounds are too few
+        (`Interval.of_rounds`)."""
         rounds = len(cell.rounds)
-        mean = mean.of_rounds(rounds)
-        quantiles = {share: found.of_rounds(rounds) for share, found in quantiles.items()}
-        if cell.dropped:
-            own.append(f"{cell.dropped} samples of zero ticks left out: the clock is too coarse")
-        return cls(
-            mean, inner, quantiles, cell.rounds, cell.inputs, level, apart, fit, (*own, *notes)
+        dropped = f"{cell.dropped} samples of zero ticks left out: the clock is too coarse"
+        return replace(
+            self,
+            mean=self.mean.of_rounds(rounds),
+            quantiles={q: found.of_rounds(rounds) for q, found in self.quantiles.items()},
+            rounds=cell.rounds,
+            inputs=cell.inputs,
+            notes=(*((dropped,) if cell.dropped else ()), *self.notes),
         )
 
 
@@ -144,7 +133,9 @@ def _of_fit(
         raise LabError("signing cost: the fitted cost is zero at the mean")
     row = np.eye(len(fit.coefficients))[MEAN]
     inner = fit.inner(row, confidence)
-    return CellEstimate.of(cell, mean, inner, quantiles, fit.typical.level, fit=fit, notes=remarks)
+    level = fit.typical.level
+    found = CellEstimate(mean, inner, quantiles, level=level, fit=fit, notes=remarks)
+    return found.of_cell(cell)
 
 
 def estimate_plain(
@@ -162,7 +153,8 @@ def estimate_plain(
     apart = math.sqrt(max(overlap, 1.0)) * (levels.shape / mean - 1)
     inner = around(mean, apart, confidence)
     found = combine(inner, median_over_rounds(levels.level), confidence)
-    return CellEstimate.of(cell, found, inner, sample_quantiles(cell), levels.level, apart=apart)
+    quantiles = sample_quantiles(cell)
+    return CellEstimate(found, inner, quantiles, level=levels.level, apart=apart).of_cell(cell)
 
 
 def around(value: float, apart: Array, confidence: float) -> Interval:
@@ -209,7 +201,7 @@ def estimate_random(cell: CellSamples, confidence: float = 0.95) -> CellEstimate
     interval = Interval(mean)
     if df > 0 and rounds > 1:
         interval = student(mean, error / mean, df, confidence)
-    return CellEstimate.of(cell, interval, interval, sample_quantiles(cell))
+    return CellEstimate(interval, interval, sample_quantiles(cell)).of_cell(cell)
 
 
 def sample_quantiles(cell: CellSamples) -> dict[float, Interval]:

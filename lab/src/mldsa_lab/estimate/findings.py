@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from scipy.special import fdtrc
 
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.reader import Measurements
@@ -20,6 +21,7 @@ CHANCE = 1e-3
 """The probability below which chance is no explanation."""
 SMALL = 0.01
 """Relative size below which a fault does not matter."""
+_LEFT_OVER = 2  # degrees of freedom that a column must leave to be judged by
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,18 @@ def least_squares(columns: Array, goal: Array) -> tuple[float, int, Array]:
     solved, _, rank, _ = np.linalg.lstsq(columns / size, goal, rcond=1e-9)
     rest = goal - columns / size @ solved
     return float(rest @ rest), int(rank), solved / size
+
+
+def added(columns: Array, column: Array, goal: Array) -> tuple[float, float] | None:
+    """The chance that one more column explains so much of ``goal`` (F test), and its coefficient;
+    None where it leaves too few degrees of freedom, or says nothing new."""
+    before, rank, _ = least_squares(columns, goal)
+    after, more, solved = least_squares(np.column_stack([columns, column]), goal)
+    left = len(goal) - more
+    if more <= rank or left < _LEFT_OVER:
+        return None
+    ratio = max(before - after, 0.0) / max(after / left, 1e-20 * before, 1e-300)
+    return float(fdtrc(1, left, ratio)), float(solved[-1])
 
 
 def rank_correlation(one: Array, other: Array) -> float:

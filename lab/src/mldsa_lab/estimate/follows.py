@@ -31,11 +31,9 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
         if explained <= _EXPLAINED:
             yield warning(
                 "non-deterministic",
-                f"signing is not deterministic: repeats of one input differ by "
-                f"{100 * scatter:.0f} %, as much as whole attempts cost, and the cost does not "
-                "follow the inputs' traces. Either rnd was drawn at random (hedged signing; it "
-                "must be the 32 bytes that the selection gives) or the noise hides everything. "
-                "The estimates do not hold; average many signatures.",
+                f"repeats of one input differ by {100 * scatter:.0f} % and do not follow the "
+                "traces: rnd was drawn at random (use the selection's), or noise hides all. The "
+                "estimates do not hold",
             )
         return
     varies = float(np.std(data.fit.cost)) / float(data.fit.cost.mean())
@@ -45,27 +43,22 @@ def ignores_trace(data: Evidence) -> Iterator[Remark]:
     rejected = float(data.fit.model.expected_counts.sum())
     least = _LEAST_SHARE * float(np.std(data.attempts)) / rejected
     if least >= _TELLING and varies <= _CONSTANT * least:
+        span = f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts"
         yield warning(
             "constant-trace",
-            f"the cost does not depend on the number of attempts: inputs of "
-            f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts cost the same "
-            f"within {100 * varies:.2g} %, so every measurement seems to be of one and the same "
-            "signature. Was one fixed message signed whatever the id, or only a part of signing "
-            "measured that comes before the loop? The estimates are of that, not of signing.",
+            f"the cost does not depend on the number of attempts: {span} cost the same within "
+            f"{100 * varies:.2g} %, as one and the same signature would. The estimates do not hold",
         )
 
 
 def _unrelated(data: Evidence) -> Remark:
-    text = (
-        "the costs vary as those of signatures do, but not with the traces of their inputs: "
-        "other keys or messages were signed than the selection's, "
+    hedged = "rnd drawn at random (hedged signing), " if data.fit.typical.seen is None else ""
+    ids = " (in order, costs and attempts agree, which speaks for the ids)"
+    return warning(
+        "wrong-inputs",
+        f"the costs do not follow the traces: other keys or messages, {hedged}or mixed-up ids"
+        f"{ids if _agree_in_order(data) else ''}. The estimates do not hold",
     )
-    if data.fit.typical.seen is None:
-        text += "or rnd was drawn at random (hedged signing), "
-    text += "or the ids are mixed up"
-    if _agree_in_order(data):
-        text += " (put in order, costs and attempts agree, which speaks for the ids)"
-    return warning("wrong-inputs", text + ". The estimates do not hold.")
 
 
 def _agreement(data: Evidence) -> tuple[float, float]:

@@ -1,14 +1,6 @@
 """The public function: from a selection and its measurements to estimates.
 
-from pathlib import Path
-from mldsa_lab.files import plain
-from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.estimate.measured import estimate
-from mldsa_lab.estimate.reader import read_measurements
-
-selection = Selection.read(Path("selection.json"))
-found = estimate(selection, read_measurements(Path("costs.csv"), selection))
-print(found.mean.value, found.mean.low, found.mean.high)
+docs/measurements.md has an example.
 """
 
 from __future__ import annotations
@@ -26,7 +18,6 @@ from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.cost_model import CostModel
 
 PERCENTILES = (50.0, 95.0, 99.0, 99.9)
@@ -51,11 +42,6 @@ class Residual:
     fitted: float
     relative: float | None
     outlier: bool
-
-    @property
-    def counts(self) -> tuple[int, int, int]:
-        """Rejected attempts of each class."""
-        return self.z, self.r, self.h
 
 
 @dataclass(frozen=True)
@@ -85,7 +71,7 @@ class Estimation:
 
     set: str
     goal: str
-    percentile: float | None
+    goal_percentile: float | None
     unit: str
     confidence: float
     rounds: int
@@ -100,6 +86,11 @@ class Estimation:
     findings: tuple[Remark, ...]
     without_outliers: Estimation | None
     fit: Fit
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs were measured."""
+        return len(self.residuals)
 
     @property
     def warnings(self) -> tuple[Remark, ...]:
@@ -131,32 +122,22 @@ class Estimation:
         return {
             "format": FORMAT,
             "version": VERSION,
-            "set": self.set,
-            "goal": self.goal,
-            "goal_percentile": self.percentile,
-            "unit": self.unit or None,
-            "confidence": self.confidence,
-            "inputs": len(self.residuals),
-            "rounds": self.rounds,
-            **self._figures(),
-            "noise": self.noise,
-            "misfit": self.misfit,
-            "average": plain(self.average),
-            "residuals": plain(self.residuals),
-            "findings": plain(self.findings),
-            "without_outliers": None if calm is None else calm._figures(),
+            **{name: self._plain(name) for name in _KEYS},
+            "without_outliers": calm and {name: calm._plain(name) for name in _FIGURES},
         }
 
-    def _figures(self) -> dict[str, Any]:
-        percentiles = [{"percentile": p, **plain(i)} for p, i in self.percentiles.items()]
-        return {
-            "mean": plain(self.mean),
-            "percentiles": percentiles,
-            "costs": plain(self.costs),
-            "terms": plain(self.terms),
-        }
+    def _plain(self, name: str) -> Any:
+        if name == "percentiles":
+            return [{"percentile": p, **plain(i)} for p, i in self.percentiles.items()]
+        value = getattr(self, name)
+        return None if value == "" else plain(value)
 
 
+_FIGURES = ("mean", "percentiles", "costs", "terms")
+_KEYS = (
+    "set", "goal", "goal_percentile", "unit", "confidence", "inputs", "rounds", *_FIGURES, "noise",
+    "misfit", "average", "residuals", "findings",
+)  # fmt: skip
 _COST_NAMES = {
     "first": "a signature accepted at the first attempt",
     "z": "an attempt rejected at z",
@@ -167,23 +148,20 @@ _COST_NAMES = {
 
 def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:
     """Percentiles from texts, each once, in the order given; LabError for one that is none."""
-    found: list[float] = []
-    for text in texts:
-        try:
-            value = float(text)
-        except ValueError:
-            raise LabError(f"percentile {text!r}: must be a number in (0, 100)") from None
-        _check_percentile(value)
-        if value not in found:
-            found.append(value)
+    try:
+        found = tuple(dict.fromkeys(map(float, texts)))
+    except ValueError:
+        found = ()
     if not found:
-        raise LabError("percentiles: at least one must be asked for")
-    return tuple(found)
+        raise LabError(f"percentiles {','.join(texts)!r}: must be numbers in (0, 100)")
+    _check_percentiles(found)
+    return found
 
 
-def _check_percentile(value: float) -> None:
-    if not 0 < value < 100:
-        raise LabError(f"percentile {value:g}: must lie in (0, 100)")
+def _check_percentiles(values: Sequence[float]) -> None:
+    for value in values:
+        if not 0 < value < 100:
+            raise LabError(f"percentile {value:g}: must lie in (0, 100)")
 
 
 def estimate(
@@ -200,8 +178,7 @@ def estimate(
     standard deviation of one measurement where it is known, 0 for the counts of a simulator; else
     repeats show it, or what is usual is assumed. LabError if an argument is out of range.
     """
-    for percent in percentiles:
-        _check_percentile(percent)
+    _check_percentiles(percentiles)
     if not 0 < confidence < 1:
         raise LabError(f"confidence {confidence:g}: must lie in (0, 1)")
     if noise is not None and not (math.isfinite(noise) and 0 <= noise < 1):
@@ -212,11 +189,8 @@ def estimate(
     whole = _estimation(selection, data, percentiles, confidence, remarks)
     if rest is None:
         return whole
-    return replace(
-        whole,
-        residuals=_residuals(data, rest.fit.coefficients, set(rest.ids)),
-        without_outliers=_estimation(selection, rest, percentiles, confidence, []),
-    )
+    calm = _estimation(selection, rest, percentiles, confidence, [])
+    return replace(whole, residuals=_residuals(data, rest), without_outliers=calm)
 
 
 def _estimation(
@@ -246,33 +220,19 @@ def _estimation(
         fit.typical.seen,
         fit.posterior.typical_misfit(),
         average,
-        _residuals(data, fit.coefficients, set(data.ids)),
+        _residuals(data, data),
         tuple(remarks),
         None,
         fit,
     )
 
 
-def _residuals(data: Evidence, coefficients: Array, kept: set[int]) -> tuple[Residual, ...]:
-    """What the costs leave of a fit of the inputs ``kept`` with these coefficients."""
-    fit = data.fit
-    return tuple(
-        Residual(
-            number,
-            z + r + h + 1,
-            z,
-            r,
-            h,
-            cost,
-            at,
-            cost / at - 1 if at > 0 else None,
-            number not in kept,
-        )
-        for number, (z, r, h), cost, at in zip(
-            data.ids,
-            fit.counts.astype(int).tolist(),
-            fit.cost.tolist(),
-            (fit.values @ coefficients).tolist(),
-            strict=True,
-        )
-    )
+def _residuals(data: Evidence, rest: Evidence) -> tuple[Residual, ...]:
+    """What the costs leave of the fit of ``rest``, the inputs without outliers."""
+    counts, costs = data.fit.counts.astype(int).tolist(), data.fit.cost.tolist()
+    fitted = (data.fit.values @ rest.fit.coefficients).tolist()
+    found = []
+    for number, (z, r, h), cost, at in zip(data.ids, counts, costs, fitted, strict=True):
+        relative, outlier = cost / at - 1 if at > 0 else None, number not in rest.ids
+        found.append(Residual(number, z + r + h + 1, z, r, h, cost, at, relative, outlier))
+    return tuple(found)

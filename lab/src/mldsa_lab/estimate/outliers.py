@@ -45,12 +45,8 @@ def outliers(data: Evidence) -> tuple[list[Remark], Evidence | None]:
     named = join_words(f"{data.ids[i]} ({100 * off:+.1f} %)" for i, off in found)
     was, now = data.fit.coefficients[MEAN], rest.fit.coefficients[MEAN]
     subject = f"input {named} is" if len(ids) == 1 else f"inputs {named} are"
-    them = "it" if len(ids) == 1 else "them"
-    text = (
-        f"{subject} off what the others say, by more than they explain. Measure again; if it "
-        f"stays so, the reason is none that a trace shows. Without {them} the mean changes by "
-        f"{100 * (now / was - 1):+.2f} %; figures without {them} are given beside"
-    )
+    changed = f"the mean changes by {100 * (now / was - 1):+.2f} %"
+    text = f"{subject} off the fit of the others. Measure again. Without the outlier {changed}"
     return [warning("outlier", text, ids)], rest
 
 

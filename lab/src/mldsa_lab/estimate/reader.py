@@ -6,10 +6,8 @@ Lines of CSV are read one by one rather than as a table, so that an error can na
 from __future__ import annotations
 
 import csv
-import json
-import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,38 +21,31 @@ from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.arrays import Array
 
 _ROUND_TOO = "repeat"  # another name of the round
-_COST = re.compile(r"\+?(\d+(?:\.(\d*))?|\.(\d+))(?:[eE]([+-]?\d{1,4}))?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _LISTED = 8
-# Squares of costs must be numbers too.
-_RANGE = (1e-100, 1e100)
 
 _Whole = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Measurement(msgspec.Struct, forbid_unknown_fields=True):
-    """One measurement as a line or an entry gives it. ``order``, ``time``: when it was made, by
-    number or by a clock; one of them, or neither."""
+    """One measurement as a line or an entry gives it. ``cost``: squares of it must be numbers too.
+    ``order``, ``time``: when it was made, by number or by a clock; one of them, or neither."""
 
     id: _Whole
-    cost: float
+    cost: Annotated[float, msgspec.Meta(ge=1e-100, le=1e100)]
     unit: str | None = None
     round: _Whole | None = None
     set: str | None = None
     order: _Whole | None = None
-    time: float | None = None
+    time: Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)] | None = None
 
 
 COLUMNS = Measurement.__struct_fields__
 """The columns of a CSV file and the keys of a JSON object; id and cost are needed."""
 
-
-class _Read(msgspec.Struct):
-    """A measurement with the name of its line or entry, and the digits after the point that its
-    cost was written with, None where that does not say how fine the scale is."""
-
-    where: str
-    given: Measurement
-    decimals: int | None
+_Rows = Iterable[tuple[str, dict[str, Any], int | None]]
+"""The name of each line or entry, what it says, and the digits after the point of its cost, None
+where these do not say how fine the scale is."""
 
 
 @dataclass(frozen=True)
@@ -85,13 +76,14 @@ class Measurements:
     ) -> Measurements:
         """Measurements held in memory: by id one cost, or those of rounds 0, 1, ..., made round
         by round in the order of the ids given; LabError as for files."""
-        rows = []
+        rows: list[tuple[str, dict[str, Any], None]] = []
         for number, value in costs.items():
             values = [value] if isinstance(value, int | float) else list(value)
             for turn, cost in enumerate(values):
-                made = Measurement(number, float(cost), unit or None, turn)
-                rows.append(_Read(f"{where}, id {number}", made, None))
-        return _gather(sorted(rows, key=lambda row: row.given.round or 0), selection, where)
+                made = {"id": number, "cost": float(cost), "unit": unit or None, "round": turn}
+                rows.append((f"{where}, id {number}", made, None))
+        rows.sort(key=lambda row: row[1]["round"])
+        return _gather(rows, selection, where)
 
     def only(self, places: Sequence[int]) -> Measurements:
         """Those of the inputs at these places, in all rounds that measured one of them."""
@@ -111,134 +103,115 @@ def read_measurements(path: Path, selection: Selection) -> Measurements:
 
     LabError that names the file, the line (CSV) or entry (JSON), and the rule that is broken.
     """
-    name = str(path)
-    kind = path.suffix.lower()
+    name, kind = str(path), path.suffix.lower()
     if kind not in (".csv", ".json"):
         raise LabError(f"{name}: must end in .csv or .json, which say what it is")
     text = read_text(path).removeprefix("\ufeff")
-    return _gather(list((_csv if kind == ".csv" else _json)(text, name)), selection, name)
+    rows = (_csv if kind == ".csv" else _json)(text, name)
+    return _gather(rows, selection, name, strict=kind == ".json")
 
 
-def _gather(rows: Sequence[_Read], selection: Selection, where: str) -> Measurements:
-    """Check the rows against the selection and each other, and lay them out."""
-    if not rows:
-        raise LabError(f"{where}: has no measurements")
-    first = rows[0].given
-    found: dict[tuple[int, int], int] = {}
-    for place, row in enumerate(rows):
-        given = row.given
-        _check_cost(given.cost, row.where)
-        if given.id not in selection.ids:
-            raise LabError(
-                f"{row.where}: id {given.id} is not in the selection, whose ids are "
-                f"{_listed(selection.ids)}"
-            )
-        if given.set and given.set != selection.set:
-            raise LabError(f"{row.where}: is of {given.set}, the selection of {selection.set}")
-        if given.unit != first.unit:
-            raise LabError(
-                f"{row.where}: unit {given.unit or 'none'!r} after {first.unit or 'none'!r} at "
-                f"{rows[0].where}: all measurements must have one unit"
-            )
-        for name in ("round", "order", "time"):
-            if (getattr(given, name) is None) != (getattr(first, name) is None):
-                raise LabError(f"{row.where}: all measurements must have a {name}, or none")
-        if given.time is not None and not math.isfinite(given.time):
-            raise LabError(f"{row.where}: time {given.time} must be a number, such as seconds")
-        if given.order is not None and given.time is not None:
-            raise LabError(f"{row.where}: has order and time, of which one says all")
+def _gather(rows: _Rows, selection: Selection, where: str, *, strict: bool = True) -> Measurements:
+    """Check the rows against their type, the selection and each other, and lay them out."""
+    found: dict[tuple[int, int], tuple[str, Measurement]] = {}
+    digits: list[int | None] = []
+    for here, values, decimals in rows:
+        digits.append(decimals)
+        with checked(Measurement, here):
+            given = msgspec.convert(values, Measurement, strict=strict)
+        first = next(iter(found.values()), (here, given))
+        _check(here, given, first, selection)
         key = (given.id, given.round or 0)
         if key in found:
-            again = f"id {given.id}" + ("" if given.round is None else f" in round {given.round}")
-            hint = "; repeats need a column 'round' that numbers them"
-            raise LabError(
-                f"{row.where}: {again} was measured at {rows[found[key]].where} already"
-                + (hint if given.round is None else "")
-            )
-        found[key] = place
+            hint = " (number repeats in a column 'round')" if given.round is None else ""
+            which = "" if given.round is None else f" in round {given.round}"
+            earlier = found[key][0]
+            raise LabError(f"{here}: id {given.id}{which} was measured at {earlier} already{hint}")
+        found[key] = here, given
+    if not found:
+        raise LabError(f"{where}: has no measurements")
     measured = {number for number, _ in found}
     ids = tuple(i for i in selection.ids if i in measured)
     rounds = tuple(sorted({turn for _, turn in found}))
     costs = np.full((len(rounds), len(ids)), np.nan)
     order = costs.copy()
-    in_time = sorted(found.items(), key=lambda item: _when(rows[item[1]].given))
-    for turn_at, (key, place) in enumerate(in_time):
-        at = rounds.index(key[1]), ids.index(key[0])
-        costs[at], order[at] = rows[place].given.cost, turn_at
+    # Where nothing says the order of time, measurements stay as given.
+    in_time = sorted(found.items(), key=lambda item: item[1][1].order or item[1][1].time or 0)
+    for place, ((number, turn), (_, given)) in enumerate(in_time):
+        at = rounds.index(turn), ids.index(number)
+        costs[at], order[at] = given.cost, place
     warnings = []
-    missing = [i for i in selection.ids if i not in measured]
-    if missing:
+    if missing := [i for i in selection.ids if i not in measured]:
         warnings.append(
             f"{len(missing)} of the selection's {len(selection.ids)} inputs have no measurement "
             f"(ids {_listed(missing)}): the others alone are used"
         )
-    known = [row.decimals for row in rows if row.decimals is not None]
-    fine = 10.0 ** -max(known) if len(known) == len(rows) else 0.0
-    return Measurements(ids, rounds, costs, order, first.unit or "", fine, tuple(warnings))
+    known = [n for n in digits if n is not None]
+    fine = 10.0 ** -max(known) if known and len(known) == len(digits) else 0.0
+    return Measurements(ids, rounds, costs, order, first[1].unit or "", fine, tuple(warnings))
 
 
-def _when(given: Measurement) -> float:
-    """What measurements are put in order of time by; where nothing says it, they stay as given."""
-    return next((float(v) for v in (given.order, given.time) if v is not None), 0.0)
+def _check(
+    here: str, given: Measurement, first: tuple[str, Measurement], selection: Selection
+) -> None:
+    """LabError where a measurement goes with the selection or the first one not."""
+    if given.id not in selection.ids:
+        known = f"whose ids are {_listed(selection.ids)}"
+        raise LabError(f"{here}: id {given.id} is not in the selection, {known}")
+    if given.set and given.set != selection.set:
+        raise LabError(f"{here}: is of {given.set}, the selection of {selection.set}")
+    if given.unit != first[1].unit:
+        raise LabError(
+            f"{here}: unit {given.unit or 'none'!r} after {first[1].unit or 'none'!r} at "
+            f"{first[0]}: all measurements must have one unit"
+        )
+    for name in ("round", "order", "time"):
+        if (getattr(given, name) is None) != (getattr(first[1], name) is None):
+            raise LabError(f"{here}: all measurements must have a {name}, or none")
+    if given.order is not None and given.time is not None:
+        raise LabError(f"{here}: has order and time, of which one says all")
 
 
-# ---------------------------------------------------------------------------------------------
-# CSV
-
-
-def _csv(text: str, where: str) -> Iterator[_Read]:
-    lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if _is_data(line)]
-    if not lines:
-        raise LabError(f"{where}: is empty; it must begin with the header id,cost")
-    number, line = lines[0]
-    names = _header(line, f"{where}, line {number}")
-    for number, line in lines[1:]:
+def _csv(text: str, where: str) -> _Rows:
+    names: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
         here = f"{where}, line {number}"
         # One line is one row: no field of numbers and units has line breaks.
         fields = [field.strip() for field in next(csv.reader([line]))]
+        if not names:
+            names = _header(fields, here)
+            continue
         if line.count('"') % 2 or len(fields) != len(names):
             comma = " (a decimal comma?)" if len(fields) == len(names) + 1 else ""
             raise LabError(f"{here}: has {len(fields)} fields, the header has {len(names)}{comma}")
-        texts = {name: text for name, text in zip(names, fields, strict=True) if text}
+        values: dict[str, Any] = {n: field for n, field in zip(names, fields, strict=True) if field}
         # Text that is no number stays, and is refused as what the column must hold.
-        cost = texts.get("cost", "")
-        size = float(cost) if _COST.fullmatch(cost.removeprefix("-")) else None
-        values: dict[str, Any] = texts if size is None else texts | {"cost": size}
-        with checked(Measurement, f"{here} ({line.strip()[:40]!r})"):
-            given = msgspec.convert(values, Measurement, strict=False)
-        yield _Read(here, given, _decimals(cost))
+        cost = values.get("cost", "")
+        if _NUMBER.fullmatch(cost):
+            values["cost"] = float(cost)
+        yield f"{here} ({line.strip()[:40]!r})", values, _decimals(cost)
+    if not names:
+        raise LabError(f"{where}: is empty; it must begin with the header id,cost")
 
 
-def _is_data(line: str) -> bool:
-    return bool(line.strip()) and not line.lstrip().startswith("#")
-
-
-def _header(text: str, here: str) -> list[str]:
-    given = [name.strip() for name in next(csv.reader([text]))]
-    names = ["round" if name == _ROUND_TOO else name for name in given]
-    for name in names:
-        if name not in COLUMNS:
-            semicolons = "; columns are separated by commas" if ";" in name else ""
-            raise LabError(
-                f"{here}: the header has {name[:40]!r}, the columns are {', '.join(COLUMNS)}"
-                f"{semicolons}"
-            )
-        if names.count(name) > 1:
-            raise LabError(f"{here}: the column {name!r} appears twice")
-    for needed in COLUMNS[:2]:
-        if needed not in names:
-            raise LabError(f"{here}: the header has no column {needed!r}")
+def _header(fields: Sequence[str], here: str) -> list[str]:
+    names = ["round" if name == _ROUND_TOO else name for name in fields]
+    if not set(names) <= set(COLUMNS) or not {*COLUMNS[:2]} <= set(names):
+        raise LabError(
+            f"{here}: the header is {','.join(fields)[:40]!r}; it must have id and cost, "
+            f"and may have {', '.join(COLUMNS[2:])}, with commas between"
+        )
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise LabError(f"{here}: the column {twice!r} appears twice")
     return names
 
 
 def _decimals(text: str) -> int | None:
     """Digits after the point; None in a text with an exponent."""
-    match = _COST.fullmatch(text)
-    return None if match is None or match[4] is not None else len(match[2] or match[3] or "")
-
-
-# ---------------------------------------------------------------------------------------------
-# JSON
+    return None if "e" in text.lower() else len(text.partition(".")[2])
 
 
 class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
@@ -249,44 +222,28 @@ class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
     set: str | None = None
 
 
-def _json(text: str, where: str) -> Iterator[_Read]:
+def _json(text: str, where: str) -> _Rows:
     value = parse_json(text, where)
     if not isinstance(value, list | dict):
         raise LabError(
             f"{where}: must be a list of objects with id and cost, or an object with the key "
             "measurements that holds it"
         )
-    given_once = {"measurements": value} if isinstance(value, list) else value
-    entries = given_once.get("measurements")
+    once = {"measurements": value} if isinstance(value, list) else value
+    entries = once.get("measurements")
     # Entries are read one by one, so that an error can count them.
-    alone = given_once | ({"measurements": []} if isinstance(entries, list) else {})
+    alone = once | ({"measurements": []} if isinstance(entries, list) else {})
     file = convert(alone, MeasurementFile, where)
     for number, entry in enumerate(entries or (), 1):
-        here = f"{where}, entry {number}"
-        if isinstance(entry, dict) and _ROUND_TOO in entry and "round" not in entry:
-            entry["round"] = entry.pop(_ROUND_TOO)
-        given = convert(entry, Measurement, here)
-        digits = _decimals(json.dumps(entry["cost"]))
-        given.unit, given.set = ((v or "").strip() or None for v in (given.unit, given.set))
-        if given.unit and file.unit and given.unit != file.unit.strip():
-            raise LabError(f"{here}: unit {given.unit!r} differs from the file's {file.unit!r}")
-        given.unit = given.unit or (file.unit or "").strip() or None
-        given.set = given.set or file.set
-        yield _Read(here, given, digits)
-
-
-# ---------------------------------------------------------------------------------------------
-
-
-def _check_cost(cost: float, here: str) -> None:
-    if math.isnan(cost):
-        raise LabError(f"{here}: the cost is not a number")
-    if math.isinf(cost):
-        raise LabError(f"{here}: the cost is infinite or too large a number")
-    if cost <= 0:
-        raise LabError(f"{here}: cost {cost:g} must be above 0")
-    if not _RANGE[0] <= cost <= _RANGE[1]:
-        raise LabError(f"{here}: cost {cost:g} is out of the range {_RANGE[0]:g} to {_RANGE[1]:g}")
+        here, decimals = f"{where}, entry {number}", None
+        if isinstance(entry, dict):
+            decimals = _decimals(str(entry.get("cost")))
+            if file.unit and entry.get("unit", file.unit) != file.unit:
+                raise LabError(f"{here}: the unit differs from the file's {file.unit!r}")
+            entry |= {key: entry.get(key) or getattr(file, key) for key in ("unit", "set")}
+            if _ROUND_TOO in entry:
+                entry["round"] = entry.pop(_ROUND_TOO)
+        yield here, entry, decimals
 
 
 def _listed(ids: Iterable[int]) -> str:

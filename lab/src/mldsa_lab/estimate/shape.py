@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from scipy.special import fdtrc
 
-from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, least_squares, note, warning
+from mldsa_lab.estimate.findings import CHANCE, SURE, Evidence, Remark, added, note, warning
 from mldsa_lab.estimate.posterior import BENT, NO_INDEX, NO_STEPS
 from mldsa_lab.theory.arrays import Flags
 from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE, to_costs
@@ -33,12 +32,8 @@ def _index_effects(data: Evidence) -> Iterator[Remark]:
         return
     named = _named_terms(data, data.fit.prior.of_index)
     if named:
-        yield note(
-            "abort-index",
-            "the cost depends on which polynomial fails first, as that of signers does that stop "
-            f"there or check r0 before z: {join_words(named)}, in costs of an attempt. The "
-            "estimates take it into account",
-        )
+        text = f"the cost depends on which polynomial fails first: {join_words(named)}"
+        yield note("abort-index", f"{text}, in attempts. The estimates include it")
 
 
 _TERM_TEXTS = {
@@ -81,18 +76,14 @@ def _steps(data: Evidence) -> Iterator[Remark]:
     named = _named_terms(data, known.of_attempts & (np.array(known.names) != BENT))
     size = float(data.fit.coefficients[known.names.index(likely)])
     if chance > _CERTAIN and size > _IN_FULL * float(data.fit.coefficients[SLOPE]):
-        reason = f"as that of signers that compute attempts in {likely}"
+        reason = f"attempts computed in {likely}"
     elif straight < 1 - SURE and (named or chance > _CERTAIN):
-        reason = "as that of signers that compute several attempts, or their masks, at a time"
+        reason = "several attempts, or masks, computed at a time"
     else:
         return
-    terms = f": {join_words(named)}, in costs of an attempt" if named else ""
-    yield warning(
-        "steps",
-        f"the cost goes up in steps and not with every attempt, {reason}{terms}. The "
-        "estimates take it into account as far as the inputs show it; percentiles between "
-        "steps are the least certain",
-    )
+    terms = f": {join_words(named)}, in attempts" if named else ""
+    text = f"the cost goes up in steps ({reason}){terms}"
+    yield warning("steps", f"{text}. Percentiles between steps are the least certain")
 
 
 def curvature(data: Evidence) -> Iterator[Remark]:
@@ -109,24 +100,17 @@ def curvature(data: Evidence) -> Iterator[Remark]:
     if len(data.ids) >= 12:
         columns = np.hstack([columns, fit.values[:, which]])
     centred = (attempts - attempts.mean()) ** 2
-    rows = np.column_stack([columns, centred]) * scale[:, None]
-    before, rank, _ = least_squares(rows[:, :-1], cost * scale)
-    after, more, solved = least_squares(rows, cost * scale)
-    left = len(data.ids) - more
-    if more <= rank or left < 2 or before <= 0:
+    found = added(columns * scale[:, None], centred * scale, cost * scale)
+    if found is None:
         return
-    ratio = (before - after) / max(after / left, 1e-20 * before)
-    bend = float(solved[-1]) * float(centred.max())
+    bend = found[1] * float(centred.max())
     longest = float(fit.cost.max())
-    if float(fdtrc(1, left, ratio)) > CHANCE or abs(bend) < _BENT * longest:
+    if found[0] > CHANCE or abs(bend) < _BENT * longest:
         return
     how = "more" if bend > 0 else "less"
-    yield warning(
-        "curvature",
-        f"the cost is no line in the number of attempts: each further attempt costs {how} "
-        f"than the one before (the square makes {100 * bend / longest:+.0f} % of the longest "
-        "input). Percentiles in the tail are then uncertain beyond their intervals",
-    )
+    text = f"each further attempt costs {how} than the one before"
+    share = f"the square makes {100 * bend / longest:+.0f} % of the longest input"
+    yield warning("curvature", f"{text} ({share}). Percentiles in the tail are uncertain")
 
 
 def _attempt_costs(data: Evidence) -> Iterator[Remark]:
@@ -136,21 +120,15 @@ def _attempt_costs(data: Evidence) -> Iterator[Remark]:
     _, z, r, _ = matrix
     negative = [name for name, row in (("z", z), ("r0", r)) if data.sure(row)[1] < 0]
     for name in negative:
-        yield warning(
-            "negative-attempt",
-            f"an attempt rejected at {name} seems to cost less than nothing: costs and "
-            "traces do not belong together, or one input is wrong",
-        )
+        text = f"an attempt rejected at {name} seems to cost less than nothing"
+        yield warning("negative-attempt", f"{text}: costs and traces do not belong together")
     if negative:
         return
     for costly, cheap, names in ((r, z, ("r0", "z")), (z, r, ("z", "r0"))):
         if data.sure(costly - _UNLIKE * cheap)[0] > 0:
-            yield warning(
-                "unlike-classes",
-                f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one "
-                f"rejected at {names[1]}; up to 1.4 is known. A signer may put off work until "
-                f"{names[1]} has passed; else check that the ids belong to their costs",
-            )
+            text = f"an attempt rejected at {names[0]} costs more than {_UNLIKE:.0f} times one"
+            known = "up to 1.4 is known. Check that the ids belong to their costs"
+            yield warning("unlike-classes", f"{text} rejected at {names[1]}; {known}")
 
 
 def _setup(data: Evidence) -> Iterator[Remark]:
@@ -162,20 +140,13 @@ def _setup(data: Evidence) -> Iterator[Remark]:
     if attempt <= 0:
         return  # said of the attempts
     ratio = float(first @ data.fit.coefficients) / attempt
+    text = f"a signature accepted at once costs {ratio:.2f} attempts"
     if data.sure(first - _OVER_BOUND * known.first.high * slope)[0] > 0:
-        yield warning(
-            "first-large",
-            f"a signature accepted at once costs {ratio:.1f} attempts, where counts of Keccak "
-            f"permutations give at most {known.first.high:.2f}: the measured time seems to "
-            "hold more than signing (loading, transfer, parsing, a call's overhead)",
-        )
+        most = f"hashing explains {known.first.high:.2f}"
+        yield warning("first-large", f"{text}; {most}. Was more than signing measured?")
     elif data.sure(first - _UNDER_BOUND * known.first.low * slope)[1] < 0:
-        yield warning(
-            "first-small",
-            f"a signature accepted at once costs {ratio:.2f} attempts, and it has "
-            f"{known.first.low:.0f}: "
-            "something was subtracted from the costs, or attempts overlap",
-        )
+        least = f"it contains {known.first.low:.0f}"
+        yield warning("first-small", f"{text}; {least}. Was something subtracted from the costs?")
 
 
 CHECKS: tuple[Callable[[Evidence], Iterator[Remark]], ...] = (

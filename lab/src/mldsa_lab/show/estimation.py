@@ -25,26 +25,25 @@ _RESIDUALS = 24
 
 def estimation_report(found: Estimation) -> Report:
     """Return the report: estimates, then residuals; findings as its notes."""
-    calm = found.without_outliers
-    figures = {name: [f, *([] if calm is None else [_figures(calm)[name]])]
-               for name, f in _figures(found).items()}  # fmt: skip
     without = "without " + ", ".join(str(r.id) for r in found.residuals if r.outlier)
-    columns = [Column("estimate of", list(figures), head=True)]
-    for place, title in enumerate(("all inputs", without)[: 1 if calm is None else 2]):
-        cells = [of_interval(each[place]) for each in figures.values()]
+    estimates = {"all inputs": _figures(found)}
+    if found.without_outliers is not None:
+        estimates[without] = _figures(found.without_outliers)
+    columns = [Column("estimate of", list(_figures(found)), head=True)]
+    for title, figures in estimates.items():
+        cells = [of_interval(interval) for interval in figures.values()]
         columns.append(Column(title, cells, number=True))
-    inputs = len(found.residuals)
-    about = f"{found.unit or 'unit not given'}, {inputs} input{'s' if inputs > 1 else ''}"
+    about = f"{found.unit or 'unit not given'}, {found.inputs} input{'s' * (found.inputs > 1)}"
     about += f", {found.rounds} rounds" if found.rounds > 1 else ""
     notes = [_average(found)] if found.average is not None else []
     notes += [f"{f.severity}: {f.code}: {f.text}" for f in found.findings]
-    mean = of_interval((calm or found).mean)
+    mean = of_interval((found.without_outliers or found).mean)
     return Report(
         kind="estimate",
         headline=f"{found.set} signing: mean {mean} {found.unit}".rstrip(),
         figures=[
-            Figure.of({"set": found.set}, name, each[0], found.unit)
-            for name, each in figures.items()
+            Figure.of({"set": found.set}, name, interval, found.unit)
+            for name, interval in _figures(found).items()
         ],
         sections=[
             Section(Grid(f"{found.set} signing", about, tuple(columns), found.confidence)),
@@ -62,14 +61,12 @@ def _figures(found: Estimation) -> dict[str, Interval]:
 def _average(found: Estimation) -> str:
     """The plain average, which the selection was made for."""
     assert found.average is not None
-    value = of_cost(found.average.value)
+    text = f"plain average of the inputs: {of_cost(found.average.value)}"
     if found.goal == "mean":
         off = 100 * (found.average.value / found.mean.value - 1)
-        return f"plain average of the inputs: {value}, {off:+.2f} % from the mean above"
-    return (
-        f"plain average of the inputs, chosen for p{found.percentile:g}: {value}, which by the "
-        f"fit {100 * found.average.share:.2f} % of all signatures do not exceed"
-    )
+        return f"{text}, {off:+.2f} % from the mean above"
+    share = f"{100 * found.average.share:.2f} % of all signatures"
+    return f"{text}, chosen for p{found.goal_percentile:g}; by the fit {share} cost no more"
 
 
 def _residuals(found: Estimation) -> Grid:

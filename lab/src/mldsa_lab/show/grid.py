@@ -15,8 +15,6 @@ from mldsa_lab.show.format import Shown, aligned, clean
 WIDE = 132
 """From this many columns on, the terminal has intervals as [low, high]; below, as ±."""
 PAGE, TERMINAL = "page", "terminal"
-_LONG = 24
-"""Texts longer than this fold in a terminal that is too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +147,10 @@ def terminal(grid: Grid, width: int) -> RichTable:
     for number, row in enumerate(zip(*(c.cells for c in columns), strict=True)):
         made.add_row(*(Text(cell) for cell in row), style="bold" if number == grid.bold else "")
     return made
+
+
+_LONG = 24
+"""Texts longer than this fold in a terminal that is too narrow."""
 
 
 def _texts(grid: Grid, *, wide: bool) -> list[_Texts]:
