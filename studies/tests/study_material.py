@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,8 @@ from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_studies.collect import Gathering
-from mldsa_studies.jobs import SignedInputs
+from mldsa_studies.collect import InputBatch
 from mldsa_studies.signers import random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
@@ -121,42 +120,44 @@ for line in sys.stdin:
 """
 
 
-def signed(count: int) -> SignedInputs:
+def signed(count: int) -> tuple[Input, ...]:
     """``count`` inputs with signatures that are random bytes."""
     rng = np.random.default_rng(1)
     inputs = SPEC.inputs(0, count)
     made = [Outputs(rng.bytes(1312), rng.bytes(2560), rng.bytes(2420)) for _ in inputs]
     traces = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2)).traces()
     rows = zip(inputs, traces, made, strict=True)
-    return SignedInputs(SPEC.set, tuple(Input(i, *row) for i, row in enumerate(rows)))
+    return tuple(Input(i, *row) for i, row in enumerate(rows))
 
 
-def gathering(count: int, variants: tuple[Announced, ...], sample: int | None = None) -> Gathering:
+def batch(count: int, sample: int | None = None) -> InputBatch:
     """The same with traces that have nothing to do with them."""
     table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
     index = np.arange(count, dtype=np.uint64)
-    return Gathering(SPEC, index, sample or count, signed(count), table, variants)
+    return InputBatch(SPEC, index, sample or count, signed(count), table)
 
 
-def python_worker(folder: Path, made: SignedInputs, cpu: str = "own") -> tuple[WorkerEntry, Place]:
+def python_worker(
+    folder: Path, made: Sequence[Input], cpu: str = "own"
+) -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, announced, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
     announced.write_text(ANNOUNCED.format(language="Python", cpu=cpu), encoding="utf-8")
-    table = {i.what.message.hex(): i.digests.signature for i in made.inputs}
+    table = {i.what.message.hex(): i.digests.signature for i in made}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(announced), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
-def c_worker(folder: Path, made: SignedInputs) -> tuple[WorkerEntry, Place]:
+def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     """A worker that answers, in C, with a function ``sign_one``."""
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
     announced, outputs = folder / "hello.txt", folder / "outputs.txt"
     announced.write_text(ANNOUNCED.format(language="C", cpu="own"), encoding="utf-8")
-    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made.inputs]
+    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(announced), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)

@@ -12,8 +12,6 @@ draw.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -115,20 +113,15 @@ def wanted_classes(model: RejectionModel, plan: Plan) -> set[tuple[int, ...]]:
     return found
 
 
-@dataclass(frozen=True)
-class ChosenInputs:
-    """The inputs that a method takes: ``inputs`` (draws, n), positions among those measured; no
-    draws where too few are as the method wants them."""
-
-    task: Task
-    inputs: Positions
-
-
-def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInputs:
+def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     """Make a choice in every draw, from the inputs of these traces, of which the first ``sample``
-    are a random sample. The result depends on the arguments alone."""
+    are a random sample.
+
+    Returns (draws, n) positions; no draws where too few inputs fit the method. The result depends
+    on the arguments alone.
+    """
     plan.check(sample)
-    method, n, target = task.method, task.n, task.target
+    method, n, target = task
     model = RejectionModel.of(table.set)
     draws = plan.draws_of(n)
     rng = np.random.default_rng([plan.seed, METHODS.index(method), n, int(target)])
@@ -143,13 +136,13 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInpu
         try:
             rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
         except LabError:  # too few at this percentile
-            return ChosenInputs(task, np.empty((0, n), dtype=np.int64))
+            return np.empty((0, n), dtype=np.int64)
+    goal = "regression" if method == REGRESSION else "mean"
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
-            goal = "regression" if method == REGRESSION else "mean"
             taken = select(table.take(part), "reached", Wish(goal, n)).positions
             rows.append(part[np.array(taken)])
-    return ChosenInputs(task, np.array(rows[:draws], dtype=np.int64))
+    return np.array(rows[:draws], dtype=np.int64)
 
 
 def _at_percentile(

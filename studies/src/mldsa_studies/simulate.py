@@ -7,7 +7,6 @@ random and designed inputs, and coverage of the intervals. The tests use the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,10 @@ from mldsa_lab.estimate.estimators import (
     estimate_random,
     estimate_signing,
 )
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.report import Report, sections_of
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
@@ -191,47 +193,59 @@ def random_coverage(
     return Replications.of(means, truth)
 
 
-def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
-    """The lines of `study simulate`."""
+STOPPING = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
+"""A signer that stops at the first bad polynomial."""
+_CALM = NoisyMachine(drift=0.02, fast=0)
+_COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
+
+
+def report(set_name: str, replications: int, seed: int) -> Report:
+    """Return the report of `study simulate`."""
     model = RejectionModel.of(set_name)
     rng = np.random.default_rng(seed)
-    stopping = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
-    yield f"{set_name}, {replications} replications, seed {seed}"
-    yield ""
-    yield "| n | signer | machine | random inputs, mean | designed inputs, regression |"
-    yield "|---|---|---|---|---|"
+    errors, covered = [], []
     for n in (3, 5, 10, 12):
         for name, signer, label, machine in (
             ("linear", Signer(), "no noise", QUIET),
-            ("stops at first bad polynomial", stopping, "no noise", QUIET),
+            ("stops at first bad polynomial", STOPPING, "no noise", QUIET),
             ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
-            errors = [
-                root_mean_square(
-                    mean_errors(model, n, signer, machine, replications, rng, designed=designed)
-                )
-                for designed in (False, True)
-            ]
-            yield f"| {n} | {name} | {label} | {errors[0]:.1%} | {errors[1]:.3%} |"
-    yield ""
-    yield "| rounds | machine | mean | its half-width | p50, p95, p99, p99.9 | ratio | half-width |"
-    yield "|---|---|---|---|---|---|---|"
-    for rounds in (3, 5, 12, 30):
-        for label, machine in (
-            ("calm", NoisyMachine(drift=0.02, fast=0)),
-            ("shared", NoisyMachine()),
-        ):
+            keys: dict[str, Key] = {"n": n, "signer": name, "machine": label}
+            for designed in (False, True):
+                found = mean_errors(model, n, signer, machine, replications, rng, designed=designed)
+                kind = "designed" if designed else "random"
+                errors.append(Figure(keys, kind, 100 * root_mean_square(found), unit="%"))
+    for rounds in (4, 5, 12, 30):
+        for label, machine in (("calm", _CALM), ("shared", NoisyMachine())):
             c = signing_coverage(
-                model, 12, (stopping, Signer()), machine, replications, rng, rounds=rounds
+                model, 12, (STOPPING, Signer()), machine, replications, rng, rounds=rounds
             )
-            mean, *quantiles, of_ratio = (f"{share:.1%}" for share in c.holds.mean(axis=0))
             # Over the estimates, as in a report.
             widths = np.median(c.half_width / (1 + c.error), axis=0)
-            yield (
-                f"| {rounds} | {label} | {mean} | {widths[0]:.1%} | {', '.join(quantiles)} "
-                f"| {of_ratio} | {widths[-1]:.1%} |"
-            )
-    yield ""
-    covered = random_coverage(model, Signer(), NoisyMachine(drift=0.02, fast=0), replications, rng)
-    share = f"{covered.holds.mean():.1%}"
-    yield f"own rnd, 12 rounds of 12 calls, calm machine: {share} of the intervals hold"
+            values = dict(zip(_COVERED, map(float, c.holds.mean(axis=0)), strict=True))
+            values |= {"width": float(widths[0]), "ratio width": float(widths[-1])}
+            keys = {"rounds": rounds, "machine": label}
+            covered += [Figure(keys, k, 100 * v, unit="%") for k, v in values.items()]
+    own = random_coverage(model, Signer(), _CALM, replications, rng)
+    share = 100 * float(own.holds.mean())
+    columns = {k: k for k in _COVERED}
+    columns |= {"width": "half-width of the mean", "ratio width": "half-width of the ratio"}
+    layouts = (
+        TableLayout(
+            "Root mean square error of the mean", (), ("n", "signer", "machine"),
+            (SpreadColumns("random", "random inputs, mean"),
+             SpreadColumns("designed", "designed inputs, regression")),
+        ),
+        TableLayout(
+            "Intervals that hold the truth", (), ("rounds", "machine"),
+            tuple(SpreadColumns(name, title) for name, title in columns.items()),
+        ),
+    )  # fmt: skip
+    tables = zip(layouts, (errors, covered), strict=True)
+    return Report(
+        "study by simulation",
+        f"Own rnd, 12 rounds of 12 calls, calm machine: {share:.1f} % of the intervals hold",
+        [*errors, *covered],
+        [s for layout, figures in tables for s in sections_of(figures, [layout], 0.95)],
+        about=f"{set_name}, {replications} replications, seed {seed}",
+    )

@@ -1,13 +1,14 @@
-"""What selections are worth to plain averages: `mldsa-lab study worth RECORD` compares,
-for every implementation of a record, the mean cost over the inputs of each ready-made selection
-with what they stand for, both by the costs that were fitted to that implementation. With `--own`
-each implementation has inputs of its own, chosen by its own costs from the pool that ships. Beside
-them, for the mean, stand the greedy selections of `mldsa_studies.greedy`.
+"""The worth of selections to plain averages.
+
+`mldsa-lab study worth RECORD` compares, for every implementation of a record, the mean cost over
+each ready-made selection with the mean or percentile of all signatures, both by the costs that were
+fitted to that implementation. With `--own` each implementation has inputs chosen by its own costs
+from the pool that ships. The greedy selections of `mldsa_studies.greedy` are compared beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,13 +17,17 @@ import numpy as np
 from mldsa_lab.choice.choice import choose
 from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.inputs.shipped import shipped_pool
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.report import Report, sections_of
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
+from mldsa_studies.judge import root_mean_square
 
 
 def averaging_errors(
@@ -60,31 +65,43 @@ def greedy_errors(set_name: str, count: int, costs: Iterable[CostModel]) -> list
     return [float(cost.of(counts).mean()) / cost.mean(model) - 1 for cost in costs]
 
 
-def _cell(errors: Sequence[float]) -> str:
-    """The first error, and of the others root mean square and largest, in percent."""
-    default, *others = (100 * error for error in errors)
-    seen = np.array(others)
-    return f"{default:+.2f}; {np.sqrt((seen**2).mean()):.2f}, {np.abs(seen).max():.2f}"
-
-
-def report(path: Path, own: bool) -> Iterator[str]:
-    """The lines of `study worth` for a record; LabError if it has no signing of one of the sets."""
+def report(path: Path, own: bool) -> Report:
+    """Return the report of `study worth` for a record. LabError if it has no signing of one of the
+    sets."""
     fits = summarise(read_record(path)).fits
-    names = [name for name in NAMES if name not in ("regression", "coverage")]
-    yield (
-        "Error of the average over 1 to 100 inputs, %: under the default costs; root mean square "
-        "and largest of the record's variants"
-    )
+    figures = []
     for set_name in PARAMETER_SETS:
         costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == set_name]
         if not costs:
             raise LabError(f"record {path}: has no signing of {set_name}")
         costs.insert(0, CostModel.default(set_name))
-        yield ""
-        yield f"| {set_name} | {' | '.join(map(str, COUNTS))} |"
-        yield f"|---{'|---' * len(COUNTS)}|"
-        for name in names:
-            cells = (averaging_errors(set_name, name, count, costs, own=own) for count in COUNTS)
-            yield f"| {name} | {' | '.join(map(_cell, cells))} |"
-        cells = (greedy_errors(set_name, count, costs) for count in COUNTS)
-        yield f"| mean, greedy | {' | '.join(map(_cell, cells))} |"
+        for count in COUNTS:
+            found = {"mean, greedy": greedy_errors(set_name, count, costs)}
+            for name in NAMES:
+                if name not in ("regression", "coverage"):
+                    found[name] = averaging_errors(set_name, name, count, costs, own=own)
+            for name, (default, *others) in found.items():
+                keys: dict[str, Key] = {"set": set_name, "selection": name, "inputs": count}
+                values = {
+                    "default": default,
+                    "rms": root_mean_square(others),
+                    "largest": float(np.abs(others).max()),
+                }
+                figures += [Figure(keys, k, 100 * v, unit="%") for k, v in values.items()]
+    figures.sort(key=lambda f: (str(f.keys["set"]), str(f.keys["selection"])))
+    titles = {
+        "rms": "Error of the average, root mean square of the record's variants",
+        "largest": "Error of the average, largest of the record's variants",
+        "default": "Error of the average under the default costs",
+    }
+    layouts = [
+        TableLayout(title, (), ("set", "selection"), (SpreadColumns(k, "n = {value}", "inputs"),))
+        for k, title in titles.items()
+    ]
+    worst = max(
+        f.value or 0.0
+        for f in figures
+        if (f.name, f.keys["selection"], f.keys["inputs"]) == ("rms", "mean", 10)
+    )
+    headline = f"Averages over ten inputs are off by {worst:.2g} % or less"
+    return Report("worth of selections", headline, figures, sections_of(figures, layouts, 0.95))
