@@ -19,7 +19,6 @@ from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import gather
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
-from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.measured import estimate
 from mldsa_lab.estimate.reader import Measurements
@@ -27,13 +26,13 @@ from mldsa_lab.inputs.input import Digests, Input, SigningInput
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
 from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
+from mldsa_studies.tables import Row, percent_report
 
 TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
@@ -234,33 +233,26 @@ def report(
     and sets. ``show`` gets what was done last, and the part of all that is done."""
     cells = [(scene, n) for scene in wanted or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
-    figures = []
+    rows: list[Row] = []
     with in_processes(processes) as run:
         judged = run(Job.judge, jobs)
         for number, (scene, n) in enumerate(cells, 1):
             found = Replications.together([next(judged) for _ in sets])
             show(f"{scene.name}, n = {n}", number / len(cells))
             codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
-            keys: dict[str, Key] = {"measured with": scene.name, "n": n, "warnings": codes}
             calm = found.calm()
             values = {"warned": float(found.warned.mean()), "missed": found.missed()}
             if len(calm.warned) >= _ENOUGH:
                 values |= dict(zip(_JUDGED, map(float, calm.holds.mean(axis=0)), strict=True))
             if len(calm.warned):
                 values["half-width"] = float(np.median(calm.half_width[:, 0]))
-            figures += [Figure(keys, name, 100 * v, unit="%") for name, v in values.items()]
-    columns = ("warned", "missed", *_JUDGED, "half-width")
-    layout = TableLayout(
-        "Intervals that hold the truth, of runs without a warning", (),
-        ("measured with", "n", "warnings"), tuple(SpreadColumns(name, name) for name in columns),
-    )  # fmt: skip
-    worst = max(f.value or 0.0 for f in figures if f.name == "missed")
-    return Report(
+            rows.append(({"measured with": scene.name, "n": n, "warnings": codes}, values))
+    worst = max(values["missed"] for _, values in rows)
+    return percent_report(
         "study of coverage",
-        f"Runs that miss the truth without a warning: {worst:.2g} % or less",
-        figures,
-        sections_of(figures, [layout], 0.95),
-        about=f"{', '.join(sets)}, {replications} replications of each, seed {seed}",
+        f"Runs that miss the truth without a warning: {worst:.0%} or less",
+        {"Intervals that hold the truth, of runs without a warning": rows},
+        f"{', '.join(sets)}, {replications} replications of each, seed {seed}",
     )
 
 
@@ -299,7 +291,7 @@ def report_record(
                 judged[n].append(Replications.of([[found.mean(0.95)]], truth))
     if not judged[sizes[0]]:
         raise LabError(f"{path}: has no signing of designed inputs")
-    figures = []
+    rows: list[Row] = []
     for n, parts in judged.items():
         together = Replications.together(parts)
         values = {
@@ -308,15 +300,12 @@ def report_record(
             "holds": float(together.holds.mean()),
             "half-width": float(np.median(together.half_width)),
         }
-        figures += [Figure({"inputs": n}, name, 100 * v, unit="%") for name, v in values.items()]
-    columns = tuple(SpreadColumns(name, name) for name in values)
-    layout = TableLayout("Means from a few inputs against all", (), ("inputs",), columns)
-    count = len(judged[sizes[0]]) // choices
-    return Report(
+        rows.append(({"inputs": n}, values))
+    least = min(values["holds"] for _, values in rows)
+    return percent_report(
         "study of coverage",
-        f"{path.name}: intervals hold the estimate from all inputs in "
-        f"{min(f.value or 0.0 for f in figures if f.name == 'holds'):.3g} % or more",
-        figures,
-        sections_of(figures, [layout], 0.95),
-        about=f"{path.name}, {count} cells, {choices} choices each, seed {seed}",
+        f"Intervals hold the estimate from all inputs in {least:.0%} or more",
+        {"Means from a few inputs against all": rows},
+        f"{path.name}, {len(judged[sizes[0]]) // choices} cells, {choices} choices each, "
+        f"seed {seed}",
     )

@@ -14,12 +14,11 @@ from scipy import stats
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
-from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.location import split_levels
 from mldsa_lab.records import Record
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
+from mldsa_studies.tables import Row, percent_report
 
 LOCATIONS: dict[str, Callable[[Array], float]] = {
     "mean": lambda x: float(np.mean(x)),
@@ -68,15 +67,11 @@ def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tup
 def report(record: Record) -> Report:
     """Return the report of `study locations`."""
     found = compare(record)
-    figures = [
-        Figure({"location": name}, column, 100 * value, unit="%")
+    rows: list[Row] = [
+        ({"location": name}, dict(zip(_COLUMNS, values, strict=True)))
         for name, values in found.items()
-        for column, value in zip(_COLUMNS, values, strict=True)
     ]
-    layout = TableLayout(
-        "Standard deviation between runs of eight rounds", (), ("location",),
-        tuple(SpreadColumns(name, name) for name in _COLUMNS),
-    )  # fmt: skip
     best = min(found, key=lambda name: found[name][1])
     headline = f"Ratios of eight rounds repeat best by the {best}"
-    return Report("study of locations", headline, figures, sections_of(figures, [layout], 0.95))
+    title = "Standard deviation between runs of eight rounds"
+    return percent_report("study of locations", headline, {title: rows})

@@ -20,15 +20,14 @@ from mldsa_lab.estimate.estimators import (
     estimate_random,
     estimate_signing,
 )
-from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.ratio import ratio
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import Replications, TrueCosts, root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
+from mldsa_studies.tables import Row, percent_report
 
 
 @dataclass(frozen=True)
@@ -203,49 +202,38 @@ def report(set_name: str, replications: int, seed: int) -> Report:
     """Return the report of `study simulate`."""
     model = RejectionModel.of(set_name)
     rng = np.random.default_rng(seed)
-    errors, covered = [], []
+    errors: list[Row] = []
+    covered: list[Row] = []
     for n in (3, 5, 10, 12):
         for name, signer, label, machine in (
             ("linear", Signer(), "no noise", QUIET),
             ("stops at first bad polynomial", STOPPING, "no noise", QUIET),
             ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
-            keys: dict[str, Key] = {"n": n, "signer": name, "machine": label}
-            for designed in (False, True):
-                found = mean_errors(model, n, signer, machine, replications, rng, designed=designed)
-                kind = "designed" if designed else "random"
-                errors.append(Figure(keys, kind, 100 * root_mean_square(found), unit="%"))
+            found = {
+                title: root_mean_square(
+                    mean_errors(model, n, signer, machine, replications, rng, designed=designed)
+                )
+                for title, designed in (
+                    ("random inputs, mean", False),
+                    ("designed inputs, regression", True),
+                )
+            }
+            errors.append(({"n": n, "signer": name, "machine": label}, found))
     for rounds in (4, 5, 12, 30):
         for label, machine in (("calm", _CALM), ("shared", NoisyMachine())):
-            c = signing_coverage(
-                model, 12, (STOPPING, Signer()), machine, replications, rng, rounds=rounds
-            )
+            signers = STOPPING, Signer()
+            c = signing_coverage(model, 12, signers, machine, replications, rng, rounds=rounds)
             # Over the estimates, as in a report.
             widths = np.median(c.half_width / (1 + c.error), axis=0)
             values = dict(zip(_COVERED, map(float, c.holds.mean(axis=0)), strict=True))
-            values |= {"width": float(widths[0]), "ratio width": float(widths[-1])}
-            keys = {"rounds": rounds, "machine": label}
-            covered += [Figure(keys, k, 100 * v, unit="%") for k, v in values.items()]
-    own = random_coverage(model, Signer(), _CALM, replications, rng)
-    share = 100 * float(own.holds.mean())
-    columns = {k: k for k in _COVERED}
-    columns |= {"width": "half-width of the mean", "ratio width": "half-width of the ratio"}
-    layouts = (
-        TableLayout(
-            "Root mean square error of the mean", (), ("n", "signer", "machine"),
-            (SpreadColumns("random", "random inputs, mean"),
-             SpreadColumns("designed", "designed inputs, regression")),
-        ),
-        TableLayout(
-            "Intervals that hold the truth", (), ("rounds", "machine"),
-            tuple(SpreadColumns(name, title) for name, title in columns.items()),
-        ),
-    )  # fmt: skip
-    tables = zip(layouts, (errors, covered), strict=True)
-    return Report(
+            values |= {"half-width of the mean": float(widths[0])}
+            values |= {"half-width of the ratio": float(widths[-1])}
+            covered.append(({"rounds": rounds, "machine": label}, values))
+    own = random_coverage(model, Signer(), _CALM, replications, rng).holds.mean()
+    return percent_report(
         "study by simulation",
-        f"Own rnd, 12 rounds of 12 calls, calm machine: {share:.1f} % of the intervals hold",
-        [*errors, *covered],
-        [s for layout, figures in tables for s in sections_of(figures, [layout], 0.95)],
-        about=f"{set_name}, {replications} replications, seed {seed}",
+        f"Own rnd, 12 rounds of 12 calls, calm machine: {own:.1%} of the intervals hold",
+        {"Root mean square error of the mean": errors, "Intervals that hold the truth": covered},
+        f"{set_name}, {replications} replications, seed {seed}",
     )

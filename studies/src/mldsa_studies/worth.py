@@ -17,17 +17,18 @@ import numpy as np
 from mldsa_lab.choice.choice import choose
 from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.inputs.shipped import shipped_pool
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.report import Report, sections_of
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
 from mldsa_studies.judge import root_mean_square
+from mldsa_studies.tables import Row, percent_report
+
+_GREEDY = "mean, greedy"
 
 
 def averaging_errors(
@@ -65,43 +66,36 @@ def greedy_errors(set_name: str, count: int, costs: Iterable[CostModel]) -> list
     return [float(cost.of(counts).mean()) / cost.mean(model) - 1 for cost in costs]
 
 
+_TITLES = (
+    "Error of the average under the default costs",
+    "Error of the average, root mean square of the record's variants",
+    "Error of the average, largest of the record's variants",
+)
+
+
 def report(path: Path, own: bool) -> Report:
     """Return the report of `study worth` for a record. LabError if it has no signing of one of the
     sets."""
     fits = summarise(read_record(path)).fits
-    figures = []
+    names = [name for name in NAMES if name not in ("regression", "coverage")]
+    tables: dict[str, list[Row]] = {title: [] for title in _TITLES}
     for set_name in PARAMETER_SETS:
         costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == set_name]
         if not costs:
             raise LabError(f"record {path}: has no signing of {set_name}")
         costs.insert(0, CostModel.default(set_name))
-        for count in COUNTS:
-            found = {"mean, greedy": greedy_errors(set_name, count, costs)}
-            for name in NAMES:
-                if name not in ("regression", "coverage"):
-                    found[name] = averaging_errors(set_name, name, count, costs, own=own)
-            for name, (default, *others) in found.items():
-                keys: dict[str, Key] = {"set": set_name, "selection": name, "inputs": count}
-                values = {
-                    "default": default,
-                    "rms": root_mean_square(others),
-                    "largest": float(np.abs(others).max()),
-                }
-                figures += [Figure(keys, k, 100 * v, unit="%") for k, v in values.items()]
-    figures.sort(key=lambda f: (str(f.keys["set"]), str(f.keys["selection"])))
-    titles = {
-        "rms": "Error of the average, root mean square of the record's variants",
-        "largest": "Error of the average, largest of the record's variants",
-        "default": "Error of the average under the default costs",
-    }
-    layouts = [
-        TableLayout(title, (), ("set", "selection"), (SpreadColumns(k, "n = {value}", "inputs"),))
-        for k, title in titles.items()
-    ]
-    worst = max(
-        f.value or 0.0
-        for f in figures
-        if (f.name, f.keys["selection"], f.keys["inputs"]) == ("rms", "mean", 10)
-    )
-    headline = f"Averages over ten inputs are off by {worst:.2g} % or less"
-    return Report("worth of selections", headline, figures, sections_of(figures, layouts, 0.95))
+        for name in (*names, _GREEDY):
+            rows: tuple[dict[str, float], ...] = ({}, {}, {})
+            for count in COUNTS:
+                if name == _GREEDY:
+                    default, *others = greedy_errors(set_name, count, costs)
+                else:
+                    default, *others = averaging_errors(set_name, name, count, costs, own=own)
+                values = (default, root_mean_square(others), float(np.abs(others).max()))
+                for row, value in zip(rows, values, strict=True):
+                    row[f"n = {count}"] = value
+            for title, row in zip(_TITLES, rows, strict=True):
+                tables[title].append(({"set": set_name, "selection": name}, row))
+    means = [row["n = 10"] for keys, row in tables[_TITLES[1]] if keys["selection"] == "mean"]
+    headline = f"Averages over ten inputs for the mean are off by {max(means):.2%} or less"
+    return percent_report("worth of selections", headline, tables)
