@@ -1,21 +1,16 @@
-"""A study of estimators as a report: figures over implementations, their tables and plots."""
+"""A study of estimators as a report: figures over implementations and their tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
+from mldsa_lab.show.report import Report, sections_of
 from mldsa_studies.costs import Costs
 from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
 from mldsa_studies.judge import root_mean_square
-from mldsa_studies.plan import MEAN, METHODS, PARTS, PERCENTILES, REGRESSION
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+from mldsa_studies.plan import METHODS, PERCENTILES, REGRESSION
 
 KINDS = {
     ONCE: "time, each input once",
@@ -25,187 +20,117 @@ KINDS = {
 """What was measured of each input, in words."""
 SHOWN_N = 10
 """The number of inputs of the headline and of detailed tables, if the study has it."""
-PERCENT = "%"
 _METHOD = (
-    "Each signature was compared with the expected one. Times are the thread's own. “Each input "
-    "once”: a draw takes the times of one round, the rounds brought to one level. “Median of the "
-    "rounds”: every input was measured in all rounds. Instructions are counted by Callgrind. "
-    "Random: the mean of n random inputs, and their sample percentiles. Greedy: the nearest "
-    "published method (zeroRISC, “Efficiently Measuring ML-DSA Signing Performance”), implemented "
-    "anew; each draw has a fresh pool of {pool:,} candidates by the exact law of rejections, and "
-    "measured inputs that failed the same checks as often stand for the chosen ones. Balanced: "
-    "inputs whose rejected attempts add up to n times the expected ones. Regression: inputs "
-    "designed to tell the cost of each kind of attempt; the fitted cost at the exact expectations. "
-    "Balanced and designed inputs come from pools of one part in {parts} of the inputs measured, "
-    "so draws are not quite independent. The truth is a regression of all random inputs on all "
-    "that is known of their traces, at the exact expectations; “left open” is the standard "
-    "deviation of what the trace does not explain."
+    "Each signature was compared with the expected one. “Each input once”: a draw takes the times "
+    "of one round. “Median of the rounds”: every input was measured in all rounds. Callgrind counts "
+    "instructions. The truth is a regression of all random inputs on all that is known of their "
+    "traces, at the exact expectations; “left open” is the standard deviation of what the trace "
+    "does not explain. docs/study-estimators.md describes the methods."
 )
+_OVER = "over draws and implementations"
+_BY_N = SpreadColumns("rmse", "n = {value}", "n")
+_MEANS = TableLayout(
+    "Error of the mean, {measured}, {set}", ("measured", "set"), ("method",), (_BY_N,), _BY_N,
+    series=("method",),
+)  # fmt: skip
+_PARTS = [
+    TableLayout(
+        f"{title} of the mean, {{measured}}", ("measured",), ("set", "method"),
+        (SpreadColumns(name, "n = {value}", "n"),),
+    )
+    for name, title in (("sd", "Standard deviation"), ("bias", "Bias"))
+]  # fmt: skip
+_TAILS = TableLayout(
+    "Error of percentiles from n = {n}, {measured}", ("n", "measured"), ("set", "method"),
+    (SpreadColumns("rmse", "{value}", "target"),),
+)  # fmt: skip
+_SINGLE = TableLayout(
+    "Error of the mean from n = {n} by implementation, {measured}", ("n", "measured"),
+    ("set", "implementation"), (SpreadColumns("rmse", "{value}", "method"),),
+)  # fmt: skip
+_TARGETS = {target_name(p): target_name(p) for p in PERCENTILES}
+_TRUTH = {
+    "mean": "mean", "error": "its error", "plain": "plain mean of the sample", "open": "left open",
+}  # fmt: skip
+_TRUTHS = TableLayout(
+    "What counts as the truth, {measured}", ("measured",), ("set", "variant"),
+    tuple(SpreadColumns(name, title) for name, title in (_TRUTH | _TARGETS).items()),
+)  # fmt: skip
 
 
 def report(study: Study) -> Report:
     """Return the report: its figures are those of each implementation, as fractions."""
-    shown = _shown_n(study)
-    groups = _groups(study.cells)
-    columns = [SpreadColumns("rmse", "n = {value}", "n")]
-    mean = [f for f in groups if f.keys["target"] == target_name(MEAN)]
-    sections = sections_of(
-        mean,
-        [
-            TableLayout(
-                "Error of the mean, {measured}, {set}", ("measured", "set"), ("method",),
-                tuple(columns), columns[0], series=("method",),
-            )
-        ],
-        0.95, "root mean square over draws and implementations",
-    )  # fmt: skip
-    apart = tuple(SpreadColumns(name, "n = {value}", "n") for name in ("sd", "bias"))
-    for title, spread in zip(("Standard deviation", "Bias"), apart, strict=True):
-        layout = TableLayout(
-            f"{title} of the mean, {{measured}}", ("measured",), ("set", "method"), (spread,)
-        )
-        sections += sections_of(mean, [layout], 0.95, brief=False)
-    tails = [f for f in groups if f.keys not in [m.keys for m in mean] and f.keys["n"] == shown]
-    layout = TableLayout(
-        f"Error of percentiles from n = {shown}, {{measured}}", ("measured",), ("set", "method"),
-        (SpreadColumns("rmse", "{value}", "target"),),
-    )  # fmt: skip
-    sections += sections_of(tails, [layout], 0.95, "root mean square")
-    sections += _single(study, shown)
-    layout = TableLayout(
-        "What counts as the truth, {measured}", ("measured",), ("set", "variant"),
-        (SpreadColumns("mean", "mean"), SpreadColumns("error", "its error"),
-         SpreadColumns("plain", "plain mean of the sample"), SpreadColumns("open", "left open"),
-         *(SpreadColumns(target_name(p), target_name(p)) for p in PERCENTILES)),
-    )  # fmt: skip
-    sections += sections_of(_truths(study), [layout], 0.95, brief=False)
+    shown = SHOWN_N if SHOWN_N in study.plan.sizes else max(study.plan.sizes)
+    groups, cells = (
+        sorted(_groups(study.cells, by), key=_place) for by in ((), ("implementation",))
+    )
+    means = [f for f in groups if f.keys["target"] == "mean"]
+    tails = [f for f in groups if f.keys["target"] != "mean" and f.keys["n"] == shown]
+    single = [f for f in cells if f.keys["target"] == "mean" and f.keys["n"] == shown]
+    rms = f"root mean square {_OVER}"
+    best = {
+        f.keys["measured"]: f.value or 0.0
+        for f in _groups(study.cells, (), ("measured", "method", "n", "target"))
+        if (f.name, f.keys["method"], f.keys["n"], f.keys["target"])
+        == ("rmse", REGRESSION, shown, "mean")
+    }
     return Report(
         kind="study of estimators",
         headline=f"Mean signing cost from {shown} designed inputs with regression: off by "
-        + "; ".join(_summary(study, mean, shown)),
+        + "; ".join(f"{value:.2g} % ({kind})" for kind, value in best.items()),
         figures=[f for cell in study.cells for f in cell.figures()],
-        sections=sections,
+        sections=[
+            *sections_of(means, [_MEANS], 0.95, rms),
+            *sections_of(tails, [_TAILS], 0.95, rms),
+            *sections_of(means, _PARTS, 0.95, _OVER, brief=False),
+            *sections_of(single, [_SINGLE], 0.95, "root mean square over draws", brief=False),
+            *sections_of(_truths(study), [_TRUTHS], 0.95, brief=False),
+        ],
         about=f"{study.plan.draws} draws of each method, for n of 50 and more "
-        f"{study.plan.draws_of(50)}; seed {study.plan.seed}",
-        method=_METHOD.format(pool=study.plan.pool, parts=PARTS),
+        f"{study.plan.draws_of(50)}; greedy selections from {study.plan.pool:,} candidates; "
+        f"seed {study.plan.seed}",
+        method=_METHOD,
         notes=list(dict.fromkeys(map(_source, study.costs))),
     )
 
 
-def _shown_n(study: Study) -> int:
-    return SHOWN_N if SHOWN_N in study.plan.sizes else max(study.plan.sizes)
-
-
-def _groups(cells: Sequence[MethodErrors]) -> list[Figure]:
-    """Return the errors over implementations, in percent: root mean squares, and the mean bias."""
+def _groups(
+    cells: Sequence[MethodErrors],
+    more: tuple[str, ...],
+    names: tuple[str, ...] = ("measured", "set", "method", "n", "target"),
+) -> list[Figure]:
+    """Return the errors over the cells that agree in these keys, in percent: root mean squares, and
+    the mean bias."""
     found: dict[tuple[Key, ...], list[dict[str, float]]] = {}
-    names = ("measured", "set", "method", "n", "target")
     for cell in cells:
-        place = tuple(cell.keys[name] for name in names)
         values = {f.name: 100 * (f.value or 0.0) for f in cell.figures()}
-        found.setdefault(place, []).append(values)
+        found.setdefault(tuple(cell.keys[k] for k in (*names, *more)), []).append(values)
     figures = []
     for place, of in found.items():
-        keys = dict(zip(names, place, strict=True)) | {"measured": KINDS[str(place[0])]}
-        rmse, sd = (root_mean_square(v[name] for v in of) for name in ("rmse", "sd"))
-        bias = sum(v["bias"] for v in of) / len(of)
-        for name, value in (("rmse", rmse), ("sd", sd), ("bias", bias)):
-            figures.append(Figure(keys, name, value, unit=PERCENT))
-    return sorted(figures, key=_place)
+        keys = dict(zip((*names, *more), place, strict=True))
+        keys["measured"] = KINDS[str(keys["measured"])]
+        values = {name: root_mean_square(v[name] for v in of) for name in ("rmse", "sd")}
+        values["bias"] = sum(v["bias"] for v in of) / len(of)
+        figures += [Figure(keys, name, value, unit="%") for name, value in values.items()]
+    return figures
 
 
-def _place(f: Figure) -> tuple[int, str, int, int]:
-    """Where a figure stands in tables."""
+def _place(f: Figure) -> tuple[int, str, int]:
     kind = list(KINDS.values()).index(str(f.keys["measured"]))
-    n = f.keys["n"]
-    assert isinstance(n, int)
-    return kind, str(f.keys["set"]), METHODS.index(str(f.keys["method"])), n
-
-
-def _summary(study: Study, mean: Sequence[Figure], shown: int) -> list[str]:
-    """Return the error of the regression for each kind of measurement, over all sets."""
-    found: dict[str, list[float]] = {}
-    for f in mean:
-        if (f.name, f.keys["n"], f.keys["method"]) == ("rmse", shown, REGRESSION):
-            found.setdefault(str(f.keys["measured"]), []).append(f.value or 0.0)
-    unit = Unit(1.0, PERCENT)
-    return [f"{plain(root_mean_square(of), unit)} % ({kind})" for kind, of in found.items()]
-
-
-def _single(study: Study, shown: int) -> list[Section]:
-    """Return errors of the mean by implementation, with the spread of the draws as a plot."""
-    sections = []
-    for kind, words in KINDS.items():
-        cells = [
-            c
-            for c in study.cells
-            if (c.keys["measured"], c.keys["n"], c.keys["target"]) == (kind, shown, "mean")
-        ]
-        figures = [
-            Figure(c.keys, f.name, 100 * (f.value or 0.0), unit=PERCENT)
-            for c in cells
-            for f in c.figures()
-            if f.name == "rmse"
-        ]
-        title = f"Error of the mean from n = {shown} by implementation, {words}"
-        spread = (SpreadColumns("rmse", "{value}", "method"),)
-        layout = TableLayout(title, (), ("set", "implementation"), spread)
-        made = sections_of(figures, [layout], 0.95, "root mean square over draws", brief=False)
-        plot = PlotSpec(
-            "Estimates of the mean: the middle half of the draws, the middle 90 %, the median",
-            lambda cells=cells: draw_spread(cells),  # type: ignore[misc]
-        )
-        sections += [Section(s.grid, s.table, (plot,), brief=False) for s in made]
-    return sections
-
-
-def draw_spread(cells: Sequence[MethodErrors]) -> Drawing:
-    """Draw the relative errors of the draws: a box for each implementation, set and method."""
-    from mldsa_lab.show import svg
-
-    cells = sorted(cells, key=lambda c: METHODS.index(str(c.keys["method"])), reverse=True)
-    height = 56 + 16 * len(cells)
-    figure = svg.new_figure(760, height)
-    axes = figure.subplots()
-    errors = [100 * c.errors for c in cells]
-    labels = [f"{c.keys['method']}, {c.keys['implementation']} {c.keys['set']}" for c in cells]
-    found = axes.boxplot(
-        errors, orientation="horizontal", whis=(5, 95), showfliers=False, patch_artist=True
-    )
-    axes.set_yticklabels(labels)
-    for place, cell in enumerate(cells):
-        colour = svg.series(METHODS.index(str(cell.keys["method"])))
-        found["boxes"][place].set(facecolor=colour, edgecolor=colour)
-        found["medians"][place].set(color=svg.INK)
-        for name in ("whiskers", "caps"):
-            for line in found[name][2 * place : 2 * place + 2]:
-                line.set(color=colour)
-    axes.set_xscale("symlog", linthresh=0.1 if cells[0].keys["measured"] == COUNT else 1.0)
-    axes.xaxis.set_major_formatter("{x:g}")
-    axes.axvline(0, color=svg.MUTED, linewidth=1)
-    axes.grid(axis="x")
-    axes.set_xlabel("estimate less truth, in % of the truth")
-    figure.subplots_adjust(left=0.32, right=0.98, bottom=46 / height, top=0.99)
-    return figure
+    return kind, str(f.keys["set"]), METHODS.index(str(f.keys["method"]))
 
 
 def _truths(study: Study) -> list[Figure]:
     figures = []
     for (number, kind), found in study.truths.items():
-        head = study.costs[number].head
-        about = head.series[0]
-        keys: dict[str, Key] = {
-            "measured": KINDS[kind], "set": head.set, "variant": f"{about.variant} {about.version}",
-        }  # fmt: skip
-        mean = found.mean
+        head, mean = study.costs[number].head, found.mean
+        variant = f"{head.series[0].variant} {head.series[0].version}"
+        keys: dict[str, Key] = {"measured": KINDS[kind], "set": head.set, "variant": variant}
         costs = {"mean": mean.value} | {target_name(p): q.value for p, q in found.quantiles.items()}
         figures += [Figure(keys, name, value, unit=head.unit) for name, value in costs.items()]
-        relative = {
-            "error": mean.error / mean.value,
-            "plain": found.plain / mean.value - 1,
-            "open": found.unexplained,
-        }
-        figures += [Figure(keys, name, 100 * v, unit=PERCENT) for name, v in relative.items()]
+        shares = (mean.error / mean.value, found.plain / mean.value - 1, found.unexplained)
+        for name, share in zip(("error", "plain", "open"), shares, strict=True):
+            figures.append(Figure(keys, name, 100 * share, unit="%"))
     return figures
 
 
