@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter as Counting
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,6 +38,20 @@ def variant(id_: str, **more: object) -> Announced:
     return Announced(**(fields | more))  # type: ignore[arg-type]
 
 
+def times(
+    fleet: Fleet,
+    item: collect.InputBatch,
+    variants: Iterable[Announced],
+    rounds: int,
+    folder: Path,
+    show: Callable[..., object] = lambda text, step=0: None,
+) -> list[Path]:
+    return collect.collect(
+        [(item, v) for v in variants], rounds, "ns", folder, partial(collect.measure_time, fleet),
+        lambda v: collect.describe(v, fleet.station(v.id).announcement), show,
+    )  # fmt: skip
+
+
 def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     made = signed(6)
     entry, place = python_worker(tmp_path, made)
@@ -52,7 +68,7 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
         fleet.add(Station(entry, place, Limits()))
         variants = tuple(fleet.announced.values())
         item = batch(6, sample=4)
-        (path,) = collect.collect_times(fleet, [item], variants, 3, tmp_path, show)
+        (path,) = times(fleet, item, variants, 3, tmp_path, show)
         assert fleet.stations[0].starts == 7  # one to be announced, one for each cell and round
     assert [text.split()[2] for text in told] == [
         "toy:fast:compact", "toy:portable:compact", "toy:fast:compact", "toy:portable:compact",
@@ -79,7 +95,7 @@ def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
         fleet.add(Station(entry, place, Limits()))
         variants = tuple(fleet.announced.values())
         with pytest.raises(LabError, match=r"compact, input [12]: the signature"):
-            collect.collect_times(fleet, [batch(3)], variants, 1, tmp_path)
+            times(fleet, batch(3), variants, 1, tmp_path)
     assert not list(tmp_path.glob("*.parquet"))
 
 
@@ -221,7 +237,11 @@ def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with pytest.raises(LabError, match=r"toy:fast:compact, input 0: the signature"):
             counter.count(chosen, "ML-DSA-44", (mixed, *made[1:]))
         variants = counter.announcement.variants
-        (path,) = collect.collect_counts(counter, [batch(7, sample=6)], variants, tmp_path)
+        (path,) = collect.collect(
+            [(batch(7, sample=6), v) for v in variants], 1, "instructions", tmp_path,
+            lambda b, v, _: counter.count(v, b.spec.set, b.inputs),
+            lambda v: collect.describe(v, counter.announcement, counter.tool),
+        )  # fmt: skip
     found = read_costs(path)
     assert (found.head.unit, len(found), found.head.sample) == ("instructions", 7, 6)
     assert found.cost.tolist() == [[counts.tolist()]] * 2

@@ -10,6 +10,7 @@ from collections import Counter as Counting
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.screen import Screen
+from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.worker.build import Place
@@ -114,7 +116,7 @@ class InputBatch:
     def write(
         self,
         folder: Path,
-        unit: str,
+        unit: Unit,
         series: Sequence[Described],
         cost: Sequence[Sequence[Numbers]],
         rounds: Sequence[dict[str, Any]],
@@ -130,6 +132,9 @@ class InputBatch:
         return path
 
 
+Cell = tuple[InputBatch, Announced]
+
+
 def describe(v: Announced, a: Announcement, clock: str | None = None) -> Described:
     """Return what a variant is; ``clock``: in place of the worker's own."""
     return Described(
@@ -138,45 +143,45 @@ def describe(v: Announced, a: Announcement, clock: str | None = None) -> Describ
     )  # fmt: skip
 
 
-def collect_times(
-    fleet: Fleet,
-    batches: Sequence[InputBatch],
-    variants: Sequence[Announced],
+def collect(
+    cells: Sequence[Cell],
     rounds: int,
+    unit: Unit,
     folder: Path,
+    measure: Callable[[InputBatch, Announced, int], Numbers],
+    about: Callable[[Announced], Described],
     show: Callable[..., object] = lambda text, step=0: None,
 ) -> list[Path]:
-    """Time all inputs in ``rounds`` rounds; one step of ``show`` is one variant in one set.
-
-    A round visits every variant in every set, in rotated order and in fresh processes, and each
-    input once, in an order of its own: what a process does at its start or from time to time, such
-    as collecting garbage, so does not always meet the same inputs. The clock is the thread's own
-    where the worker has one.
-    """
-    about: list[dict[str, Any]] = []
-    cells = [(b, v) for b in batches for v in variants if b.spec.set in v.sets]
+    """Have `measure` return the costs of all inputs of a cell in each round; a step of ``show`` is
+    one cell. A round visits every cell, in rotated order. The file of a set is written when all of
+    its cells have the round."""
+    started: list[dict[str, Any]] = []
     found: list[list[Numbers]] = [[] for _ in cells]
-    paths: list[Path] = []
+    paths: dict[str, Path] = {}
     for number in range(rounds):
-        about.append({"started": now(), "load1": machine.load1()})
+        started.append({"started": now(), "load1": machine.load1()})
         turn = number * len(cells) // rounds
         for place in (*range(turn, len(cells)), *range(turn)):
             batch, variant = cells[place]
             text = f"round {number + 1}: {variant.id} {batch.spec.set}"
             show(text)
-            found[place].append(_timed(fleet, variant, batch, number))
+            found[place].append(measure(batch, variant, number))
             show(text, step=1)
-        paths = []
-        for batch in batches:
-            places = [p for p, (of, _) in enumerate(cells) if of is batch]
-            series = [describe(v, fleet.station(v.id).announcement) for _, v in
-                      (cells[p] for p in places)]  # fmt: skip
-            paths.append(batch.write(folder, "ns", series, [found[p] for p in places], about))
-    return paths
+            places = [p for p, (of, _) in enumerate(cells) if of.spec == batch.spec]
+            if all(len(found[p]) > number for p in places):
+                series = [about(cells[p][1]) for p in places]
+                cost = [found[p] for p in places]
+                paths[batch.spec.set] = batch.write(folder, unit, series, cost, started)
+    return list(paths.values())
 
 
-def _timed(fleet: Fleet, variant: Announced, batch: InputBatch, number: int) -> Numbers:
-    """The time of each input in round ``number``, in a process of its own."""
+def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: int) -> Numbers:
+    """Return the time of each input, in a process of its own: the thread's own time where the
+    worker has its clock.
+
+    Each round has another order of inputs: what a process does at its start or from time to time,
+    such as collecting garbage, so does not always meet the same inputs.
+    """
     station = fleet.station(variant.id)
     station.stop()
     worker = station.worker()
@@ -198,30 +203,6 @@ def _timed(fleet: Fleet, variant: Announced, batch: InputBatch, number: int) -> 
     return found
 
 
-def collect_counts(
-    counter: Counter,
-    batches: Sequence[InputBatch],
-    variants: Sequence[Announced],
-    folder: Path,
-    show: Callable[..., object] = lambda text, step=0: None,
-) -> list[Path]:
-    """Count the instructions of all inputs; one step of ``show`` is one input of one variant."""
-    paths = []
-    for batch in batches:
-        about = [{"started": now(), "load1": machine.load1()}]
-        chosen = [v for v in variants if batch.spec.set in v.sets]
-        cost = []
-        for variant in chosen:
-
-            def step(size: int, text: str = f"{variant.id} {batch.spec.set}") -> None:
-                show(text, step=size)
-
-            cost.append([counter.count(variant, batch.spec.set, batch.inputs, step)])
-        series = [describe(v, counter.announcement, counter.tool) for v in chosen]
-        paths.append(batch.write(folder, "instructions", series, cost, about))
-    return paths
-
-
 def collect_all(
     sets: Iterable[str],
     implementations: Sequence[str],
@@ -235,7 +216,7 @@ def collect_all(
     """Measure ``inputs`` random inputs of each set in ``rounds`` rounds, and count their
     instructions where Valgrind works. Returns files in ``folder``."""
     place = Place.of(find_root())
-    entries = [e for e in registry(place) if e.default]
+    entries = [e for e in read_registry(registry(place)) if e.default]
     needed = having(entries, implementations)
     with screen.phase("inputs") as phase:
         batches = [
@@ -244,16 +225,21 @@ def collect_all(
         ]
         more = sum(len(b.inputs) - inputs for b in batches)
         phase.summary = f"{inputs:,} random inputs per set, and {more:,} of rare classes"
+
+    def cells(variants: Sequence[Announced]) -> list[Cell]:
+        return [(b, v) for b in batches for v in variants if b.spec.set in v.sets]
+
     with Fleet() as fleet:
         for entry in needed:
             start(entry, Limits(), place, fleet, screen)
         optional = () if implementations else DEFAULT
-        variants = one_each(fleet.announced.values(), implementations or DEFAULT, optional)
-        with screen.phase(
-            "times", total=rounds * len(variants) * len(batches), still=True
-        ) as phase:
-            paths = collect_times(fleet, batches, variants, rounds, folder, phase.show)
-            phase.summary = f"{rounds} rounds of {len(variants)} implementations"
+        chosen = cells(one_each(fleet.announced.values(), implementations or DEFAULT, optional))
+        with screen.phase("times", total=rounds * len(chosen), still=True) as phase:
+            paths = collect(
+                chosen, rounds, "ns", folder, partial(measure_time, fleet),
+                lambda v: describe(v, fleet.station(v.id).announcement), phase.show,
+            )  # fmt: skip
+            phase.summary = f"{rounds} rounds of {len(chosen)} variants and sets"
     entry = counting_worker(place)
     try:
         counter = Counter(entry, place)
@@ -262,21 +248,24 @@ def collect_all(
         return paths
     make(entry, place, screen)
     with counter:
-        announced = counter.announcement.variants
-        variants = one_each(announced, implementations or COUNTED, implementations)
-        total = len(variants) * sum(len(b.inputs) for b in batches)
-        with screen.phase("counts", total=total) as phase:
-            if variants:
-                paths += collect_counts(counter, batches, variants, folder, phase.show)
-            phase.summary = f"{total:,} signatures of {len(variants)} implementations"
+        announced = counter.announcement
+        wanted = implementations or COUNTED
+        chosen = cells(one_each(announced.variants, wanted, implementations))
+        with screen.phase("counts", total=len(chosen)) as phase:
+            paths += collect(
+                chosen, 1, "instructions", folder,
+                lambda b, v, number: counter.count(v, b.spec.set, b.inputs),
+                lambda v: describe(v, announced, counter.tool), phase.show,
+            )  # fmt: skip
+            phase.summary = f"{len(chosen)} variants and sets"
     return paths
 
 
-def registry(place: Place) -> list[WorkerEntry]:
-    """Return the workers of the tree."""
-    return read_registry(place.root / "workers" / "registry.toml")
+def registry(place: Place) -> Path:
+    """Return the file of the tree's workers."""
+    return place.root / "workers" / "registry.toml"
 
 
 def counting_worker(place: Place) -> WorkerEntry:
     """Return the worker whose instructions are counted."""
-    return named(registry(place), (COUNTING_WORKER,))[0]
+    return named(read_registry(registry(place)), (COUNTING_WORKER,))[0]

@@ -22,8 +22,8 @@ SHOWN_N = 10
 """The number of inputs of the headline and of detailed tables, if the study has it."""
 _METHOD = (
     "Each signature was compared with the expected one. “Each input once”: a draw takes the times "
-    "of one round. “Median of the rounds”: every input was measured in all rounds. Callgrind counts "
-    "instructions. The truth is a regression of all random inputs on all that is known of their "
+    "of one round. “Median of the rounds”: every input was measured in all rounds. Counts are "
+    "Callgrind's. The truth is a regression of all random inputs on all that is known of their "
     "traces, at the exact expectations; “left open” is the standard deviation of what the trace "
     "does not explain. docs/study-estimators.md describes the methods."
 )

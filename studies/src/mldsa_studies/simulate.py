@@ -87,17 +87,9 @@ class NoisyMachine:
 def cell_of(ticks: Array) -> CellSamples:
     """A cell of ``ticks`` (rounds, passes, inputs), rounds and inputs numbered from 0."""
     rounds, _, inputs = ticks.shape
-    index = np.indices(ticks.shape)
-    return CellSamples(
-        tuple(range(rounds)),
-        tuple(range(inputs)),
-        ticks.ravel(),
-        index[0].ravel(),
-        index[2].ravel(),
-        True,
-        "cpu",
-        0,
-    )
+    round_of, _, input_of = (index.ravel() for index in np.indices(ticks.shape))
+    numbers = tuple(range(rounds)), tuple(range(inputs))
+    return CellSamples(*numbers, ticks.ravel(), round_of, input_of, True, "cpu", 0)
 
 
 QUIET = NoisyMachine(0, 0, 0, 0, 0, 0, 0, 0)

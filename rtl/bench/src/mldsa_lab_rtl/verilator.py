@@ -17,7 +17,6 @@ from mldsa_lab.files import read_text
 
 OLDEST = (5, 6)
 """The oldest version that is used; `rtl/tests/test_oldest.py` tests it."""
-_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Verilator:
         try:
             done = subprocess.run(
                 [program, "--version"], capture_output=True, stdin=subprocess.DEVNULL, text=True,
-                errors="replace", timeout=_TIMEOUT_S, env={**os.environ, **environment}, check=False,
+                check=False, errors="replace", timeout=60.0, env={**os.environ, **environment},
             )  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
             raise LabError(f"Verilator does not start: {program}: {error}") from None
