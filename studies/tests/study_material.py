@@ -14,11 +14,13 @@ import pytest
 
 from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_studies.collect import InputBatch
-from mldsa_studies.signers import random_table
+from mldsa_studies.costs import Costs, CostsHead, Described
+from mldsa_studies.signers import Signer, random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
 
@@ -135,6 +137,37 @@ def batch(count: int, sample: int | None = None) -> InputBatch:
     table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
     index = np.arange(count, dtype=np.uint64)
     return InputBatch(SPEC, index, sample or count, signed(count), table)
+
+
+ABOUT = Described(
+    variant="toy:fast:compact", implementation="toy", version="1", backend="fast", key="compact",
+    worker="w", language="C", compiler="cc", flags="", clock="c", note="",
+)  # fmt: skip
+SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)
+
+
+def costs_of(
+    unit: Unit,
+    noise: float = 0.0,
+    rounds: int = 1,
+    inputs: int = 480,
+    added: int = 40,
+    abouts: Sequence[Described] = (ABOUT,),
+) -> Costs:
+    """Costs of a synthetic signer for ML-DSA-65, the same for each of the ``abouts``."""
+    rng = np.random.default_rng(11)
+    table = random_table(RejectionModel.of("ML-DSA-65"), inputs + added, rng)
+    exact = SIGNER.cost_of(table.traces())
+    level = np.exp(0.2 * rng.standard_normal(rounds) * (rounds > 1))[:, None]
+    seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))
+    started = [{"started": "2026-01-01T00:00:00Z", "load1": 0.5}] * rounds
+    head = CostsHead(
+        set="ML-DSA-65", unit=unit, spec=Spec("ML-DSA-65", bytes(32)), sample=inputs,
+        machine={"cpu": None}, series=list(abouts), rounds=started,
+    )  # fmt: skip
+    index = np.arange(len(table), dtype=np.uint64)
+    cost = np.stack([np.rint(seen).astype(np.uint64)] * len(abouts))
+    return Costs(head, index, table, cost)
 
 
 def python_worker(

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_study_evaluate import costs_of
+from study_material import costs_of
 from typer.testing import CliRunner, Result
 
 from mldsa_lab.choice.ready import read_ready

@@ -13,49 +13,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from msgspec import structs
+from study_material import ABOUT, costs_of
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies.costs import FORMAT, Costs, CostsHead, Described, read_costs, write_costs
-from mldsa_studies.signers import random_table
+from mldsa_studies.costs import FORMAT, read_costs, write_costs
 
-ABOUT = Described(
-    variant="toy:portable:compact", implementation="toy", version="1.0",
-    backend="portable", key="compact", worker="w", language="C", compiler="cc",
-    flags="-O3", clock="c", note="",
-)  # fmt: skip
-
-
-def costs_of(inputs: int = 20, rounds: int = 3, series: int = 2) -> Costs:
-    rng = np.random.default_rng(1)
-    abouts = [
-        structs.replace(ABOUT, variant=f"toy{i}:portable:compact", implementation=f"toy{i}")
-        for i in range(series)
-    ]
-    about_rounds = [{"started": "2026-01-01T00:00:00Z", "load1": None} for _ in range(rounds)]
-    head = CostsHead(
-        set="ML-DSA-65", unit="ns", spec=Spec("ML-DSA-65", bytes(32)), sample=inputs - 5,
-        machine={"cpu": "a CPU", "cores": 2}, series=abouts, rounds=about_rounds,
-    )  # fmt: skip
-    table = random_table(RejectionModel.of("ML-DSA-65"), inputs, rng)
-    cost = rng.integers(1, 1 << 40, (series, rounds, inputs)).astype(np.uint64)
-    return Costs(head, np.arange(inputs, dtype=np.uint64), table, cost)
+ABOUTS = [
+    structs.replace(ABOUT, variant=f"toy{i}:portable:compact", implementation=f"toy{i}")
+    for i in range(2)
+]
+COSTS = costs_of("ns", 0.1, 3, 15, 5, ABOUTS)
 
 
 def test_there_and_back(tmp_path: Path) -> None:
-    costs = costs_of()
-    write_costs(costs, tmp_path / "c.parquet")
+    write_costs(COSTS, tmp_path / "c.parquet")
     found = read_costs(tmp_path / "c.parquet")
-    assert found.table.traces() == costs.table.traces()
-    assert found.index.tolist() == costs.index.tolist() and len(found) == 20
-    assert found.head == costs.head and (found.cost == costs.cost).all()
+    assert found.table.traces() == COSTS.table.traces()
+    assert found.index.tolist() == COSTS.index.tolist() and len(found) == 20
+    assert found.head == COSTS.head and (found.cost == COSTS.cost).all()
     assert [p.name for p in tmp_path.iterdir()] == ["c.parquet"]
     frame = pl.read_parquet(tmp_path / "c.parquet")
-    assert frame["cost_1_2"].to_list() == costs.cost[1, 2].tolist()
+    assert frame["cost_1_2"].to_list() == COSTS.cost[1, 2].tolist()
     for wanted in (["toy1"], ["toy1:portable:compact"]):
         (one,) = found.take(wanted)
-        assert one.head.series[0].implementation == "toy1" and (one.cost == costs.cost[1:]).all()
+        assert one.head.series[0].implementation == "toy1" and (one.cost == COSTS.cost[1:]).all()
     assert len(found.take([])) == 2 and found.take(["other"]) == []
 
 
@@ -87,7 +68,7 @@ def rewritten(path: Path, change: Any = None, drop: str = "", cast: str = "") ->
 )
 def test_what_is_no_file_of_costs(tmp_path: Path, change: Any, rule: str) -> None:
     path = tmp_path / "c.parquet"
-    write_costs(costs_of(), path)
+    write_costs(COSTS, path)
     rewritten(path, change)
     with pytest.raises(LabError, match=rule) as caught:
         read_costs(path)
@@ -97,15 +78,14 @@ def test_what_is_no_file_of_costs(tmp_path: Path, change: Any, rule: str) -> Non
 def test_broken_columns_values_and_files(tmp_path: Path) -> None:
     path = tmp_path / "c.parquet"
     for options in ({"drop": "attempts"}, {"cast": "cost_1_1"}):
-        write_costs(costs_of(), path)
+        write_costs(COSTS, path)
         rewritten(path, **options)
         with pytest.raises(LabError, match=f"a column {next(iter(options.values()))} of type"):
             read_costs(path)
-    costs = costs_of()
-    write_costs(replace(costs, cost=costs.cost * np.uint64(0)), path)
+    write_costs(replace(COSTS, cost=COSTS.cost * np.uint64(0)), path)
     with pytest.raises(LabError, match="toy0:portable:compact: a cost must be above 0"):
         read_costs(path)
-    write_costs(costs, path)
+    write_costs(COSTS, path)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
     with pytest.raises(LabError, match="is not a whole Parquet file"):

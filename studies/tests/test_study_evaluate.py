@@ -5,63 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 import pytest
+from study_material import SIGNER, costs_of
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
 from mldsa_studies.choices import Stock, choose, greedy_classes
-from mldsa_studies.costs import Costs, CostsHead, Described
+from mldsa_studies.costs import Costs
 from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, evaluate, judge
 from mldsa_studies.plan import (
     BALANCED,
-    FOR_ALL,
     GREEDY,
     MEAN,
-    METHODS,
     RANDOM,
     REGRESSION,
     Plan,
     Task,
 )
-from mldsa_studies.signers import Signer, random_table
+from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation
 
-SET = "ML-DSA-65"
-MODEL = RejectionModel.of(SET)
-SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)
-ABOUT = Described(
-    variant="toy:fast:compact", implementation="toy", version="1", backend="fast",
-    key="compact", worker="w", language="C", compiler="cc", flags="", clock="c",
-    note="",
-)  # fmt: skip
-
-
-def costs_of(
-    unit: Literal["ns", "instructions"],
-    noise: float = 0.0,
-    rounds: int = 1,
-    inputs: int = 480,
-    added: int = 40,
-) -> Costs:
-    rng = np.random.default_rng(11)
-    table = random_table(MODEL, inputs + added, rng)
-    exact = SIGNER.cost_of(table.traces())
-    level = np.exp(0.2 * rng.standard_normal(rounds) * (rounds > 1))[:, None]
-    seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))
-    head = CostsHead(
-        set=SET, unit=unit, spec=Spec(SET, bytes(32)), sample=inputs, machine={"cpu": None},
-        series=[ABOUT], rounds=[{"started": "2026-01-01T00:00:00Z", "load1": 0.5}] * rounds,
-    )  # fmt: skip
-    index = np.arange(len(table), dtype=np.uint64)
-    return Costs(head, index, table, np.rint(seen).astype(np.uint64)[None])
-
-
+MODEL = RejectionModel.of("ML-DSA-65")
 PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 
@@ -194,11 +162,3 @@ def test_too_few_inputs_or_draws() -> None:
     ):
         with pytest.raises(LabError, match=rule):
             plan.check(1000)
-
-
-def test_lines_of_the_table(counted: Study) -> None:
-    assert len(counted.cells) == 2 * 4 * len(METHODS)
-    assert len(PLAN.tasks()) == 2 * (len(FOR_ALL) + 4 * (len(METHODS) - len(FOR_ALL)))
-    keys = counted.cells[0].keys
-    assert (keys["unit"], keys["measured"], keys["n"]) == ("instructions", COUNT, 2)
-    assert {cell.keys["target"] for cell in counted.cells} == {"mean", "p50", "p95", "p99"}
