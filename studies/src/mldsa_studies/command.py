@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from mldsa_lab.cli.shared import SeedText
 
 if TYPE_CHECKING:
     from mldsa_lab.show.report import Report
@@ -41,10 +44,7 @@ def estimators(
         typer.Option(help="Implementations or variant ids.", metavar="NAMES"),
     ] = None,
     sizes: _SizesOption = None,
-    seed: Annotated[
-        str | None,
-        typer.Option(help="Text the inputs are derived from; drawn anew if not given."),
-    ] = None,
+    seed: SeedText = None,
     out: Annotated[Path, typer.Option(help="Folder for costs, page and table.")] = Path(
         "out/study"
     ),
@@ -69,10 +69,13 @@ def estimators(
     console = make_console()
     screen = Screen(console)
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-    plan = Plan(_sizes(words(sizes)) or SIZES, draws=12 if quick else 40)
+    plan = Plan(_sizes(sizes, SIZES), draws=12 if quick else 40)
     chosen = words(implementations)
     if data:
-        paths = _files(data)
+        inside = [sorted(p.glob("*.parquet")) if p.is_dir() else [p] for p in data]
+        paths = [path for found in inside for path in found]
+        if not all(inside):
+            raise LabError(f"{data[inside.index([])]}: holds no files of costs (*.parquet)")
     else:
         inputs, rounds = (400, 3) if quick else (1500, 9)
         plan.check(inputs)
@@ -85,9 +88,7 @@ def estimators(
     if not costs:
         raise LabError("no costs of these parameter sets and implementations")
     with screen.phase("evaluate", total=1.0) as phase:
-        study = evaluate(
-            costs, plan, processes=cores_to_use(), show=lambda text, part: phase.reach(part, text)
-        )
+        study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
     outputs = ReportFiles(page=out / "estimators.html", json=out / "estimators.json")
     publish(report(study), console, outputs)
@@ -167,24 +168,22 @@ def coverage(
     ] = None,
 ) -> None:
     """Judge the intervals of estimates from few inputs on synthetic signers."""
-    from mldsa_lab.cli.shared import console, words
+    from mldsa_lab.cli.shared import console
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
     from mldsa_studies.coverage import report, report_record
 
     names = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
-    wanted = _sizes(words(sizes)) or (1, 2, 3, 5, 10)
     if record is not None:
+        wanted = _sizes(sizes, (1, 2, 3, 5, 10))
         _publish(report_record(record, replications, seed, wanted, names))
         return
-    if not sizes:
-        wanted = (*wanted, 30)  # more than a record has
+    wanted = _sizes(sizes, (1, 2, 3, 5, 10, 30))
     with Screen(console()).phase("coverage", total=1.0) as phase:
         found = report(
-            names, replications, seed, wanted, processes=cores_to_use(),
-            show=lambda text, part: phase.reach(part, text),
-        )  # fmt: skip
+            names, replications, seed, wanted, processes=cores_to_use(), show=phase.reach
+        )
     _publish(found)
 
 
@@ -220,23 +219,12 @@ def _publish(report: Report) -> None:
         print(report.about)
 
 
-def _sizes(texts: tuple[str, ...]) -> tuple[int, ...]:
+def _sizes(given: list[str] | None, default: tuple[int, ...]) -> tuple[int, ...]:
+    from mldsa_lab.cli.shared import words
     from mldsa_lab.errors import LabError
 
+    texts = words(given)
     for text in texts:
-        if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text) > 0):
+        if not re.fullmatch("[1-9][0-9]{0,5}", text):
             raise LabError(f"size {text!r}: must be a whole number from 1 on")
-    return tuple(sorted({int(text) for text in texts}))
-
-
-def _files(given: list[Path]) -> list[Path]:
-    """Return the files, and those in the folders."""
-    from mldsa_lab.errors import LabError
-
-    found: list[Path] = []
-    for path in given:
-        inside = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-        if not inside:
-            raise LabError(f"{path}: holds no files of costs (*.parquet)")
-        found += inside
-    return found
+    return tuple(sorted(set(map(int, texts)))) or default

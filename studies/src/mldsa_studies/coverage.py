@@ -227,10 +227,10 @@ def report(
     wanted: Sequence[Scene] = (),
     truth: int = TRUTH,
     processes: int = 1,
-    show: Callable[[str, float], object] = lambda text, part: None,
+    show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Report:
     """Return the report of `study coverage`: for each scene and number of inputs, over all signers
-    and sets. ``show`` gets what was done last, and the part of all that is done."""
+    and sets. ``show`` gets the part of all that is done, and what was done last."""
     cells = [(scene, n) for scene in wanted or scenes() for n in sizes]
     jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
     rows: list[Row] = []
@@ -238,7 +238,7 @@ def report(
         judged = run(Job.judge, jobs)
         for number, (scene, n) in enumerate(cells, 1):
             found = Replications.together([next(judged) for _ in sets])
-            show(f"{scene.name}, n = {n}", number / len(cells))
+            show(number / len(cells), f"{scene.name}, n = {n}")
             codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
             calm = found.calm()
             values = {"warned": float(found.warned.mean()), "missed": found.missed()}

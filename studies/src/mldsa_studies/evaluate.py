@@ -82,11 +82,11 @@ def evaluate(
     plan: Plan,
     *,
     processes: int = 1,
-    show: Callable[[str, float], object] = lambda text, part: None,
+    show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Study:
     """Carry out a plan on these costs, of one implementation each.
 
-    ``show`` gets what was done last, and the part of all that is done. The result is the same, to
+    ``show`` gets the part of all that is done, and what was done last. The result is the same, to
     within rounding, for any number of processes.
     """
     for item in costs:
@@ -107,7 +107,7 @@ def evaluate(
         for job, positions in zip(jobs, run(choose, *zip(*arguments, strict=True)), strict=True):
             chosen[job] = positions
             text = f"{job[0][0]}: {job[1].method}, n = {job[1].n}"
-            show(text, 0.5 * len(chosen) / len(jobs))
+            show(0.5 * len(chosen) / len(jobs), text)
         choices = [[(task, chosen[key, task]) for task in tasks] for key in inputs]
         judged = run(judge, costs, choices, [plan.seed] * len(costs))
         for number, (truths, cells) in enumerate(judged):
@@ -115,7 +115,7 @@ def evaluate(
             study.cells += cells
             head = costs[number].head
             text = f"{head.set}: {head.series[0].variant}, {head.unit}"
-            show(text, 0.5 + 0.5 * (number + 1) / len(costs))
+            show(0.5 + 0.5 * (number + 1) / len(costs), text)
     return study
 
 
