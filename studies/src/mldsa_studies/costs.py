@@ -93,17 +93,11 @@ class Costs:
 def write_costs(costs: Costs, path: Path) -> None:
     """Write the file, whole or not at all; LabError if it cannot be written."""
     offsets = np.concatenate([[0], costs.table.ends]).astype(np.int32)
-    columns = {
-        "index": pa.array(costs.index),
-        "attempts": pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes)),
-    }
-    columns |= {name: pa.array(costs.cost[place]) for name, place in _columns(costs.head).items()}
-    fields = [pa.field(name, column.type, nullable=False) for name, column in columns.items()]
-    head = json.dumps(plain(costs.head), allow_nan=False).encode()
-    schema = pa.schema(fields, metadata={_KEY: head})
-    table = pa.Table.from_arrays(list(columns.values()), schema=schema)
+    attempts = pa.ListArray.from_arrays(pa.array(offsets), pa.array(costs.table.codes))
+    columns = [pa.array(costs.index), attempts, *map(pa.array, costs.cost.reshape(-1, len(costs)))]
+    table = pa.Table.from_arrays(columns, schema=_schema(costs.head))
     # Of numbers that share their high bytes, the bytes of equal place compress far better together.
-    split = [name for name in columns if name != "attempts"]
+    split = [name for name in table.column_names if name != "attempts"]
 
     def write(target: Path) -> None:
         pq.write_table(
@@ -128,12 +122,12 @@ def read_costs(path: Path) -> Costs:
     except pa.ArrowException as error:
         raise LabError(f"{where}: is not a whole Parquet file: {error}".splitlines()[0]) from None
     head = decode_format(text.decode("utf-8", "replace"), CostsHead, where, FORMAT, VERSION)
-    kinds = {"index": pa.uint64(), "attempts": pa.list_(pa.uint16())}
-    for name, kind in (kinds | dict.fromkeys(_columns(head), pa.uint64())).items():
-        at = rows.schema.get_field_index(name)
-        same = at >= 0 and rows.schema.field(at).type.equals(kind)
-        if not same or rows.column(at).null_count:
-            raise LabError(f"{where}: must have a column {name} of type {kind} without gaps")
+    expected = _schema(head)
+    for field in expected:
+        at = rows.schema.get_field_index(field.name)
+        if at < 0 or rows.schema.types[at] != field.type or rows.column(at).null_count:
+            rule = f"must have a column {field.name} of type {field.type} without gaps"
+            raise LabError(f"{where}: {rule}")
     if head.sample > rows.num_rows:
         raise LabError(f"{where}: sample must be at most the {rows.num_rows} inputs")
     if head.spec.set != head.set:
@@ -144,15 +138,18 @@ def read_costs(path: Path) -> Costs:
         table = TraceTable(head.set, lists.flatten().to_numpy(zero_copy_only=False), ends)
     except LabError as error:
         raise LabError(f"{where}: {error}") from None
-    cost = np.empty((len(head.series), len(head.rounds), len(table)), dtype=np.uint64)
-    for name, place in _columns(head).items():
-        cost[place] = rows[name].to_numpy()
-        if (cost[place] == 0).any():
-            raise LabError(f"{where}, {head.series[place[0]].variant}: a cost must be above 0")
+    columns = [rows[name].to_numpy() for name in expected.names[2:]]
+    cost = np.array(columns).reshape(len(head.series), len(head.rounds), len(table))
+    for about, of in zip(head.series, cost, strict=True):
+        if (of == 0).any():
+            raise LabError(f"{where}, {about.variant}: a cost must be above 0")
     return Costs(head, rows["index"].to_numpy(), table, cost)
 
 
-def _columns(head: CostsHead) -> dict[str, tuple[int, int]]:
-    """The columns of costs, with their series and round."""
-    rounds = range(len(head.rounds))
-    return {f"cost_{s}_{r}": (s, r) for s in range(len(head.series)) for r in rounds}
+def _schema(head: CostsHead) -> pa.Schema:
+    """The columns: after the first two, costs by series and round."""
+    kinds = {"index": pa.uint64(), "attempts": pa.list_(pa.uint16())}
+    for series in range(len(head.series)):
+        kinds |= {f"cost_{series}_{r}": pa.uint64() for r in range(len(head.rounds))}
+    fields = [pa.field(name, kind, nullable=False) for name, kind in kinds.items()]
+    return pa.schema(fields, {_KEY: json.dumps(plain(head), allow_nan=False).encode()})
