@@ -365,9 +365,9 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
 def of_estimators() -> Figures:
     """The errors of all methods on the published costs of two implementations."""
     from mldsa_lab.show.figure_tables import as_rows
+    from mldsa_studies.choices import Plan
     from mldsa_studies.costs import read_costs
     from mldsa_studies.evaluate import evaluate
-    from mldsa_studies.plan import Plan
 
     files = sorted((RECORDS / "2026-11-22-estimators").glob("ml-dsa-44-*.parquet"))
     names = ("mldsa-lanes", "libcrux")

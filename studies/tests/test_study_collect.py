@@ -21,10 +21,9 @@ from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import callgrind, collect, greedy
 from mldsa_studies.callgrind import Counter, command, names, take_counts
-from mldsa_studies.choices import wanted_classes
+from mldsa_studies.choices import Plan, wanted_classes
 from mldsa_studies.costs import read_costs
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
-from mldsa_studies.plan import Plan
 from mldsa_studies.signers import random_table
 
 

@@ -13,18 +13,20 @@ from study_material import SIGNER, costs_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
-from mldsa_studies.choices import Stock, choose, greedy_classes
-from mldsa_studies.costs import Costs
-from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, evaluate, judge
-from mldsa_studies.plan import (
+from mldsa_studies.choices import (
     BALANCED,
     GREEDY,
     MEAN,
     RANDOM,
     REGRESSION,
     Plan,
+    Stock,
     Task,
+    choose,
+    greedy_classes,
 )
+from mldsa_studies.costs import Costs
+from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, evaluate, judge
 from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation

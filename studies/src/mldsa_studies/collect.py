@@ -37,10 +37,9 @@ from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
 from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
-from mldsa_studies.choices import wanted_classes
+from mldsa_studies.choices import Plan, wanted_classes
 from mldsa_studies.costs import Costs, CostsHead, Described, write_costs
 from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
-from mldsa_studies.plan import Plan
 
 DEFAULT = ("mldsa-native", "mldsa-lanes", "libcrux", "fips204", "rustcrypto", "circl")
 """Implementations that are measured if none is named, as far as their workers can run."""

@@ -60,10 +60,10 @@ def estimators(
     from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.present import ReportFiles
     from mldsa_lab.show.report import publish
+    from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
     from mldsa_studies.costs import read_costs
     from mldsa_studies.evaluate import evaluate
-    from mldsa_studies.plan import SIZES, Plan
     from mldsa_studies.report import report
 
     console = make_console()

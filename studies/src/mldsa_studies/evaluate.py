@@ -16,10 +16,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
-from mldsa_studies.choices import Positions, choose
-from mldsa_studies.costs import Costs
-from mldsa_studies.judge import in_processes, root_mean_square
-from mldsa_studies.plan import (
+from mldsa_studies.choices import (
     FOR_ALL,
     MEAN,
     PERCENTILES,
@@ -27,8 +24,12 @@ from mldsa_studies.plan import (
     REGRESSION,
     TARGETS,
     Plan,
+    Positions,
     Task,
+    choose,
 )
+from mldsa_studies.costs import Costs
+from mldsa_studies.judge import in_processes, root_mean_square
 from mldsa_studies.truth import Known, Truth, truth
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, sections_of
+from mldsa_studies.choices import METHODS, PERCENTILES, REGRESSION
 from mldsa_studies.costs import Costs
 from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, target_name
 from mldsa_studies.judge import root_mean_square
-from mldsa_studies.plan import METHODS, PERCENTILES, REGRESSION
 
 KINDS = {
     ONCE: "time, each input once",

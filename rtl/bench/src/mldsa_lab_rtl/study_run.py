@@ -18,10 +18,9 @@ from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import SIGNATURE_OPERATIONS
 from mldsa_lab.worker.registry import CORES
-from mldsa_lab_rtl.core_worker import TIMEOUT
+from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, round_3_rows
 from mldsa_lab_rtl.manifest import Manifest
-from mldsa_lab_rtl.study_random import draw, drawn_text
-from mldsa_lab_rtl.study_round3 import INPUTS, round_3_rows
+from mldsa_lab_rtl.study_random import drawn_text
 
 
 def measure_cores(
