@@ -146,7 +146,7 @@ def test_the_page_shows_the_shipped_manifest() -> None:
             "toy\n",
         ),
         (["study", "rtl", "--core", "none.toml"], "none.toml: cannot read it"),
-        (["study", "rtl", "--sets", "Ed25519"], "study rtl: Ed25519 is not a parameter set of"),
+        (["study", "rtl", "--sets", "Ed25519"], "unknown parameter set 'Ed25519'"),
     ],
 )
 def test_commands_that_take_cores_say_what_is_wrong(words: list[str], said: str) -> None:

@@ -83,6 +83,7 @@ def study_rtl(
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_target
     from mldsa_lab.screen import Screen
+    from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.present import ReportFiles
     from mldsa_lab.show.report import publish
     from mldsa_lab_rtl.study_run import measure_cores
@@ -100,7 +101,7 @@ def study_rtl(
         found = read_findings(files)
     else:
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-        chosen = _sets(sets)
+        chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
         found = read_findings(
             *measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
         )
@@ -116,14 +117,3 @@ def _manifests(given: Sequence[Path] | None) -> list[Manifest]:
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
     return [Manifest.read(path) for path in given or shipped]
-
-
-def _sets(given: list[str] | None) -> tuple[str, ...]:
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
-
-    chosen = parse_set_names(given or PARAMETER_SETS)
-    for name in chosen:
-        if name not in PARAMETER_SETS:
-            raise LabError(f"study rtl: {name} is not a parameter set of ML-DSA")
-    return chosen
