@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter as Counting
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -26,7 +25,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
@@ -54,42 +52,24 @@ COUNTING_WORKER = "rust"
 
 _WARMUP_NS = 100_000_000
 _JOB = 1
-_BLOCK = 4096
 Numbers = NDArray[np.uint64]
 
 
-def added_inputs(
-    spec: Spec,
-    sample: int,
-    plan: Plan,
-    *,
-    candidates: int = CANDIDATES,
-    show: Callable[[str], object] = lambda text: None,
-) -> list[int]:
+def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDIDATES) -> list[int]:
     """Return the numbers of further inputs of a spec, after the first ``sample``.
 
     Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
     as far as so many ``candidates`` have them.
     """
     wanted = wanted_classes(RejectionModel.of(spec.set), plan)
-    have: Counting[tuple[int, ...]] = Counting()
+    table = load().trace(spec.set, spec.inputs(0, sample + candidates))
+    classes = [tuple(row) for row in greedy.first_failures(table).tolist()]
+    have = Counting(classes[:sample])
     found: list[int] = []
-
-    def block(start: int) -> NDArray[np.int64]:
-        count = min(_BLOCK, sample + candidates - start)
-        return greedy.first_failures(load().trace(spec.set, spec.inputs(start, count)))
-
-    starts = range(0, sample + candidates, _BLOCK)
-    with ThreadPoolExecutor(cores_to_use()) as pool:
-        for start_at, classes in zip(starts, pool.map(block, starts), strict=True):
-            show(f"{spec.set}: {start_at + len(classes):,} traces")
-            for number, row in enumerate(classes.tolist(), start_at):
-                key = tuple(row)
-                if number < sample:
-                    have[key] += 1
-                elif key in wanted and have[key] < MEMBERS:
-                    have[key] += 1
-                    found.append(number)
+    for number, one in enumerate(classes[sample:], sample):
+        if one in wanted and have[one] < MEMBERS:
+            have[one] += 1
+            found.append(number)
     return found
 
 
@@ -219,7 +199,7 @@ def collect_all(
     needed = having(entries, implementations)
     with screen.phase("inputs") as phase:
         batches = [
-            InputBatch.of(s, inputs, added_inputs(s, inputs, plan, show=phase.show))
+            InputBatch.of(s, inputs, added_inputs(s, inputs, plan))
             for s in (Spec(name, seed) for name in sets)
         ]
         more = sum(len(b.inputs) - inputs for b in batches)
