@@ -188,12 +188,13 @@ def test_counts_are_read_in_the_order_of_the_calls(tmp_path: Path) -> None:
     assert names(tmp_path / "out.1") == {"main", "sign(unsigned long)", "deep"}
     assert take_counts(tmp_path / "out", "sign") == [100 * part for part in range(1, 13)]
     assert take_counts(tmp_path / "out", "sign") == []
-    for total, trigger, rule in (
-        (5, "Program termination", "wrote no count after sign: Program termination"),
-        ("1 2", "--dump-after=sign", "wrote no total after sign"),
+    for total, trigger in (
+        (5, "Program termination"),
+        (5, "--dump-after=other"),
+        ("1 2", "--dump-after=sign"),
     ):
         dump(tmp_path, 1, total, trigger)
-        with pytest.raises(LabError, match=rule):
+        with pytest.raises(LabError, match=r"wrote no count after sign: .*out\.1"):
             take_counts(tmp_path / "out", "sign")
     assert command(Path("/x/out"), "f(a,b)")[-2:] == [
         "--toggle-collect=f(a,b)",

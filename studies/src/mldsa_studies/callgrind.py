@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -41,9 +42,12 @@ PART = 200
 """Inputs that are handed over at a time: each leaves a small file until it is read."""
 
 _LIMITS = Limits(hello=300.0, prepare=1800.0, answer=7200.0, quit=120.0)
-_NAME = re.compile(r"^c?fn=\(\d+\) (.+)$")
-# Recursion levels and contexts, which Callgrind appends to names.
-_SUFFIX = re.compile(r"'\d+$")
+# A function without the recursion level or context that Callgrind appends to it.
+_NAME = re.compile(r"^c?fn=\(\d+\) (.+?)(?:'\d+)?$", re.MULTILINE)
+_DUMP = re.compile(
+    r"^desc: Trigger: --dump-after=(.*?)$.*^events: Ir$.*^totals: ([0-9]+)$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def command(out: Path, function: str | None) -> list[str]:
@@ -63,8 +67,7 @@ def command(out: Path, function: str | None) -> list[str]:
 
 def names(out: Path) -> set[str]:
     """Return the functions that a file of Callgrind's names."""
-    lines = out.read_text(encoding="utf-8", errors="replace").splitlines()
-    return {_SUFFIX.sub("", match[1]) for line in lines if (match := _NAME.match(line))}
+    return set(_NAME.findall(out.read_text(encoding="utf-8", errors="replace")))
 
 
 def take_counts(out: Path, function: str) -> list[int]:
@@ -73,22 +76,12 @@ def take_counts(out: Path, function: str) -> list[int]:
     paths = [p for p in out.parent.glob(f"{out.name}.*") if p.suffix[1:].isdigit()]
     counts = []
     for path in sorted(paths, key=lambda p: int(p.suffix[1:])):
-        counts.append(_total(path.read_text(encoding="utf-8", errors="replace"), function))
+        found = _DUMP.search(path.read_text(encoding="utf-8", errors="replace"))
+        if found is None or found[1] != function:
+            raise LabError(f"Callgrind wrote no count after {function}: {path}")
+        counts.append(int(found[2]))
         path.unlink()
     return counts
-
-
-def _total(text: str, function: str) -> int:
-    fields: dict[str, str] = {}
-    for line in text.splitlines():
-        key, _, value = line.removeprefix("desc: ").partition(":")
-        fields.setdefault(key, value.strip())
-    trigger, total = fields.get("Trigger", "no trigger"), fields.get("totals", "")
-    if not trigger.endswith(f"--dump-after={function}") or fields.get("events") != "Ir":
-        raise LabError(f"Callgrind wrote no count after {function}: {trigger}")
-    if not re.fullmatch(r"[0-9]+", total, re.ASCII):
-        raise LabError(f"Callgrind wrote no total after {function}: {total!r}")
-    return int(total)
 
 
 class Counter(AbstractContextManager["Counter"]):
@@ -110,18 +103,15 @@ class Counter(AbstractContextManager["Counter"]):
         self._folder = tempfile.TemporaryDirectory(prefix="mldsa-count-")
         self._out = Path(self._folder.name) / "out"
         self._exact: str | None = None
-        self._announced: Announcement | None = None
 
     def __exit__(self, *error: object) -> None:
         self._folder.cleanup()
 
-    @property
+    @cached_property
     def announcement(self) -> Announcement:
         """What the worker announces on Valgrind's CPU."""
-        if self._announced is None:
-            with self._start(None) as worker:
-                self._announced = worker.hello()
-        return self._announced
+        with self._start(None) as worker:
+            return worker.hello()
 
     def variant(self, name: str, set_name: str) -> Announced:
         """Return the worker's variant of this id or implementation. LabError if there is none that
