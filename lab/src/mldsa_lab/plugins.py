@@ -33,7 +33,7 @@ PACKAGES = (
         "mldsa-studies",
         "setup-study",
         ("study.estimators", "study.count", "study.simulate", "study.coverage", "study.locations",
-         "study.worth"),
+         "study.worth", "study.fits"),
     ),
 )  # fmt: skip
 """What an error names where a package is not installed."""

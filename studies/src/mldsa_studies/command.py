@@ -209,6 +209,15 @@ def worth(
     _publish(report(record, own))
 
 
+@app.command()
+def fits(record: _RecordArgument) -> None:
+    """Show the costs fitted to a record's implementations, in % of an attempt of class r."""
+    from mldsa_lab.records import read_record
+    from mldsa_studies.worth import report_fits
+
+    _publish(report_fits(read_record(record)))
+
+
 def _publish(report: Report) -> None:
     from mldsa_lab.cli.shared import console
     from mldsa_lab.show.present import ReportFiles

@@ -19,7 +19,7 @@ from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.inputs.shipped import shipped_pool
-from mldsa_lab.records import read_record
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.cost_model import CostModel
@@ -99,3 +99,15 @@ def report(path: Path, own: bool) -> Report:
     means = [row["n = 10"] for keys, row in tables[_TITLES[1]] if keys["selection"] == "mean"]
     headline = f"Averages over ten inputs for the mean are off by {max(means):.2%} or less"
     return percent_report("worth of selections", headline, tables)
+
+
+def report_fits(record: Record) -> Report:
+    """Return the report of `study fits`."""
+    rows: list[Row] = []
+    for (variant, set_name), fit in summarise(record).fits.items():
+        first, z, r, h = fit.attempt_costs
+        costs = {"first attempt": first / r, "z": z / r, "hint": h / r}
+        rows.append(({"set": set_name, "variant": variant}, costs))
+    rows.sort(key=lambda row: str(row[0]["set"]))
+    headline = f"Costs of {len(rows)} signers, relative to an attempt rejected by r0"
+    return percent_report("fitted costs", headline, {"Fitted costs": rows})
