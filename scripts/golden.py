@@ -403,6 +403,20 @@ def of_pipelines(folder: Path) -> Figures:
     yield from flatten(json.loads(json.dumps({"pipelines": pipelines, "gains": gains})), {"profile": "default"})
 
 
+def of_estimators() -> Figures:
+    """The errors of all methods on the published costs of two implementations."""
+    from mldsa_lab.show.figure_tables import as_rows
+    from mldsa_studies.choices import Plan
+    from mldsa_studies.costs import read_costs
+    from mldsa_studies.evaluate import evaluate
+
+    files = sorted((RECORDS / "2026-11-22-estimators").glob("ml-dsa-44-*.parquet"))
+    names = ("mldsa-lanes", "libcrux")
+    costs = [one for path in files for one in read_costs(path).take(names)]
+    study = evaluate(costs, Plan(sizes=(10,), draws=2, pool=1000))
+    yield from flatten(as_rows([f for cell in study.cells for f in cell.figures()]), {})
+
+
 def of_locations() -> Figures:
     """What `study locations` prints of a record."""
     from mldsa_lab.records import read_record
@@ -438,10 +452,8 @@ def of_theory() -> Figures:
 def sources() -> dict[str, Callable[[], Figures]]:
     """Every golden file by its name, longest work first."""
     command = partial(partial, of_command)
-    estimators = words("--sets 44 --sizes 10 --draws 2 --pool 1000 --processes 1 --no-page")
-    data = ("--data", RECORDS / "2026-11-22-estimators")
     network = words("--bytes 200000 --bytes 2000000 --nodes 200 --blocks 4 --processes 1")
-    second, names = FIRST.with_name("second.jsonl.xz"), "mldsa-lanes,libcrux"
+    second = FIRST.with_name("second.jsonl.xz")
     pair = "--pair=mldsa-lanes:avx2:compact=mldsa-native:avx2:compact"
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
@@ -463,9 +475,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found[f"studies/{pipelines.name}"] = partial(of_pipelines, pipelines)
     drawn = CORES.with_name("random.json")
     found["studies/cores"] = command("study", "rtl", CORES, drawn)
-    found["studies/estimators"] = command(
-        "study", "estimators", *data, *estimators, "--implementations", names
-    )
+    found["studies/estimators"] = of_estimators
     examples = ROOT / "lab" / "src" / "mldsa_lab" / "audit" / "examples"
     for path in sorted(examples.glob("*.yaml")):
         found[f"audit/{path.stem}"] = partial(of_audit, path)

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import first_of
-from typer.testing import CliRunner
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.measured import estimate, parse_percentiles
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies import command
 from mldsa_studies.coverage import Scene, coverage, targets
 from mldsa_studies.judge import Replications, TrueCosts
 from mldsa_studies.signers import Signer, usual
@@ -240,36 +238,6 @@ def test_arguments_out_of_range_are_refused(options: dict[str, Any]) -> None:
     for wrong in (["p99"], [], ["100"]):
         with pytest.raises(LabError, match=r"in \(0, 100\)"):
             parse_percentiles(wrong)
-
-
-def study(*words: object) -> list[str]:
-    """The lines of `study coverage`."""
-    done = CliRunner().invoke(command.app, ["coverage", *map(str, words)])
-    if isinstance(done.exception, LabError):
-        raise done.exception
-    return done.stdout.splitlines()
-
-
-def test_the_study_of_coverage_prints_a_table() -> None:
-    options = ["--replications", "1", "--sizes", "2,3", "--truth", "20000", "--only", "noise 2%"]
-    lines = study("--set", "ML-DSA-44", *options)
-    assert lines[0] == "ML-DSA-44, 1 replications of each, seed 1"
-    named = [line.split(" | ")[0] for line in lines[4:]]
-    of_all = ("noise 2%", "noise 2%, declared", "noise 2%, 3 rounds")
-    assert named == [f"| {name}" for name in of_all for _ in range(2)]
-    with pytest.raises(LabError, match="ML-DSA-99"):
-        study("--set", "ML-DSA-99")
-
-
-def test_few_of_the_inputs_of_a_record_say_what_all_say() -> None:
-    record = Path(__file__).parents[2] / "records" / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
-    options = ["--set", "ML-DSA-44", "--replications", "2", "--sizes", "3,6"]
-    lines = study("--record", record, *options)
-    assert lines[0] == "first.jsonl.xz, 14 cells, 2 choices each, seed 1"
-    rows = [line.strip("| ").split(" | ") for line in lines[-2:]]
-    for (n, median, _, held, _), most in zip(rows, (1.5, 0.5), strict=True):
-        assert float(median.removesuffix(" %")) < most, n
-        assert int(held.removesuffix("%")) >= 93, n
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

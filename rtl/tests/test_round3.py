@@ -21,8 +21,8 @@ from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab_rtl.core_worker import INPUTS
 from mldsa_lab_rtl.round3 import Round3
-from mldsa_lab_rtl.study_round3 import INPUTS
 
 SCHEMES = {"ML-DSA-44": Dilithium2, "ML-DSA-87": Dilithium5}
 KEYS = {"ML-DSA-44": 1312 + 2528, "ML-DSA-87": 2592 + 4864}

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,13 @@ import pytest
 
 from mldsa_lab.inputs.input import Input, Outputs
 from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.build import Place
-from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_studies.collect import Gathering
-from mldsa_studies.jobs import SignedInputs
-from mldsa_studies.signers import random_table
+from mldsa_studies.collect import InputBatch
+from mldsa_studies.costs import Costs, CostsHead, Described
+from mldsa_studies.signers import Signer, random_table
 
 SPEC = Spec("ML-DSA-44", bytes(32))
 
@@ -121,42 +122,75 @@ for line in sys.stdin:
 """
 
 
-def signed(count: int) -> SignedInputs:
+def signed(count: int) -> tuple[Input, ...]:
     """``count`` inputs with signatures that are random bytes."""
     rng = np.random.default_rng(1)
     inputs = SPEC.inputs(0, count)
     made = [Outputs(rng.bytes(1312), rng.bytes(2560), rng.bytes(2420)) for _ in inputs]
     traces = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2)).traces()
     rows = zip(inputs, traces, made, strict=True)
-    return SignedInputs(SPEC.set, tuple(Input(i, *row) for i, row in enumerate(rows)))
+    return tuple(Input(i, *row) for i, row in enumerate(rows))
 
 
-def gathering(count: int, variants: tuple[Announced, ...], sample: int | None = None) -> Gathering:
+def batch(count: int, sample: int | None = None) -> InputBatch:
     """The same with traces that have nothing to do with them."""
     table = random_table(RejectionModel.of(SPEC.set), count, np.random.default_rng(2))
     index = np.arange(count, dtype=np.uint64)
-    return Gathering(SPEC, index, sample or count, signed(count), table, variants)
+    return InputBatch(SPEC, index, sample or count, signed(count), table)
 
 
-def python_worker(folder: Path, made: SignedInputs, cpu: str = "own") -> tuple[WorkerEntry, Place]:
+ABOUT = Described(
+    variant="toy:fast:compact", implementation="toy", version="1", backend="fast", key="compact",
+    worker="w", language="C", compiler="cc", flags="", clock="c", note="",
+)  # fmt: skip
+SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)
+
+
+def costs_of(
+    unit: Unit,
+    noise: float = 0.0,
+    rounds: int = 1,
+    inputs: int = 480,
+    added: int = 40,
+    abouts: Sequence[Described] = (ABOUT,),
+) -> Costs:
+    """Costs of a synthetic signer for ML-DSA-65, the same for each of the ``abouts``."""
+    rng = np.random.default_rng(11)
+    table = random_table(RejectionModel.of("ML-DSA-65"), inputs + added, rng)
+    exact = SIGNER.cost_of(table.traces())
+    level = np.exp(0.2 * rng.standard_normal(rounds) * (rounds > 1))[:, None]
+    seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))
+    started = [{"started": "2026-01-01T00:00:00Z", "load1": 0.5}] * rounds
+    head = CostsHead(
+        set="ML-DSA-65", unit=unit, spec=Spec("ML-DSA-65", bytes(32)), sample=inputs,
+        machine={"cpu": None}, series=list(abouts), rounds=started,
+    )  # fmt: skip
+    index = np.arange(len(table), dtype=np.uint64)
+    cost = np.stack([np.rint(seen).astype(np.uint64)] * len(abouts))
+    return Costs(head, index, table, cost)
+
+
+def python_worker(
+    folder: Path, made: Sequence[Input], cpu: str = "own"
+) -> tuple[WorkerEntry, Place]:
     """A worker that measures: 1,000 ticks, and 10 for each unit of the message's first byte."""
     program, announced, digests = (folder / n for n in ("w.py", "hello.txt", "digests.json"))
     program.write_text(PYTHON_WORKER, encoding="utf-8")
     announced.write_text(ANNOUNCED.format(language="Python", cpu=cpu), encoding="utf-8")
-    table = {i.what.message.hex(): i.digests.signature for i in made.inputs}
+    table = {i.what.message.hex(): i.digests.signature for i in made}
     digests.write_text(json.dumps(table), encoding="utf-8")
     run = ("python3", "-S", str(program), str(announced), str(digests))
     return WorkerEntry("fake", "Python", ".", (), run), Place(folder, folder)
 
 
-def c_worker(folder: Path, made: SignedInputs) -> tuple[WorkerEntry, Place]:
+def c_worker(folder: Path, made: Sequence[Input]) -> tuple[WorkerEntry, Place]:
     """A worker that answers, in C, with a function ``sign_one``."""
     source, program = folder / "w.c", folder / "worker"
     source.write_text(C_WORKER, encoding="utf-8")
     subprocess.run(["cc", "-O1", "-o", str(program), str(source)], check=True)
     announced, outputs = folder / "hello.txt", folder / "outputs.txt"
     announced.write_text(ANNOUNCED.format(language="C", cpu="own"), encoding="utf-8")
-    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made.inputs]
+    rows = [f"{i.what.message.hex()} {i.made.signature.hex()}\n" for i in made]
     outputs.write_text("".join(rows), encoding="utf-8")
     run = (str(program), str(announced), str(outputs))
     return WorkerEntry("fake", "C", ".", (), run), Place(folder, folder)

@@ -1,15 +1,17 @@
-"""Times are collected round by round, from right signatures alone."""
+"""Times are collected round by round, counts under Callgrind, from right signatures alone."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter as Counting
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from study_material import SPEC, gathering, python_worker, signed
+from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.errors import LabError
@@ -17,11 +19,11 @@ from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
-from mldsa_studies import collect, greedy
-from mldsa_studies.choices import wanted_classes
+from mldsa_studies import callgrind, collect, greedy
+from mldsa_studies.callgrind import Counter, command, names, take_counts
+from mldsa_studies.choices import Plan, wanted_classes
 from mldsa_studies.costs import read_costs
-from mldsa_studies.jobs import SignedInputs, one_each
-from mldsa_studies.plan import Plan
+from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 from mldsa_studies.signers import random_table
 
 
@@ -35,6 +37,20 @@ def variant(id_: str, **more: object) -> Announced:
     return Announced(**(fields | more))  # type: ignore[arg-type]
 
 
+def times(
+    fleet: Fleet,
+    item: collect.InputBatch,
+    variants: Iterable[Announced],
+    rounds: int,
+    folder: Path,
+    show: Callable[..., object] = lambda text, step=0: None,
+) -> list[Path]:
+    return collect.collect(
+        [(item, v) for v in variants], rounds, "ns", folder, partial(collect.measure_time, fleet),
+        lambda v: collect.describe(v, fleet.station(v.id).announcement), show,
+    )  # fmt: skip
+
+
 def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     made = signed(6)
     entry, place = python_worker(tmp_path, made)
@@ -45,13 +61,13 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
         path = tmp_path / "ml-dsa-44-times.parquet"
         if step:
             told.append(text)
-            kept.append(len(read_costs(path).rounds) if path.exists() else 0)
+            kept.append(len(read_costs(path).head.rounds) if path.exists() else 0)
 
     with Fleet() as fleet:
         fleet.add(Station(entry, place, Limits()))
         variants = tuple(fleet.announced.values())
-        item = gathering(6, variants, sample=4)
-        (path,) = collect.collect_times(fleet, [item], 3, tmp_path, show)
+        item = batch(6, sample=4)
+        (path,) = times(fleet, item, variants, 3, tmp_path, show)
         assert fleet.stations[0].starts == 7  # one to be announced, one for each cell and round
     assert [text.split()[2] for text in told] == [
         "toy:fast:compact", "toy:portable:compact", "toy:fast:compact", "toy:portable:compact",
@@ -59,61 +75,37 @@ def test_rounds_rotate_and_every_round_is_kept(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert kept == [0, 0, 1, 1, 2, 2]
     found = read_costs(path)
-    ticks = [1000 + 10 * i.what.message[0] for i in made.inputs]
-    for series in found.series:
-        assert series.cost.tolist() == [ticks] * 3 and series.about.clock == "own"
+    ticks = [1000 + 10 * i.what.message[0] for i in made]
+    assert found.cost.tolist() == [[ticks] * 3] * 2
+    assert all(about.clock == "own" for about in found.head.series)
     orders = (tmp_path / "order.txt").read_text(encoding="utf-8").splitlines()
     assert len(orders) == 6 and orders[0] == orders[1] != orders[2] == orders[3]
     assert all(sorted(order.split()) == list("012345") for order in orders)
-    assert found.unit == "ns" and found.sample == 4 and found.spec == SPEC
-    assert found.table.traces() == item.table.traces() and len(found.rounds) == 3
-
-
-def test_without_a_clock_of_the_thread_it_is_the_wall(tmp_path: Path) -> None:
-    made = signed(2)
-    entry, place = python_worker(tmp_path, made)
-    program = tmp_path / "w.py"
-    text = program.read_text(encoding="utf-8").replace("ticks + 7, ticks,", "ticks + 7, '-',")
-    program.write_text(text, encoding="utf-8")
-    hello = tmp_path / "hello.txt"
-    text = hello.read_text(encoding="utf-8").replace("cpu_clock own", "cpu_clock none")
-    hello.write_text(text, encoding="utf-8")
-    with Fleet() as fleet:
-        fleet.add(Station(entry, place, Limits()))
-        item = gathering(2, tuple(fleet.announced.values())[:1])
-        (path,) = collect.collect_times(fleet, [item], 1, tmp_path)
-    found = read_costs(path)
-    assert found.series[0].cost.tolist() == [[1007 + 10 * i.what.message[0] for i in made.inputs]]
-    assert found.series[0].about.clock == "wall"
+    head = found.head
+    assert (head.unit, head.sample, head.spec, len(head.rounds)) == ("ns", 4, SPEC, 3)
+    assert found.table.traces() == item.table.traces()
 
 
 def test_a_wrong_signature_is_refused(tmp_path: Path) -> None:
-    made = signed(3)
-    first, one, two = made.inputs
-    mixed = (first, replace(one, outputs=two.outputs), replace(two, outputs=one.outputs))
-    wrong = SignedInputs(made.set, mixed)
+    first, one, two = signed(3)
+    wrong = (first, replace(one, outputs=two.outputs), replace(two, outputs=one.outputs))
     entry, place = python_worker(tmp_path, wrong)
     with Fleet() as fleet:
         fleet.add(Station(entry, place, Limits()))
-        item = gathering(3, tuple(fleet.announced.values()))
-        with pytest.raises(LabError, match=r"ML-DSA-44, input [12]: the signature"):
-            collect.collect_times(fleet, [item], 1, tmp_path)
+        variants = tuple(fleet.announced.values())
+        with pytest.raises(LabError, match=r"compact, input [12]: the signature"):
+            times(fleet, batch(3), variants, 1, tmp_path)
     assert not list(tmp_path.glob("*.parquet"))
 
 
 def test_failures_are_named() -> None:
     made = signed(2)
     with pytest.raises(LabError, match="input 1: failed: out of memory"):
-        made.check(variant("a:b:compact"), [(1, None, "out of memory")])
-    strange = SigningInput(bytes(32), b"m", b"context", bytes([1] * 32))
-    one = SignedInputs("ML-DSA-44", (replace(made.inputs[0], what=strange),))
+        check_signatures(variant("a:b:compact"), made, [(1, None, "out of memory")])
+    strange = replace(made[0], what=SigningInput(bytes(32), b"m", b"context", bytes([1] * 32)))
     with pytest.raises(LabError, match="input 0: it has a context, and a:b:compact takes none"):
-        one.jobs(variant("a:b:compact", context=False, rnd="given"))
-    with pytest.raises(
-        LabError, match="input 0: its rnd is not zero, and a:b:compact takes no other"
-    ):
-        one.jobs(variant("a:b:compact"))
-    assert one.jobs(variant("a:b:compact", rnd="given"))[0].rnd == strange.rnd
+        sign_jobs([strange], variant("a:b:compact", context=False, rnd="given"))
+    assert sign_jobs([strange], variant("a:b:compact", rnd="given"))[0].rnd == bytes([1] * 32)
 
 
 def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:
@@ -127,15 +119,13 @@ def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:
         variant("ed:c:compact", family="classical", sets=("Ed25519",)),
     ]
 
-    def ids(*names: str, known: tuple[str, ...] | None = None) -> list[str]:
-        return [v.id for v in one_each(announced, names, known)]
+    def ids(*names: str, optional: tuple[str, ...] = ()) -> list[str]:
+        return [v.id for v in one_each(announced, names, optional)]
 
+    both = ["lanes:portable:compact", "lanes:avx2:compact"]
     assert ids("go", "lanes") == ["go:go:expanded", "lanes:avx2:compact"]
-    assert ids("lanes:portable:compact", "lanes") == [
-        "lanes:portable:compact",
-        "lanes:avx2:compact",
-    ]
-    assert ids("lanes", "absent", known=("absent",)) == ["lanes:avx2:compact"]
+    assert ids("lanes:portable:compact", "lanes") == both
+    assert ids("lanes", "absent", optional=("absent",)) == ["lanes:avx2:compact"]
     for name in ("hedged", "verifier", "ed", "absent"):
         with pytest.raises(LabError, match=f"unknown implementation '{name}'.*known are lanes, go"):
             ids(name)
@@ -160,8 +150,104 @@ def test_rare_classes_get_inputs_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     classes = list(map(tuple, greedy.first_failures(everyone).tolist()))
     wanted = wanted_classes(model, plan)
     assert {classes[i] for i in added} <= wanted
-    have = Counter(classes[:500]) + Counter(classes[i] for i in added)
+    have = Counting(classes[:500]) + Counting(classes[i] for i in added)
     for one in wanted:
-        everywhere = classes.count(one)
-        least = min(everywhere, collect.MEMBERS)
-        assert have[one] == max(least, Counter(classes[:500])[one])
+        least = min(classes.count(one), collect.MEMBERS)
+        assert have[one] == max(least, Counting(classes[:500])[one])
+
+
+DUMP = """\
+version: 1
+creator: callgrind-3.19.0
+
+desc: Timerange: Basic block 0 - 27
+desc: Trigger: {trigger}
+
+positions: line
+events: Ir
+
+fn=(1) main
++3 5
+cfn=(2) sign(unsigned long)
+calls=1 +3
+* 100
+fn=(3) deep'2
++3 5
+
+totals: {total}
+"""
+
+
+def dump(folder: Path, part: int, total: object, trigger: str = "--dump-after=sign") -> None:
+    (folder / f"out.{part}").write_text(DUMP.format(total=total, trigger=trigger))
+
+
+def test_counts_are_read_in_the_order_of_the_calls(tmp_path: Path) -> None:
+    for part in range(1, 13):
+        dump(tmp_path, part, 100 * part)
+    assert names(tmp_path / "out.1") == {"main", "sign(unsigned long)", "deep"}
+    assert take_counts(tmp_path / "out", "sign") == [100 * part for part in range(1, 13)]
+    assert take_counts(tmp_path / "out", "sign") == []
+    for total, trigger in (
+        (5, "Program termination"),
+        (5, "--dump-after=other"),
+        ("1 2", "--dump-after=sign"),
+    ):
+        dump(tmp_path, 1, total, trigger)
+        with pytest.raises(LabError, match=r"wrote no count after sign: .*out\.1"):
+            take_counts(tmp_path / "out", "sign")
+    assert command(Path("/x/out"), "f(a,b)")[-2:] == [
+        "--toggle-collect=f(a,b)",
+        "--dump-after=f(a,b)",
+    ]
+
+
+def test_a_missing_valgrind_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry, place = python_worker(tmp_path, signed(1))
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(LabError, match="valgrind is not installed: install it"):
+        Counter(entry, place)
+
+
+@pytest.mark.toolchain
+def test_counts_of_a_worker_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need_tools()
+    monkeypatch.setattr(callgrind, "PART", 3)
+    made = signed(7)
+    entry, place = c_worker(tmp_path, made)
+    with Counter(entry, place, "sign_o*") as counter:
+        chosen = counter.variant("toy", "ML-DSA-44")
+        assert chosen.id == "toy:fast:compact"
+        steps: list[int] = []
+        counts = counter.count(chosen, "ML-DSA-44", made, steps.append)
+        assert steps == [3, 3, 1]
+        # The work is linear in the first byte, and nothing else is counted but strtol's few.
+        bytes_ = np.array([i.what.message[0] for i in made], dtype=float)
+        fit = np.polynomial.Polynomial.fit(bytes_, counts.astype(float), 1)
+        slope = fit.convert().coef[1] / 100
+        assert slope == pytest.approx(round(slope), abs=0.05) and 3 <= slope <= 8
+        assert np.abs(fit(bytes_) - counts).max() < 40
+        for name, set_name, rule in (
+            ("other", "ML-DSA-44", "unknown implementation 'other'"),
+            ("toy", "ML-DSA-65", "has no set ML-DSA-65"),
+        ):
+            with pytest.raises(LabError, match=rule):
+                counter.variant(name, set_name)
+        mixed = replace(made[0], outputs=made[1].outputs)
+        with pytest.raises(LabError, match=r"toy:fast:compact, input 0: the signature"):
+            counter.count(chosen, "ML-DSA-44", (mixed, *made[1:]))
+        variants = counter.announcement.variants
+        (path,) = collect.collect(
+            [(batch(7, sample=6), v) for v in variants], 1, "instructions", tmp_path,
+            lambda b, v, _: counter.count(v, b.spec.set, b.inputs),
+            lambda v: collect.describe(v, counter.announcement, counter.tool),
+        )  # fmt: skip
+    found = read_costs(path)
+    assert (found.head.unit, len(found), found.head.sample) == ("instructions", 7, 6)
+    assert found.cost.tolist() == [[counts.tolist()]] * 2
+    assert all(about.clock.startswith("Callgrind, valgrind") for about in found.head.series)
+    with (
+        Counter(entry, place, "no_such_*") as counter,
+        pytest.raises(LabError, match="one function no_such_"),
+    ):
+        counter.count(counter.variant("toy", "ML-DSA-44"), "ML-DSA-44", made)

@@ -8,79 +8,46 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from study_material import SIGNER, costs_of
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
-from mldsa_studies.choices import Stock, choose, greedy_classes
-from mldsa_studies.costs import Costs, CostSeries, Described
-from mldsa_studies.evaluate import (
-    COUNT,
-    MEDIAN,
-    ONCE,
-    MethodErrors,
-    Study,
-    evaluate,
-    judge,
-    target_name,
-)
-from mldsa_studies.plan import (
+from mldsa_studies.choices import (
     BALANCED,
     GREEDY,
     MEAN,
-    METHODS,
     RANDOM,
     REGRESSION,
-    Method,
     Plan,
+    Stock,
     Task,
-    tasks,
+    choose,
+    greedy_classes,
 )
-from mldsa_studies.signers import Signer, random_table
+from mldsa_studies.costs import Costs
+from mldsa_studies.evaluate import COUNT, MEDIAN, ONCE, MethodErrors, Study, evaluate, judge
+from mldsa_studies.signers import random_table
 
 pytestmark = pytest.mark.simulation
 
-SET = "ML-DSA-65"
-MODEL = RejectionModel.of(SET)
-SIGNER = Signer(z=17_000.0, r=19_000.0, z_step=400.0, r_step=300.0)
-ABOUT = Described(
-    variant="toy:fast:compact", implementation="toy", version="1", backend="fast",
-    key="compact", worker="w", language="C", compiler="cc", flags="", clock="c",
-    note="",
-)  # fmt: skip
-
-
-def costs_of(
-    unit: str, noise: float = 0.0, rounds: int = 1, inputs: int = 480, added: int = 40
-) -> Costs:
-    rng = np.random.default_rng(11)
-    table = random_table(MODEL, inputs + added, rng)
-    exact = SIGNER.cost_of(table.traces())
-    level = np.exp(0.2 * rng.standard_normal(rounds) * (rounds > 1))[:, None]
-    seen = exact * level * np.exp(noise * rng.standard_normal((rounds, len(exact))))
-    return Costs(
-        SET, unit, Spec(SET, bytes(32)), np.arange(len(table), dtype=np.uint64), table, inputs,
-        (CostSeries(ABOUT, np.rint(seen).astype(np.uint64)),), {"cpu": None},
-        tuple({"started": "2026-01-01T00:00:00Z", "load1": 0.5} for _ in range(rounds)),
-    )  # fmt: skip
-
-
+MODEL = RejectionModel.of("ML-DSA-65")
 PLAN = Plan(sizes=(2, 10), draws=4, pool=3000)
 
 
 def judged(costs: Costs, plan: Plan, *wanted: Task) -> list[MethodErrors]:
-    choices = tuple(choose(costs.table, costs.sample, plan, task) for task in wanted)
-    return list(judge(costs, choices, plan.seed).cells)
+    choices = [(task, choose(costs.table, costs.head.sample, plan, task)) for task in wanted]
+    return judge(costs, choices, plan.seed)[1]
 
 
 def pick(
-    cells: Iterable[MethodErrors], kind: str, method: Method, n: int, target: float = MEAN
-) -> MethodErrors:
-    wanted = (kind, method.name, n, target)
-    found = [c for c in cells if (c.kind, c.method, c.n, c.target) == wanted]
-    assert len(found) == 1
-    return found[0]
+    cells: Iterable[MethodErrors], kind: str, method: str, n: int, target: str = "mean"
+) -> dict[str, float]:
+    """The figures of a cell by name."""
+    wanted = (kind, method, n, target)
+    names = ("measured", "method", "n", "target")
+    (found,) = (c for c in cells if tuple(c.keys[name] for name in names) == wanted)
+    return {f.name: f.value for f in found.figures() if f.value is not None}
 
 
 def test_random_inputs_scatter_as_they_must() -> None:
@@ -90,14 +57,14 @@ def test_random_inputs_scatter_as_they_must() -> None:
     single = _deviation() / SIGNER.mean(MODEL)
     for n in (1, 2, 10):
         cell = pick(cells, COUNT, RANDOM, n)
-        assert cell.truth == pytest.approx(SIGNER.mean(MODEL), rel=1e-4)
-        assert len(cell.errors) == 600
-        assert cell.deviation == pytest.approx(single / math.sqrt(n), rel=0.15)
+        assert cell["truth"] == pytest.approx(SIGNER.mean(MODEL), rel=1e-4)
+        assert cell["draws"] == 600
+        assert cell["sd"] == pytest.approx(single / math.sqrt(n), rel=0.15)
         # The sample that they are from is off by 2 %, beside the draws' own error.
-        assert abs(cell.bias) < 4 * math.hypot(cell.bias_error, single / math.sqrt(2000))
-        assert cell.rmse**2 == pytest.approx(cell.bias**2 + cell.deviation**2 * 599 / 600)
+        assert abs(cell["bias"]) < 4 * math.hypot(cell["bias_error"], single / math.sqrt(2000))
+        assert cell["rmse"] ** 2 == pytest.approx(cell["bias"] ** 2 + cell["sd"] ** 2 * 599 / 600)
     # Of ten inputs the largest is far below p99.
-    assert pick(cells, COUNT, RANDOM, 10, 99.0).bias < -0.2
+    assert pick(cells, COUNT, RANDOM, 10, "p99")["bias"] < -0.2
 
 
 def _deviation() -> float:
@@ -112,13 +79,13 @@ def counted() -> Study:
 
 
 def test_without_noise(counted: Study) -> None:
-    cells = list(counted.cells())
-    assert pick(cells, COUNT, REGRESSION, 10).rmse < 2e-3
-    assert pick(cells, COUNT, BALANCED, 10).rmse < 0.03
-    assert 0.003 < pick(cells, COUNT, GREEDY, 10).rmse < 0.08
-    for target in (50.0, 95.0):
-        assert pick(cells, COUNT, REGRESSION, 10, target).rmse < 0.01
-        assert pick(cells, COUNT, BALANCED, 10, target).rmse < 0.12
+    cells = counted.cells
+    assert pick(cells, COUNT, REGRESSION, 10)["rmse"] < 2e-3
+    assert pick(cells, COUNT, BALANCED, 10)["rmse"] < 0.03
+    assert 0.003 < pick(cells, COUNT, GREEDY, 10)["rmse"] < 0.08
+    for target in ("p50", "p95"):
+        assert pick(cells, COUNT, REGRESSION, 10, target)["rmse"] < 0.01
+        assert pick(cells, COUNT, BALANCED, 10, target)["rmse"] < 0.12
 
 
 @pytest.mark.simulation
@@ -127,11 +94,11 @@ def test_noise_counts_once_and_less_over_rounds() -> None:
     cells = judged(costs_of("ns", noise=0.05, rounds=9), plan, Task(REGRESSION, 10, MEAN))
     once, median = (pick(cells, kind, REGRESSION, 10) for kind in (ONCE, MEDIAN))
     # Noise of 5 % in ten inputs is 1.6 % and more, over nine rounds' medians about 0.6 %.
-    assert 0.008 < once.deviation < 0.035
-    assert median.rmse < 0.8 * once.rmse
+    assert 0.008 < once["sd"] < 0.035
+    assert median["rmse"] < 0.8 * once["rmse"]
     for cell in (once, median):
         # The rounds' levels differ by 20 %: they are no error of a method's.
-        assert abs(cell.bias) < 5 * cell.bias_error and cell.rmse < 0.035
+        assert abs(cell["bias"]) < 5 * cell["bias_error"] and cell["rmse"] < 0.035
 
 
 def test_greedy_errors_are_those_of_its_classes() -> None:
@@ -145,46 +112,43 @@ def test_greedy_errors_are_those_of_its_classes() -> None:
     of_r = SIGNER.r + SIGNER.r_step * float(np.arange(MODEL.k) @ MODEL.first_failing_r())
     mean = (SIGNER.setup + z * of_z + r * of_r + h * SIGNER.h).mean(axis=1)
     expected = float(mean.mean()) / SIGNER.mean(MODEL) - 1
-    assert cell.bias == pytest.approx(expected, abs=4 * cell.bias_error + 0.003)
+    assert cell["bias"] == pytest.approx(expected, abs=4 * cell["bias_error"] + 0.003)
 
 
 def test_draws_are_what_the_plan_says() -> None:
     costs = costs_of("instructions", inputs=440, added=60)
     plan = Plan(sizes=(1, 100), draws=8, pool=3000)
-    for method in (RANDOM, GREEDY, BALANCED):
-        for n, draws in ((1, 8), (100, 2)):
-            if method is BALANCED and n == 100:
-                continue
-            chosen = choose(costs.table, costs.sample, plan, Task(method, n, MEAN))
-            assert chosen.inputs.shape == (draws, n)
-            again = choose(costs.table, costs.sample, plan, Task(method, n, MEAN))
-            assert (chosen.inputs == again.inputs).all()
-            if method is RANDOM:
-                assert chosen.inputs.max() < 440
-                assert all(len(set(row)) == n for row in chosen.inputs.tolist())
+    for method, n, draws in (
+        (RANDOM, 1, 8), (RANDOM, 100, 2), (GREEDY, 1, 8), (GREEDY, 100, 2), (BALANCED, 1, 8),
+    ):  # fmt: skip
+        chosen = choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))
+        assert chosen.shape == (draws, n)
+        again = choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))
+        assert (chosen == again).all()
+        if method is RANDOM:
+            assert chosen.max() < 440
+            assert all(len(set(row)) == n for row in chosen.tolist())
     # Balanced choices of four draws in a row share no input.
-    two = choose(costs.table, costs.sample, plan, Task(BALANCED, 2, MEAN)).inputs
+    two = choose(costs.table, costs.head.sample, plan, Task(BALANCED, 2, MEAN))
     assert len(set(two[:4].ravel().tolist())) == 8
 
 
 def test_percentiles_that_no_input_is_near_are_left_out() -> None:
     costs = costs_of("instructions", inputs=60, added=0)
-    cheap = np.flatnonzero(costs.table.attempts() < 8)
-    few = replace(costs, table=costs.table.take(cheap), sample=len(cheap))
-    chosen = choose(few.table, few.sample, replace(PLAN, sizes=(2,)), Task(BALANCED, 2, 99.0))
-    assert chosen.inputs.shape == (0, 2)
-    near = choose(few.table, few.sample, replace(PLAN, sizes=(2,)), Task(BALANCED, 2, 50.0))
-    assert near.inputs.shape == (4, 2)
+    few = costs.table.take(np.flatnonzero(costs.table.attempts() < 8))
+    plan = replace(PLAN, sizes=(2,))
+    assert choose(few, len(few), plan, Task(BALANCED, 2, 99.0)).shape == (0, 2)
+    assert choose(few, len(few), plan, Task(BALANCED, 2, 50.0)).shape == (4, 2)
 
 
 @pytest.mark.e2e
 def test_the_same_with_processes() -> None:
     costs = costs_of("instructions", inputs=60, added=0)
     plan = Plan(sizes=(2,), draws=2, pool=100)
-    one, two = (list(evaluate([costs], plan, processes=p).cells()) for p in (1, 2))
+    one, two = (evaluate([costs], plan, processes=p).cells for p in (1, 2))
     assert len(one) == len(two) > 0
     for a, b in zip(one, two, strict=True):
-        assert (a.method, a.n, a.target) == (b.method, b.n, b.target)
+        assert a.keys == b.keys
         assert a.errors == pytest.approx(b.errors, abs=1e-9)
 
 
@@ -200,13 +164,3 @@ def test_too_few_inputs_or_draws() -> None:
     ):
         with pytest.raises(LabError, match=rule):
             plan.check(1000)
-
-
-def test_lines_of_the_table(counted: Study) -> None:
-    row = pick(counted.cells(), COUNT, RANDOM, 2, 95.0).as_dict()
-    assert row["target"] == "p95" and row["n"] == 2 and row["draws"] == 4
-    assert row["unit"] == "instructions" and row["measured"] == "count"
-    assert target_name(MEAN) == "mean" and target_name(99.9) == "p99.9"
-    for_all = sum(m.for_all for m in METHODS)
-    assert len(tasks(PLAN)) == 2 * (for_all + 4 * (len(METHODS) - for_all))
-    assert len(list(counted.cells())) == 2 * 4 * len(METHODS)

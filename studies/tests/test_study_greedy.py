@@ -72,15 +72,6 @@ def test_failures_are_counted_at_the_first_check_that_fails() -> None:
     assert greedy.first_failures(table).tolist() == [[1, 1, 1, 1], [0, 0, 0, 0], [2, 0, 0, 0]]
 
 
-def test_rates_aimed_at_are_near_the_exact_ones() -> None:
-    for set_name in SETS:
-        model = RejectionModel.of(set_name)
-        z, r0, ct0, hint = greedy.mean_rates(set_name)
-        assert z == pytest.approx(model.p_z, abs=0.003)
-        assert r0 == pytest.approx(model.p_r, abs=0.001)
-        assert ct0 == hint == 0.9925
-
-
 @pytest.mark.parametrize("set_name", SETS)
 def test_the_typical_signature_of_a_percentile(set_name: str) -> None:
     """All orders of rejections of up to five attempts, from the cheapest on."""
@@ -104,14 +95,10 @@ def test_the_typical_signature_of_a_percentile(set_name: str) -> None:
 
 def test_too_few_candidates_and_percentiles_out_of_range() -> None:
     counts = greedy.first_failures(random_table(RejectionModel.of("ML-DSA-44"), 8, rng_of(1)))
-    rates = greedy.mean_rates("ML-DSA-44")
     with pytest.raises(LabError, match="greedy selection of 3 inputs from 8: needs at least 3"):
-        greedy.select(counts, 3, rates)
-    with pytest.raises(LabError, match="greedy selection of 0"):
-        greedy.select(counts, 0, rates)
-    for percentile in (0, 100, -1):
-        with pytest.raises(LabError, match="must lie in"):
-            greedy.percentile_rates("ML-DSA-44", percentile)
+        greedy.select(counts, 3, greedy.mean_rates("ML-DSA-44"))
+    with pytest.raises(LabError, match="must lie in"):
+        greedy.percentile_rates("ML-DSA-44", 100)
 
 
 def rng_of(seed: int) -> np.random.Generator:

@@ -1,18 +1,18 @@
-"""Which inputs each method takes in each draw. Only traces matter for that, so that one plan
-serves all implementations of a parameter set.
+"""What a study tries, and the inputs of each method in each draw.
 
-The greedy method looks at nothing but how often which check failed. So each draw gives it a fresh
-pool as large as the published one, drawn from the law of rejections, and for the candidates that
-it takes stand measured inputs that failed alike. So it is with balanced selections for a
-percentile, from fresh pools of some 10,000. Designs, and balanced selections for the mean, look at
-the whole trace: each draw gives them a pool of a quarter of the inputs that were measured, and
-four quarters in a row share none. Random inputs are taken from the random sample, none twice in a
-draw.
+Only traces matter for a choice, so that one plan serves all implementations of a parameter set. The
+greedy method looks at nothing but how often which check failed. So each draw gives it a fresh pool
+as large as the published one, drawn from the law of rejections, and measured inputs that failed
+alike stand for the candidates that it takes. Balanced selections for a percentile get fresh pools
+of some 10,000 in the same way. Designs, and balanced selections for the mean, look at the whole
+trace: their pool is a quarter of the inputs that were measured, and four quarters in a row share
+none. Random inputs are taken from the random sample, none twice in a draw.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,25 +23,75 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_studies import greedy
-from mldsa_studies.plan import (
-    GREEDY,
-    MEAN,
-    METHODS,
-    PARTS,
-    RANDOM,
-    REGRESSION,
-    TARGETS,
-    Plan,
-    Task,
-)
 from mldsa_studies.signers import random_table
 
+MEAN = 0.0
+"""The target that is the mean; other targets are percentiles."""
+PERCENTILES = (50.0, 95.0, 99.0)
+TARGETS = (MEAN, *PERCENTILES)
+SIZES = (1, 2, 3, 10, 100)
+"""Numbers of inputs that are studied."""
+PARTS = 4
+"""Disjoint pools that the measured inputs are cut into for our own methods."""
+RANDOM, GREEDY, BALANCED, REGRESSION = METHODS = ("random", "greedy", "balanced", "regression")
+"""Ways to choose n inputs and to estimate from their costs, from the plainest to ours."""
+FOR_ALL = (RANDOM, REGRESSION)
+"""Methods whose one choice serves the mean and all percentiles."""
+_MANY = 50
 POOL = 10_000
 """Candidates of a balanced selection at a percentile: what `mldsa-lab trace` makes by default."""
 _EACH = 300  # candidates for each input of a larger one
 _PILOTS = 6  # greedy selections of each kind that tell which classes will be wanted
 _LAW_TAIL = 1e-7
 Positions = NDArray[np.int64]
+
+
+class Task(NamedTuple):
+    """One choice to make."""
+
+    method: str
+    n: int
+    target: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a study draws: ``sizes`` of the choices, ``draws`` of each, the ``pool`` of the greedy
+    method, the ``seed`` of all randomness."""
+
+    sizes: tuple[int, ...] = SIZES
+    draws: int = 40
+    pool: int = greedy.POOL
+    seed: int = 1
+
+    def draws_of(self, n: int) -> int:
+        """Return the draws of selections of ``n`` inputs: a quarter for large ones, which take long
+        to choose and differ little."""
+        return self.draws if n < _MANY else max(2, self.draws // 4)
+
+    def check(self, inputs: int) -> None:
+        """LabError unless so many measured inputs are enough."""
+        if self.draws < 2:
+            raise LabError(f"{self.draws} draws: must be at least 2")
+        if not self.sizes or min(self.sizes) < 1:
+            raise LabError("sizes of selections: must be at least 1")
+        most = max(self.sizes)
+        if inputs // PARTS < most:
+            raise LabError(
+                f"selections of {most} inputs: need costs of {PARTS * most} inputs, a pool for "
+                f"each of {PARTS} draws; there are {inputs}"
+            )
+        if self.pool < 3 * most:
+            raise LabError(f"greedy selection of {most} inputs: needs a pool of {3 * most}")
+
+    def tasks(self) -> list[Task]:
+        """Return all choices, in the order of the table."""
+        return [
+            Task(method, n, target)
+            for n in self.sizes
+            for method in METHODS
+            for target in ((MEAN,) if method in FOR_ALL else TARGETS)
+        ]
 
 
 class Stock:
@@ -115,20 +165,15 @@ def wanted_classes(model: RejectionModel, plan: Plan) -> set[tuple[int, ...]]:
     return found
 
 
-@dataclass(frozen=True)
-class ChosenInputs:
-    """The inputs that a method takes: ``inputs`` (draws, n), positions among those measured; no
-    draws where too few are as the method wants them."""
-
-    task: Task
-    inputs: Positions
-
-
-def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInputs:
+def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> Positions:
     """Make a choice in every draw, from the inputs of these traces, of which the first ``sample``
-    are a random sample. The result depends on the arguments alone."""
+    are a random sample.
+
+    Returns (draws, n) positions; no draws where too few inputs fit the method. The result depends
+    on the arguments alone.
+    """
     plan.check(sample)
-    method, n, target = task.method, task.n, task.target
+    method, n, target = task
     model = RejectionModel.of(table.set)
     draws = plan.draws_of(n)
     rng = np.random.default_rng([plan.seed, METHODS.index(method), n, int(target)])
@@ -143,13 +188,13 @@ def choose(table: TraceTable, sample: int, plan: Plan, task: Task) -> ChosenInpu
         try:
             rows = [_at_percentile(table, model, n, target, rng) for _ in range(draws)]
         except LabError:  # too few at this percentile
-            return ChosenInputs(task, np.empty((0, n), dtype=np.int64))
+            return np.empty((0, n), dtype=np.int64)
+    goal = "regression" if method == REGRESSION else "mean"
     while len(rows) < draws:
         for part in np.array_split(rng.permutation(len(table)), PARTS):
-            goal = "regression" if method == REGRESSION else "mean"
             taken = select(table.take(part), "reached", Wish(goal, n)).positions
             rows.append(part[np.array(taken)])
-    return ChosenInputs(task, np.array(rows[:draws], dtype=np.int64))
+    return np.array(rows[:draws], dtype=np.int64)
 
 
 def _at_percentile(

@@ -1,265 +1,250 @@
 """Collects costs: many random inputs, several implementations, several rounds.
 
-Every signature is compared with the expected one. A file is written anew after each round (of
-counts: after each part of the inputs), so that what was measured stays when a run is interrupted.
+Every signature is compared with the expected one. A file of times is written anew after each round,
+so that what was measured stays when a run is interrupted.
 """
 
 from __future__ import annotations
 
 from collections import Counter as Counting
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab import machine
 from mldsa_lab.bench.bench import now
-from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.launch import having, make, start
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.spec import Spec
-from mldsa_lab.machine import cores_to_use
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import Unit
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.worker import protocol
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.protocol import Announced, Announcement
+from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
+from mldsa_lab.worker.worker import Limits
 from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
-from mldsa_studies.choices import wanted_classes
-from mldsa_studies.costs import Costs, CostSeries, Described, write_costs
-from mldsa_studies.jobs import SignedInputs
-from mldsa_studies.plan import Plan
+from mldsa_studies.choices import Plan, wanted_classes
+from mldsa_studies.costs import Costs, CostsHead, Described, write_costs
+from mldsa_studies.jobs import check_signatures, one_each, sign_jobs
 
 DEFAULT = ("mldsa-native", "mldsa-lanes", "libcrux", "fips204", "rustcrypto", "circl")
 """Implementations that are measured if none is named, as far as their workers can run."""
-COUNTED = ("mldsa-native", "mldsa-lanes", "libcrux", "fips204")
+COUNTED = DEFAULT[:4]
 """Implementations whose instructions are counted if none is named."""
-COUNT_PART = 500
-"""Inputs that are counted for every implementation before the file is written."""
 CANDIDATES = 40_000
 """Inputs that are traced to find some of rare classes."""
 MEMBERS = 8
 """Inputs of each class that selections want."""
+COUNTING_WORKER = "rust"
+"""The worker whose instructions are counted."""
 
 _WARMUP_NS = 100_000_000
 _JOB = 1
-_BLOCK = 4096
+Numbers = NDArray[np.uint64]
 
 
-class Show(Protocol):
-    """Told what is being done and how many steps are done since."""
+def added_inputs(spec: Spec, sample: int, plan: Plan, *, candidates: int = CANDIDATES) -> list[int]:
+    """Return the numbers of further inputs of a spec, after the first ``sample``.
 
-    def __call__(self, text: str, *, step: float = 0) -> None: ...
-
-
-def added_inputs(
-    spec: Spec,
-    sample: int,
-    plan: Plan,
-    *,
-    candidates: int = CANDIDATES,
-    show: Show = lambda text, *, step=0: None,
-) -> list[int]:
-    """Numbers of further inputs of a spec, after the first ``sample``: of each class of traces
-    that selections want and the sample has few of, up to `MEMBERS` in all, as far as so many
-    ``candidates`` have them."""
+    Each class of traces that selections want and the sample has few of gets up to `MEMBERS` in all,
+    as far as so many ``candidates`` have them.
+    """
     wanted = wanted_classes(RejectionModel.of(spec.set), plan)
-    have: Counting[tuple[int, ...]] = Counting()
+    table = load().trace(spec.set, spec.inputs(0, sample + candidates))
+    classes = [tuple(row) for row in greedy.first_failures(table).tolist()]
+    have = Counting(classes[:sample])
     found: list[int] = []
-
-    def block(start: int) -> NDArray[np.int64]:
-        count = min(_BLOCK, sample + candidates - start)
-        return greedy.first_failures(load().trace(spec.set, spec.inputs(start, count)))
-
-    starts = range(0, sample + candidates, _BLOCK)
-    with ThreadPoolExecutor(cores_to_use()) as pool:
-        for start, classes in zip(starts, pool.map(block, starts), strict=True):
-            show(f"{spec.set}: {start + len(classes):,} traces")
-            for number, row in enumerate(classes.tolist(), start):
-                key = tuple(row)
-                if number < sample:
-                    have[key] += 1
-                elif key in wanted and have[key] < MEMBERS:
-                    have[key] += 1
-                    found.append(number)
+    for number, one in enumerate(classes[sample:], sample):
+        if one in wanted and have[one] < MEMBERS:
+            have[one] += 1
+            found.append(number)
     return found
 
 
-@dataclass
-class Gathering:
-    """Costs of one parameter set while they are gathered: of inputs ``index``, of which the first
-    ``sample`` are a random sample."""
+@dataclass(frozen=True)
+class InputBatch:
+    """The inputs of one parameter set: numbers ``index`` of a spec, of which the first ``sample``
+    are a random sample, signed and traced."""
 
     spec: Spec
-    index: NDArray[np.uint64]
+    index: Numbers
     sample: int
-    signed: SignedInputs
+    inputs: tuple[Input, ...]
     table: TraceTable
-    variants: tuple[protocol.Announced, ...]
 
     @classmethod
-    def of(
-        cls, spec: Spec, sample: int, added: Sequence[int], variants: Iterable[protocol.Announced]
-    ) -> Gathering:
-        """The first ``sample`` inputs of a spec and those ``added``, signed and traced, for those
-        of the variants that have its set."""
+    def of(cls, spec: Spec, sample: int, added: Sequence[int]) -> InputBatch:
+        """Return the first ``sample`` inputs of a spec and those ``added``."""
         inputs = spec.inputs(0, sample) + [spec.input(number) for number in added]
-        return cls(
-            spec,
-            np.array([*range(sample), *added], dtype=np.uint64),
-            sample,
-            SignedInputs(spec.set, load().make(spec.set, inputs, first_id=0)),
-            load().trace(spec.set, inputs),
-            tuple(v for v in variants if spec.set in v.sets),
-        )
+        index = np.array([*range(sample), *added], dtype=np.uint64)
+        signed = load().make(spec.set, inputs, first_id=0)
+        return cls(spec, index, sample, signed, load().trace(spec.set, inputs))
 
-    def costs(
+    def write(
         self,
-        unit: str,
-        found: Sequence[tuple[protocol.Announcement, NDArray[np.uint64]]],
-        described: dict[str, Any],
+        folder: Path,
+        unit: Unit,
+        series: Sequence[Described],
+        cost: Sequence[Sequence[Numbers]],
         rounds: Sequence[dict[str, Any]],
-        clock: str | None = None,
-    ) -> Costs:
-        """What was found: of each variant (rounds, inputs), of the first inputs where not all are
-        done. ``clock`` in place of the worker's own."""
-        done = found[0][1].shape[1]
-        series = tuple(
-            CostSeries(_about(v, announced, clock), cost)
-            for v, (announced, cost) in zip(self.variants, found, strict=True)
-        )
-        return Costs(
-            self.spec.set,
-            unit,
-            self.spec,
-            self.index[:done],
-            self.table.take(np.arange(done)),
-            min(self.sample, done),
-            series,
-            described,
-            tuple(rounds),
-        )
+    ) -> Path:
+        """Write the costs: of each of the series (rounds, inputs)."""
+        head = CostsHead(
+            set=self.spec.set, unit=unit, spec=self.spec, sample=self.sample,
+            machine=dict(machine.describe()), series=list(series), rounds=list(rounds),
+        )  # fmt: skip
+        kind = "counts" if unit == "instructions" else "times"
+        path = folder / f"{self.spec.set.lower()}-{kind}.parquet"
+        write_costs(Costs(head, self.index, self.table, np.array(cost)), path)
+        return path
 
 
-def _about(v: protocol.Announced, a: protocol.Announcement, clock: str | None) -> Described:
+Cell = tuple[InputBatch, Announced]
+
+
+def describe(v: Announced, a: Announcement, clock: str | None = None) -> Described:
+    """Return what a variant is; ``clock``: in place of the worker's own."""
     return Described(
-        variant=v.id,
-        implementation=v.implementation,
-        version=v.version,
-        backend=v.backend,
-        key=v.key,
-        worker=a.worker,
-        language=a.language,
-        compiler=a.compiler,
-        flags=a.flags,
-        clock=clock or a.cpu_clock or a.clock,
-        note=v.note,
-    )
+        v.id, v.implementation, v.version, v.backend, v.key, a.worker, a.language, a.compiler,
+        a.flags, clock or a.cpu_clock or a.clock, v.note,
+    )  # fmt: skip
 
 
-def file_name(set_name: str, unit: str) -> str:
-    """What the file of costs of a set and unit is called."""
-    kind = "counts" if unit == "instructions" else "times"
-    return f"{set_name.lower()}-{kind}.parquet"
-
-
-def collect_times(
-    fleet: Fleet,
-    gatherings: Sequence[Gathering],
+def collect(
+    cells: Sequence[Cell],
     rounds: int,
+    unit: Unit,
     folder: Path,
-    show: Show = lambda text, *, step=0: None,
+    measure: Callable[[InputBatch, Announced, int], Numbers],
+    about: Callable[[Announced], Described],
+    show: Callable[..., object] = lambda text, step=0: None,
 ) -> list[Path]:
-    """Time all inputs in ``rounds`` rounds; one step of ``show`` is one variant in one set.
-
-    A round visits every variant in every set, in rotated order and in fresh processes, and each
-    input once, in an order of its own: what a process does at its start or from time to time, such
-    as collecting garbage, so does not always meet the same inputs. The clock is the thread's own
-    where the worker has one.
-    """
-    described = dict(machine.describe())
-    found: list[list[list[NDArray[np.uint64]]]] = [[[] for _ in g.variants] for g in gatherings]
-    about: list[dict[str, Any]] = []
-    cells = [(g, v) for g, item in enumerate(gatherings) for v in range(len(item.variants))]
-    paths: list[Path] = []
+    """Have `measure` return the costs of all inputs of a cell in each round; a step of ``show`` is
+    one cell. A round visits every cell, in rotated order. The file of a set is written when all of
+    its cells have the round."""
+    started: list[dict[str, Any]] = []
+    found: list[list[Numbers]] = [[] for _ in cells]
+    paths: dict[str, Path] = {}
     for number in range(rounds):
-        about.append({"started": now(), "load1": machine.load1()})
-        turn = number * len(cells) // max(rounds, 1) % max(len(cells), 1)
-        for g, v in cells[turn:] + cells[:turn]:
-            gathering = gatherings[g]
-            variant = gathering.variants[v]
-            show(f"round {number + 1}: {variant.id} {gathering.spec.set}")
-            station = fleet.station(variant.id)
-            found[g][v].append(_timed(station, variant, gathering.signed, number))
-            show(f"round {number + 1}: {variant.id} {gathering.spec.set}", step=1)
-        paths = []
-        for gathering, rows in zip(gatherings, found, strict=True):
-            announced = [fleet.station(v.id).announcement for v in gathering.variants]
-            pairs = [(a, np.stack(r)) for a, r in zip(announced, rows, strict=True)]
-            path = folder / file_name(gathering.spec.set, "ns")
-            write_costs(gathering.costs("ns", pairs, described, about), path)
-            paths.append(path)
-    return paths
+        started.append({"started": now(), "load1": machine.load1()})
+        turn = number * len(cells) // rounds
+        for place in (*range(turn, len(cells)), *range(turn)):
+            batch, variant = cells[place]
+            text = f"round {number + 1}: {variant.id} {batch.spec.set}"
+            show(text)
+            found[place].append(measure(batch, variant, number))
+            show(text, step=1)
+            places = [p for p, (of, _) in enumerate(cells) if of.spec == batch.spec]
+            if all(len(found[p]) > number for p in places):
+                series = [about(cells[p][1]) for p in places]
+                cost = [found[p] for p in places]
+                paths[batch.spec.set] = batch.write(folder, unit, series, cost, started)
+    return list(paths.values())
 
 
-def _timed(
-    station: Station, variant: protocol.Announced, signed: SignedInputs, number: int
-) -> NDArray[np.uint64]:
-    """The time of each input in round ``number``, in a process of its own."""
+def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: int) -> Numbers:
+    """Return the time of each input, in a process of its own: the thread's own time where the
+    worker has its clock.
+
+    Each round has another order of inputs: what a process does at its start or from time to time,
+    such as collecting garbage, so does not always meet the same inputs.
+    """
+    station = fleet.station(variant.id)
     station.stop()
     worker = station.worker()
     if station.announcement.unit != "ns":
         raise LabError(f"worker {station.name}: times in {station.announcement.unit}, not in ns")
-    order = np.random.default_rng(number).permutation(len(signed))
-    given = signed.jobs(variant)
-    worker.prepare(_JOB, variant.id, signed.set, "sign", [given[i] for i in order])
+    order = np.random.default_rng(number).permutation(len(batch.inputs))
+    jobs = sign_jobs(batch.inputs, variant)
+    worker.prepare(_JOB, variant.id, batch.spec.set, "sign", [jobs[i] for i in order])
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
-    signed.check(variant, ((s.input, s.digest, s.failure) for s in samples))
+    check_signatures(variant, batch.inputs, ((s.input, s.digest, s.failure) for s in samples))
     station.stop()
-    found = np.zeros(len(signed), dtype=np.uint64)
+    found = np.zeros(len(jobs), dtype=np.uint64)
     for sample in samples:
         found[sample.input] = sample.wall if sample.cpu is None else sample.cpu
-        if not found[sample.input]:
-            raise LabError(
-                f"{variant.id}, {signed.set}, input {sample.input}: took no time, the clock is "
-                "too coarse"
-            )
+    if not found.all():
+        raise LabError(
+            f"{variant.id}, {batch.spec.set}: an input took no time: its clock is coarse"
+        )
     return found
 
 
-def collect_counts(
-    counter: Counter,
-    gatherings: Sequence[Gathering],
+def collect_all(
+    sets: Iterable[str],
+    implementations: Sequence[str],
+    inputs: int,
+    rounds: int,
+    seed: bytes,
+    plan: Plan,
     folder: Path,
-    show: Show = lambda text, *, step=0: None,
+    screen: Screen,
 ) -> list[Path]:
-    """Count the instructions of all inputs; one step of ``show`` is one input of one variant."""
-    described = dict(machine.describe())
-    about = [{"started": now(), "load1": machine.load1()}]
-    found: list[list[list[NDArray[np.uint64]]]] = [[[] for _ in g.variants] for g in gatherings]
-    longest = max((len(g.signed) for g in gatherings), default=0)
-    paths: dict[str, Path] = {}
-    for start in range(0, longest, COUNT_PART):
-        for gathering, rows in zip(gatherings, found, strict=True):
-            part = gathering.signed.part(start, start + COUNT_PART)
-            if not len(part) or not gathering.variants:
-                continue
-            for variant, row in zip(gathering.variants, rows, strict=True):
-                row.append(_counted(counter, variant, part, show))
-            pairs = [(counter.announcement, np.concatenate(r)[None, :]) for r in rows]
-            costs = gathering.costs("instructions", pairs, described, about, clock=counter.tool)
-            path = folder / file_name(gathering.spec.set, "instructions")
-            write_costs(costs, path)
-            paths[gathering.spec.set] = path
-    return list(paths.values())
+    """Measure ``inputs`` random inputs of each set in ``rounds`` rounds, and count their
+    instructions where Valgrind works. Returns files in ``folder``."""
+    place = Place.of(find_root())
+    entries = [e for e in read_registry(registry(place)) if e.default]
+    needed = having(entries, implementations)
+    with screen.phase("inputs") as phase:
+        batches = [
+            InputBatch.of(s, inputs, added_inputs(s, inputs, plan))
+            for s in (Spec(name, seed) for name in sets)
+        ]
+        more = sum(len(b.inputs) - inputs for b in batches)
+        phase.summary = f"{inputs:,} random inputs per set, and {more:,} of rare classes"
+
+    def cells(variants: Sequence[Announced]) -> list[Cell]:
+        return [(b, v) for b in batches for v in variants if b.spec.set in v.sets]
+
+    with Fleet() as fleet:
+        for entry in needed:
+            start(entry, Limits(), place, fleet, screen)
+        optional = () if implementations else DEFAULT
+        chosen = cells(one_each(fleet.announced.values(), implementations or DEFAULT, optional))
+        with screen.phase("times", total=rounds * len(chosen), still=True) as phase:
+            paths = collect(
+                chosen, rounds, "ns", folder, partial(measure_time, fleet),
+                lambda v: describe(v, fleet.station(v.id).announcement), phase.show,
+            )  # fmt: skip
+            phase.summary = f"{rounds} rounds of {len(chosen)} variants and sets"
+    entry = counting_worker(place)
+    try:
+        counter = Counter(entry, place)
+    except LabError as error:
+        screen.trouble("counts", str(error))
+        return paths
+    make(entry, place, screen)
+    with counter:
+        announced = counter.announcement
+        wanted = implementations or COUNTED
+        chosen = cells(one_each(announced.variants, wanted, implementations))
+        with screen.phase("counts", total=len(chosen)) as phase:
+            paths += collect(
+                chosen, 1, "instructions", folder,
+                lambda b, v, number: counter.count(v, b.spec.set, b.inputs),
+                lambda v: describe(v, announced, counter.tool), phase.show,
+            )  # fmt: skip
+            phase.summary = f"{len(chosen)} variants and sets"
+    return paths
 
 
-def _counted(
-    counter: Counter, variant: protocol.Announced, part: SignedInputs, show: Show
-) -> NDArray[np.uint64]:
-    name = f"{variant.id} {part.set}"
-    show(name)
-    return counter.count(variant, part, lambda step: show(name, step=step))
+def registry(place: Place) -> Path:
+    """Return the file of the tree's workers."""
+    return place.root / "workers" / "registry.toml"
+
+
+def counting_worker(place: Place) -> WorkerEntry:
+    """Return the worker whose instructions are counted."""
+    return named(read_registry(registry(place)), (COUNTING_WORKER,))[0]

@@ -6,7 +6,7 @@ and functions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,16 +26,19 @@ from mldsa_lab.inputs.input import Digests, Input, SigningInput
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import parameter_set
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace, parse_trace
 from mldsa_studies.judge import SHARES, Replications, TrueCosts, in_processes, root_mean_square
 from mldsa_studies.signers import Signer, random_table, usual
+from mldsa_studies.tables import Row, percent_report
 
 TRUTH = 400_000
 """Signatures that the true percentiles are taken from."""
 _POOL = 600
 _DESIGNS = 20
+_JUDGED = ("mean", "p50", "p95", "p99")
 # Fewer replications without a warning say nothing of how often intervals hold.
 _ENOUGH = 10
 # A warm-up is over after about half of a run.
@@ -103,33 +106,22 @@ class Scene:
 
 
 def scenes() -> list[Scene]:
-    """All that the intervals are judged under."""
+    """Return all scenes that the intervals are judged in."""
     found = []
-    for rounds in (1, 3):
-        again = f", {rounds} rounds" if rounds > 1 else ""
-        for relative in (0.0, 0.02, 0.05, 0.1, 0.15):
-            name = f"noise {relative:.0%}{again}"
-            found.append(Scene(name, relative, rounds=rounds))
-            if rounds == 1:
-                found.append(Scene(f"{name}, declared", relative, declared=True))
-        for additive in (0.1, 0.3):
-            found.append(
-                Scene(f"noise {additive} attempt{again}", additive=additive, rounds=rounds)
-            )
-        for warm_up in (0.08, 0.3):
-            for in_order in (False, True):
-                name = f"warm-up {warm_up:.0%}{', sorted' if in_order else ''}{again}"
-                found.append(Scene(name, 0.01, rounds=rounds, warm_up=warm_up, sorted=in_order))
-        found.append(Scene(f"outlier x1.6{again}", 0.01, rounds=rounds, outlier=1.6))
-        if rounds == 1:
-            found.append(Scene("outlier x1.6, declared", 0.01, declared=True, outlier=1.6))
-        for bend in (0.003, 0.03):
-            found.append(Scene(f"bent by {bend}{again}", 0.01, rounds=rounds, bend=bend))
-        found.append(
-            Scene(f"two inputs a key{again}", 0.001, rounds=rounds, per_key=2, offset=0.003)
-        )
-        found.append(Scene(f"one key{again}", 0.001, rounds=rounds, per_key=1000, offset=0.003))
-    return found
+    for relative in (0.0, 0.02, 0.05, 0.1, 0.15):
+        found.append(Scene(f"noise {relative:.0%}", relative))
+        found.append(Scene(f"noise {relative:.0%}, declared", relative, declared=True))
+    found += [Scene(f"noise {additive} attempt", additive=additive) for additive in (0.1, 0.3)]
+    for up in (0.08, 0.3):
+        found.append(Scene(f"warm-up {up:.0%}", 0.01, warm_up=up))
+        found.append(Scene(f"warm-up {up:.0%}, sorted", 0.01, warm_up=up, sorted=True))
+    found.append(Scene("outlier x1.6", 0.01, outlier=1.6))
+    found.append(Scene("outlier x1.6, declared", 0.01, declared=True, outlier=1.6))
+    found += [Scene(f"bent by {bend}", 0.01, bend=bend) for bend in (0.003, 0.03)]
+    found.append(Scene("two inputs a key", 0.001, per_key=2, offset=0.003))
+    found.append(Scene("one key", 0.001, per_key=1000, offset=0.003))
+    again = [replace(s, name=f"{s.name}, 3 rounds", rounds=3) for s in found if not s.declared]
+    return [*found, *again]
 
 
 Designs = Sequence[Sequence[Trace]]
@@ -210,28 +202,19 @@ class Job(NamedTuple):
     truth: int
 
     def judge(self) -> Replications:
-        """Signers take turns over the replications, so many in all."""
+        """Judge so many replications in all; signers take turns."""
         model = RejectionModel.of(self.set)
         designs = draw_designs(model, self.n, self.seed)
-        parts = []
         kinds = list(targets(self.set).values())
-        for number, kind in enumerate(kinds):
+        parts = []
+        for number, kind in enumerate(kinds[: self.replications]):
             target = replace(kind, bend=self.scene.bend)
             times = len(range(number, self.replications, len(kinds)))
-            if not times:
-                continue
             start = number * 3 % len(designs)
-            parts.append(
-                coverage(
-                    target,
-                    TrueCosts.of(target, model, self.truth),
-                    model.name,
-                    [*designs[start:], *designs[:start]],
-                    self.scene,
-                    times,
-                    [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()],
-                )
-            )
+            turned = [*designs[start:], *designs[:start]]
+            seed = [self.seed, self.n, number, *f"{self.set} {self.scene.name}".encode()]
+            truth = TrueCosts.of(target, model, self.truth)
+            parts.append(coverage(target, truth, model.name, turned, self.scene, times, seed))
         return Replications.together(parts)
 
 
@@ -240,56 +223,52 @@ def report(
     replications: int,
     seed: int,
     sizes: Sequence[int],
+    *,
+    wanted: Sequence[Scene] = (),
     truth: int = TRUTH,
-    only: str = "",
     processes: int = 1,
-) -> Iterator[str]:
-    """The lines of `study coverage`: for each scene and number of inputs, over all signers and
-    sets. ``only``: scenes whose name has this."""
-    wanted = [scene for scene in scenes() if only in scene.name]
-    if not wanted:
-        raise LabError(f"scene {only!r}: none has this in its name")
-    cells = [
-        Job(name, n, scene, replications, seed, truth)
-        for scene in wanted
-        for n in sizes
-        for name in (parameter_set(given).name for given in sets)
-    ]
-    yield f"{', '.join(sets)}, {replications} replications of each, seed {seed}"
-    yield ""
-    yield "| measured with | n | warned | missed | mean | p50 | p95 | p99 | half-width | warnings |"
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    show: Callable[[float, str], object] = lambda part, text: None,
+) -> Report:
+    """Return the report of `study coverage`: for each scene and number of inputs, over all signers
+    and sets. ``show`` gets the part of all that is done, and what was done last."""
+    cells = [(scene, n) for scene in wanted or scenes() for n in sizes]
+    jobs = [Job(name, n, scene, replications, seed, truth) for scene, n in cells for name in sets]
+    rows: list[Row] = []
     with in_processes(processes) as run:
-        judged = run(Job.judge, cells)
-        for scene in wanted:
-            for n in sizes:
-                found = Replications.together([next(judged) for _ in sets])
-                yield f"| {scene.name} | {n} | {_row(found)} |"
-
-
-def _row(found: Replications) -> str:
-    """Shares of the replications that were warned, that miss without a warning, and of intervals
-    without a warning that hold; the median half-width of the mean without a warning; the warnings
-    given."""
-    calm = found.calm()
-    known = len(calm.warned) >= _ENOUGH
-    shares = " | ".join(f"{held.mean():.0%}" if known else "-" for held in calm.holds.T)
-    width = f"±{_percent(float(np.median(calm.half_width[:, 0])))}" if len(calm.warned) else "-"
-    codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
-    return f"{found.warned.mean():.0%} | {found.missed():.0%} | {shares} | {width} | {codes}"
+        judged = run(Job.judge, jobs)
+        for number, (scene, n) in enumerate(cells, 1):
+            found = Replications.together([next(judged) for _ in sets])
+            show(number / len(cells), f"{scene.name}, n = {n}")
+            codes = ", ".join(f"{code} {times}" for code, times in found.codes.most_common(3))
+            calm = found.calm()
+            values = {"warned": float(found.warned.mean()), "missed": found.missed()}
+            if len(calm.warned) >= _ENOUGH:
+                values |= dict(zip(_JUDGED, map(float, calm.holds.mean(axis=0)), strict=True))
+            if len(calm.warned):
+                values["half-width"] = float(np.median(calm.half_width[:, 0]))
+            rows.append(({"measured with": scene.name, "n": n, "warnings": codes}, values))
+    worst = max(values["missed"] for _, values in rows)
+    return percent_report(
+        "study of coverage",
+        f"Runs that miss the truth without a warning: {worst:.0%} or less",
+        {"Intervals that hold the truth, of runs without a warning": rows},
+        f"{', '.join(sets)}, {replications} replications of each, seed {seed}",
+    )
 
 
 def report_record(
     path: Path, choices: int, seed: int, sizes: Sequence[int], only: Sequence[str]
-) -> Iterator[str]:
-    """Its lines for a record: estimates from a few of its designed inputs, drawn at random, judged
-    by that from all of them. ``only``: these parameter sets; at most `_DESIGNS` choices are made.
-    LabError if a record has fewer inputs than are asked for."""
+) -> Report:
+    """Return the report for a record: estimates from a few of its designed inputs, drawn at random,
+    judged by the estimate from all of them.
+
+    ``only``: these parameter sets; at most `_DESIGNS` choices are made. LabError if a record has
+    fewer inputs than are asked for.
+    """
     record, choices = read_record(path), min(choices, _DESIGNS)
     inputs = {(i.set, i.id): i for i in record.inputs}
     rng = np.random.default_rng(seed)
     judged: dict[int, list[Replications]] = {n: [] for n in sizes}
-    cells = 0
     for (_, set_name, operation), cell in gather(record, "cpu").items():
         if operation != "sign" or set_name not in only:
             continue
@@ -300,7 +279,6 @@ def report_record(
             raise LabError(
                 f"{path}: has {len(chosen)} designed inputs of {set_name}, not {max(sizes)}"
             )
-        cells += 1
         model = RejectionModel.of(set_name)
         traces = [parse_trace(i.trace or (), set_name) for i in chosen]
         whole = fit_costs(traces, cell.table(), model)
@@ -311,20 +289,23 @@ def report_record(
                 # Costs in the typical round: what differs is the choice of inputs.
                 found = fit_costs([traces[i] for i in some], whole.cost[None, some], model)
                 judged[n].append(Replications.of([[found.mean(0.95)]], truth))
-    if not cells:
+    if not judged[sizes[0]]:
         raise LabError(f"{path}: has no signing of designed inputs")
-    yield f"{path.name}, {cells} cells, {choices} choices each, seed {seed}"
-    yield ""
-    yield "| inputs | median error | root mean square | holds | half-width |"
-    yield "|---|---|---|---|---|"
+    rows: list[Row] = []
     for n, parts in judged.items():
         together = Replications.together(parts)
-        yield (
-            f"| {n} | {_percent(float(np.median(np.abs(together.error))))} "
-            f"| {_percent(root_mean_square(together.error[:, 0]))} | {together.holds.mean():.0%} "
-            f"| ±{_percent(float(np.median(together.half_width)))} |"
-        )
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %" if value < 0.1 else f"{100 * value:.0f} %"
+        values = {
+            "median error": float(np.median(np.abs(together.error))),
+            "root mean square": root_mean_square(together.error[:, 0]),
+            "holds": float(together.holds.mean()),
+            "half-width": float(np.median(together.half_width)),
+        }
+        rows.append(({"inputs": n}, values))
+    least = min(values["holds"] for _, values in rows)
+    return percent_report(
+        "study of coverage",
+        f"Intervals hold the estimate from all inputs in {least:.0%} or more",
+        {"Means from a few inputs against all": rows},
+        f"{path.name}, {len(judged[sizes[0]]) // choices} cells, {choices} choices each, "
+        f"seed {seed}",
+    )

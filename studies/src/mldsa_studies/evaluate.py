@@ -3,122 +3,78 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.fit import fit_costs
 from mldsa_lab.estimate.location import split_levels
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.terms import MEAN as MEAN_COLUMN
-from mldsa_studies.choices import ChosenInputs, choose
-from mldsa_studies.costs import Costs, CostSeries
+from mldsa_studies.choices import (
+    FOR_ALL,
+    MEAN,
+    PERCENTILES,
+    RANDOM,
+    REGRESSION,
+    TARGETS,
+    Plan,
+    Positions,
+    Task,
+    choose,
+)
+from mldsa_studies.costs import Costs
 from mldsa_studies.judge import in_processes, root_mean_square
-from mldsa_studies.plan import MEAN, PERCENTILES, RANDOM, REGRESSION, TARGETS, Plan, tasks
 from mldsa_studies.truth import Known, Truth, truth
 
 ONCE, MEDIAN, COUNT = "once", "median", "count"
-"""What a person who measures has of each input: one time, taken in a round drawn anew for each
-draw; the times of all rounds; or its number of instructions."""
+"""What is known of each input: one time, taken in a round drawn anew for each draw; the times of
+all rounds; or its number of instructions."""
 
 
 @dataclass(frozen=True)
 class MethodErrors:
-    """One method with n inputs on one implementation.
+    """One method with n inputs on one implementation. ``errors``: (draws,) of the estimates,
+    relative to the truth."""
 
-    ``errors``: (draws,) of the estimates, relative to the truth; ``kind``: `ONCE`, `MEDIAN` or
-    `COUNT`; ``target``: `MEAN` or a percentile; ``truth`` and ``truth_error`` in ``unit``.
-    """
-
-    set: str
-    variant: str
-    implementation: str
-    unit: str
-    kind: str
-    method: str
-    n: int
-    target: float
-    truth: float
-    truth_error: float
+    keys: dict[str, Key]
+    truth: Known
     errors: Array
 
-    @property
-    def bias(self) -> float:
-        """Mean of the errors."""
-        return float(self.errors.mean())
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of the estimates, relative to the truth."""
-        return float(self.errors.std(ddof=1))
-
-    @property
-    def rmse(self) -> float:
-        """Root of the mean square of the errors."""
-        return root_mean_square(self.errors)
-
-    @property
-    def bias_error(self) -> float:
-        """Standard error of the bias: of the draws, and of the truth."""
-        draws = self.deviation / math.sqrt(len(self.errors))
-        return math.hypot(draws, self.truth_error / self.truth)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The values of a line of the table, relative ones as fractions."""
-        return {
-            "set": self.set,
-            "variant": self.variant,
-            "implementation": self.implementation,
-            "unit": self.unit,
-            "measured": self.kind,
-            "method": self.method,
-            "n": self.n,
-            "target": target_name(self.target),
+    def figures(self) -> list[Figure]:
+        """Return its figures; errors are fractions of the truth."""
+        relative = self.truth.error / self.truth.value
+        deviation = float(self.errors.std(ddof=1))
+        values = {
             "draws": len(self.errors),
-            "truth": self.truth,
-            "truth_error": self.truth_error / self.truth,
-            "bias": self.bias,
-            "bias_error": self.bias_error,
-            "sd": self.deviation,
-            "rmse": self.rmse,
+            "truth": self.truth.value,
+            "truth_error": relative,
+            "bias": float(self.errors.mean()),
+            "bias_error": math.hypot(deviation / math.sqrt(len(self.errors)), relative),
+            "sd": deviation,
+            "rmse": root_mean_square(self.errors),
         }
+        return [Figure(self.keys, name, value) for name, value in values.items()]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The ``costs`` of one implementation in one parameter set, the truth by kind of measurement,
-    and its cells."""
-
-    costs: Costs
-    truths: dict[str, Truth]
-    cells: tuple[MethodErrors, ...]
-
-    @property
-    def series(self) -> CostSeries:
-        """The costs themselves."""
-        return self.costs.series[0]
-
-
-@dataclass(frozen=True)
+@dataclass
 class Study:
-    """What a study found. ``costs``: what it rests on, file by file."""
+    """What a study found. ``costs``: of one implementation each; ``truths``: by the number of the
+    costs and the kind of measurement."""
 
     plan: Plan
-    costs: tuple[Costs, ...]
-    judged: tuple[Judged, ...]
-
-    def cells(self) -> Iterator[MethodErrors]:
-        """All lines of the table."""
-        return (cell for judged in self.judged for cell in judged.cells)
+    costs: Sequence[Costs]
+    cells: list[MethodErrors] = field(default_factory=list)
+    truths: dict[tuple[int, str], Truth] = field(default_factory=dict)
 
 
 def target_name(target: float) -> str:
-    """``mean``, ``p50``."""
+    """Return ``mean`` or ``p50``."""
     return "mean" if target == MEAN else f"p{target:g}"
 
 
@@ -127,104 +83,88 @@ def evaluate(
     plan: Plan,
     *,
     processes: int = 1,
-    show: Callable[[str, float], object] = lambda text, part: None,
+    show: Callable[[float, str], object] = lambda part, text: None,
 ) -> Study:
-    """Carry out a plan on these costs; ``show`` is told what was done last, and the part of all
-    that is done. The same, to within rounding, for the same plan and costs and any processes."""
+    """Carry out a plan on these costs, of one implementation each.
+
+    ``show`` gets the part of all that is done, and what was done last. The result is the same, to
+    within rounding, for any number of processes.
+    """
     for item in costs:
         try:
-            plan.check(item.sample)
+            plan.check(item.head.sample)
         except LabError as error:
-            raise LabError(f"{item.set}, {item.unit}: {error}") from None
-    tables: list[tuple[TraceTable, int]] = []
-    of: list[int] = []
-    for item in costs:
-        # Files of one set may hold the same inputs: then one plan serves both.
-        same = (
-            number
-            for number, (table, sample) in enumerate(tables)
-            if (table.set, sample) == (item.set, item.sample)
-            and np.array_equal(table.codes, item.table.codes)
-        )
-        of.append(next(same, len(tables)))
-        if of[-1] == len(tables):
-            tables.append((item.table, item.sample))
-    wanted = tasks(plan)
+            raise LabError(f"{item.head.set}, {item.head.unit}: {error}") from None
+    # Files of one set may hold the same inputs: one choice serves all of them.
+    inputs = [(c.head.set, c.head.sample, c.table.codes.tobytes()) for c in costs]
+    tables = dict(zip(inputs, costs, strict=True))
+    tasks = plan.tasks()
     # The longest first, so that all processes end together.
-    order = sorted(range(len(wanted)), key=lambda i: -wanted[i].n)
-    chosen = [(t, s, plan, wanted[i]) for i in order for t, s in tables]
+    jobs = [(key, task) for task in sorted(tasks, key=lambda t: -t.n) for key in tables]
+    chosen: dict[object, Positions] = {}
+    study = Study(plan, costs)
     with in_processes(processes) as run:
-        made: list[list[ChosenInputs | None]] = [[None] * len(wanted) for _ in tables]
-        for number, choice in enumerate(run(choose, *zip(*chosen, strict=True))):
-            made[number % len(tables)][order[number // len(tables)]] = choice
-            text = f"{chosen[number][0].set}: {choice.task.method.name}, n = {choice.task.n}"
-            show(text, 0.5 * (number + 1) / len(chosen))
-        work = [
-            (replace(item, series=(series,)), tuple(made[of[i]]), plan.seed)
-            for i, item in enumerate(costs)
-            for series in item.series
-        ]
-        judged: list[Judged] = []
-        for found in run(judge, *zip(*work, strict=True)):
-            judged.append(found)
-            text = f"{found.costs.set}: {found.series.variant}, {found.costs.unit}"
-            show(text, 0.5 + 0.5 * len(judged) / len(work))
-    return Study(plan, tuple(costs), tuple(judged))
+        arguments = [(tables[k].table, tables[k].head.sample, plan, task) for k, task in jobs]
+        for job, positions in zip(jobs, run(choose, *zip(*arguments, strict=True)), strict=True):
+            chosen[job] = positions
+            text = f"{job[0][0]}: {job[1].method}, n = {job[1].n}"
+            show(0.5 * len(chosen) / len(jobs), text)
+        choices = [[(task, chosen[key, task]) for task in tasks] for key in inputs]
+        judged = run(judge, costs, choices, [plan.seed] * len(costs))
+        for number, (truths, cells) in enumerate(judged):
+            study.truths |= {(number, kind): found for kind, found in truths.items()}
+            study.cells += cells
+            head = costs[number].head
+            text = f"{head.set}: {head.series[0].variant}, {head.unit}"
+            show(0.5 + 0.5 * (number + 1) / len(costs), text)
+    return study
 
 
-def judge(costs: Costs, choices: Sequence[ChosenInputs | None], seed: int) -> Judged:
-    """The truth of the ``costs`` of one implementation, and how far the estimates from each choice
-    of its inputs are from it."""
-    (series,) = costs.series
-    table, sample = costs.table, costs.sample
-    model = RejectionModel.of(costs.set)
-    ticks = series.cost.astype(np.float64)
-    random = table.take(np.arange(sample))
+def judge(
+    costs: Costs, choices: Sequence[tuple[Task, Positions]], seed: int
+) -> tuple[dict[str, Truth], list[MethodErrors]]:
+    """Return the truth of the ``costs`` of one implementation by kind of measurement, and how far
+    the estimates from each choice of its inputs are from it."""
+    head, table = costs.head, costs.table
+    about = head.series[0]
+    model = RejectionModel.of(head.set)
+    ticks = costs.cost[0].astype(np.float64)
+    random = table.take(np.arange(head.sample))
     truths: dict[str, Truth] = {}
     cells: list[MethodErrors] = []
     seen = _level(ticks)
-    for kind in kinds(costs.unit, len(ticks)):
-        truths[kind] = _truth(random, ticks[:, :sample], seen[:, :sample], model, kind)
-        for choice in choices:
-            if choice is None or not len(choice.inputs):
+    for kind in kinds(head.unit, len(ticks)):
+        sampled = ticks[:, : head.sample], seen[:, : head.sample]
+        known = truths[kind] = _truth(random, *sampled, model, kind)
+        for task, positions in choices:
+            if not len(positions):
                 continue
-            task = choice.task
             rng = np.random.default_rng([seed, task.n, int(task.target), len(cells)])
-            errors = _errors(choice, seen, kind, table, model, truths[kind], rng)
-            for target, values in errors.items():
-                known = _known(truths[kind], target)
-                cells.append(
-                    MethodErrors(
-                        costs.set,
-                        series.variant,
-                        series.about.implementation,
-                        costs.unit,
-                        kind,
-                        task.method.name,
-                        task.n,
-                        target,
-                        known.value,
-                        known.error,
-                        values,
-                    )
-                )
-    return Judged(costs, truths, tuple(cells))
-
-
-def _known(found: Truth, target: float) -> Known:
-    return found.mean if target == MEAN else found.quantiles[target]
+            estimates = [
+                _estimates(task, taken, seen, kind, table, model, rng) for taken in positions
+            ]
+            for target in estimates[0]:
+                right = known.mean if target == MEAN else known.quantiles[target]
+                keys: dict[str, Key] = {
+                    "set": head.set, "variant": about.variant,
+                    "implementation": about.implementation, "unit": head.unit, "measured": kind,
+                    "method": task.method, "n": task.n, "target": target_name(target),
+                }  # fmt: skip
+                errors = np.array([one[target] for one in estimates]) / right.value - 1
+                cells.append(MethodErrors(keys, right, errors))
+    return truths, cells
 
 
 def kinds(unit: str, rounds: int) -> tuple[str, ...]:
-    """What a person may have of each input."""
+    """Return what may be known of each input."""
     if unit == "instructions":
         return (COUNT,)
     return (ONCE,) if rounds == 1 else (ONCE, MEDIAN)
 
 
 def _level(ticks: Array) -> Array:
-    """The costs (rounds, inputs) with all rounds brought to one level: how rounds differ as a
-    whole is the machine's doing, and would hide what the choice of inputs does."""
+    """The costs (rounds, inputs) with all rounds brought to one level: the rounds' levels are the
+    machine's doing, and would hide the effect of the choice of inputs."""
     if len(ticks) == 1:
         return ticks
     return ticks / np.exp(split_levels(ticks).level)[:, None]
@@ -243,49 +183,36 @@ def _truth(
     return found
 
 
-def _errors(
-    choice: ChosenInputs,
+def _estimates(
+    task: Task,
+    taken: Positions,
     seen: Array,
     kind: str,
     table: TraceTable,
     model: RejectionModel,
-    known: Truth,
     rng: np.random.Generator,
-) -> dict[float, Array]:
-    """The relative errors (draws,) of the estimates from a choice, for each of its targets."""
-    method = choice.task.method
-    targets = TARGETS if method.for_all else (choice.task.target,)
-    found: dict[float, list[float]] = {target: [] for target in targets}
-    medians = np.median(seen, axis=0)
-    for chosen in choice.inputs:
-        if kind == ONCE:
-            measured = seen[rng.integers(len(seen)), chosen][None, :]
-        else:
-            measured = seen[:, chosen]
-        single = medians[chosen] if kind == MEDIAN else measured[0]
-        if method == REGRESSION:
-            estimates = regression(table.take(chosen), measured, model, kind)
-        elif method == RANDOM:
-            estimates = {t: _sampled(single, t) for t in targets}
-        else:
-            estimates = {choice.task.target: float(single.mean())}
-        for target in targets:
-            found[target].append(estimates[target])
-    return {t: np.array(values) / _known(known, t).value - 1 for t, values in found.items()}
-
-
-def _sampled(costs: Array, target: float) -> float:
-    """Mean or percentile of the costs as they are."""
-    return float(costs.mean() if target == MEAN else np.quantile(costs, target / 100))
+) -> dict[float, float]:
+    """The estimates from the inputs of one draw, by target."""
+    measured = seen[:, taken]
+    if kind == ONCE:
+        measured = seen[rng.integers(len(seen)), taken][None, :]
+    if task.method == REGRESSION:
+        return regression(table.take(taken), measured, model, kind)
+    single = np.median(measured, axis=0)
+    targets = TARGETS if task.method in FOR_ALL else (task.target,)
+    # Random inputs have sample percentiles; selections for a percentile are averaged.
+    sampled = task.method == RANDOM
+    return {
+        t: float(np.quantile(single, t / 100) if sampled and t != MEAN else single.mean())
+        for t in targets
+    }
 
 
 def regression(
     table: TraceTable, measured: Array, model: RejectionModel, kind: str
 ) -> dict[float, float]:
-    """Mean and percentiles by `mldsa_lab.estimate` from ``measured`` (rounds, inputs)."""
+    """Return mean and percentiles by `mldsa_lab.estimate` from ``measured`` (rounds, inputs)."""
     fitted = fit_costs(table.traces(), measured, model, noise=0.0 if kind == COUNT else None)
     law = fitted.law()
     estimates = {MEAN: float(fitted.coefficients[MEAN_COLUMN])}
-    for percentile in PERCENTILES:
-        estimates[percentile] = float(law.quantile(percentile / 100)[0])
-    return estimates
+    return estimates | {p: float(law.quantile(p / 100)[0]) for p in PERCENTILES}

@@ -80,9 +80,7 @@ def percentile_counts(set_name: str, percentile: float) -> Counts:
     below = 1 - rejected**total
     counts = np.zeros(CHECKS, dtype=np.int64)
     for counts in _combinations(total, CHECKS):
-        ways = math.factorial(total)
-        for count in counts:
-            ways //= math.factorial(int(count))
+        ways = math.factorial(total) // math.prod(map(math.factorial, counts.tolist()))
         below += ways * float(np.prod(stops**counts)) * accepted
         if below > share:
             return counts

@@ -1,13 +1,13 @@
 """Which location over rounds repeats best on a given machine.
 
-`mldsa-lab study locations RECORD` cuts each cell's rounds into blocks, as if each were
-a short run of its own, and prints how much the blocks' results differ for several locations: the
-ground on which `mldsa_lab.estimate.location` stands.
+`mldsa-lab study locations RECORD` cuts each cell's rounds into blocks, as if each were a short run
+of its own, and compares how much the blocks' results differ for several locations. This is the
+ground for `mldsa_lab.estimate.location`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from scipy import stats
@@ -16,7 +16,9 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
 from mldsa_lab.estimate.location import split_levels
 from mldsa_lab.records import Record
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
+from mldsa_studies.tables import Row, percent_report
 
 LOCATIONS: dict[str, Callable[[Array], float]] = {
     "mean": lambda x: float(np.mean(x)),
@@ -26,6 +28,7 @@ LOCATIONS: dict[str, Callable[[Array], float]] = {
     "minimum": lambda x: float(np.min(x)),
 }
 """Locations of round levels (logarithms)."""
+_COLUMNS = ("level", "ratio, paired by round", "ratio of the levels")
 
 
 def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tuple[float, ...]]:
@@ -47,27 +50,28 @@ def compare(record: Record, clock: str = "cpu", block: int = 8) -> dict[str, tup
         blocks = [common[i : i + block] for i in range(0, len(common) - block + 1, block)]
         if reference == key or len(blocks) < 3:
             continue
-        one = [np.array([levels[key][r] for r in rounds]) for rounds in blocks]
-        two = [np.array([levels[reference][r] for r in rounds]) for rounds in blocks]
+        one, two = (
+            [np.array([levels[of][r] for r in rounds]) for rounds in blocks]
+            for of in (key, reference)
+        )
         for name, location in LOCATIONS.items():
-            of_one = np.array([location(x) for x in one])
-            of_two = np.array([location(x) for x in two])
+            of_one, of_two = (np.array([location(x) for x in of]) for of in (one, two))
             paired = [location(x - y) for x, y in zip(one, two, strict=True)]
-            found[name].append(
-                (
-                    float(np.std(of_one, ddof=1)),
-                    float(np.std(paired, ddof=1)),
-                    float(np.std(of_one - of_two, ddof=1)),
-                )
-            )
+            deviations = (np.std(of, ddof=1) for of in (of_one, paired, of_one - of_two))
+            found[name].append(tuple(map(float, deviations)))
     if not found["median"]:
         raise LabError(f"record: needs two cells with three blocks of {block} rounds in common")
     return {name: tuple(float(x) for x in np.median(rows, axis=0)) for name, rows in found.items()}
 
 
-def report(record: Record, clock: str, block: int) -> Iterator[str]:
-    """The lines of `study locations`."""
-    yield f"| location of {block} rounds | level | ratio, paired by round | ratio of the levels |"
-    yield "|---|---|---|---|"
-    for name, values in compare(record, clock, block).items():
-        yield f"| {name} | {' | '.join(f'{v:.1%}' for v in values)} |"
+def report(record: Record) -> Report:
+    """Return the report of `study locations`."""
+    found = compare(record)
+    rows: list[Row] = [
+        ({"location": name}, dict(zip(_COLUMNS, values, strict=True)))
+        for name, values in found.items()
+    ]
+    best = min(found, key=lambda name: found[name][1])
+    headline = f"Ratios of eight rounds repeat best by the {best}"
+    title = "Standard deviation between runs of eight rounds"
+    return percent_report("study of locations", headline, {title: rows})

@@ -7,7 +7,6 @@ random and designed inputs, and coverage of the intervals. The tests use the sam
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,11 +21,13 @@ from mldsa_lab.estimate.estimators import (
     estimate_signing,
 )
 from mldsa_lab.estimate.ratio import ratio
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.trace import Trace
 from mldsa_studies.judge import Replications, TrueCosts, root_mean_square
 from mldsa_studies.signers import Signer, draw_traces
+from mldsa_studies.tables import Row, percent_report
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,9 @@ class NoisyMachine:
 def cell_of(ticks: Array) -> CellSamples:
     """A cell of ``ticks`` (rounds, passes, inputs), rounds and inputs numbered from 0."""
     rounds, _, inputs = ticks.shape
-    index = np.indices(ticks.shape)
-    return CellSamples(
-        tuple(range(rounds)),
-        tuple(range(inputs)),
-        ticks.ravel(),
-        index[0].ravel(),
-        index[2].ravel(),
-        True,
-        "cpu",
-        0,
-    )
+    round_of, _, input_of = (index.ravel() for index in np.indices(ticks.shape))
+    numbers = tuple(range(rounds)), tuple(range(inputs))
+    return CellSamples(*numbers, ticks.ravel(), round_of, input_of, True, "cpu", 0)
 
 
 QUIET = NoisyMachine(0, 0, 0, 0, 0, 0, 0, 0)
@@ -191,47 +184,48 @@ def random_coverage(
     return Replications.of(means, truth)
 
 
-def report(set_name: str, replications: int, seed: int) -> Iterator[str]:
-    """The lines of `study simulate`."""
+STOPPING = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
+"""A signer that stops at the first bad polynomial."""
+_CALM = NoisyMachine(drift=0.02, fast=0)
+_COVERED = ("mean", "p50", "p95", "p99", "p99.9", "ratio")
+
+
+def report(set_name: str, replications: int, seed: int) -> Report:
+    """Return the report of `study simulate`."""
     model = RejectionModel.of(set_name)
     rng = np.random.default_rng(seed)
-    stopping = Signer(z=17_000.0, r=19_000.0, z_step=1_000.0, r_step=700.0)
-    yield f"{set_name}, {replications} replications, seed {seed}"
-    yield ""
-    yield "| n | signer | machine | random inputs, mean | designed inputs, regression |"
-    yield "|---|---|---|---|---|"
+    errors: list[Row] = []
+    covered: list[Row] = []
     for n in (3, 5, 10, 12):
         for name, signer, label, machine in (
             ("linear", Signer(), "no noise", QUIET),
-            ("stops at first bad polynomial", stopping, "no noise", QUIET),
+            ("stops at first bad polynomial", STOPPING, "no noise", QUIET),
             ("linear", Signer(), "input noise alone", NoisyMachine(drift=0, fast=0)),
         ):
-            errors = [
-                root_mean_square(
+            found = {
+                title: root_mean_square(
                     mean_errors(model, n, signer, machine, replications, rng, designed=designed)
                 )
-                for designed in (False, True)
-            ]
-            yield f"| {n} | {name} | {label} | {errors[0]:.1%} | {errors[1]:.3%} |"
-    yield ""
-    yield "| rounds | machine | mean | its half-width | p50, p95, p99, p99.9 | ratio | half-width |"
-    yield "|---|---|---|---|---|---|---|"
-    for rounds in (3, 5, 12, 30):
-        for label, machine in (
-            ("calm", NoisyMachine(drift=0.02, fast=0)),
-            ("shared", NoisyMachine()),
-        ):
-            c = signing_coverage(
-                model, 12, (stopping, Signer()), machine, replications, rng, rounds=rounds
-            )
-            mean, *quantiles, of_ratio = (f"{share:.1%}" for share in c.holds.mean(axis=0))
+                for title, designed in (
+                    ("random inputs, mean", False),
+                    ("designed inputs, regression", True),
+                )
+            }
+            errors.append(({"n": n, "signer": name, "machine": label}, found))
+    for rounds in (4, 5, 12, 30):
+        for label, machine in (("calm", _CALM), ("shared", NoisyMachine())):
+            signers = STOPPING, Signer()
+            c = signing_coverage(model, 12, signers, machine, replications, rng, rounds=rounds)
             # Over the estimates, as in a report.
             widths = np.median(c.half_width / (1 + c.error), axis=0)
-            yield (
-                f"| {rounds} | {label} | {mean} | {widths[0]:.1%} | {', '.join(quantiles)} "
-                f"| {of_ratio} | {widths[-1]:.1%} |"
-            )
-    yield ""
-    covered = random_coverage(model, Signer(), NoisyMachine(drift=0.02, fast=0), replications, rng)
-    share = f"{covered.holds.mean():.1%}"
-    yield f"own rnd, 12 rounds of 12 calls, calm machine: {share} of the intervals hold"
+            values = dict(zip(_COVERED, map(float, c.holds.mean(axis=0)), strict=True))
+            values |= {"half-width of the mean": float(widths[0])}
+            values |= {"half-width of the ratio": float(widths[-1])}
+            covered.append(({"rounds": rounds, "machine": label}, values))
+    own = random_coverage(model, Signer(), _CALM, replications, rng).holds.mean()
+    return percent_report(
+        "study by simulation",
+        f"Own rnd, 12 rounds of 12 calls, calm machine: {own:.1%} of the intervals hold",
+        {"Root mean square error of the mean": errors, "Intervals that hold the truth": covered},
+        f"{set_name}, {replications} replications, seed {seed}",
+    )

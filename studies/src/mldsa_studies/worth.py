@@ -1,13 +1,14 @@
-"""What selections are worth to plain averages: `mldsa-lab study worth RECORD` compares,
-for every implementation of a record, the mean cost over the inputs of each ready-made selection
-with what they stand for, both by the costs that were fitted to that implementation. With `--own`
-each implementation has inputs of its own, chosen by its own costs from the pool that ships. Beside
-them, for the mean, stand the greedy selections of `mldsa_studies.greedy`.
+"""The worth of selections to plain averages.
+
+`mldsa-lab study worth RECORD` compares, for every implementation of a record, the mean cost over
+each ready-made selection with the mean or percentile of all signatures, both by the costs that were
+fitted to that implementation. With `--own` each implementation has inputs chosen by its own costs
+from the pool that ships. The greedy selections of `mldsa_studies.greedy` are compared beside them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,11 +19,16 @@ from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.inputs.shipped import shipped_pool
-from mldsa_lab.records import read_record
+from mldsa_lab.records import Record, read_record
 from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.show.report import Report
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies import greedy
+from mldsa_studies.judge import root_mean_square
+from mldsa_studies.tables import Row, percent_report
+
+_GREEDY = "mean, greedy"
 
 
 def averaging_errors(
@@ -60,31 +66,48 @@ def greedy_errors(set_name: str, count: int, costs: Iterable[CostModel]) -> list
     return [float(cost.of(counts).mean()) / cost.mean(model) - 1 for cost in costs]
 
 
-def _cell(errors: Sequence[float]) -> str:
-    """The first error, and of the others root mean square and largest, in percent."""
-    default, *others = (100 * error for error in errors)
-    seen = np.array(others)
-    return f"{default:+.2f}; {np.sqrt((seen**2).mean()):.2f}, {np.abs(seen).max():.2f}"
+_TITLES = (
+    "Error of the average under the default costs",
+    "Error of the average, root mean square of the record's variants",
+    "Error of the average, largest of the record's variants",
+)
 
 
-def report(path: Path, own: bool) -> Iterator[str]:
-    """The lines of `study worth` for a record; LabError if it has no signing of one of the sets."""
+def report(path: Path, own: bool) -> Report:
+    """Return the report of `study worth` for a record. LabError if it has no signing of one of the
+    sets."""
     fits = summarise(read_record(path)).fits
     names = [name for name in NAMES if name not in ("regression", "coverage")]
-    yield (
-        "Error of the average over 1 to 100 inputs, %: under the default costs; root mean square "
-        "and largest of the record's variants"
-    )
+    tables: dict[str, list[Row]] = {title: [] for title in _TITLES}
     for set_name in PARAMETER_SETS:
         costs = [CostModel(*fit.attempt_costs) for (_, of), fit in fits.items() if of == set_name]
         if not costs:
             raise LabError(f"record {path}: has no signing of {set_name}")
         costs.insert(0, CostModel.default(set_name))
-        yield ""
-        yield f"| {set_name} | {' | '.join(map(str, COUNTS))} |"
-        yield f"|---{'|---' * len(COUNTS)}|"
-        for name in names:
-            cells = (averaging_errors(set_name, name, count, costs, own=own) for count in COUNTS)
-            yield f"| {name} | {' | '.join(map(_cell, cells))} |"
-        cells = (greedy_errors(set_name, count, costs) for count in COUNTS)
-        yield f"| mean, greedy | {' | '.join(map(_cell, cells))} |"
+        for name in (*names, _GREEDY):
+            rows: tuple[dict[str, float], ...] = ({}, {}, {})
+            for count in COUNTS:
+                if name == _GREEDY:
+                    default, *others = greedy_errors(set_name, count, costs)
+                else:
+                    default, *others = averaging_errors(set_name, name, count, costs, own=own)
+                values = (default, root_mean_square(others), float(np.abs(others).max()))
+                for row, value in zip(rows, values, strict=True):
+                    row[f"n = {count}"] = value
+            for title, row in zip(_TITLES, rows, strict=True):
+                tables[title].append(({"set": set_name, "selection": name}, row))
+    means = [row["n = 10"] for keys, row in tables[_TITLES[1]] if keys["selection"] == "mean"]
+    headline = f"Averages over ten inputs for the mean are off by {max(means):.2%} or less"
+    return percent_report("worth of selections", headline, tables)
+
+
+def report_fits(record: Record) -> Report:
+    """Return the report of `study fits`."""
+    rows: list[Row] = []
+    for (variant, set_name), fit in summarise(record).fits.items():
+        first, z, r, h = fit.attempt_costs
+        costs = {"first attempt": first / r, "z": z / r, "hint": h / r}
+        rows.append(({"set": set_name, "variant": variant}, costs))
+    rows.sort(key=lambda row: str(row[0]["set"]))
+    headline = f"Costs of {len(rows)} signers, relative to an attempt rejected by r0"
+    return percent_report("fitted costs", headline, {"Fitted costs": rows})

@@ -6,22 +6,19 @@ import json
 from collections.abc import Mapping
 
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab_rtl.manifest import CoreCounters, CoreFile, CoreOperation, CoreStream, Manifest
+from mldsa_lab_rtl.manifest import CoreCounters, CoreFile, CoreStream, Manifest
 from mldsa_lab_rtl.parts import Layout
 
 PREFIX = "Vcore"
 """What Verilator calls the model's class."""
-_ALL = 2**32  # any length
 _OPERATIONS = ("keygen", "load_key", "sign", "verify")
 
 
 def hello(manifest: Manifest, compiler: str) -> str:
-    """The reply to `hello`."""
+    """Return the reply to `hello`."""
     f = manifest.file
-    sign = f.operations.sign
-    given = () if sign is None else (*sign.load, *_load(f.operations.load_key))
     flags = " ".join(f"{name}={value}" for name, value in f.parameters.items())
-    head = {
+    text = _lines({
         "worker": manifest.worker,
         "protocol": "1",
         "language": f.language,
@@ -30,19 +27,16 @@ def hello(manifest: Manifest, compiler: str) -> str:
         "unit": "cycles",
         "clock": "the core's own, simulated",
         "phases": "load compute store",
-    }
-    text = _lines(head)
+    })  # fmt: skip
     own = [name for name in f.operations.listed() if name != "load_key"]
-    keys = {"compact": own, "expanded": ["sign"] if f.operations.load_key else []}
-    notes = {
-        "compact": "the private key is handed over in each signature",
-        "expanded": "the private key was handed over before the clock starts",
-    }
-    for key, operations in keys.items():
-        if not operations:
+    for key, operations, note in (
+        ("compact", own, "the private key is handed over in each signature"),
+        ("expanded", ["sign"], "the private key was handed over before the clock starts"),
+    ):
+        if key == "expanded" and f.operations.load_key is None:
             continue
-        note = [f.standard, *([notes[key]] if "sign" in operations else []), f.note]
-        about = {
+        notes = [f.standard, note if "sign" in operations else "", f.note]
+        text += _lines({
             "variant": f"{variant(f)}:{key}",
             "implementation": f.name,
             "version": manifest.release,
@@ -51,57 +45,64 @@ def hello(manifest: Manifest, compiler: str) -> str:
             "family": "ml-dsa",
             "sets": " ".join(name for name in PARAMETER_SETS if name in f.sets),
             "operations": " ".join(operations),
-            "rnd": "given" if "rnd" in given else "zero",
+            "rnd": "given" if "rnd" in _signing(f) else "zero",
             "context": "yes" if _context(f) else "no",
             "private_keys": private_key(f),
-            "note": "; ".join(part for part in note if part),
-        }
-        text += _lines(about)
+            "note": "; ".join(filter(None, notes)),
+        })  # fmt: skip
     return text + "end\n"
 
 
 def variant(f: CoreFile) -> str:
-    """The first two parts of its variants' ids."""
+    """Return the first two parts of its variants' ids."""
     return f"{f.name}:{f.configuration}"
 
 
 def private_key(f: CoreFile) -> str:
-    """The form of private key that signing starts from."""
-    given = (*_load(f.operations.sign), *_load(f.operations.load_key))
-    return "seed" if "seed" in given else "sk"
+    """Return the form of private key that signing starts from."""
+    return "seed" if "seed" in _signing(f) else "sk"
+
+
+def _signing(f: CoreFile) -> set[str | int]:
+    """The operands of a signature, its key included."""
+    return {part for o in (f.operations.sign, f.operations.load_key) if o for part in o.load}
 
 
 def _context(f: CoreFile) -> bool:
-    takes = {"context", "m_prime", "mu"}
-    whole = f.standard == "FIPS 204"
     both = (f.operations.sign, f.operations.verify)
-    return whole and all(takes & set(_load(o)) for o in both if o is not None)
-
-
-def _load(operation: CoreOperation | None) -> tuple[str | int, ...]:
-    return () if operation is None else operation.load
+    takes = (not {"context", "m_prime", "mu"}.isdisjoint(o.load) for o in both if o is not None)
+    return f.standard == "FIPS 204" and all(takes)
 
 
 def _lines(about: dict[str, str]) -> str:
     return "".join(f"{key} {' '.join(value.split())}\n" for key, value in about.items())
 
 
+_TYPES = {
+    bool: "constexpr bool", int: "constexpr std::uint64_t", str: "inline const std::string",
+}  # fmt: skip
+
+
+def _cpp(value: bool | int | str) -> str:
+    """A literal of C++."""
+    return json.dumps(value, ensure_ascii=False)
+
+
 def header(manifest: Manifest, compiler: str) -> str:
-    """The text of the header; ``compiler``: what the worker says it was made by."""
+    """Return the text of the header; ``compiler``: as the worker announces it."""
     f = manifest.file
     round_3 = f.standard == "round 3"
     layouts = {name: Layout.of(name, round_3) for name in PARAMETER_SETS}
-    given = (*_load(f.operations.sign), *_load(f.operations.load_key))
-    flags = {
+    constants: dict[str, bool | int | str] = {
         "COMPLETE_RESET": f.reset.complete,
         "ROUND_3": round_3,
         "HAS_COMMAND": f.command is not None,
         "HAS_RESPONSE": f.response is not None,
         "CONTEXT": _context(f),
-        "RND": "rnd" in given,
-    }
-    numbers = {"RESET_CYCLES": f.reset.cycles, "LIMIT": f.limit, "OK": _ok(f)}
-    texts = {
+        "RND": "rnd" in _signing(f),
+        "RESET_CYCLES": f.reset.cycles,
+        "LIMIT": f.limit,
+        "OK": f.response.ok if f.response else 0,
         "VARIANT": variant(f),
         "PRIVATE_KEY": private_key(f),
         "HELLO": hello(manifest, compiler),
@@ -109,9 +110,7 @@ def header(manifest: Manifest, compiler: str) -> str:
     parts = [
         f'#pragma once\n#include "{PREFIX}.h"\n#include "shape.hpp"\n\nnamespace binding {{',
         f"using Model = {PREFIX};",
-        *(f"constexpr bool {name} = {_bool(value)};" for name, value in flags.items()),
-        *(f"constexpr std::uint64_t {name} = {value}u;" for name, value in numbers.items()),
-        *(f"inline const std::string {name} = {_quoted(text)};" for name, text in texts.items()),
+        *(f"{_TYPES[type(v)]} {name} = {_cpp(v)};" for name, v in constants.items()),
         f"inline const Stream INPUT = {_stream(f.input)};",
         f"inline const Stream OUTPUT = {_stream(f.output)};",
         _counted(f),
@@ -123,36 +122,24 @@ def header(manifest: Manifest, compiler: str) -> str:
     return "\n".join(parts)
 
 
-def _ok(f: CoreFile) -> int:
-    return 0 if f.response is None else f.response.ok
-
-
-def _bool(value: object) -> str:
-    return "true" if value else "false"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
 def _stream(s: CoreStream) -> str:
     packet = "none" if s.last is None else s.packet
     counts = s.bytes is not None or s.keep is not None
-    values = (str(s.width // 8), _bool(s.order == "big"), f"Packet::{packet}", _bool(counts))
-    return f"{{{', '.join(values)}, {_bool(s.steady and s.ready is not None)}}}"
+    values = (str(s.width // 8), _cpp(s.order == "big"), f"Packet::{packet}", _cpp(counts))
+    return f"{{{', '.join(values)}, {_cpp(s.steady and s.ready is not None)}}}"
 
 
 def _counted(f: CoreFile) -> str:
     names = CoreCounters.__struct_fields__
-    there = ", ".join(_bool(getattr(f.counters, name)) for name in names)
+    there = ", ".join(_cpp(getattr(f.counters, name) is not None) for name in names)
     return (
-        f"inline const std::vector<std::string> COUNTERS{{{', '.join(map(_quoted, names))}}};\n"
+        f"inline const std::vector<std::string> COUNTERS{{{', '.join(map(_cpp, names))}}};\n"
         f"constexpr bool COUNTS[] = {{{there}}};"
     )
 
 
 def _sizes(layouts: dict[str, Layout]) -> str:
-    names = ", ".join(_quoted(name) for name in layouts)
+    names = ", ".join(_cpp(name) for name in layouts)
     rows = ", ".join(
         f"{{{', '.join(str(of.size(whole)) for whole in ('pk', 'sk', 'signature'))}, {of.tr}}}"
         for of in layouts.values()
@@ -169,7 +156,7 @@ def _part(part: str | int, words: dict[str, int], of: Layout) -> str:
     source, _, _ = part.partition(".")
     offset, size = of.slices.get(part, (0, 0))
     # A whole operand is sent as it is, so that the core sees a wrong length.
-    return f"{{Source::{source}, {offset}, {size}, {_bool('.' not in part)}, 0}}"
+    return f"{{Source::{source}, {offset}, {size}, {_cpp('.' not in part)}, 0}}"
 
 
 def _plans(f: CoreFile, layouts: dict[str, Layout]) -> str:
@@ -196,7 +183,7 @@ def _functions(f: CoreFile) -> str:
     active = f.reset.active == "high"
     made = {
         "void clock(Model& m, bool on)": f"m.{f.clock.port} = on;",
-        "void reset(Model& m, bool on)": f"m.{f.reset.port} = on == {_bool(active)};",
+        "void reset(Model& m, bool on)": f"m.{f.reset.port} = on == {_cpp(active)};",
         "void command(Model& m, bool on)": f"m.{c.valid} = on;" if c else "",
         "bool commanded(Model& m)": f"return {_ready(c.ready if c else None)};",
         "void offer(Model& m, bool on, const Word& word)": _offer(i),
@@ -285,5 +272,5 @@ def _accepts(f: CoreFile) -> str:
 
 def _status(f: CoreFile) -> str:
     names = () if f.response is None else f.response.names
-    cases = "".join(f"if (value == {n}u) return {_quoted(name)}; " for n, name in enumerate(names))
+    cases = "".join(f"if (value == {n}u) return {_cpp(name)}; " for n, name in enumerate(names))
     return f'{cases}return "status " + std::to_string(value);'

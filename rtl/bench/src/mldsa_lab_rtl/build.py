@@ -84,11 +84,7 @@ def _digest(manifest: Manifest, text: str, harness: Path, command: list[str]) ->
 
 def main(arguments: list[str]) -> int:
     """The command line of this module; returns the exit status."""
-    try:
-        path, folder = map(Path, arguments)
-    except ValueError:
-        print("usage: python -m mldsa_lab_rtl.build MANIFEST FOLDER", file=sys.stderr)
-        return 2
+    path, folder = map(Path, arguments)
     try:
         make(Manifest.read(path), folder.resolve(), print)
     except BuildError:

@@ -12,7 +12,6 @@ import typer
 from mldsa_lab.cli.shared import JsonOption, SeedText
 
 if TYPE_CHECKING:
-    from mldsa_lab.estimate.figure import Figure
     from mldsa_lab_rtl.manifest import Manifest
 
 _SHIPPED = ("fast", "small")
@@ -83,8 +82,11 @@ def study_rtl(
     from mldsa_lab.cli.shared import refuse_beside, show_path
     from mldsa_lab.extras import need
     from mldsa_lab.files import check_target
+    from mldsa_lab.screen import Screen
+    from mldsa_lab.sets import parse_set_names
     from mldsa_lab.show.present import ReportFiles
     from mldsa_lab.show.report import publish
+    from mldsa_lab_rtl.study_run import measure_cores
     from mldsa_lab_rtl.study_show import read_findings
 
     console = make_console()
@@ -99,7 +101,10 @@ def study_rtl(
         found = read_findings(files)
     else:
         key = secrets.token_bytes(32) if seed is None else parse_seed(seed)
-        found = read_findings(*_measured(_manifests(core), _sets(sets), key, random, out))
+        chosen = parse_set_names(sets or ("ml-dsa",), ml_dsa=True)
+        found = read_findings(
+            *measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
+        )
     publish(found.report(), console, outputs)
     for title, path in outputs.named():
         show_path(console, title, path)
@@ -112,69 +117,3 @@ def _manifests(given: Sequence[Path] | None) -> list[Manifest]:
 
     shipped = (find_root() / "rtl" / "core" / f"{name}.toml" for name in _SHIPPED)
     return [Manifest.read(path) for path in given or shipped]
-
-
-def _sets(given: list[str] | None) -> tuple[str, ...]:
-    from mldsa_lab.errors import LabError
-    from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
-
-    chosen = parse_set_names(given or PARAMETER_SETS)
-    for name in chosen:
-        if name not in PARAMETER_SETS:
-            raise LabError(f"study rtl: {name} is not a parameter set of ML-DSA")
-    return chosen
-
-
-def _measured(
-    manifests: Sequence[Manifest], sets: tuple[str, ...], seed: bytes, random: int | None, out: Path
-) -> tuple[list[Path], list[Figure]]:
-    """Measure cores: the files of those of FIPS 204, the figures of those of round 3."""
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import write_text
-    from mldsa_lab.screen import Screen
-    from mldsa_lab_rtl.study_random import draw, drawn_text
-    from mldsa_lab_rtl.study_round3 import INPUTS, round_3_rows
-
-    console = make_console()
-    final = [m for m in manifests if m.file.standard == "FIPS 204"]
-    paths = [_bench([m.path for m in final], sets, seed, out)] if final else []
-    if final and random is not None:
-        with Screen(console).phase("random") as phase:
-            drawn = [one for m in final for one in draw(m, sets, random, seed, phase.show)]
-            phase.summary = f"{random} random signatures of each core and set"
-        paths.append(paths[0].with_name("random.json"))
-        write_text(paths[-1], drawn_text(drawn))
-    figures: list[Figure] = []
-    for manifest in (m for m in manifests if m not in final):
-        with Screen(console).phase("round 3") as phase:
-            figures += round_3_rows(manifest, sets, seed, phase.show)
-            phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
-    for path in paths:
-        show_path(console, "record", path)
-    return paths, figures
-
-
-def _bench(cores: Sequence[Path], sets: tuple[str, ...], seed: bytes, out: Path) -> Path:
-    """Return the record of a run of one round, since a model's cycles do not vary."""
-    from mldsa_lab.bench.bench import run_bench
-    from mldsa_lab.bench.material import input_sizes
-    from mldsa_lab.bench.options import Options, Profile
-    from mldsa_lab.cli.shared import EXIT_INTERRUPTED
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.records.reference import DEFAULT_REFERENCE
-    from mldsa_lab.screen import Screen
-    from mldsa_lab.sets import SIGNATURE_OPERATIONS
-    from mldsa_lab.worker.registry import CORES
-    from mldsa_lab_rtl.core_worker import TIMEOUT
-
-    options = Options(
-        sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(), workers=(CORES,),
-        cores=tuple(cores), profile=Profile("custom", 0.0, 1, 1), rounds=1, sizes=input_sizes(32),
-        reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed, timeout=TIMEOUT,
-        out=out,
-    )  # fmt: skip
-    outcome = run_bench(options, Screen(make_console()), lambda record: None)
-    if outcome.interrupted:
-        raise typer.Exit(EXIT_INTERRUPTED)
-    return outcome.record

@@ -95,7 +95,7 @@ class CoreFindings:
                 parts.append(f"{core}, {set_name}: {mean} cycles for a mean signature")
         return Report(
             kind="hardware cores",
-            headline="; ".join(parts),
+            headline="; ".join(parts) or "Cycles of hardware cores",
             figures=[*self.rows, *_resource_figures(self.resources)],
             sections=[Section(grid) for grid in self.grids()],
             notes=[*self.sources(), *([NOTE] if self.resources else ())],

@@ -116,19 +116,9 @@ def synthesise(manifest: Manifest, folder: Path, on_line: Callable[[str], None])
         raise BuildError("yosys wrote no statistics", [])
     found = json.loads(stat.read_text(encoding="utf-8"))
     modules, total = _modules(found["modules"], f.top)
-    return Resources(
-        format="mldsa-lab resources",
-        version=1,
-        core=f.name,
-        configuration=f.configuration,
-        release=manifest.release,
-        digest=manifest.digest,
-        parameters=f.parameters,
-        target=TARGET,
-        tools={"yosys": str(found["creator"]).partition(" (")[0]},
-        total=total,
-        modules=tuple(modules),
-    )
+    tools = {"yosys": str(found["creator"]).partition(" (")[0]}
+    about = (f.name, f.configuration, manifest.release, manifest.digest, f.parameters, TARGET)
+    return Resources("mldsa-lab resources", 1, *about, tools, total, tuple(modules))
 
 
 def _script(read: str, top: str) -> str:
@@ -155,36 +145,26 @@ def _script(read: str, top: str) -> str:
 
 
 def _modules(found: Mapping[str, Any], top: str) -> tuple[list[TakenBy], Taken]:
-    """Per module, over all its instances, those that take most first; and the whole."""
-    counts = _instances(found, top)
+    """Return the resources of each module over all its instances, the largest first; and the
+    whole."""
+    cells = {name.lstrip("\\"): stat["num_cells_by_type"] for name, stat in found.items()}
     gathered: dict[str, Counter[str]] = {}
     instances: Counter[str] = Counter()
-    for name, stat in found.items():
-        times = counts.get(name.lstrip("\\"), 0)
-        # `butterfly$ntt.g_pair[0].first`: the module, and where the instance stands.
-        module = name.lstrip("\\").partition("$")[0] or name
-        if times:
-            instances[module] += times
-            cells = gathered.setdefault(module, Counter())
-            cells.update({c: times * n for c, n in stat["num_cells_by_type"].items()})
-    rows = [TakenBy(name, instances[name], _taken(cells)) for name, cells in gathered.items()]
-    whole = _taken(sum(gathered.values(), Counter()))
-    return sorted(rows, key=lambda row: (-row.taken.lut, row.module)), whole
-
-
-def _instances(found: Mapping[str, Any], top: str) -> dict[str, int]:
-    """How often each module stands in the whole."""
-    names = {name.lstrip("\\"): stat["num_cells_by_type"] for name, stat in found.items()}
-    counts: dict[str, int] = {}
 
     def add(name: str, times: int) -> None:
-        counts[name] = counts.get(name, 0) + times
-        for cell, number in names[name].items():
-            if (inner := cell.lstrip("\\")) in names:
-                add(inner, times * number)
+        # `butterfly$ntt.g_pair[0].first`: the module, and where the instance stands.
+        module = name.partition("$")[0] or name
+        instances[module] += times
+        own = gathered.setdefault(module, Counter())
+        for cell, number in cells[name].items():
+            own[cell] += times * number
+            if cell.lstrip("\\") in cells:
+                add(cell.lstrip("\\"), times * number)
 
-    add(next(name for name in names if name.partition("$")[0] == top), 1)
-    return counts
+    add(next(name for name in cells if name.partition("$")[0] == top), 1)
+    rows = [TakenBy(name, instances[name], _taken(own)) for name, own in gathered.items()]
+    whole = _taken(sum(gathered.values(), Counter()))
+    return sorted(rows, key=lambda row: (-row.taken.lut, row.module)), whole
 
 
 def _taken(cells: Mapping[str, int]) -> Taken:

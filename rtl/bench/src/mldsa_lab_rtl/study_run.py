@@ -1,0 +1,67 @@
+"""Measures cores for `study rtl`: those of FIPS 204 by a run of `bench`, those of round 3 beside
+dilithium-py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+
+from mldsa_lab.bench.bench import run_bench
+from mldsa_lab.bench.material import input_sizes
+from mldsa_lab.bench.options import Options, Profile
+from mldsa_lab.cli.shared import EXIT_INTERRUPTED, show_path
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.files import write_text
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.screen import Screen
+from mldsa_lab.sets import SIGNATURE_OPERATIONS
+from mldsa_lab.worker.registry import CORES
+from mldsa_lab_rtl.core_worker import INPUTS, TIMEOUT, draw, round_3_rows
+from mldsa_lab_rtl.manifest import Manifest
+from mldsa_lab_rtl.study_random import drawn_text
+
+
+def measure_cores(
+    manifests: Sequence[Manifest],
+    sets: tuple[str, ...],
+    seed: bytes,
+    random: int | None,
+    out: Path,
+    screen: Screen,
+) -> tuple[list[Path], list[Figure]]:
+    """Return the files of cores of FIPS 204 and the figures of those of round 3. ``random``: so
+    many random signatures are measured too."""
+    final = [m for m in manifests if m.file.standard == "FIPS 204"]
+    paths = [_bench([m.path for m in final], sets, seed, out, screen)] if final else []
+    if final and random is not None:
+        with screen.phase("random") as phase:
+            drawn = [one for m in final for one in draw(m, sets, random, seed, phase.show)]
+            phase.summary = f"{random} random signatures of each core and set"
+        paths.append(paths[0].with_name("random.json"))
+        write_text(paths[-1], drawn_text(drawn))
+    for path in paths:
+        show_path(screen.console, "record", path)
+    figures: list[Figure] = []
+    for manifest in (m for m in manifests if m not in final):
+        with screen.phase("round 3") as phase:
+            figures += round_3_rows(manifest, sets, seed, phase.show)
+            phase.summary = f"{manifest.worker}: {INPUTS} random inputs agree with dilithium-py"
+    return paths, figures
+
+
+def _bench(
+    cores: Sequence[Path], sets: tuple[str, ...], seed: bytes, out: Path, screen: Screen
+) -> Path:
+    """Return the record of a run of one round, since a model's cycles do not vary."""
+    options = Options(
+        sets=sets, operations=SIGNATURE_OPERATIONS, implementations=(), workers=(CORES,),
+        cores=tuple(cores), profile=Profile("custom", 0.0, 1, 1), rounds=1, sizes=input_sizes(32),
+        reference=DEFAULT_REFERENCE, clock="wall", confidence=0.95, seed=seed, timeout=TIMEOUT,
+        out=out,
+    )  # fmt: skip
+    outcome = run_bench(options, screen, lambda record: None)
+    if outcome.interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    return outcome.record
