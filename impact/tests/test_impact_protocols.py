@@ -36,7 +36,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.sizes import der
 from pqc_impact.cli.impact import figures_of
 from pqc_impact.file import find_scenario, read_scenario
-from pqc_impact.page import render
 from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import scheme_of, signature_der
 
@@ -480,7 +479,7 @@ def test_smime(scheme: str) -> None:
         ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
         ('"14,600 B"', '"0 B"', "must be above zero"),
         ('signed = "1"', 'signed = "one"', "'one' is unknown"),
-        ("intermediates = 1 ", "intermediates = -1 ", "intermediates is -1: must be zero or more"),
+        ("intermediates = 1 ", "intermediates = -1 ", "numbers[intermediates]: must be a number >= 0"),
         ("windows", "window", "the key 'window' is unknown"),
     ],
 )
@@ -496,15 +495,14 @@ def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) ->
 
 
 @pytest.mark.e2e
-def test_figures_and_page() -> None:
+def test_figures() -> None:
     found = figures_of("tls", None)
     window = "extra round trips, 10 segments"
     for scheme, waits in (("ECDSA-P256", 0), ("ML-DSA-44", 1), ("SLH-DSA-SHA2-128s", 2)):
-        row = found.find("Full handshake", scheme, window)
-        assert row is not None and (row.value, row.kind) == (waits, "assumed")
+        one = found.find("Full handshake", scheme, window)
+        assert one is not None and (one.value, one.flags) == (waits, ("assumed",))
     one = found.find("Full handshake", "ML-DSA-44", "verification on 1 core")
     rate = found.find("Full handshake", "ML-DSA-44", "verification per second and core")
-    assert one is not None and rate is not None and one.kind == rate.kind == "measured"
+    assert one is not None and rate is not None and one.flags == rate.flags == ("measured",)
     assert one.value is not None and one.low is not None and one.low < one.value
     assert rate.value == pytest.approx(1 / one.value) and one.source.startswith("6 signatures; ")
-    assert "extra round trips" in render(found)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from mldsa_lab.errors import LabError
@@ -19,7 +18,7 @@ from mldsa_lab.files import write_text
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.show.splice import replace_marked
 from pqc_impact.figures import Impact
-from pqc_impact.show import FigureColumn, grid, lines_of
+from pqc_impact.show import document_table
 
 _SAID, _MAY = {"scenario", "template", "figures"}, {"schemes"}
 
@@ -38,15 +37,10 @@ def splice(path: Path, found: Callable[[str], Impact]) -> tuple[str, str]:
         if template is None:
             known = "; ".join(impact.scenario.all_templates)
             raise LabError(f"{where}: template {given['template']!r}: must be one of {known}")
-        lines = lines_of(impact, template)
-        if "schemes" in given:
-            lines = [line for line in lines if line.scheme in given["schemes"].split("|")]
-        columns = []
-        for figure in given["figures"].split("|"):
-            if not any(line.row(impact, figure) for line in lines):
-                raise LabError(f"{where}: there is no figure {figure!r}")
-            columns.append(FigureColumn(figure, figure))
-        return markdown(replace(grid(impact, lines, "", columns), marks=()))
+        schemes = given["schemes"].split("|") if "schemes" in given else ()
+        return markdown(
+            document_table(impact, given["template"], given["figures"].split("|"), schemes)
+        )
 
     return replace_marked(path, "impact", made)
 

@@ -66,35 +66,53 @@ def propagate(
 
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.show.grid import terminal
+    from mldsa_lab.files import check_target
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import as_json, publish
     from pqc_impact.network import find_network, read_network
     from pqc_impact.propagation import BlockLoad
-    from pqc_impact.show import as_json
-    from pqc_impact.spreading import load_rows
-    from pqc_impact.sweep import grid
+    from pqc_impact.show import network_report
+    from pqc_impact.spreading import load_figures
 
     path = find_network(network)
     assumed = read_network(path, nodes=nodes, blocks=blocks)
     quiet = json_path == "-"
-    if json_path is not None and not quiet:
-        check_target(Path(json_path))
+    files = ReportFiles(json=None if quiet or json_path is None else Path(json_path))
+    for _, target in files.named():
+        check_target(target)
     screen = Console(stderr=True) if quiet else make_console()
     loads = [
         BlockLoad(size, size / transaction_bytes, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]
-    found = simulate(assumed, [[load] for load in loads], screen, processes, dask)
-    if not quiet:
-        screen.print(terminal(grid(assumed, loads, found, interval), screen.width))
-    if json_path is not None:
-        text = as_json(list(load_rows(path.stem, assumed, loads, found, interval)))
-        if quiet:
-            print(text, end="")
-        else:
-            write_text(Path(json_path), text)
-            show_path(screen, "json", Path(json_path))
+    made = simulate(assumed, [[load] for load in loads], screen, processes, dask, kept_folder())
+    figures = list(load_figures(path.stem, assumed, loads, made, interval))
+    report = network_report(assumed, figures)
+    if quiet:
+        print(as_json(report), end="")
+        return
+    publish(report, screen, files)
+    for title, target in files.named():
+        show_path(screen, title, target)
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder; LabError, before any work is done, if it cannot be written to."""
+    from mldsa_lab.files import check_target, writing
+
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    check_target(folder / "file")
+
+
+def kept_folder() -> Path:
+    """Return the folder of simulated blocks. LabError if it cannot be written to."""
+    from mldsa_lab.checkout import find_root
+
+    folder = find_root() / "target" / "networks"
+    check_folder(folder)
+    return folder
 
 
 def simulate(
@@ -103,22 +121,21 @@ def simulate(
     screen: Console,
     processes: int | None,
     dask: str | None,
+    folder: Path | None,
 ) -> list[Propagation]:
-    """What comes of each load, by the workers that the options say, shown while it goes on."""
-    from mldsa_lab.checkout import find_root
+    """Return the propagation of each load, simulated by the workers that the options name; the
+    screen shows how far it is."""
     from mldsa_lab.screen import Screen
     from mldsa_lab.workforce import hire
-    from pqc_impact.kept import KeptBlocks
     from pqc_impact.sweep import propagate
 
-    kept = KeptBlocks(find_root() / "target" / "networks")
     with (
         hire(processes, dask) as force,
-        Screen(screen).phase("network", total=network.blocks) as phase,
+        Screen(screen).phase("network", total=1) as phase,
     ):
         found = propagate(
-            network, loads, force, kept=kept,
-            progress=lambda done: phase.reach(done, f"{done} blocks"),
+            network, loads, force, folder=folder,
+            progress=lambda share: phase.reach(share, f"{share:.0%}"),
         )  # fmt: skip
         phase.summary = (
             f"{network.blocks} blocks in each of {len(loads)} ways, {network.nodes} nodes"
