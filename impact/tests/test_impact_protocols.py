@@ -479,7 +479,11 @@ def test_smime(scheme: str) -> None:
         ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
         ('"14,600 B"', '"0 B"', "must be above zero"),
         ('signed = "1"', 'signed = "one"', "'one' is unknown"),
-        ("intermediates = 1 ", "intermediates = -1 ", "numbers[intermediates]: must be a number >= 0"),
+        (
+            "intermediates = 1 ",
+            "intermediates = -1 ",
+            "numbers[intermediates]: must be a number >= 0",
+        ),
         ("windows", "window", "the key 'window' is unknown"),
     ],
 )

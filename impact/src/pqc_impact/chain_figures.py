@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
-from pqc_impact.base import EXPANDED
 from pqc_impact.compress import Compressed
 from pqc_impact.expression import evaluate
 from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
@@ -153,28 +151,25 @@ class ChainFigures(FormFigures[Chain, Template]):
 
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
             return unknown(f"the compressibility of the part {own!r} was not measured")
-        before: dict[Any, float] = dict.fromkeys(("signatures", "keys", EXPANDED), 0.0)
-        after = dict(before)
-        sources = []
+        before: dict[str, float] = {}
+        after: dict[str, float] = {}
         for encoded in self.scheme.forms:
             one = measured.get(encoded)
-            if one is None or one.why:
+            if one is None or not one.ratios:
                 lacking = f"the compressibility of {encoded} was not measured"
-                return unknown(one.why if one else lacking)
-            sources.append(one.source)
+                return unknown(one.source if one else lacking)
             alone = scheme_of(encoded)
-            if one.expanded is not None:
-                before[EXPANDED], after[EXPANDED] = 1.0, one.expanded
-            for holds, size, ratio in (
-                ("signatures", alone.signature_bytes[0], one.signatures),
-                ("keys", alone.public_key_bytes, one.keys),
-            ):
-                before[holds] += size
-                after[holds] += size * ratio
-        size = 0.0
-        for part in self.form.parts:
-            ratio = after[part.holds] / before[part.holds] if part.holds else 1.0
-            size += self.names[part.identifier] * ratio
+            sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
+            for holds, ratio in one.ratios.items():
+                size = sizes.get(holds, 1.0)
+                before[holds] = before.get(holds, 0.0) + size
+                after[holds] = after.get(holds, 0.0) + size * ratio
+        size = sum(
+            self.names[part.identifier]
+            * (after[part.holds] / before[part.holds] if part.holds in before else 1.0)
+            for part in self.form.parts
+        )
+        sources = [measured[encoded].source for encoded in self.scheme.forms]
         archive = self.steady * self.per_year * size
         return self.figure(figure, archive, "B", "measured", "; ".join(dict.fromkeys(sources)))
 

@@ -13,8 +13,8 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, choose_unit
-from mldsa_lab.show.grid import TERMINAL, Column, Dot, Grid
-from mldsa_lab.show.report import PlotSpec, Report, Section
+from mldsa_lab.show.grid import TERMINAL, Dot, Grid
+from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
 from pqc_impact.figures import FORBIDDEN, Impact, full_name
 from pqc_impact.network import Network
 from pqc_impact.spreading import reach
@@ -75,9 +75,7 @@ _METHOD = (
 )
 _ROWS = ("template", "scheme", "block", "relay")
 """The keys of rows; one that is empty everywhere has no column."""
-_TODAY = ", today"
 _LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
-_THROUGHPUT, _BYTES = "transactions over today's", "bytes over today's"
 
 
 def report(found: Impact) -> Report:
@@ -86,7 +84,7 @@ def report(found: Impact) -> Report:
     for form in found.scenario.all_templates:
         of_form = [f for f in found.figures if f.keys["template"] == form]
         tables.append((form, table(of_form, f"{form}: bytes by part", _PARTS)))
-    sections = [Section(overview(found))]
+    headline, sections = overview(found)
     kinds = []
     for title, made in tables:
         if made is not None:
@@ -95,7 +93,7 @@ def report(found: Impact) -> Report:
             kinds += [f"{title}: {_kinds(made)}"] if title in TABLES else []
     return Report(
         kind=f"what a migration costs · scenario {found.name}",
-        headline=headline(found),
+        headline=headline,
         figures=[as_row(f) for f in found.figures],
         sections=sections,
         about=found.scenario.text.removesuffix("."),
@@ -174,7 +172,7 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         )
         for k in keys
     ]
-    dots = [Dot(schemes.index(k["scheme"].removesuffix(_TODAY))) for k in keys]
+    dots = [Dot(schemes.index(k["scheme"])) for k in keys]
     return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend, wide=True)
 
 
@@ -185,26 +183,22 @@ def document_table(
     are given. The first row is the form of today where that is another one."""
     form = found.scenario.all_templates[template]
     beside, today = found.scenario.today_of(form)
+    rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+    if beside is not form:
+        rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
-        replace(f, keys={**f.keys, "template": "", "scheme": f"{today.name}{_TODAY}"})
+        replace(f, keys={"scheme": label})
+        for key, label in rows.items()
+        if not schemes or key[1] in schemes
         for f in found.figures
-        if beside is not form
-        and (f.keys["template"], f.keys["scheme"]) == (beside.name, today.name)
-    ]
-    figures += [
-        replace(f, keys={**f.keys, "template": ""})
-        for f in found.figures
-        if f.keys["template"] == template
-    ]
-    figures = [
-        f for f in figures if not schemes or str(f.keys["scheme"]).removesuffix(_TODAY) in schemes
+        if (f.keys["template"], f.keys["scheme"]) == key
     ]
     for name in names:
         if not any(f.name == name for f in figures):
             raise LabError(f"template {template!r}: there is no figure {name!r}")
     made = table(figures, "", [(f"({re.escape(name)})", r"\1", 0) for name in names])
     assert made is not None
-    return replace(grid(found, made), marks=())
+    return figure_tables.grid(made, CONFIDENCE)
 
 
 def _kinds(made: FigureTable) -> str:
@@ -250,47 +244,33 @@ def rules(found: Impact) -> dict[str, str]:
     return {m: name.removeprefix(FORBIDDEN) for m, name in zip(marks, broken, strict=False)}
 
 
-def overview(found: Impact) -> Grid:
-    """Return one table over forms and schemes: throughput in percent of today's, or bytes over
-    today's in a scenario without blocks."""
-    figures = _over_today(found)
-    schemes = dict.fromkeys(f.name for f in figures)
-    columns = tuple(
-        SpreadColumns(scheme, scheme, spare=1 if "+" in scheme else 2 if " " in scheme else 0)
-        for scheme in schemes
-    )
-    titles = {_THROUGHPUT: "Throughput, % of today's", _BYTES: "Bytes, × today's"}
-    title = titles[figures[0].source] if figures else found.scenario.title
-    made = figure_tables.tables(figures, TableLayout(title, (), ("form",), columns))
-    return (
-        figure_tables.grid(made[0], CONFIDENCE) if made else Grid(title, "", (Column("form", []),))
-    )
-
-
-def headline(found: Impact) -> str:
-    """Return the range over forms of one scheme: ML-DSA-44, or the first that has figures."""
-    figures = _over_today(found)
+def overview(found: Impact) -> tuple[str, list[Section]]:
+    """Return the headline, and one table over forms and schemes: throughput in percent of today's,
+    or bytes over today's in a scenario without blocks. Neither has today's scheme."""
+    title = found.scenario.title
+    by_throughput = any(f.name == "transactions over today's" for f in found.figures)
+    wanted = "transactions over today's" if by_throughput else "bytes over today's"
+    figures = [
+        Figure(
+            {"form": f.keys["template"]}, str(f.keys["scheme"]), f.value * (1, 100)[by_throughput]
+        )
+        for f in found.figures
+        if f.name == wanted and f.value is not None and f.value != 1
+    ]
     schemes = dict.fromkeys(f.name for f in figures)
     if not schemes:
-        return found.scenario.title
+        return title, []
     scheme = "ML-DSA-44" if "ML-DSA-44" in schemes else next(iter(schemes))
     values = sorted(f.value or 0.0 for f in figures if f.name == scheme)
     span = " to ".join(f"{v:.2g}" for v in dict.fromkeys((values[0], values[-1])))
-    if figures[0].source == _THROUGHPUT:
-        return f"{found.scenario.title}: {scheme} leaves {span} % of today's throughput"
-    return f"{found.scenario.title}: {scheme} takes {span} times today's bytes"
-
-
-def _over_today(found: Impact) -> list[Figure]:
-    """Return the figures of the overview, named by their scheme, without today's scheme."""
-    known = [f for f in found.figures if f.value is not None]
-    name = _THROUGHPUT if any(f.name == _THROUGHPUT for f in known) else _BYTES
-    factor = 100.0 if name == _THROUGHPUT else 1.0
-    return [
-        Figure({"form": f.keys["template"]}, str(f.keys["scheme"]), factor * f.value, source=name)
-        for f in known
-        if f.name == name and f.value is not None and f.value != 1
-    ]
+    headline = f"{title}: {scheme} takes {span} times today's bytes"
+    heading = "Bytes, × today's"
+    if by_throughput:
+        headline = f"{title}: {scheme} leaves {span} % of today's throughput"
+        heading = "Throughput, % of today's"
+    columns = (SpreadColumns(s, s, spare=1 if "+" in s else 2 if " " in s else 0) for s in schemes)
+    layout = TableLayout(heading, (), ("form",), tuple(columns))
+    return headline, sections_of(figures, [layout], CONFIDENCE)
 
 
 def notes(found: Impact) -> list[str]:
