@@ -49,8 +49,8 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # `bench.signatures` signs samples, of which compressibility is measured.
     "pqc_impact": (
         "bench.signatures", "cli.shared", "estimate", "records", "show.figure_tables",
-        "show.format", "show.grid", "show.plots", "show.present", "show.report", "show.splice",
-        "show.svg", "theory.arrays",
+        "show.format", "show.grid", "show.plots", "show.present", "show.report", "show.svg",
+        "theory.arrays",
     ),
     "mldsa_lab_rtl": (
         "bench", "cli.shared", "estimate", "inputs", "records", "show", "theory", "worker",

@@ -181,7 +181,10 @@ def document_table(
 ) -> Grid:
     """Return the figures of these names of one form, for a document; of these schemes alone, if any
     are given. The first row is the form of today where that is another one."""
-    form = found.scenario.all_templates[template]
+    forms = found.scenario.all_templates
+    if template not in forms:
+        raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
+    form = forms[template]
     beside, today = found.scenario.today_of(form)
     rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
     if beside is not form:
