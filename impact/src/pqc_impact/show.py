@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 ImpactColumn = tuple[str, str, int]
 """A pattern of figures' names, the title of the column of each, and `Column.spare`."""
-NETWORK = "Blocks on the network"
+NETWORK, PARTS = "Blocks on the network", "Bytes by part"
+_HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
+"""Columns of parts, by `Part.holds` where they are called otherwise."""
 TABLES: dict[str, tuple[ImpactColumn, ...]] = {
     "Size and throughput": (
         ("bytes", "bytes", 0),
@@ -65,9 +67,9 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
         ("blocks that the mempool holds", "blocks in the mempool", 1),
         ("(.*), (?:the )?(hash|keys).* stored", r"\1, \2", 2),
     ),
+    PARTS: (("other parts|signatures|keys", r"\g<0>", 0), ("bytes", "together", 0)),
 }
 """The columns of each table. A table without figures is left out."""
-_PARTS = (("bytes, (.*)", r"\1", 0), ("bytes", "together", 0))
 _METHOD = (
     "Exact figures follow from the encodings and the rules named in the scenario. Measured figures "
     f"are of the record, with an interval of 95 % carried through by {DRAWS:,} draws. Assumed "
@@ -80,17 +82,14 @@ _LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
 
 def report(found: Impact) -> Report:
     """Return everything that is shown of a scenario."""
-    tables = [(title, table(found.figures, title, TABLES[title])) for title in TABLES]
-    for form in found.scenario.all_templates:
-        of_form = [f for f in found.figures if f.keys["template"] == form]
-        tables.append((form, table(of_form, f"{form}: bytes by part", _PARTS)))
+    figures = [*found.figures, *_held(found)]
     headline, sections = overview(found)
     kinds = []
-    for title, made in tables:
-        if made is not None:
-            plots = tuple(_plots(found, title))
+    for title, columns in TABLES.items():
+        if made := table(figures, title, columns):
+            plots = tuple(_plots(found, figures, title))
             sections.append(Section(grid(found, made), plots=plots, brief=False))
-            kinds += [f"{title}: {_kinds(made)}"] if title in TABLES else []
+            kinds.append(f"{title}: {_kinds(made)}")
     return Report(
         kind=f"what a migration costs · scenario {found.name}",
         headline=headline,
@@ -157,12 +156,13 @@ def grid(found: Impact, made: FigureTable) -> Grid:
     schemes, legend = list(found.scenario.schemes), rules(found)
     keys = [{k: str(v) for k, v in of[0].keys.items()} for of in made.rows.values()]
     plain = figure_tables.grid(made, CONFIDENCE)
-    forms = [k["template"] for k in keys]
-    # The page is too narrow for a column of forms: they stand below the schemes.
-    changed: dict[str, dict[str, Any]] = {
-        "template": {"title": "form", "where": TERMINAL},
-        "scheme": {"head": True, "below": forms if any(forms) else ()},
-    }
+    # The page is too narrow for columns of the other keys: they stand below the schemes.
+    others = [key for key in made.layout.rows if key != "scheme"]
+    changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
+    changed["scheme"] = {"head": True}
+    if others:
+        changed["scheme"]["below"] = [", ".join(k[key] for key in others) for k in keys]
+        changed[others[0]] |= {"title": "form"} if others[0] == "template" else {}
     columns = (replace(c, **changed.get(c.title, {})) for c in plain.columns)
     marks = [
         "".join(
@@ -297,38 +297,50 @@ def notes(found: Impact) -> list[str]:
 
 # --- plots ----------------------------------------------------------------------------------------
 
-_HELD = {"other parts": ("", "other"), "signatures": ("signatures",),
-         "keys": ("keys", "expanded keys")}  # fmt: skip
-"""The parts of a bar, with the values of `Part.holds`."""
+
+def _held(found: Impact) -> Iterator[Figure]:
+    """Yield bytes by what they are, of every form and scheme."""
+    for f in found.figures:
+        if f.name == "bytes":
+            form, scheme = str(f.keys["template"]), str(f.keys["scheme"])
+            sizes = dict.fromkeys(("other parts", "signatures", "keys"), 0.0)
+            for part in found.scenario.all_templates[form].parts:
+                size = found.find(form, scheme, f"bytes, {part.name}")
+                sizes[_HELD.get(part.holds, part.holds)] += (size and size.value) or 0.0
+            yield from (
+                Figure(f.keys, n, v, None, None, "B", "", f.flags) for n, v in sizes.items()
+            )
 
 
-def _plots(found: Impact, title: str) -> Iterator[PlotSpec]:
-    if title in found.scenario.all_templates:
-        legend = tuple((name, Dot(place)) for place, name in enumerate(_HELD))
-        yield PlotSpec("Bytes", partial(_draw_parts, found, title), legend)
+def _plots(found: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
+    """Yield bytes by part of each form, or times over the size of a block."""
+    if title == PARTS:
+        legend = tuple((n, Dot(i)) for i, n in enumerate(("other parts", "signatures", "keys")))
+        for form in found.scenario.all_templates:
+            yield PlotSpec(form, partial(_draw_parts, figures, form), legend)
     elif title == NETWORK:
-        curves = [f for f in found.figures if "relay" in f.keys and f.value]
-        for form, relay in dict.fromkeys((f.keys["template"], f.keys["relay"]) for f in curves):
-            named = f"{form}: until 50 (dotted), 90 and 99 % (dashed) of nodes, {relay}"
-            yield PlotSpec(named, partial(_draw_spread, found, form, relay))
+        curves = [f for f in figures if "relay" in f.keys and f.value]
+        for pair in dict.fromkeys((f.keys["template"], f.keys["relay"]) for f in curves):
+            named = f"{pair[0]}, {pair[1]}: 50 (dotted), 90 and 99 % (dashed) of nodes"
+            yield PlotSpec(named, partial(_draw_spread, found, *pair))
 
 
-def _draw_parts(found: Impact, form: str) -> Drawing:
+def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
     """Bars of bytes, parted by what the bytes are."""
     from mldsa_lab.show import plots, svg
 
-    held = {p.name: p.holds for p in found.scenario.all_templates[form].parts}
-    bars = []
-    for scheme in found.scenario.schemes:
-        sizes = {name: found.find(form, scheme, f"bytes, {name}") for name in held}
-        pieces = [
-            sum(f.value or 0.0 for name, f in sizes.items() if f and held[name] in of)
-            for of in _HELD.values()
-        ]
-        if any(pieces):
-            parts = ((svg.series(n), svg.ON_DARK, size) for n, size in enumerate(pieces))
-            bars.append(plots.PartedBar(scheme, f"{sum(pieces):,.0f}", tuple(parts)))
-    return plots.amounts(bars, "B", 380.0)
+    sizes: dict[str, list[float]] = {}
+    for f in figures:
+        if f.keys["template"] == form and f.name in ("other parts", "signatures", "keys"):
+            sizes.setdefault(str(f.keys["scheme"]), []).append(f.value or 0.0)
+    bars = [
+        plots.PartedBar(
+            scheme, f"{sum(values):,.0f}",
+            tuple((svg.series(n), svg.ON_DARK, value) for n, value in enumerate(values)),
+        )
+        for scheme, values in sizes.items()
+    ]  # fmt: skip
+    return plots.amounts(bars, "B", 520.0)
 
 
 def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
