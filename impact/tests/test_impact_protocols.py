@@ -19,7 +19,7 @@ import dns.rdatatype
 import dns.rrset
 import jwt
 import pytest
-from asyncssh.packet import MPInt, String
+from asyncssh.packet import String
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, rsa
@@ -338,24 +338,21 @@ def test_json_web_tokens(scheme: str) -> None:
     assert names("jose", "JSON Web Token", scheme, claims=size)["bytes"] == len(token)
 
 
-@pytest.mark.parametrize("scheme", CLASSICAL)
+@pytest.mark.parametrize("scheme", [*CLASSICAL, *ML_DSA])
 def test_json_web_keys(scheme: str) -> None:
     kinds = {
         "ECDSA-P256": jwt.algorithms.ECAlgorithm, "Ed25519": jwt.algorithms.OKPAlgorithm,
         "RSA-2048-PSS": jwt.algorithms.RSAAlgorithm,
     }  # fmt: skip
-    found = kinds[scheme].to_jwk(key(scheme).public_key(), as_dict=True)
-    wanted = {n: found[n] for n in ("kty", "crv", "x", "y", "n", "e") if n in found}
+    public = key(scheme).public_key()
+    if scheme in kinds:
+        found = kinds[scheme].to_jwk(public, as_dict=True)
+        wanted = {n: found[n] for n in ("kty", "crv", "x", "y", "n", "e") if n in found}
+    else:
+        pub = jwt.utils.base64url_encode(public.public_bytes_raw()).decode()
+        wanted = {"kty": "AKP", "alg": scheme, "pub": pub}
     text = jwt.PyJWT()._encode_payload(wanted)
     assert names("jose", "JSON Web Key", scheme)["bytes"] == len(text)
-
-
-def test_json_web_keys_of_ml_dsa() -> None:
-    for scheme in ML_DSA:
-        raw = key(scheme).public_key().public_bytes_raw()
-        pub = jwt.utils.base64url_encode(raw).decode()
-        text = jwt.PyJWT()._encode_payload({"kty": "AKP", "alg": scheme, "pub": pub})
-        assert names("jose", "JSON Web Key", scheme)["bytes"] == len(text)
 
 
 COSE = {
@@ -411,11 +408,6 @@ def longest_ssh(made: asyncssh.SSHKey, name: bytes, size: int) -> bytes:
         signature: bytes = made.sign(b"hash", name)
         if len(signature) == size:
             return signature
-
-
-def test_ssh_numbers() -> None:
-    high = 1 << 255
-    assert len(MPInt(high)) == 4 + 33
 
 
 # --- firmware ----------------------------------------------------------------------------------
@@ -477,14 +469,12 @@ def test_smime(scheme: str) -> None:
         ('"Ed25519", "RSA', '"ECDSA-P256 DER", "RSA', "a protocol has its own encoding"),
         ('"Ed25519", "RSA', '"FN-DSA-512", "RSA', "terms: tbs, FN-DSA-512: "),
         ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
-        ('"14,600 B"', '"0 B"', "must be above zero"),
         ('signed = "1"', 'signed = "one"', "'one' is unknown"),
         (
             "intermediates = 1 ",
             "intermediates = -1 ",
             "numbers[intermediates]: must be a number >= 0",
         ),
-        ("windows", "window", "the key 'window' is unknown"),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:

@@ -20,7 +20,7 @@ from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import Workforce, dask, local
 from pqc_impact.network import Compact, Graph, Network, draw_graph, find_network, read_network
 from pqc_impact.propagation import SHORT_ID_BYTES, BlockLoad, Relay, spread_block
-from pqc_impact.sweep import SHARES, propagate, simulate_block, stale_rate, validation_time
+from pqc_impact.sweep import propagate, simulate_block, stale_rate, validation_time
 
 UPLOAD = 1e6
 DELAY = 0.05
@@ -196,19 +196,6 @@ def test_verification_takes_part_of_validation(network: Network) -> None:
     assert validation_time(network, 8000, 4000) == pytest.approx(0.1 + 2000 / 4000)
 
 
-def test_larger_and_slower_blocks_take_longer(network: Network) -> None:
-    loads = [
-        [BlockLoad(size, 100, validation)]
-        for size, validation in ((1e5, 0.0), (1e6, 0.0), (1e6, 1.0))
-    ]
-    found = propagate(_small(network), loads, AT_ONCE)
-    for share in SHARES:
-        times = [one.time(share).value for one in found]
-        assert times == sorted(times) and times[0] < times[-1]
-    medians = [one.time(0.5).value for one in found]
-    assert medians[2] - medians[1] > 1  # at least the last node's own validation
-
-
 def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
     apart = _graph([(0, 1), (2, 3)])
     with pytest.raises(LabError, match="2 of 4 nodes have no way to the others; outbound_shares"):
@@ -218,16 +205,11 @@ def test_nodes_that_cannot_be_reached_are_named(network: Network) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("nodes = 6000", "nodes = 1"), r"nodes: .*2"),
-        (("blocks = 20", "blocks = 0"), r"blocks"),
         (("version = 1", "version = 2"), r"line \d+, version: 2 must be one of 1"),
-        (("seed = 1", "seeds = 1"), r"the key 'seeds' is unknown"),
         (("share = 0.3316", "share = 0.5"), r"regions: the shares add up to 1\.\d+, not to 1"),
         (("[32, 124, 184, 198, 151, 189]", "[32, 124]"), r"latency_ms must have 6 rows of 6"),
         (("upload_mbps = 19.2", "upload_mbps = -1"), r"regions\[0\]\.upload_mbps"),
-        (("upload_mbps = 19.2", ""), r"upload_mbps is missing"),
         (('["compact", "request"]', '["gossip"]'), r"relays\[0\]"),
-        (("nodes = 6000", "nodes = 20"), r"a node of 20 has too many connections"),
         (("nodes = 6000", "nodes = "), r"not a readable TOML file"),
     ],
 )

@@ -56,7 +56,7 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
         ("first synchronisation (on .*)", r"first sync, \1", 2),
     ),
     NETWORK: (
-        ("(.*% of nodes) have", r"\1", 0),
+        ("(.*)% of nodes have", r"to \1 %", 0),
         ("share of stale blocks, (.*),", r"stale, \1", 1),
     ),
     "Storage": (

@@ -118,7 +118,7 @@ def show(
     if json_path == STANDARD_OUTPUT:
         print(as_json(report), end="")
         return
-    # Notes of a scenario fill screens: without --all-tables they are in the files alone.
+    # Notes of a scenario fill screens. Without --all-tables they are in the files alone.
     shown = report if every else replace(report, notes=())
     publish(shown, screen, ReportFiles(), every=every)
     publish(report, screen, files, tables=False)
