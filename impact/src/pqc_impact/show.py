@@ -57,7 +57,7 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
     ),
     NETWORK: (
         ("(.*)% of nodes have", r"to \1 %", 0),
-        ("share of stale blocks, (.*),", r"stale, \1", 1),
+        ("share of stale blocks, (.*),", r"stale, \1", 2),
     ),
     "Storage": (
         ("archive of a year", "archive a year", 0),
