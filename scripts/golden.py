@@ -124,9 +124,10 @@ def _of_object(node: dict[str, Any], keys: dict[str, Any], name: str, unit: str 
         if isinstance(value, dict | list):
             yield from flatten(value, keys, own, unit)
         else:
-            ends = (e if key == "value" else f"{key}_{e}" for e in ("low", "high"))
+            plain = limits if key == "value" else {}
+            ends = (limits.get(f"{key}_{e}", plain.get(e)) for e in ("low", "high"))
             in_unit = {key, *name.split(".")}.intersection(_IN_UNIT)
-            yield figure(keys, own, value, *map(limits.get, ends), unit if in_unit else None)
+            yield figure(keys, own, value, *ends, unit if in_unit else None)
     if not numbers:
         yield figure(keys, name, None, limits.get("low"), limits.get("high"))
 

@@ -19,7 +19,7 @@ import dns.rdatatype
 import dns.rrset
 import jwt
 import pytest
-from asyncssh.packet import MPInt, String
+from asyncssh.packet import String
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, mldsa, rsa
@@ -36,7 +36,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.sizes import der
 from pqc_impact.cli.impact import figures_of
 from pqc_impact.file import find_scenario, read_scenario
-from pqc_impact.page import render
 from pqc_impact.protocol import Protocol
 from pqc_impact.schemes import scheme_of, signature_der
 
@@ -339,24 +338,21 @@ def test_json_web_tokens(scheme: str) -> None:
     assert names("jose", "JSON Web Token", scheme, claims=size)["bytes"] == len(token)
 
 
-@pytest.mark.parametrize("scheme", CLASSICAL)
+@pytest.mark.parametrize("scheme", [*CLASSICAL, *ML_DSA])
 def test_json_web_keys(scheme: str) -> None:
     kinds = {
         "ECDSA-P256": jwt.algorithms.ECAlgorithm, "Ed25519": jwt.algorithms.OKPAlgorithm,
         "RSA-2048-PSS": jwt.algorithms.RSAAlgorithm,
     }  # fmt: skip
-    found = kinds[scheme].to_jwk(key(scheme).public_key(), as_dict=True)
-    wanted = {n: found[n] for n in ("kty", "crv", "x", "y", "n", "e") if n in found}
+    public = key(scheme).public_key()
+    if scheme in kinds:
+        found = kinds[scheme].to_jwk(public, as_dict=True)
+        wanted = {n: found[n] for n in ("kty", "crv", "x", "y", "n", "e") if n in found}
+    else:
+        pub = jwt.utils.base64url_encode(public.public_bytes_raw()).decode()
+        wanted = {"kty": "AKP", "alg": scheme, "pub": pub}
     text = jwt.PyJWT()._encode_payload(wanted)
     assert names("jose", "JSON Web Key", scheme)["bytes"] == len(text)
-
-
-def test_json_web_keys_of_ml_dsa() -> None:
-    for scheme in ML_DSA:
-        raw = key(scheme).public_key().public_bytes_raw()
-        pub = jwt.utils.base64url_encode(raw).decode()
-        text = jwt.PyJWT()._encode_payload({"kty": "AKP", "alg": scheme, "pub": pub})
-        assert names("jose", "JSON Web Key", scheme)["bytes"] == len(text)
 
 
 COSE = {
@@ -412,11 +408,6 @@ def longest_ssh(made: asyncssh.SSHKey, name: bytes, size: int) -> bytes:
         signature: bytes = made.sign(b"hash", name)
         if len(signature) == size:
             return signature
-
-
-def test_ssh_numbers() -> None:
-    high = 1 << 255
-    assert len(MPInt(high)) == 4 + 33
 
 
 # --- firmware ----------------------------------------------------------------------------------
@@ -478,10 +469,12 @@ def test_smime(scheme: str) -> None:
         ('"Ed25519", "RSA', '"ECDSA-P256 DER", "RSA', "a protocol has its own encoding"),
         ('"Ed25519", "RSA', '"FN-DSA-512", "RSA', "terms: tbs, FN-DSA-512: "),
         ('"14,600 B"', '"14,600"', "has no unit, must be a multiple of B"),
-        ('"14,600 B"', '"0 B"', "must be above zero"),
         ('signed = "1"', 'signed = "one"', "'one' is unknown"),
-        ("intermediates = 1 ", "intermediates = -1 ", "intermediates is -1: must be zero or more"),
-        ("windows", "window", "the key 'window' is unknown"),
+        (
+            "intermediates = 1 ",
+            "intermediates = -1 ",
+            "numbers[intermediates]: must be a number >= 0",
+        ),
     ],
 )
 def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) -> None:
@@ -496,15 +489,14 @@ def test_bad_input_is_one_line(tmp_path: Path, old: str, new: str, rule: str) ->
 
 
 @pytest.mark.e2e
-def test_figures_and_page() -> None:
+def test_figures() -> None:
     found = figures_of("tls", None)
     window = "extra round trips, 10 segments"
     for scheme, waits in (("ECDSA-P256", 0), ("ML-DSA-44", 1), ("SLH-DSA-SHA2-128s", 2)):
-        row = found.find("Full handshake", scheme, window)
-        assert row is not None and (row.value, row.kind) == (waits, "assumed")
+        one = found.find("Full handshake", scheme, window)
+        assert one is not None and (one.value, one.flags) == (waits, ("assumed",))
     one = found.find("Full handshake", "ML-DSA-44", "verification on 1 core")
     rate = found.find("Full handshake", "ML-DSA-44", "verification per second and core")
-    assert one is not None and rate is not None and one.kind == rate.kind == "measured"
+    assert one is not None and rate is not None and one.flags == rate.flags == ("measured",)
     assert one.value is not None and one.low is not None and one.low < one.value
     assert rate.value == pytest.approx(1 / one.value) and one.source.startswith("6 signatures; ")
-    assert "extra round trips" in render(found)

@@ -1,61 +1,62 @@
-"""What scenarios of every model have: schemes, names for expressions, forms with their parts, rules
-of today."""
+"""Tables that scenarios of chains and of protocols share: forms with their parts, rules of today,
+names for expressions."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, TypeVar
 
 from msgspec import Meta, Struct, field
 
-from mldsa_lab.errors import LabError
 from mldsa_lab.files import Text
 from mldsa_lab.toml import check_unique
-from pqc_impact.expression import check_form, evaluate
+from pqc_impact.expression import evaluate
 from pqc_impact.schemes import ImpactScheme, scheme_of
 
 SCENARIOS = Path(__file__).parent / "scenarios"
-"""The scenarios that ship, with their networks."""
+"""The scenarios that ship, with their networks and templates."""
 _OWN_NAMES = ("signature", "public_key", "signatures", "bytes", "item", "output")
-"""What expressions have without being given it."""
+"""Names of expressions that no file may define."""
+_OF_SCHEMES = ("schemes", "but", "implementations", "verify")
+"""Fields that list schemes, or have a value for each."""
 
 Holds = Literal["", "signatures", "keys", "expanded keys", "other"]
 EXPANDED: Holds = "expanded keys"
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
+NotNegative = Annotated[float, Meta(ge=0)]
 
 
-class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
-    """A table of a scenario."""
-
-
-def check_names(rows: tuple[Any, ...], what: str) -> None:
-    """ValueError where two have one name."""
-    check_unique((row.name for row in rows), what)
-
-
-def check_schemes(field: str, names: Iterable[str]) -> None:
-    """ValueError for what is no scheme."""
+def check_schemes(place: str, names: Iterable[str]) -> None:
+    """Raise ValueError, beginning with ``place``, for an unknown scheme."""
     for name in names:
         try:
             scheme_of(name)
         except ValueError as error:
-            raise ValueError(f"{field}: {error}") from None
+            raise ValueError(f"{place}: {error}") from None
 
 
-class ScenarioFault(LabError):
-    """What a scenario cannot be computed for, and the ``keys`` in the file to what is at fault."""
+class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, dict=True):
+    """A table of a scenario. Reading it checks the names of schemes, that names are unique, and,
+    by computing the properties, every quantity."""
 
-    def __init__(self, keys: tuple[str | int, ...], rule: str) -> None:
-        super().__init__(rule)
-        self.keys = keys
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if name in _OF_SCHEMES:
+                check_schemes(name, value)
+            elif isinstance(value, tuple) and value and isinstance(value[0], ScenarioTable):
+                check_unique((row.name for row in value), name)
+        for name in dir(type(self)):
+            if isinstance(getattr(type(self), name), property):
+                getattr(self, name)
 
 
 class RuleOfToday(ScenarioTable, frozen=True):
-    """A rule of today: ``most`` of what the expression ``of`` gives; without it, one that forbids
-    the thing altogether. ``only``: the templates or forms that it is about; ``schemes`` those it
+    """A rule of today: at ``most`` so much of the expression ``of``; without it, one that forbids
+    the thing altogether. ``only``: the templates or forms that it applies to; ``schemes`` those it
     forbids, ``but`` those it allows."""
 
     name: Text
@@ -68,35 +69,32 @@ class RuleOfToday(ScenarioTable, frozen=True):
     but: tuple[Text, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.of) != (self.most is not None):
             raise ValueError("most: of and most are given together")
-        if self.of:
-            check_form("of", self.of)
-        check_schemes("schemes", self.schemes)
-        check_schemes("but", self.but)
 
-    def about(self, scheme: str, names: tuple[str, ...]) -> bool:
-        """Whether it is about this scheme in a template that goes by these names."""
+    def applies(self, scheme: str, names: tuple[str, ...]) -> bool:
+        """Whether it applies to this scheme in a template that has these names."""
         if self.only and not set(self.only) & set(names):
             return False
         return scheme not in self.but and (not self.schemes or scheme in self.schemes)
 
 
 class Part(ScenarioTable, frozen=True):
-    """Bytes of a transaction, an expression; whether they are signatures, public keys as the
-    scheme encodes them or as EIP-8051 expands those of ML-DSA, or something else that nobody needs
-    who trusts that it was verified."""
+    """Bytes of a transaction or message, an expression; whether they are signatures, public keys as
+    the scheme encodes them or as EIP-8051 expands those of ML-DSA, or something else that can be
+    pruned. ``source``: the text that defines the encoding; ``assumes``: the assumption behind the
+    size, if any."""
 
     name: Text
     bytes: Text
     holds: Holds = ""
-
-    def __post_init__(self) -> None:
-        check_form("bytes", self.bytes)
+    source: str = ""
+    assumes: str = ""
 
     @property
     def identifier(self) -> str:
-        """As expressions name it."""
+        """The name that expressions have for it."""
         return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
 
 
@@ -115,16 +113,27 @@ class ScenarioForm(ScenarioTable, frozen=True):
         """The names that rules may use for it."""
         return (self.name,)
 
-    def __post_init__(self) -> None:
-        check_names(self.parts, "parts")
-        check_schemes("schemes", self.schemes)
+    @property
+    def counts(self) -> Mapping[str, float]:
+        """Numbers that its parts may name."""
+        return {}
+
+    @property
+    def derived(self) -> Mapping[str, str]:
+        """Expressions by name that may use the parts."""
+        return {}
+
+    @property
+    def further(self) -> Mapping[str, str]:
+        """Other expressions of it, by their place in its table."""
+        return {}
 
 
 F = TypeVar("F", bound=ScenarioForm)
 
 
 class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_field="model"):
-    """What every scenario has. ``compare``: the scheme of today. ``numbers`` and, for each scheme,
+    """A scenario. ``compare``: the scheme of today. ``numbers`` and, for each scheme,
     ``by_scheme`` are names for expressions."""
 
     format: Literal["mldsa-lab scenario"]
@@ -134,12 +143,11 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
     compare: Text
     text: str = ""
     rules: tuple[RuleOfToday, ...] = ()
-    numbers: dict[str, float] = field(default_factory=dict)
-    by_scheme: dict[str, dict[str, float]] = field(default_factory=dict)
+    numbers: dict[str, NotNegative] = field(default_factory=dict)
+    by_scheme: dict[str, dict[str, NotNegative]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_names(self.rules, "rules")
-        check_schemes("schemes", self.schemes)
+        super().__post_init__()
         for name, table in self.by_scheme.items():
             check_schemes(name, table)
         for name in (*self.numbers, *self.by_scheme):
@@ -156,62 +164,62 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
                 raise ValueError(f"rules: only: no template or form is called {min(lost)!r}")
         for form, scheme in self.pairs():
             found = self.names(scheme, form)
+            texts = self.expressions | {self.place(form, n): t for n, t in form.further.items()}
             for number, rule in enumerate(self.rules):
-                if rule.of and rule.about(scheme.name, form.called):
-                    evaluated(f"rules[{number}].of", rule.of, found)
+                if rule.applies(scheme.name, form.called):
+                    texts |= {f"rules[{number}].of": rule.of}
+            for place, text in texts.items():
+                if text:
+                    evaluate(text, found, place)
 
     @abstractmethod
-    def templates_of(self) -> tuple[F, ...]:
-        """Every form."""
+    def forms_of(self) -> tuple[F, ...]:
+        """Return every form."""
 
     @cached_property
     def all_templates(self) -> dict[str, F]:
         """The forms by name."""
-        return {t.name: t for t in self.templates_of()}
+        return {form.name: form for form in self.forms_of()}
+
+    @property
+    def expressions(self) -> dict[str, str]:
+        """Expressions outside the forms that each form must have a value for, by place."""
+        return {}
+
+    def terms_of(self, scheme: ImpactScheme) -> dict[str, str]:
+        """Return names that are defined by expressions, in order."""
+        return {}
 
     def pairs(self) -> Iterator[tuple[F, ImpactScheme]]:
-        """Every form with each scheme that it is shown for."""
-        for template in self.all_templates.values():
-            for name in template.schemes or self.schemes:
+        """Yield every form with each scheme that it is shown for."""
+        for form in self.all_templates.values():
+            for name in form.schemes or self.schemes:
                 if name in self.schemes:
-                    yield template, scheme_of(name)
+                    yield form, scheme_of(name)
 
-    def today_of(self, template: F) -> tuple[F, ImpactScheme]:
-        """What a form is compared with: the scheme of today in its own."""
-        beside = self.all_templates[template.beside or template.name]
+    def today_of(self, form: F) -> tuple[F, ImpactScheme]:
+        """Return the form and scheme that this form is compared with."""
+        beside = self.all_templates[form.beside or form.name]
         own = self.compare in (beside.schemes or self.schemes)
         return beside, scheme_of(self.compare if own else beside.schemes[0])
 
-    def place(self, template: F, part: int) -> str:
-        """Where the file has this part of a form."""
-        number = [*self.all_templates].index(template.name)
-        return f"templates[{number}].parts[{part}].bytes"
+    def place(self, form: F, key: str) -> str:
+        """Return where the file has this key of a form."""
+        return f"templates[{[*self.all_templates].index(form.name)}].{key}"
 
-    @abstractmethod
-    def given(
-        self, scheme: ImpactScheme, template: F, extreme: int, found: dict[str, float]
-    ) -> dict[str, float]:
-        """What the parts may name beside ``found``, which the file gives."""
-
-    def names(self, scheme: ImpactScheme, template: F, extreme: int = 0) -> dict[str, float]:
-        """What expressions of a form may name, in a scheme; of a signature whose size varies the
-        mean, or with ``extreme`` -1 and 1 the usual least and most."""
-        found = dict(self.numbers)
+    def names(self, scheme: ImpactScheme, form: F, extreme: int = 0) -> dict[str, float]:
+        """Return the names that expressions of a form may use; ``extreme``: as of
+        `ImpactScheme.names`."""
+        found = {**self.numbers, **scheme.names(extreme), **form.counts}
         for name, table in self.by_scheme.items():
             if scheme.name in table:
                 found[name] = table[scheme.name]
-        found |= self.given(scheme, template, extreme, found)
-        total = 0.0
-        for number, part in enumerate(template.parts):
-            found[part.identifier] = evaluated(self.place(template, number), part.bytes, found)
-            total += found[part.identifier]
-        found["bytes"] = total
+        for name, text in self.terms_of(scheme).items():
+            found[name] = evaluate(text, found, f"terms: {name}, {scheme.name}")
+        for number, part in enumerate(form.parts):
+            place = self.place(form, f"parts[{number}].bytes")
+            found[part.identifier] = evaluate(part.bytes, found, place)
+        found["bytes"] = sum(found[part.identifier] for part in form.parts)
+        for name, text in form.derived.items():
+            found[name] = evaluate(text, found)
         return found
-
-
-def evaluated(place: str, text: str, found: dict[str, float]) -> float:
-    """The value of an expression; the ValueError begins with its ``place`` in the file."""
-    try:
-        return evaluate(text, found)
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None

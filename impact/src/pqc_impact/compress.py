@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import lzma
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES
 from mldsa_lab.theory.arrays import Ints
+from pqc_impact.base import EXPANDED
 from pqc_impact.schemes import DER, UNPADDED, base_of
 
 SAMPLES = 200
@@ -43,78 +44,64 @@ METHODS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass(frozen=True)
 class Compressed:
-    """Compressed bytes over bytes, of signatures, of public keys and of those as EIP-8051 expands
-    them (None where it does not), by the method that does best; each at most 1, since what does not
-    shrink is stored as it is. ``why``: if not measured."""
+    """Compressed bytes over bytes, by `Part.holds`: signatures, public keys, and those as EIP-8051
+    expands them, if it does. Each is the best method's and at most 1, since bytes that do not
+    shrink are stored as they are. Without ratios, ``source`` says why."""
 
-    signatures: float = 1.0
-    keys: float = 1.0
-    expanded: float | None = None
-    source: str = ""
-    why: str = ""
+    ratios: Mapping[str, float]
+    source: str
 
 
 def measure(made: Sequence[SampleSignature], expanded: ParameterSet | None = None) -> Compressed:
-    """Of these signatures and keys, all behind each other as in a block; with a set, of some of its
-    keys ``expanded`` too."""
-    found = {}
+    """Compress these signatures and keys, all behind each other as in a block; with a set, some of
+    its keys ``expanded`` too."""
     joined = {
         "signatures": b"".join(one.signature for one in made),
         "keys": b"".join(one.public_key for one in made),
     }
     if expanded is not None:
-        some = made[:_EXPANDED_SAMPLES]
-        joined["expanded keys"] = b"".join(
-            expand_public_key(one.public_key, expanded) for one in some
-        )
-    for what, data in joined.items():
-        sizes = {name: len(shrink(data)) / len(data) for name, shrink in METHODS.items()}
-        best = min(sizes, key=lambda name: sizes[name])
-        found[what] = (min(sizes[best], 1.0), best)
-    source = f"{len(made)} real ones: " + ", ".join(
-        f"{what} to {ratio:.2%} by {best}" if ratio < 1 else f"{what} do not shrink"
-        for what, (ratio, best) in found.items()
-    )
-    ratios = {what: ratio for what, (ratio, _) in found.items()}
-    return Compressed(ratios["signatures"], ratios["keys"], ratios.get("expanded keys"), source)
+        keys = (one.public_key for one in made[:_EXPANDED_SAMPLES])
+        joined[EXPANDED] = b"".join(expand_public_key(key, expanded) for key in keys)
+    ratios, words = {}, []
+    for holds, data in joined.items():
+        ratio, best = min((len(shrink(data)) / len(data), name) for name, shrink in METHODS.items())
+        ratios[holds] = min(ratio, 1.0)
+        words.append(f"{holds} to {ratio:.2%} by {best}" if ratio < 1 else f"{holds} do not shrink")
+    return Compressed(ratios, f"{len(made)} real ones: {', '.join(words)}")
 
 
 def compressibility(forms: Iterable[str]) -> dict[str, Compressed]:
-    """Of schemes with the encoding of their signatures."""
-    made: dict[str, list[SampleSignature] | str] = {}
+    """Measure schemes with the encoding of their signatures."""
     found = {}
     for form in dict.fromkeys(forms):
         base = base_of(form)
-        if base not in made:
-            try:
-                made[base] = draw_signatures(base, _seed(base), SAMPLES)
-            except LabError as error:
-                made[base] = f"compressibility not measured: {error}"
-        these = made[base]
-        found[form] = (
-            Compressed(why=these)
-            if isinstance(these, str)
-            else measure([_encoded(form, one) for one in these], EXPANDED_SETS.get(base))
-        )
+        try:
+            made = [_encoded(form, one) for one in _drawn(base)]
+            found[form] = measure(made, EXPANDED_SETS.get(base))
+        except LabError as error:
+            found[form] = Compressed({}, f"compressibility not measured: {error}")
     return found
+
+
+@cache
+def _drawn(name: str) -> list[SampleSignature]:
+    seed = hashlib.sha256(b"mldsa-lab impact " + name.encode("ascii")).digest()
+    return draw_signatures(name, seed, SAMPLES)
 
 
 def _encoded(form: str, made: SampleSignature) -> SampleSignature:
     """A bare signature in the encoding that the name has behind it."""
-    if form.endswith(DER):
-        order = CURVES[base_of(form)][1]
-        r, s = (int.from_bytes(half, "big") for half in (made.signature[:32], made.signature[32:]))
-        integers = b"".join(_der(2, n.to_bytes(n.bit_length() // 8 + 1, "big"))
-                            for n in (r, min(s, order - s)))  # fmt: skip
-        return made._replace(signature=_der(0x30, integers))
+    signature = made.signature
     if form.endswith(UNPADDED):
-        return made._replace(signature=made.signature.rstrip(bytes(1)))
-    return made
-
-
-def _der(tag: int, content: bytes) -> bytes:
-    """A DER value of fewer than 128 bytes."""
-    return bytes([tag, len(content)]) + content
+        signature = signature.rstrip(bytes(1))
+    elif form.endswith(DER):
+        order = CURVES[base_of(form)][1]
+        r, s = (int.from_bytes(half, "big") for half in (signature[:32], signature[32:]))
+        plain = (n.to_bytes(n.bit_length() // 8 + 1, "big") for n in (r, min(s, order - s)))
+        # Values of fewer than 128 bytes: a tag and one byte of length.
+        integers = b"".join(bytes([2, len(n)]) + n for n in plain)
+        signature = bytes([0x30, len(integers)]) + integers
+    return made._replace(signature=signature)
 
 
 def expand_public_key(pk: bytes, of: ParameterSet) -> bytes:
@@ -150,7 +137,3 @@ def ntt(polynomial: Ints) -> Ints:
 def _powers() -> Ints:
     roots = [pow(1753, 2 * int(f"{j:08b}"[::-1], 2) + 1, Q) for j in range(N)]
     return np.array([[pow(root, power, Q) for power in range(N)] for root in roots])
-
-
-def _seed(name: str) -> bytes:
-    return hashlib.sha256(b"mldsa-lab impact " + name.encode("ascii")).digest()

@@ -19,7 +19,7 @@ _OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
 }  # fmt: skip
 _NODES = (ast.BinOp, ast.Name, ast.Load, ast.Call, *_OPERATORS)
-"""What an expression is of, beside numbers."""
+"""What an expression may hold beside numbers."""
 
 
 def compact_size(number: float) -> float:
@@ -98,36 +98,25 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 """What an expression may call."""
 
 
-def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression. ValueError says what in it is unknown or wrong."""
-    tree = _parsed(text)
+def evaluate(text: str, names: Mapping[str, float], place: str = "") -> float:
+    """Return the value of an expression. ValueError begins with its ``place`` in the file and says
+    what is unknown or wrong."""
+    where = f"{place}: {text[:80]!r}" if place else repr(text[:80])
     try:
-        value: float = SimpleEval(_OPERATORS, FUNCTIONS, names).eval(text, tree)
+        value: float = SimpleEval(_OPERATORS, FUNCTIONS, names).eval(text, _parsed(text))
         is_size = math.isfinite(value) and value >= 0
-    except NameNotDefined as error:
-        known = f"{error.name!r} is unknown: known are {', '.join(names)}"
-        raise ValueError(f"{text!r}: {known}") from None
-    except FunctionNotDefined as error:
-        known = f"the function {error.func_name!r} is unknown: known are {', '.join(FUNCTIONS)}"
-        raise ValueError(f"{text!r}: {known}") from None
-    except (OverflowError, RecursionError):
-        raise ValueError(f"{text[:40]!r}… is too large a sum") from None
-    except TypeError:
-        raise ValueError(f"{text!r}: a function has too many values, too few or none") from None
-    except (InvalidExpression, ValueError, ZeroDivisionError) as error:
-        raise ValueError(f"{text!r} is no sum of sizes: {error}") from None
+    except (NameNotDefined, FunctionNotDefined) as error:
+        known = names if isinstance(error, NameNotDefined) else FUNCTIONS
+        name = getattr(error, "name", None) or getattr(error, "func_name", "")
+        raise ValueError(f"{where}: {name!r} is unknown: known are {', '.join(known)}") from None
+    except (
+        InvalidExpression, ValueError, TypeError, SyntaxError, ArithmeticError, MemoryError,
+        RecursionError,
+    ) as error:  # fmt: skip
+        raise ValueError(f"{where} is no sum of sizes: {error}") from None
     if not is_size:
-        raise ValueError(f"{text!r} is {value:g}: must be zero or more")
+        raise ValueError(f"{where} is {value:g}: must be zero or more")
     return value
-
-
-def check_form(field: str, *texts: str) -> None:
-    """ValueError, beginning with ``field``, for what is no expression, whatever its names are."""
-    for text in texts:
-        try:
-            _parsed(text)
-        except ValueError as error:
-            raise ValueError(f"{field}: {error}") from None
 
 
 def mentions(text: str, name: str) -> bool:
@@ -138,12 +127,9 @@ def mentions(text: str, name: str) -> bool:
 @cache
 def _parsed(text: str) -> ast.expr:
     """The tree of an expression, of numbers and `_NODES` alone."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, MemoryError, RecursionError):
-        raise ValueError(f"{text!r} is no sum of sizes") from None
+    tree = ast.parse(text.strip(), mode="eval").body
     for node in ast.walk(tree):
         is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
         if not (is_number or isinstance(node, _NODES)):
-            raise ValueError(f"{text!r} is no sum of sizes")
+            raise ValueError(f"{type(node).__name__} is not allowed")
     return tree

@@ -1,310 +1,205 @@
-"""From a scenario and verification times to figures, each with its unit, kind and source."""
+"""From a scenario and times to figures: of every form of message or transaction, and of the
+messages of protocols."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.theory.arrays import Array
-from pqc_impact.base import EXPANDED, ScenarioFault, ScenarioFile
-from pqc_impact.compress import Compressed
+from pqc_impact.base import F, ScenarioFile
 from pqc_impact.expression import evaluate
-from pqc_impact.file import BlockLimit, Chain, Scenario, Template
-from pqc_impact.protocol import Protocol
-from pqc_impact.protocol_figures import protocol_rows
-from pqc_impact.quantity import YEAR, quantity
-from pqc_impact.rows import FormFigures, ImpactRow, Kind
-from pqc_impact.schemes import ImpactScheme, scheme_of
-from pqc_impact.times import RecordRate, RecordTimes, assumed
+from pqc_impact.protocol import Device, Protocol, ProtocolMessage
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.times import RecordRate, RecordTimes, assumed, interval_of
+
+Kind = Literal["exact", "measured", "assumed"]
+"""The only flag of a figure: it follows from encodings and rules; it is measured; or it rests on a
+quantity of the scenario that is no rule."""
+FORBIDDEN = "forbidden today by: "
+"""How the names of figures begin that say which rule of today a form breaks. Their value is the
+amount that is too much, None where the rule has no number."""
+
+
+def make_figure(
+    keys: Mapping[str, Key],
+    name: str,
+    value: float | Interval | None,
+    unit: str,
+    kind: Kind,
+    source: str,
+) -> Figure:
+    """Return a figure; ``source`` says why where there is no value."""
+    found, low, high = value if isinstance(value, Interval) else (value, None, None)
+    return Figure(keys, name, found, low, high, unit, source, (kind,))
+
+
+def full_name(figure: Figure) -> str:
+    """Return a figure's name with its block and relay, where it has these keys."""
+    block, relay = figure.keys.get("block"), figure.keys.get("relay")
+    return f"{figure.name}{f' {block}' if block else ''}{f' ({relay})' if relay else ''}"
 
 
 @dataclass(frozen=True)
 class Impact:
-    """All figures of a scenario."""
+    """All figures of a scenario, under the keys `scenario`, `template` and `scheme`."""
 
     name: str
     scenario: ScenarioFile[Any]
-    rows: tuple[ImpactRow, ...]
+    figures: Sequence[Figure]
     records: tuple[str, ...]
 
-    @property
-    def chain(self) -> Chain:
-        """The scenario, where it is one of a chain."""
-        assert isinstance(self.scenario, Chain)
-        return self.scenario
+    @cached_property
+    def _named(self) -> dict[tuple[Any, ...], Figure]:
+        return {(f.keys["template"], f.keys["scheme"], full_name(f)): f for f in self.figures}
+
+    def find(self, template: str, scheme: str, name: str) -> Figure | None:
+        """Return the one figure of this name."""
+        return self._named.get((template, scheme, name))
+
+
+S = TypeVar("S", bound=ScenarioFile[Any])
+
+
+class FormFigures(Generic[S, F]):
+    """The figures of one form in one scheme."""
+
+    def __init__(
+        self, name: str, scenario: S, form: F, scheme: ImpactScheme, times: RecordTimes
+    ) -> None:
+        self.scenario, self.form, self.scheme, self.times = scenario, form, scheme, times
+        self.keys: Mapping[str, Key] = {
+            "scenario": name,
+            "template": form.name,
+            "scheme": scheme.name,
+        }
+        self.names = scenario.names(scheme, form)
+        beside, today = scenario.today_of(form)
+        self.today_names = scenario.names(today, beside)
+        self.compared = today.name if beside is form else f"{today.name}, {beside.name}"
+
+    def figure(
+        self, name: str, value: float | Array | Interval | None, unit: str, kind: Kind, source: str
+    ) -> Figure:
+        """Return a figure; draws become a value with its limits."""
+        if isinstance(value, np.ndarray):
+            value = interval_of(value)
+        return make_figure(self.keys, name, value, unit, kind, source)
+
+    def exact(
+        self, figure: str, name: str, unit: str, assumes: str = "", source: str = ""
+    ) -> Figure:
+        """Return the value of a name, with its usual least and most where these differ."""
+        low, high = sorted((self._least[name], self._most[name]))
+        value = Interval(self.names[name], *((low, high) if low != high else ()))
+        text = assumes or source or f"the template; {self.scheme.source}"
+        return self.figure(figure, value, unit, "assumed" if assumes else "exact", text)
 
     @cached_property
-    def _named(self) -> dict[tuple[str, str, str], ImpactRow]:
-        return {(r.template, r.scheme, r.figure): r for r in self.rows}
+    def _least(self) -> dict[str, float]:
+        return self.scenario.names(self.scheme, self.form, -1)
 
-    def find(self, template: str, scheme: str, figure: str) -> ImpactRow | None:
-        """The one row of this name."""
-        return self._named.get((template, scheme, figure))
+    @cached_property
+    def _most(self) -> dict[str, float]:
+        return self.scenario.names(self.scheme, self.form, 1)
 
-    def of(self, template: str, scheme: str) -> list[ImpactRow]:
-        """The rows of a template in a scheme."""
-        return [r for r in self.rows if (r.template, r.scheme) == (template, scheme)]
+    def sizes(self) -> Iterator[Figure]:
+        """Yield bytes, by part too."""
+        parts = self.form.parts
+        assumes = "; ".join(dict.fromkeys(part.assumes for part in parts if part.assumes))
+        texts = dict.fromkeys(part.source or "the template" for part in parts)
+        yield self.exact("bytes", "bytes", "B", assumes, "; ".join([*texts, self.scheme.source]))
+        for part in parts:
+            name = f"bytes, {part.name}"
+            yield self.exact(name, part.identifier, "B", part.assumes, part.source)
+        ratio = self.names["bytes"] / self.today_names["bytes"]
+        kind: Kind = "assumed" if assumes else "exact"
+        yield self.figure("bytes over today's", ratio, "×", kind, self.compared)
 
+    def rules(self) -> Iterator[Figure]:
+        """Yield the rules of today that it breaks."""
+        for rule in self.scenario.rules:
+            if rule.applies(self.scheme.name, self.form.called):
+                value = evaluate(rule.of, self.names) if rule.of else None
+                if value is None or (rule.most is not None and value > rule.most):
+                    unit = rule.unit if rule.of else ""
+                    name = f"{FORBIDDEN}{rule.name}"
+                    yield self.figure(name, value, unit, "exact", rule.source)
 
-def impact(
-    name: str, scenario: Scenario, times: RecordTimes, compressed: Mapping[str, Compressed]
-) -> Impact:
-    """Every figure; LabError for cores that were not measured, or a block too small for any
-    transaction of today."""
-    if isinstance(scenario, Protocol):
-        rows = list(protocol_rows(name, scenario, times))
-    else:
-        maker = _Figures(name, scenario, times, compressed)
-        rows = [row for form, scheme in scenario.pairs() for row in maker.rows(form, scheme)]
-    return Impact(name, scenario, tuple(rows), times.records)
-
-
-def on_cores(cores: int, batches: bool = False) -> str:
-    """How figures say on how many cores, and that a batch interface verifies."""
-    return f"{'in batches ' if batches else ''}on {cores} core{'s' if cores > 1 else ''}"
-
-
-@dataclass(frozen=True)
-class _Room:
-    """How many transactions a block has, and by which limit; or by the load given."""
-
-    count: float
-    limit: str
+    def all(self) -> Iterator[Figure]:
+        """Yield every figure."""
+        yield from self.sizes()
+        yield from self.rules()
 
 
-class _Figures:
-    def __init__(
-        self, name: str, scenario: Chain, times: RecordTimes, compressed: Mapping[str, Compressed]
-    ) -> None:
-        self.name, self.scenario, self.compressed = name, scenario, compressed
-        node = scenario.node
-        self.rates: dict[tuple[str, int], RecordRate | str] = {
-            (s, cores): times.rate(
-                scheme_of(s), cores, node.implementations, stretch=node.extrapolate
-            )
-            for s in scenario.schemes
-            for cores in node.cores
-        }
-        batches = (
-            (s, cores, times.batch_rate(
-                scheme_of(s), cores, node.implementations, stretch=node.extrapolate
-            ))
-            for s in scenario.schemes
-            for cores in node.cores
-        )  # fmt: skip
-        self.batches = {(s, cores): rate for s, cores, rate in batches if rate is not None}
-        self.interval = assumed("interval", scenario.seconds)
-        self.download = assumed("download", node.rate)
-        self.per_year = YEAR / self.interval
+class MessageFigures(FormFigures[Protocol, ProtocolMessage]):
+    """The figures of one message in one scheme."""
 
-    def rows(self, template: Template, scheme: ImpactScheme) -> Iterator[ImpactRow]:
-        at = _TemplateFigures(self, template, scheme)
-        yield from at.sizes()
-        yield from at.uses()
-        yield from at.rules()
-        yield from at.throughput()
-        yield from at.storage()
-        yield from at.verification()
+    def all(self) -> Iterator[Figure]:
+        yield from super().all()
+        yield from self.round_trips()
+        for link in self.scenario.links:
+            spent = self.names["bytes"] / assumed(f"link {link.name}", link.speed)
+            text = f"{link.rate}; {link.source}"
+            yield self.figure(f"transfer over {link.name}", spent, "s", "assumed", text)
+        yield from self.signatures()
+        count = evaluate(self.form.verified, self.names)
+        if self.scenario.device is not None and count:
+            yield self.on_device(self.scenario.device, count)
 
+    def round_trips(self) -> Iterator[Figure]:
+        """Yield how often the sender waits for an acknowledgement before all is sent."""
+        flight = evaluate(self.form.flight, self.names) if self.form.flight else 0
+        for window in self.scenario.windows if self.form.flight else ():
+            sent, waits = window.size, 0
+            while sent < flight:
+                waits += 1
+                sent += window.size * 2**waits
+            text = f"{window.bytes}, twice as much in each round trip that follows; {window.source}"
+            yield self.figure(f"extra round trips, {window.name}", waits, "", "assumed", text)
 
-class _TemplateFigures(FormFigures[Chain, Template]):
-    """The figures of one template in one scheme."""
-
-    def __init__(self, of: _Figures, template: Template, scheme: ImpactScheme) -> None:
-        super().__init__(of.name, of.scenario, template, scheme)
-        self.of = of
-        self.bytes = self.names["bytes"]
-        self.room = self._room(template, scheme)
-        beside, compare = of.scenario.today_of(template)
-        self.today = self._room(beside, compare)
-        if self.today.count < 1:
-            place = [limit.name for limit in of.scenario.limits].index(self.today.limit)
-            raise ScenarioFault(
-                ("limits", place, "block"),
-                f"limits[{place}].block: the {self.today.limit} of a block is smaller than that of "
-                f"one transaction ({beside.name}, {compare.name})",
-            )
-
-    @property
-    def kind(self) -> Kind:
-        """Of what rests on how many transactions a block has."""
-        return "assumed" if self.template.per_block or self.template.assumes else "exact"
-
-    def _room(
-        self, template: Template, scheme: ImpactScheme, given: tuple[str, float] | None = None
-    ) -> _Room:
-        """Transactions of a block; with ``given`` one limit has another room."""
-        names = self.scenario.names(scheme, template)
-        if template.per_block:
-            return _Room(evaluate(template.per_block, names), "load")
-        counts = [
-            _Room(math.floor(room / names[n]), n)
-            for n in template.use
-            if names[n] > 0
-            for room in (given[1] if given and given[0] == n else self._limit(n).room,)
-        ]
-        if not counts:
-            raise LabError(f"templates, {template.name}: uses no limit and has no per_block")
-        return min(counts, key=lambda room: room.count)
-
-    def _limit(self, name: str) -> BlockLimit:
-        return next(limit for limit in self.scenario.limits if limit.name == name)
-
-    # --- figures ------------------------------------------------------------------------------
-
-    def uses(self) -> Iterator[ImpactRow]:
-        """What the transaction uses of each limit."""
-        for name in self.template.use:
-            limit = self._limit(name)
-            yield self._exact(f"{name} used", name, limit.unit, self.template.assumes)
-            if limit.price:
-                currency, price = limit.cost
-                fee = price.times(self.names[name])
-                ends = None if fee.low is None or fee.high is None else (fee.low, fee.high)
-                text = f"at {limit.price}"
-                yield self._row(f"fee for {name}", fee.value, currency, "assumed", text, ends)
-        for currency, text in self.template.fees.items():
-            value = evaluate(text, self.names)
-            yield self._row("fee", value, currency, "exact", f"the template: {text}")
-
-    def throughput(self) -> Iterator[ImpactRow]:
-        """Transactions of a block and in a second; the limit that keeps today's."""
-        what = "messages" if self.template.per_block else "transactions"
-        interval = self.scenario.seconds.value
-        by = f"limited by {self.room.limit}" if not self.template.per_block else "the load given"
-        source = f"{by}; an interval of {self.scenario.interval} ({self.scenario.interval_source})"
-        kind = self.kind
-        yield self._row(f"{what} per block", self.room.count, "", kind, by)
-        yield self._row(f"{what} per second", self.room.count / interval, "1/s", kind, source)
-        if self.template.per_block:
-            rate = self.room.count * self.bytes / interval
-            yield self._row("bytes per second", rate, "B/s", kind, source)
-            for name in self.template.use:
-                share = self.room.count * self.names[name] / self._limit(name).room
-                text = self._limit(name).source
-                yield self._row(f"share of the {name} of a block", share, "", kind, text)
-            return
-        yield self._row("transactions per block today", self.today.count, "", kind, self.compared)
-        over = self.room.count / self.today.count
-        yield self._row("transactions over today's", over, "×", kind, self.compared)
-        for name in self.template.use:
-            limit = self._limit(name)
-            needed = self.today.count * self.names[name] + limit.set_aside
-            text = f"{self.today.count:,.0f} a block, as {self.compared} today"
-            figure = f"{name} of a block for today's throughput"
-            yield self._row(figure, needed, limit.unit, kind, text)
-            for given, room in limit.others:
-                count = self._room(self.template, self.scheme, (name, room)).count
-                figure, text = f"transactions per second at {given}", "the limit is given"
-                yield self._row(figure, count / interval, "1/s", "assumed", text)
-
-    def storage(self) -> Iterator[ImpactRow]:
-        """Archive, state and mempool."""
-        template, node = self.template, self.scenario.node
-        block = self.room.count * self.bytes + self.scenario.overhead
-        full = "full blocks" if not template.per_block else "the load given"
-        yield self._row("bytes of a block", block, "B", self.kind, full)
-        kept = sum(self.names[part.identifier] for part in template.parts if not part.holds)
-        for years in (1, 10):
-            when = "a year" if years == 1 else "ten years"
-            size = block * self.of.per_year * years
-            yield self._row(f"archive of {when}", size, "B", "assumed", full)
-        keeping = self.today.count * self.of.per_year if not template.per_block else None
-        archive = block * self.of.per_year if keeping is None else keeping * self.bytes
-        text = f"as many transactions as {self.compared} has in full blocks"
-        if keeping is not None:
-            figure = "archive of a year at today's throughput"
-            yield self._row(figure, archive, "B", "assumed", text)
-        figure, text = "pruned archive of a year at today's throughput", "no signatures and keys"
-        yield self._row(figure, archive * (kept / self.bytes), "B", "assumed", text)
-        yield self._compressed(archive)
-        for state in self.scenario.state:
-            stored = {"the hash of a key": state.hash, "keys": state.key}
-            for what, expression in stored.items():
-                each = evaluate(expression, self.names)
-                held = state.count.times(each)
-                ends = None if held.low is None or held.high is None else (held.low, held.high)
-                figure = f"{state.name}, {what} stored"
-                yield self._row(figure, held.value, "B", "assumed", state.source, ends)
-        if node.mempool and not template.per_block:
-            pool = quantity(node.mempool, "B", "mempool").value
-            text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
-            holds = math.floor(pool / evaluate(node.mempool_each, self.names))
-            yield self._row("transactions that the mempool holds", holds, "", "assumed", text)
-            blocks = holds / max(self.room.count, 1)
-            yield self._row("blocks that the mempool holds", blocks, "", "assumed", text)
-
-    def _compressed(self, archive: Array) -> ImpactRow:
-        """The archive with signatures and keys compressed as they were measured to be."""
-        figure = "compressed archive of a year at today's throughput"
-        found = [self.of.compressed.get(form) for form in self.scheme.forms]
-        if own := next((p.name for p in self.template.parts if p.holds == "other"), None):
-            why = f"the compressibility of the part {own!r} was not measured"
-            return self._row(figure, None, "B", "measured", why)
-        ratios = {"signatures": 0.0, "keys": 0.0, EXPANDED: 0.0}
-        total = {"signatures": 0.0, "keys": 0.0, EXPANDED: 0.0}
-        for form, one in zip(self.scheme.forms, found, strict=True):
-            if one is None or one.why:
-                why = one.why if one else f"the compressibility of {form} was not measured"
-                return self._row(figure, None, "B", "measured", why)
-            alone = scheme_of(form)
-            if one.expanded is not None:
-                total[EXPANDED], ratios[EXPANDED] = 1.0, one.expanded
-            for holds, size, ratio in (
-                ("signatures", alone.signature_bytes[0], one.signatures),
-                ("keys", alone.public_key_bytes, one.keys),
-            ):
-                total[holds] += size
-                ratios[holds] += size * ratio
-        size = 0.0
-        for piece in self.template.parts:
-            ratio = ratios[piece.holds] / total[piece.holds] if piece.holds else 1.0
-            size += self.names[piece.identifier] * ratio
-        texts = dict.fromkeys(one.source for one in found if one)
-        return self._row(figure, archive * (size / self.bytes), "B", "measured", "; ".join(texts))
-
-    def verification(self) -> Iterator[ImpactRow]:
-        """Time to verify a block's signatures, and the first synchronisation."""
-        node = self.scenario.node
-        signatures = self.template.signatures
-        each = self.room.count * signatures
-        many = self.room.count if self.template.per_block else self.today.count
-        history = many * node.years * self.of.per_year
-        what = "the load given" if self.template.per_block else "as many transactions as today"
-        text = f"{node.years:g} years of {what}; {node.source}"
-        download = history * self.bytes / self.of.download
-        yield self._row("first synchronisation, download", download, "s", "assumed", text)
-        measured = [(self.of.rates[self.scheme.name, n], on_cores(n)) for n in node.cores]
-        measured += [
-            (self.of.batches[self.scheme.name, n], on_cores(n, batches=True))
-            for n in node.cores
-            if (self.scheme.name, n) in self.of.batches
-        ]
-        for rate, on in measured:
-            block = f"verification of a block {on}"
-            sync = f"first synchronisation, verification {on}"
-            as_today = f"verification of a block at today's throughput {on}"
-            share = f"share of the interval at today's throughput {on}"
-            both = f"first synchronisation {on}"
-            if isinstance(rate, str):
-                for figure in (block, as_today, share, sync, both):
-                    unit = "" if figure == share else "s"
-                    yield self._row(figure, None, unit, "measured", rate)
+    def signatures(self) -> Iterator[Figure]:
+        """Yield times of one message's signatures on one core, and messages per second."""
+        for operation, title, text in (
+            ("sign", "signing", self.form.signed),
+            ("verify", "verification", self.form.verified),
+        ):
+            count = evaluate(text, self.names)
+            if not count:
                 continue
-            yield self._row(block, each / rate.draws, "s", "measured", rate.source)
-            spent = many * signatures / rate.draws
-            yield self._row(as_today, spent, "s", "measured", rate.source)
-            yield self._row(share, spent / self.of.interval, "", "measured", rate.source)
-            verify = history * signatures / rate.draws
-            yield self._row(sync, verify, "s", "measured", rate.source)
-            rules = np.maximum(verify, download)
-            by_verification = bool(verify[0] > download[0])
-            slower = "verification" if by_verification else "the download"
-            said = f"{slower} is the longer of the two; {rate.source}"
-            yield self._row(both, rules, "s", "measured" if by_verification else "assumed", said)
+            implementations = self.scenario.host.implementations
+            rate = self.times.rate(self.scheme, 1, implementations, operation=operation)
+            spent, per_second, source = None, None, rate
+            if not isinstance(rate, str):
+                spent, per_second = count / rate.draws, rate.draws / count
+                source = f"{count:g} signature{'s' if count > 1 else ''}; {rate.source}"
+            for name, value, unit in (
+                (f"{title} on 1 core", spent, "s"),
+                (f"{title} per second and core", per_second, "1/s"),
+            ):
+                yield self.figure(name, value, unit, "measured", str(source))
+
+    def on_device(self, device: Device, count: float) -> Figure:
+        """Return the time of one message's verifications, and of what is hashed before, on the
+        device."""
+        name, cycles = f"verification on {device.name}", device.cycles.get(self.scheme.name)
+        if cycles is None:
+            rate = self.times.rate(self.scheme, 1, {}, unit="cycles")
+        else:
+            draws = assumed(f"cycles {device.name} {self.scheme.name}", cycles)
+            rate = RecordRate(1 / draws, f"{device.verify[self.scheme.name]} of the scenario")
+        if isinstance(rate, str):
+            return self.figure(name, None, "s", "measured", rate)
+        hashed = evaluate(device.hashed, self.names) * device.hash_cycles if device.hashed else 0.0
+        spent = (count / rate.draws + hashed) / assumed(f"clock {device.name}", device.hertz)
+        text = f"{count:g} of {rate.source}; at {device.clock}"
+        if hashed:
+            text += f"; hashing at {device.hash_cycles:g} cycles a byte"
+        kind: Kind = "measured" if cycles is None else "assumed"
+        return self.figure(name, np.asarray(spent), "s", kind, f"{text}; {device.source}")

@@ -1,16 +1,18 @@
-"""The scenario file, as docs/scenarios.md describes it: everything that is assumed, and the forms
-of transactions, from which sizes follow exactly."""
+"""Scenarios of a chain, and reading a scenario file, as docs/scenarios.md describes it: everything
+that is assumed, and the forms of transactions, from which sizes follow exactly."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta, field
 
 from mldsa_lab.checkout import file_or_shipped
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.files import Positive, Text, read_text
+from mldsa_lab.files import Positive, Text, check_target, read_text, write_text
 from mldsa_lab.toml import decode_toml
 from pqc_impact.base import (
     SCENARIOS,
@@ -20,14 +22,12 @@ from pqc_impact.base import (
     ScenarioForm,
     ScenarioTable,
     Several,
-    check_names,
-    check_schemes,
-    evaluated,
 )
-from pqc_impact.expression import check_form, evaluate, mentions
+from pqc_impact.expression import evaluate, mentions
 from pqc_impact.protocol import Protocol
 from pqc_impact.quantity import positive, price, quantity
-from pqc_impact.schemes import ImpactScheme
+
+Above = Annotated[float, Meta(gt=0)]
 
 
 class BlockLimit(ScenarioTable, frozen=True):
@@ -42,37 +42,31 @@ class BlockLimit(ScenarioTable, frozen=True):
     given: tuple[Text, ...] = ()
     price: str = ""
 
-    def __post_init__(self) -> None:
-        limits = {"block": [self.room], "given": [room for _, room in self.others]}
-        for name, these in limits.items():
-            if min(these, default=1) <= 0:
-                raise ValueError(f"{name}: must be above what is reserved")
-        if self.price:
-            _ = self.cost
-
     @property
     def set_aside(self) -> float:
         """What is reserved, in the unit."""
-        if self.reserved == "0":
-            return 0.0
         return quantity(self.reserved, self.unit, "reserved").value
 
     @property
     def room(self) -> float:
         """What transactions of a block may use, in the unit."""
-        return positive(self.block, self.unit, "block").value - self.set_aside
+        return self._room("block", self.block)
 
     @property
-    def others(self) -> list[tuple[str, float]]:
-        """The limits to try, as the file has them and as `room`."""
-        return [
-            (text, positive(text, self.unit, "given").value - self.set_aside) for text in self.given
-        ]
+    def others(self) -> dict[str, float]:
+        """The room of the limits to try, by the text of the file."""
+        return {text: self._room("given", text) for text in self.given}
 
     @property
-    def cost(self) -> tuple[str, Interval]:
+    def cost(self) -> tuple[str, Interval] | None:
         """The currency, and the price of one unit in it."""
-        return price(self.price, self.unit, "price")
+        return price(self.price, self.unit, "price") if self.price else None
+
+    def _room(self, key: str, text: str) -> float:
+        room = positive(text, self.unit, key).value - self.set_aside
+        if room <= 0:
+            raise ValueError(f"{key}: must be above what is reserved")
+        return room
 
 
 class Template(ScenarioForm, frozen=True):
@@ -98,6 +92,22 @@ class Template(ScenarioForm, frozen=True):
         """The names that rules may use for it."""
         return (self.name, *self.also)
 
+    @property
+    def counts(self) -> dict[str, float]:
+        """Numbers that its parts may name."""
+        return {"signatures": float(self.signatures)}
+
+    @property
+    def derived(self) -> dict[str, str]:
+        """Expressions by name that may use the parts."""
+        return {"item": self.item, "output": self.output, **self.use}
+
+    @property
+    def further(self) -> dict[str, str]:
+        """Expressions by their place in the table."""
+        fees = {f"fees.{currency}": text for currency, text in self.fees.items()}
+        return {"per_block": self.per_block, **fees}
+
 
 class OutputForm(ScenarioTable, frozen=True):
     """How an output is locked and unlocked: the bytes of its script; what unlocks it, as items
@@ -112,12 +122,9 @@ class OutputForm(ScenarioTable, frozen=True):
     note: str = ""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if bool(self.script) == bool(self.witness):
             raise ValueError("script: either script or witness says what unlocks it")
-        check_form("output", self.output)
-        check_form("script", *self.script)
-        check_form("witness", *self.witness)
-        check_schemes("schemes", self.schemes)
 
 
 class Payment(ScenarioTable, frozen=True):
@@ -145,9 +152,6 @@ class State(ScenarioTable, frozen=True):
         """How many entries."""
         return positive(self.entries, "", "entries")
 
-    def __post_init__(self) -> None:
-        _ = self.count
-
 
 class Node(ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
@@ -160,20 +164,19 @@ class Node(ScenarioTable, frozen=True):
     cores: Annotated[tuple[Positive, ...], Meta(min_length=1)] = (1,)
     extrapolate: bool = False
     implementations: dict[Text, Text] = field(default_factory=dict)
-    years: Annotated[float, Meta(gt=0)] = 10.0
+    years: Above = 10.0
     mempool: str = ""
     mempool_each: Text = "bytes"
-
-    def __post_init__(self) -> None:
-        _ = self.rate
-        if self.mempool:
-            positive(self.mempool, "B", "mempool")
-        check_schemes("implementations", self.implementations)
 
     @property
     def rate(self) -> Interval:
         """Download, bytes per second."""
         return positive(self.download, "B/s", "download")
+
+    @property
+    def pool(self) -> float:
+        """Bytes of the mempool, 0 without one."""
+        return positive(self.mempool, "B", "mempool").value if self.mempool else 0.0
 
 
 class BlockNetwork(ScenarioTable, frozen=True):
@@ -187,22 +190,22 @@ class BlockNetwork(ScenarioTable, frozen=True):
     like: Text
     templates: Several
     schemes: tuple[Text, ...] = ()
-    of_today: Annotated[tuple[Annotated[float, Meta(gt=0)], ...], Meta(min_length=1)] = (1.0,)
+    of_today: Annotated[tuple[Above, ...], Meta(min_length=1)] = (1.0,)
     intervals: tuple[Text, ...] = ()
     stale: bool = True
     nodes: Positive | None = None
     blocks: Positive | None = None
 
-    def __post_init__(self) -> None:
-        check_schemes("schemes", self.schemes)
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The other intervals, by the text of the file."""
         if self.intervals and not self.stale:
             raise ValueError("intervals: are for stale blocks, which `stale = false` leaves out")
-        for text in self.intervals:
-            positive(text, "s", "intervals")
+        return {text: positive(text, "s", "intervals").value for text in self.intervals}
 
 
 class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
-    """What every scenario of a chain has. ``interval``: from block to block."""
+    """A chain. ``interval``: from block to block."""
 
     interval: Text
     interval_source: Text
@@ -213,28 +216,35 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
     network: BlockNetwork | None = None
 
     def __post_init__(self) -> None:
-        for rows, what in ((self.limits, "limits"), (self.state, "state")):
-            check_names(rows, what)
-        positive(self.interval, "s", "interval")
-        _ = self.overhead
-        self._check_uses()
+        for name in self.network.templates if self.network else ():
+            if name not in self.all_templates:
+                raise ValueError(f"network: templates: no template is called {name!r}")
+        for form in self.all_templates.values():
+            if lost := set(form.use) - set(self.limit):
+                raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
         super().__post_init__()
-        for template, scheme in self.pairs():
-            found = self.names(scheme, template)
-            for text in filter(None, [template.per_block, *template.fees.values()]):
-                evaluate(text, found)
-            place = "node.mempool_each"
-            if not evaluated(place, self.node.mempool_each, found):
-                raise ValueError(f"{place}: a transaction ({template.name}) takes none")
-            for state in self.state:
-                for text in (state.hash, state.key):
-                    evaluate(text, found)
+        for form, scheme in self.pairs():
+            names = self.names(scheme, form)
+            if not evaluate(self.node.mempool_each, names):
+                raise ValueError(f"node.mempool_each: a transaction ({form.name}) takes none")
+            self.fitting(form, names)
+            beside, today = self.today_of(form)
+            count, limit = self.fitting(beside, self.names(today, beside))
+            if limit and count < 1:
+                place = f"limits[{list(self.limit).index(limit)}].block"
+                raise ValueError(
+                    f"{place}: the {limit} of a block is smaller than that of one transaction "
+                    f"({beside.name}, {today.name})"
+                )
+
+    @property
+    def limit(self) -> dict[str, BlockLimit]:
+        """The limits by name."""
+        return {limit.name: limit for limit in self.limits}
 
     @property
     def overhead(self) -> float:
         """Bytes of a block beside its transactions."""
-        if self.block_overhead == "0":
-            return 0.0
         return quantity(self.block_overhead, "B", "block_overhead").value
 
     @property
@@ -242,31 +252,31 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
         """From block to block."""
         return positive(self.interval, "s", "interval")
 
-    def given(
-        self, scheme: ImpactScheme, template: Template, extreme: int, found: dict[str, float]
-    ) -> dict[str, float]:
-        return {
-            "signature": scheme.signature_bytes[extreme], "public_key": scheme.public_key_bytes,
-            "signatures": float(template.signatures),
-        }  # fmt: skip
-
-    def names(self, scheme: ImpactScheme, template: Template, extreme: int = 0) -> dict[str, float]:
-        found = super().names(scheme, template, extreme)
-        found |= {
-            n: evaluate(t, found) for n, t in (("item", template.item), ("output", template.output))
+    @property
+    def expressions(self) -> dict[str, str]:
+        """Expressions outside the forms."""
+        of_states = {
+            f"state[{number}].{key}": getattr(state, key)
+            for number, state in enumerate(self.state)
+            for key in ("hash", "key")
         }
-        for name, text in template.use.items():
-            found[name] = evaluate(text, found)
-        return found
+        return {"node.mempool_each": self.node.mempool_each, **of_states}
 
-    def _check_uses(self) -> None:
-        known = {limit.name for limit in self.limits}
-        for name in self.network.templates if self.network else ():
-            if name not in self.all_templates:
-                raise ValueError(f"network: templates: no template is called {name!r}")
-        for template in self.all_templates.values():
-            if lost := set(template.use) - known:
-                raise ValueError(f"templates: use: no limit is called {min(lost)!r}")
+    def fitting(
+        self, form: Template, names: dict[str, float], **instead: float
+    ) -> tuple[float, str]:
+        """Return how many transactions a block has, and the limit that binds, "" for a load;
+        ``instead``: other room of a limit, by its name."""
+        if form.per_block:
+            return evaluate(form.per_block, names), ""
+        counts = [
+            (math.floor(instead.get(name, self.limit[name].room) / names[name]), name)
+            for name in form.use
+            if names[name] > 0
+        ]
+        if not counts:
+            raise ValueError(f"templates: {form.name}: uses no limit and has no per_block")
+        return min(counts, key=lambda found: found[0])
 
 
 class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
@@ -278,22 +288,23 @@ class Utxo(Chain, frozen=True, kw_only=True, tag="utxo"):
     witness_scale: Positive = 4
 
     def __post_init__(self) -> None:
-        check_names(self.forms, "forms")
-        check_names(self.payments, "payments")
         for payment in self.payments:
-            if payment.form not in {form.name for form in self.forms}:
+            if payment.form not in self.form:
                 raise ValueError(f"payments: form: no form is called {payment.form!r}")
         if [limit.name for limit in self.limits] != ["weight"]:
             raise ValueError("limits: this model has one limit, called weight")
         super().__post_init__()
 
-    def templates_of(self) -> tuple[Template, ...]:
-        forms = {form.name: form for form in self.forms}
-        return tuple(self._template(payment, forms[payment.form]) for payment in self.payments)
+    @property
+    def form(self) -> dict[str, OutputForm]:
+        """The forms of outputs by name."""
+        return {form.name: form for form in self.forms}
 
-    def place(self, template: Template, part: int) -> str:
-        forms = [form.name for form in self.forms]
-        return f"forms[{forms.index(template.also[0])}]"
+    def forms_of(self) -> tuple[Template, ...]:
+        return tuple(self._template(payment, self.form[payment.form]) for payment in self.payments)
+
+    def place(self, form: Template, key: str) -> str:
+        return f"forms[{list(self.form).index(form.also[0])}]"
 
     def _template(self, payment: Payment, form: OutputForm) -> Template:
         n, m = payment.inputs, payment.outputs
@@ -342,11 +353,7 @@ class Account(Chain, frozen=True, kw_only=True, tag="account"):
 
     templates: Annotated[tuple[Template, ...], Meta(min_length=1)]
 
-    def __post_init__(self) -> None:
-        check_names(self.templates, "templates")
-        super().__post_init__()
-
-    def templates_of(self) -> tuple[Template, ...]:
+    def forms_of(self) -> tuple[Template, ...]:
         return self.templates
 
 
@@ -354,15 +361,27 @@ Scenario = Utxo | Account | Protocol
 
 
 def shipped() -> dict[str, Path]:
-    """The scenarios of the source tree by name."""
+    """Return the scenarios of the source tree by name."""
     return {p.stem: p for p in sorted(SCENARIOS.glob("*.toml"))}
 
 
 def find_scenario(name: str) -> Path:
-    """The file of a scenario: one of the tree by its name, or a path. LabError for an unknown."""
+    """Return the file of a scenario: one of the tree by its name, or a path. LabError for an
+    unknown name."""
     return file_or_shipped(name, shipped(), "scenario")
 
 
 def read_scenario(path: Path) -> Scenario:
-    """LabError names the file, the line, the place in it and the rule it breaks."""
+    """Read a scenario. LabError names file, line, the place in the file and the rule it breaks."""
     return decode_toml(read_text(path), Scenario, str(path))  # type: ignore[arg-type]
+
+
+def write_template(name: str | None, path: Path) -> None:
+    """Write a scenario of one's own to a new file: a template (chain or protocol), or a copy of a
+    scenario. LabError for an unknown name, or a file that exists or cannot be written."""
+    templates = {p.stem: p for p in sorted((SCENARIOS / "new").glob("*.toml"))}
+    text = read_text(file_or_shipped(name or "chain", templates | shipped(), "template"))
+    check_target(path)
+    if path.suffix != ".toml" or path.exists():
+        raise LabError(f"output {path}: must be the name of a new file that ends in .toml")
+    write_text(path, text)

@@ -24,12 +24,12 @@ YEAR = _EQUAL["s"]["year"]
 
 
 def quantity(text: str, unit: str, field: str) -> Interval:
-    """The quantity in ``unit`` ("" for a plain count), not negative; of a range "A to B UNIT" the
-    middle and both ends. ValueError begins with ``field`` and says the rule."""
+    """Return the quantity in ``unit`` ("" for a plain count), not negative; of a range "A to B
+    UNIT" the middle and both ends. "0" needs no unit. ValueError begins with ``field``."""
     found = _TEXT.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{field}: {text!r} is no number with a unit")
-    factor = _factor(found[3], unit)
+    factor = 0.0 if text == "0" else _factor(found[3], unit)
     if factor is None:
         wanted = f"a multiple of {unit}" if unit else "a number, or thousands, millions, billions"
         missing = "has no unit" if not found[3] else f"is in {found[3]}"
@@ -43,7 +43,7 @@ def quantity(text: str, unit: str, field: str) -> Interval:
 
 
 def positive(text: str, unit: str, field: str) -> Interval:
-    """A quantity above zero."""
+    """Return a quantity above zero."""
     found = quantity(text, unit, field)
     if (found.value if found.low is None else found.low) <= 0:
         raise ValueError(f"{field}: {text!r} must be above zero")
@@ -51,7 +51,7 @@ def positive(text: str, unit: str, field: str) -> Interval:
 
 
 def price(text: str, unit: str, field: str) -> tuple[str, Interval]:
-    """A price for each ``unit``, such as "10 sat/vB": the currency, and how much of it."""
+    """Return a price for each ``unit``, such as "10 sat/vB": the currency, and how much of it."""
     amount, _, each = text.rpartition("/")
     found = _TEXT.fullmatch(amount.strip())
     factor = _factor(each.strip(), unit)
@@ -65,20 +65,16 @@ def _factor(text: str, unit: str) -> float | None:
     if not unit:
         return _WORDS.get(text)
     if "/" in unit:
-        above, below = (_factor(t, u) for t, u in zip(_halves(text), _halves(unit), strict=True))
+        halves = zip(text.partition("/")[::2], unit.partition("/")[::2], strict=True)
+        above, below = (_factor(part, of) for part, of in halves)
         return None if above is None or below is None else above / below
     names = {unit: 1.0} | _EQUAL.get(unit, {})
-    word = text.split(" ", 1)
-    if len(word) == 2 and word[0] in _WORDS:
-        factor = _factor(word[1], unit)
-        return None if factor is None else _WORDS[word[0]] * factor
+    word, _, rest = text.partition(" ")
+    if rest and word in _WORDS:
+        factor = _factor(rest, unit)
+        return None if factor is None else _WORDS[word] * factor
     for prefix, size in _PREFIXES.items():
         name = text.removeprefix(prefix)
         if text.startswith(prefix) and name in names:
             return size * names[name]
     return None
-
-
-def _halves(text: str) -> tuple[str, str]:
-    above, _, below = text.partition("/")
-    return above, below

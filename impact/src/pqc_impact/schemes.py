@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.sizes import CURVES, NOT_PADDED, PUBLIC, SIGNATURE, ecdsa_der_law, sizes
+from mldsa_lab.sizes import (
+    CURVES,
+    NOT_PADDED,
+    PUBLIC,
+    SIGNATURE,
+    algorithm_bytes,
+    ecdsa_der_law,
+    sizes,
+)
 
 SIGNERS = tuple(s.name for s in SCHEMES.values() if "sign" in s.kin.operations)
 """The signature schemes of the lab."""
@@ -27,10 +35,21 @@ class ImpactScheme:
     forms: tuple[str, ...]
     source: str
 
-    @property
-    def varies(self) -> bool:
-        """Whether signatures differ in length."""
-        return len(set(self.signature_bytes)) > 1
+    def names(self, extreme: int) -> dict[str, float]:
+        """Return the sizes that expressions may name: of a signature whose length varies the mean,
+        or with ``extreme`` -1 and 1 the usual least and most."""
+        found = {
+            "signature": self.signature_bytes[extreme],
+            "public_key": float(self.public_key_bytes),
+        }
+        if self.name in SIGNERS:
+            found["signature_der"] = signature_der(self.name)[extreme]
+            if (algorithm := algorithm_bytes(self.name)) is not None:
+                found["algorithm"] = algorithm
+            for size in sizes(self.name):
+                if (size.object, size.encoding) == (PUBLIC, "SPKI"):
+                    found["spki"] = size.bytes
+        return found
 
 
 @cache

@@ -1,419 +1,366 @@
-"""Figures of a scenario as tables, Markdown and JSON."""
+"""Figures of a scenario as a report: layouts of tables, plots, headline and notes."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show import figure_tables
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
-from mldsa_lab.show.format import UNKNOWN, Shown, Unit, choose_unit, clean, estimate
-from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid, markdown
-from pqc_impact.base import ScenarioForm
-from pqc_impact.figures import Impact, on_cores
-from pqc_impact.file import Template
-from pqc_impact.network import RELAYS
-from pqc_impact.protocol import Message, Protocol
-from pqc_impact.protocol_figures import extra, over, verified_on
-from pqc_impact.rows import FORBIDDEN, ImpactRow, Kind
-from pqc_impact.spreading import FULL, as_today, reach, stale
+from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
+from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.grid import TERMINAL, Dot, Grid
+from mldsa_lab.show.report import PlotSpec, Report, Section, sections_of
+from pqc_impact.figures import FORBIDDEN, Impact, full_name
+from pqc_impact.network import Network
+from pqc_impact.spreading import reach
 from pqc_impact.sweep import SHARES
-from pqc_impact.times import CONFIDENCE
+from pqc_impact.times import CONFIDENCE, DRAWS
 
-_MARKS = "abcdefghijklmnopqrstuvwxyz"
-_KINDS: dict[Kind, str] = {
-    "exact": "exact",
-    "measured": "measured",
-    "assumed": "resting on assumptions of the scenario",
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+ImpactColumn = tuple[str, str, int]
+"""A pattern of figures' names, the title of the column of each, and `Column.spare`."""
+NETWORK, PARTS = "Blocks on the network", "Bytes by part"
+_HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
+"""Columns of parts, by `Part.holds` where they are called otherwise."""
+TABLES: dict[str, tuple[ImpactColumn, ...]] = {
+    "Size and throughput": (
+        ("bytes", "bytes", 0),
+        ("bytes over today's", "bytes, of today's", 3),
+        ("(extra round trips, .*)", r"\1", 0),
+        ("transfer over (.*)", r"\1", 2),
+        ("(.*) used", r"\1", 2),
+        ("fee.*", "fee", 2),
+        ("(?:transactions|messages) per block", "in a block", 0),
+        ("(?:transactions|messages) per second", "per second", 0),
+        ("transactions over today's", "throughput, of today's", 0),
+        ("bytes per second", "bandwidth", 0),
+        ("(share of the .*) of a block", r"\1", 0),
+        ("transactions per second at (.*)", r"per second at \1", 1),
+        ("(.*) of a block for today's throughput", r"\1 for today's throughput", 4),
+    ),
+    "Signing and verification": (
+        ("signing on 1 core", "signing", 0),
+        ("signing per second and core", "signed per second and core", 1),
+        ("verification on (.*)", r"verification, \1", 0),
+        ("verification per second and core", "verified per second and core", 1),
+        ("verification of a block at today's throughput (on .*)", r"as many as today, \1", 1),
+        ("verification of a block at today's throughput (in .*)", r"as many as today, \1", 2),
+        ("share of the interval at today's throughput (on .*)", r"of the interval, \1", 4),
+        ("first synchronisation (on .*)", r"first sync, \1", 2),
+    ),
+    NETWORK: (
+        ("(.*)% of nodes have", r"to \1 %", 0),
+        ("share of stale blocks, (.*),", r"stale, \1", 2),
+    ),
+    "Storage": (
+        ("archive of a year", "archive a year", 0),
+        ("archive of ten years", "ten years", 1),
+        ("archive of a year at today's throughput", "at today's throughput", 0),
+        ("(pruned|compressed) archive .*", r"\1 at today's throughput", 3),
+        ("blocks that the mempool holds", "blocks in the mempool", 1),
+        ("(.*), (?:the )?(hash|keys).* stored", r"\1, \2", 2),
+    ),
+    PARTS: (("other parts|signatures|keys", r"\g<0>", 0), ("bytes", "together", 0)),
 }
+"""The columns of each table. A table without figures is left out."""
+_METHOD = (
+    "Exact figures follow from the encodings and the rules named in the scenario. Measured figures "
+    f"are of the record, with an interval of 95 % carried through by {DRAWS:,} draws. Assumed "
+    "figures rest on quantities that the scenario gives with their sources."
+)
+_ROWS = ("template", "scheme", "block", "relay")
+"""The keys of rows; one that is empty everywhere has no column."""
 _LONG = (Unit(86400.0, "d"), Unit(3600.0, "h"))
 
 
-@dataclass(frozen=True, slots=True)
-class FigureColumn:
-    """A column: the figure, its title, and when a narrow terminal gives it up, as of a
-    `Column`."""
+def report(found: Impact) -> Report:
+    """Return everything that is shown of a scenario."""
+    figures = [*found.figures, *_held(found)]
+    headline, sections = overview(found)
+    kinds = []
+    for title, columns in TABLES.items():
+        if made := table(figures, title, columns):
+            plots = tuple(_plots(found, figures, title))
+            sections.append(Section(grid(found, made), plots=plots, brief=False))
+            kinds.append(f"{title}: {_kinds(made)}")
+    return Report(
+        kind=f"what a migration costs · scenario {found.name}",
+        headline=headline,
+        figures=[as_row(f) for f in found.figures],
+        sections=sections,
+        about=found.scenario.text.removesuffix("."),
+        method=_METHOD,
+        notes=[*notes(found), *kinds],
+        source=", ".join(found.records),
+    )
 
-    figure: str
-    title: str
-    spare: int = 0
+
+def network_report(network: Network, figures: Sequence[Figure]) -> Report:
+    """Return everything that is shown of blocks without a scheme."""
+    made = table(figures, NETWORK, TABLES[NETWORK])
+    assert made is not None
+    about = (
+        f"{network.title}: the mean of {network.blocks} blocks, and their middle 95 %, over "
+        f"{network.nodes:,} nodes"
+    )
+    section = Section(figure_tables.grid(made, CONFIDENCE))
+    return Report("how blocks spread", about, [as_row(f) for f in figures], [section])
 
 
-def rules(found: Impact) -> dict[str, str]:
-    """The rules of today that something breaks, by mark."""
-    broken = dict.fromkeys(r.figure for r in found.rows if r.figure.startswith(FORBIDDEN))
-    return {
-        mark: figure.removeprefix(FORBIDDEN) for mark, figure in zip(_MARKS, broken, strict=False)
-    }
+def as_row(figure: Figure) -> Figure:
+    """Return a figure whose keys hold everything that a row of JSON has beside its value."""
+    keys = {name: figure.keys[name] for name in ("scenario", "template", "scheme")}
+    more = {"figure": full_name(figure), "unit": figure.unit, "kind": figure.flags[0]}
+    keys |= more | {"source": figure.source}
+    return Figure(keys, "value", figure.value, figure.low, figure.high)
 
 
-def unit_of(rows: Iterable[ImpactRow | None]) -> Unit:
-    """The unit of display of figures in one unit."""
-    known = [row for row in rows if row is not None and row.value is not None]
-    stored = known[0].unit if known else ""
-    values = [row.value for row in known]
-    if stored == "s":
-        least = min((v for v in values if v), default=0.0)
-        for unit in _LONG:
-            if least >= 2 * unit.divisor:
-                return unit
-        unit = choose_unit([None if v is None else v * 1e9 for v in values], "ns")
-        return Unit(unit.divisor / 1e9, unit.name)
-    if known and known[0].figure.startswith("share"):
+def table(
+    figures: Sequence[Figure], title: str, columns: Sequence[ImpactColumn]
+) -> FigureTable | None:
+    """Return a table of the figures that match the columns, with a row for each combination of
+    keys; None if there is none."""
+    shown: list[Figure] = []
+    spread = []
+    for pattern, heading, spare in columns:
+        matching: dict[str, list[Figure]] = {}
+        for f in figures:
+            if re.fullmatch(pattern, f.name) and ("relay" in f.keys) == (title == NETWORK):
+                matching.setdefault(f.name, []).append(f)
+        for name, of_name in matching.items():
+            # The columns of one pattern and stored unit share their unit.
+            alike = [f for many in matching.values() for f in many if f.unit == of_name[0].unit]
+            unit = unit_of(alike)
+            text = re.sub(f"^{pattern}$", heading, name) + (f", {unit.name}" if unit.name else "")
+            escaped = text.replace("{", "{{").replace("}", "}}")
+            spread.append(SpreadColumns(name, escaped, spare=spare))
+            shown += [_in_unit(f, unit) for f in of_name]
+    fewest = {"template": 2}  # A column that says the same everywhere is left out.
+    rows = tuple(
+        key for key in _ROWS
+        if len({f.keys[key] for f in shown if f.keys.get(key)}) >= fewest.get(key, 1)
+    )  # fmt: skip
+    made = figure_tables.tables(shown, TableLayout(title, (), rows, tuple(spread)))
+    return made[0] if made else None
+
+
+def grid(found: Impact, made: FigureTable) -> Grid:
+    """Return a table for every renderer, with the mark of each rule that a form breaks."""
+    schemes, legend = list(found.scenario.schemes), rules(found)
+    keys = [{k: str(v) for k, v in of[0].keys.items()} for of in made.rows.values()]
+    plain = figure_tables.grid(made, CONFIDENCE)
+    # The page is too narrow for columns of the other keys: they stand below the schemes.
+    others = [key for key in made.layout.rows if key != "scheme"]
+    changed: dict[str, dict[str, Any]] = {key: {"where": TERMINAL, "head": False} for key in others}
+    changed["scheme"] = {"head": True}
+    if others:
+        changed["scheme"]["below"] = [", ".join(k[key] for key in others) for k in keys]
+        changed[others[0]] |= {"title": "form"} if others[0] == "template" else {}
+    columns = (replace(c, **changed.get(c.title, {})) for c in plain.columns)
+    marks = [
+        "".join(
+            mark
+            for mark, rule in legend.items()
+            if found.find(k["template"], k["scheme"], FORBIDDEN + rule)
+        )
+        for k in keys
+    ]
+    dots = [Dot(schemes.index(k["scheme"])) for k in keys]
+    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend, wide=True)
+
+
+def document_table(
+    found: Impact, template: str, names: Sequence[str], schemes: Sequence[str] = ()
+) -> Grid:
+    """Return the figures of these names of one form, for a document; of these schemes alone, if any
+    are given. The first row is the form of today where that is another one."""
+    forms = found.scenario.all_templates
+    if template not in forms:
+        raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
+    form = forms[template]
+    beside, today = found.scenario.today_of(form)
+    rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+    if beside is not form:
+        rows = {(beside.name, today.name): f"{today.name}, today", **rows}
+    figures = [
+        replace(f, keys={"scheme": label})
+        for key, label in rows.items()
+        if not schemes or key[1] in schemes
+        for f in found.figures
+        if (f.keys["template"], f.keys["scheme"]) == key
+    ]
+    for name in names:
+        if not any(f.name == name for f in figures):
+            raise LabError(f"template {template!r}: there is no figure {name!r}")
+    made = table(figures, "", [(f"({re.escape(name)})", r"\1", 0) for name in names])
+    assert made is not None
+    return figure_tables.grid(made, CONFIDENCE)
+
+
+def _kinds(made: FigureTable) -> str:
+    """Return the columns of each kind; of several kinds in one column the least certain counts."""
+    titles: dict[str, dict[str, None]] = {}
+    for column in made.layout.columns:
+        found = {f.flags[0] for f in made.at(column, None) if f is not None}
+        kind = next(kind for kind in ("measured", "assumed", "exact") if kind in found)
+        titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
+    return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
+
+
+def _in_unit(figure: Figure, unit: Unit) -> Figure:
+    """Return a figure whose values are in a unit that its column's title names."""
+    values = [None if x is None else unit.shown(x) for x in figure.interval or (None, None, None)]
+    value = values[0]
+    if value is not None and values[1] is None and value == int(value):
+        values[0] = int(value)
+    return replace(figure, value=values[0], low=values[1], high=values[2], unit="")
+
+
+def unit_of(figures: Sequence[Figure]) -> Unit:
+    """Return the unit of display of figures in one unit."""
+    stored, name = figures[0].unit, figures[0].name
+    values = [f.value for f in figures]
+    known = sorted(v for v in values if v)
+    if stored == "s" and known:
+        # The median decides: a column of seconds may hold microseconds.
+        shorter = choose_unit([known[len(known) // 2] * 1e9], "ns")
+        longer = (unit for unit in _LONG if known[0] >= 2 * unit.divisor)
+        return next(longer, Unit(shorter.divisor / 1e9, shorter.name))
+    if name.startswith("share"):
         return Unit(0.01, "%")
-    if stored in ("", "×", "1/s") or known[0].figure.startswith("fee"):
+    if stored in ("", "×", "1/s") or name.startswith("fee"):
         return Unit(1.0, "" if stored == "1/s" else stored)
     return choose_unit(values, stored)
 
 
-def shown(row: ImpactRow | None, unit: Unit) -> Shown:
-    """A figure as text."""
-    if row is None or row.value is None:
-        return UNKNOWN
-    if row.low is None and row.value == int(row.value) and unit.divisor == 1:
-        return Shown(f"{row.value:,.0f}", number=row.value)
-    if row.low is None:
-        return estimate(Interval(row.value), unit)
-    return estimate(Interval(row.value, row.low, row.high), unit)
+def rules(found: Impact) -> dict[str, str]:
+    """Return the rules of today that a form breaks, by their mark in tables."""
+    broken = dict.fromkeys(f.name for f in found.figures if f.name.startswith(FORBIDDEN))
+    marks = "abcdefghijklmnopqrstuvwxyz"
+    return {m: name.removeprefix(FORBIDDEN) for m, name in zip(marks, broken, strict=False)}
 
 
-def least_sure(rows: Sequence[ImpactRow]) -> Kind:
-    """The kind of figures together: measured if one is, else assumed if one is."""
-    kinds = {row.kind for row in rows}
-    return next(kind for kind in ("measured", "assumed", "exact") if kind in kinds)
-
-
-@dataclass(frozen=True, slots=True)
-class FigureLine:
-    """A line of a table or plot: a scheme in a template, under a label."""
-
-    label: str
-    template: str
-    scheme: str
-
-    def row(self, found: Impact, figure: str) -> ImpactRow | None:
-        """Its figure of this name."""
-        return found.find(self.template, self.scheme, figure)
-
-
-def lines_of(found: Impact, template: ScenarioForm, *, today: bool = True) -> list[FigureLine]:
-    """The schemes that a template is shown for; before them, if wanted, what it is compared with
-    where that is another template."""
-    name = template.name
-    made = [FigureLine(s.name, name, s.name) for t, s in found.scenario.pairs() if t is template]
-    beside, scheme = found.scenario.today_of(template)
-    if made and today and beside is not template:
-        made.insert(0, FigureLine(f"{scheme.name}, today", beside.name, scheme.name))
-    return made
-
-
-def grid(
-    found: Impact, lines: Sequence[FigureLine], title: str, wanted: Sequence[FigureColumn]
-) -> Grid:
-    """A table of these figures."""
-    legend = rules(found)
-    columns = [Column("scheme", [line.label for line in lines], head=True)]
-    kinds: dict[Kind, list[str]] = {}
-    rows_of = {want: [line.row(found, want.figure) for line in lines] for want in wanted}
-    alike: dict[tuple[str, str], list[ImpactRow | None]] = {}
-    for want, rows in rows_of.items():
-        alike.setdefault(_quantity(want, rows), []).extend(rows)
-    for want, rows in rows_of.items():
-        known = [row for row in rows if row is not None]
-        if not known:
-            continue
-        unit = unit_of(alike[_quantity(want, rows)])
-        named = f"{want.title}, {unit.name}" if unit.name else want.title
-        cells = [shown(row, unit) for row in rows]
-        columns.append(
-            Column(named, cells, number=True, spare=want.spare, spare_interval=want.spare or 1)
+def overview(found: Impact) -> tuple[str, list[Section]]:
+    """Return the headline, and one table over forms and schemes: throughput in percent of today's,
+    or bytes over today's in a scenario without blocks. Neither has today's scheme."""
+    title = found.scenario.title
+    by_throughput = any(f.name == "transactions over today's" for f in found.figures)
+    wanted = "transactions over today's" if by_throughput else "bytes over today's"
+    figures = [
+        Figure(
+            {"form": f.keys["template"]}, str(f.keys["scheme"]), f.value * (1, 100)[by_throughput]
         )
-        kinds.setdefault(least_sure(known), []).append(want.title)
-    marks = [
-        "".join(
-            mark for mark, rule in legend.items()
-            if line.row(found, FORBIDDEN + rule) is not None
-        )
-        for line in lines
-    ]  # fmt: skip
-    said = (f"{_KINDS[k]}: {', '.join(dict.fromkeys(kinds[k]))}" for k in _KINDS if k in kinds)
-    note = "; ".join(said)
-    colours = list(found.scenario.schemes)
-    return Grid(
-        title, f"{note[:1].upper()}{note[1:]}.", tuple(columns), CONFIDENCE,
-        dots=[Dot(colours.index(line.scheme)) for line in lines], marks=marks, legend=legend,
-        wide=True, sortable=False, stacked=True,
-    )  # fmt: skip
-
-
-def _quantity(want: FigureColumn, rows: Sequence[ImpactRow | None]) -> tuple[str, str]:
-    """What a column measures and its stored unit: times of one quantity share a unit."""
-    stored = next((row.unit for row in rows if row is not None), "")
-    if stored != "s":
-        return want.figure, stored
-    words = want.figure.replace("%", "").replace(",", "").split()
-    return next(word for word in words if not word.isdigit()), stored
-
-
-def use_grid(found: Impact, template: Template) -> Grid:
-    """What a transaction takes, and how many there are."""
-    wanted = [FigureColumn("bytes", "bytes"), FigureColumn("bytes over today's", "of today's", 3)]
-    for name in template.use:
-        wanted += [FigureColumn(f"{name} used", name, 2), FigureColumn(f"fee for {name}", "fee", 2)]
-    wanted.append(FigureColumn("fee", "fee", 2))
-    what = "messages" if template.per_block else "transactions"
-    wanted += [
-        FigureColumn(f"{what} per block", "in a block"),
-        FigureColumn(f"{what} per second", "per second"),
-        FigureColumn("transactions over today's", "of today's"),
-        FigureColumn("bytes per second", "bandwidth"),
+        for f in found.figures
+        if f.name == wanted and f.value is not None and f.value != 1
     ]
-    for name in template.use:
-        wanted.append(FigureColumn(f"share of the {name} of a block", f"share of {name}"))
-        figure = f"{name} of a block for today's throughput"
-        wanted.append(FigureColumn(figure, "limit for today's throughput", 4))
-        limit = next(one for one in found.chain.limits if one.name == name)
-        wanted += [
-            FigureColumn(f"transactions per second at {text}", f"at {text}", 1)
-            for text in limit.given
-        ]
-    return grid(found, lines_of(found, template), template.name, wanted)
-
-
-def verify_grid(found: Impact, template: Template) -> Grid:
-    """What a node has to verify, and how long its first synchronisation takes."""
-    wanted = []
-    what = "as given" if template.per_block else "as today"
-    cores = found.chain.node.cores
-    for place, number in enumerate(cores):
-        on, spare, last = on_cores(number), place and 2, number == cores[-1]
-        figure = f"verification of a block at today's throughput {on}"
-        wanted.append(FigureColumn(figure, f"{what}, {on}", spare))
-        if last:
-            figure = f"share of the interval at today's throughput {on}"
-            wanted.append(FigureColumn(figure, "of the interval", 1))
-            wanted.append(FigureColumn(f"verification of a block {on}", f"full block {on}", 1))
-        if last or not place:
-            figure = f"first synchronisation {on}"
-            wanted.append(FigureColumn(figure, f"first sync {on}", 4 - place))
-            named = on_cores(number, batches=True)
-            figure = f"verification of a block at today's throughput {named}"
-            wanted.append(FigureColumn(figure, f"{what}, {named}", 3))
-            wanted.append(FigureColumn(f"first synchronisation {named}", f"first sync {named}", 3))
-    return grid(found, lines_of(found, template), f"{template.name}: verification", wanted)
-
-
-def store_grid(found: Impact, template: Template) -> Grid:
-    """What a node keeps."""
-    wanted = [
-        FigureColumn("archive of a year", "archive a year"),
-        FigureColumn("archive of ten years", "ten years", 1),
-        FigureColumn("archive of a year at today's throughput", "at today's throughput"),
-        FigureColumn("pruned archive of a year at today's throughput", "that pruned", 3),
-        FigureColumn("compressed archive of a year at today's throughput", "that compressed", 3),
-        FigureColumn("blocks that the mempool holds", "blocks in the mempool", 1),
-    ]
-    for state in found.chain.state:
-        wanted += [
-            FigureColumn(f"{state.name}, the hash of a key stored", f"{state.name}, hashes", 2),
-            FigureColumn(f"{state.name}, keys stored", f"{state.name}, keys", 2),
-        ]
-    return grid(found, lines_of(found, template), f"{template.name}: storage", wanted)
-
-
-def parts_grid(found: Impact, template: ScenarioForm) -> Grid:
-    """The bytes by part."""
-    fixed = [p.name for p in template.parts if not p.holds]
-    wanted = [FigureColumn(f"bytes, {p.name}", p.name) for p in template.parts]
-    title = f"{template.name}: bytes by part"
-    lines = lines_of(found, template, today=False)
-    made = grid(found, lines, title, [*wanted, FigureColumn("bytes", "together")])
-    if len(fixed) < 2:
-        return made
-    # The terminal has one column for the parts without keys and signatures: all parts add up.
-    rows = [[line.row(found, f"bytes, {name}") for name in fixed] for line in lines]
-    sums = [sum(row.value or 0.0 for row in of if row is not None) for of in rows]
-    rest = Column("other parts, B", [Shown(f"{n:,.10g}", number=n) for n in sums], number=True,
-                  where=TERMINAL)  # fmt: skip
-    only_page = {f"{name}, B" for name in fixed}
-    columns = [replace(c, where=PAGE) if c.title in only_page else c for c in made.columns]
-    return replace(made, columns=(columns[0], rest, *columns[1:]))
-
-
-def network_grid(found: Impact, template: Template) -> Grid:
-    """How blocks spread over the network."""
-    wanted = []
-    interval = found.chain.interval
-    for block, short, shares in ((as_today(1), "today's", SHARES), (FULL, "full", (0.9,))):
-        for relay in RELAYS:
-            wanted += [
-                FigureColumn(
-                    reach(share, block, relay),
-                    f"{relay}, {short}: {share:.0%}",
-                    0 if share == 0.9 else 3,
-                )
-                for share in shares
-            ]
-            named = f"{relay}, {short}: stale"
-            wanted.append(FigureColumn(stale(interval, block, relay), named, 2))
-    return grid(found, lines_of(found, template), f"{template.name}: blocks on the network", wanted)
-
-
-def wire_grid(found: Impact, message: Message) -> Grid:
-    """What a message takes."""
-    scenario = _protocol(found)
-    wanted = [
-        FigureColumn("bytes", "bytes"),
-        FigureColumn("bytes over today's", "of today's", 1),
-        *(FigureColumn(extra(w.name), f"extra round trips, {w.name}") for w in scenario.windows),
-        *(FigureColumn(over(link.name), link.name, 2) for link in scenario.links),
-    ]
-    return grid(found, lines_of(found, message), message.name, wanted)
-
-
-def operations_grid(found: Impact, message: Message) -> Grid:
-    """What a message costs who signs it and who verifies it."""
-    device = _protocol(found).device
-    wanted = [
-        FigureColumn("signing on 1 core", "signing"),
-        FigureColumn("signing per second and core", "signed per second and core"),
-        FigureColumn("verification on 1 core", "verification"),
-        FigureColumn("verification per second and core", "verified per second and core", 1),
-    ]
-    if device is not None:
-        wanted.append(FigureColumn(verified_on(device.name), f"verification, {device.name}"))
-    return grid(found, lines_of(found, message), f"{message.name}: signatures", wanted)
-
-
-def _protocol(found: Impact) -> Protocol:
-    assert isinstance(found.scenario, Protocol)
-    return found.scenario
-
-
-PROTOCOL_TABLES = {
-    "Bytes and round trips": wire_grid,
-    "Signatures": operations_grid,
-    "Bytes by part": parts_grid,
-}
-"""The tables of a message, with their titles on the page."""
-TABLES = {
-    "In a block": use_grid,
-    "Verification and first synchronisation": verify_grid,
-    "Blocks on the network": network_grid,
-    "Storage": store_grid,
-    "Bytes by part": parts_grid,
-}
-"""The tables of a form of transaction, with their titles on the page."""
-
-
-def tables(found: Impact, template: ScenarioForm) -> list[tuple[str, Grid]]:
-    """The tables of a template that have figures, with their titles on the page."""
-    kinds: dict[str, Any] = PROTOCOL_TABLES if isinstance(found.scenario, Protocol) else TABLES
-    made = [(title, make(found, template)) for title, make in kinds.items()]
-    return [(title, grid) for title, grid in made if len(grid.columns) > 1]
-
-
-def grids(found: Impact) -> list[Grid]:
-    """All tables, template after template."""
-    shown_ones = (t for t in found.scenario.all_templates.values() if lines_of(found, t))
-    return [grid for template in shown_ones for _, grid in tables(found, template)]
-
-
-_THROUGHPUT, _BYTES = "transactions over today's", "bytes over today's"
-
-
-def overview(found: Impact) -> Grid:
-    """One table over forms and schemes: throughput in percent of today's, or bytes over today's in
-    a scenario without blocks."""
-    figures = _over_today(found)
-    schemes = dict.fromkeys(str(f.keys["scheme"]) for f in figures)
-    columns = tuple(
-        SpreadColumns(scheme, scheme, spare=1 if "+" in scheme else 2 if " " in scheme else 0)
-        for scheme in schemes
-    )
-    titles = {_THROUGHPUT: "Throughput, % of today's", _BYTES: "Bytes, × today's"}
-    title = titles[figures[0].source] if figures else found.scenario.title
-    made = figure_tables.tables(figures, TableLayout(title, (), ("form",), columns))
-    return (
-        figure_tables.grid(made[0], CONFIDENCE) if made else Grid(title, "", (Column("form", []),))
-    )
-
-
-def headline(found: Impact) -> str:
-    """The range over forms of the first scheme that has one, ML-DSA-44 before others."""
-    figures = _over_today(found)
-    schemes = dict.fromkeys(str(f.keys["scheme"]) for f in figures)
+    schemes = dict.fromkeys(f.name for f in figures)
     if not schemes:
-        return found.scenario.title
+        return title, []
     scheme = "ML-DSA-44" if "ML-DSA-44" in schemes else next(iter(schemes))
-    values = sorted(f.value or 0.0 for f in figures if f.keys["scheme"] == scheme)
+    values = sorted(f.value or 0.0 for f in figures if f.name == scheme)
     span = " to ".join(f"{v:.2g}" for v in dict.fromkeys((values[0], values[-1])))
-    if figures[0].source == _THROUGHPUT:
-        return f"{found.scenario.title}: {scheme} leaves {span} % of today's throughput"
-    return f"{found.scenario.title}: {scheme} takes {span} times today's bytes"
+    headline = f"{title}: {scheme} takes {span} times today's bytes"
+    heading = "Bytes, × today's"
+    if by_throughput:
+        headline = f"{title}: {scheme} leaves {span} % of today's throughput"
+        heading = "Throughput, % of today's"
+    columns = (SpreadColumns(s, s, spare=1 if "+" in s else 2 if " " in s else 0) for s in schemes)
+    layout = TableLayout(heading, (), ("form",), tuple(columns))
+    return headline, sections_of(figures, [layout], CONFIDENCE)
 
 
-def _over_today(found: Impact) -> list[Figure]:
-    """The figures of the overview, named by their scheme; forms of today's scheme are left out."""
-    rows = [r for r in found.rows if r.value is not None]
-    name = _THROUGHPUT if any(r.figure == _THROUGHPUT for r in rows) else _BYTES
-    factor = 100.0 if name == _THROUGHPUT else 1.0
-    return [
-        Figure({"form": r.template, "scheme": r.scheme}, r.scheme, factor * r.value, source=name)
-        for r in rows
-        if r.figure == name and r.value is not None and r.value != 1
-    ]
-
-
-def remarks(found: Impact) -> list[str]:
-    """What a reader must know beside the tables: rules broken, what is missing, sources."""
-    said = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
-    missing: dict[str, list[str]] = {}
-    for row in found.rows:
-        if row.value is None and not row.figure.startswith(FORBIDDEN):
-            missing.setdefault(f"{row.scheme}: {row.source}", []).append(row.figure)
-    said += [f"not known of {reason}" for reason in missing]
-    said += dict.fromkeys(
-        f"{t.name}: {t.note}" for t in found.scenario.all_templates.values() if t.note
+def notes(found: Impact) -> list[str]:
+    """Return the rules that are broken, the figures that are missing, and sources."""
+    lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
+    unknown = dict.fromkeys(
+        f"Not known of {f.keys['scheme']}: {f.source}"
+        for f in found.figures
+        if f.value is None and not f.name.startswith(FORBIDDEN)
     )
-    return said
-
-
-SOURCED = ("verification", "signing", "compressed archive")
-"""How figures begin whose sources are listed."""
-
-
-def sources(found: Impact) -> list[str]:
-    """Where times and compressibility are from."""
-    texts = dict.fromkeys(
-        f"{row.scheme}: {row.source}"
-        for row in found.rows
-        if row.value is not None and row.figure.startswith(SOURCED)
+    forms = found.scenario.all_templates.values()
+    lines += [*unknown, *dict.fromkeys(f"{form.name}: {form.note}" for form in forms if form.note)]
+    sourced = ("verification", "compressed archive")
+    lines += dict.fromkeys(
+        f"{f.keys['scheme']}: {f.source}"
+        for f in found.figures
+        if f.value is not None and f.name.startswith(sourced)
     )
-    return list(texts)
+    return lines
 
 
-def as_json(rows: Sequence[ImpactRow]) -> str:
-    """A list of objects with the keys of a row."""
-    return json.dumps([row.as_dict() for row in rows], indent=1, ensure_ascii=False) + "\n"
+# --- plots ----------------------------------------------------------------------------------------
 
 
-def as_markdown(found: Impact) -> str:
-    """All tables, and what must be known beside them."""
-    head = [f"# {clean(found.scenario.title)}\n"]
-    head += [clean(found.scenario.text) + "\n"] if found.scenario.text else []
-    head.append(f"Times: {', '.join(found.records)}.\n")
-    parts = [f"## {clean(g.title)}\n\n{clean(g.note)}\n\n{markdown(g)}" for g in grids(found)]
-    lists = [
-        f"## {title}\n\n" + "".join(f"- {clean(line)}\n" for line in lines)
-        for title, lines in (
-            ("Notes", remarks(found)),
-            ("Sources of what is measured", sources(found)),
+def _held(found: Impact) -> Iterator[Figure]:
+    """Yield bytes by what they are, of every form and scheme."""
+    for f in found.figures:
+        if f.name == "bytes":
+            form, scheme = str(f.keys["template"]), str(f.keys["scheme"])
+            sizes = dict.fromkeys(("other parts", "signatures", "keys"), 0.0)
+            for part in found.scenario.all_templates[form].parts:
+                size = found.find(form, scheme, f"bytes, {part.name}")
+                sizes[_HELD.get(part.holds, part.holds)] += (size and size.value) or 0.0
+            yield from (
+                Figure(f.keys, n, v, None, None, "B", "", f.flags) for n, v in sizes.items()
+            )
+
+
+def _plots(found: Impact, figures: Sequence[Figure], title: str) -> Iterator[PlotSpec]:
+    """Yield bytes by part of each form, or times over the size of a block."""
+    if title == PARTS:
+        legend = tuple((n, Dot(i)) for i, n in enumerate(("other parts", "signatures", "keys")))
+        for form in found.scenario.all_templates:
+            yield PlotSpec(form, partial(_draw_parts, figures, form), legend)
+    elif title == NETWORK:
+        curves = [f for f in figures if "relay" in f.keys and f.value]
+        for pair in dict.fromkeys((f.keys["template"], f.keys["relay"]) for f in curves):
+            named = f"{pair[0]}, {pair[1]}: 50 (dotted), 90 and 99 % (dashed) of nodes"
+            yield PlotSpec(named, partial(_draw_spread, found, *pair))
+
+
+def _draw_parts(figures: Sequence[Figure], form: str) -> Drawing:
+    """Bars of bytes, parted by what the bytes are."""
+    from mldsa_lab.show import plots, svg
+
+    sizes: dict[str, list[float]] = {}
+    for f in figures:
+        if f.keys["template"] == form and f.name in ("other parts", "signatures", "keys"):
+            sizes.setdefault(str(f.keys["scheme"]), []).append(f.value or 0.0)
+    bars = [
+        plots.PartedBar(
+            scheme, f"{sum(values):,.0f}",
+            tuple((svg.series(n), svg.ON_DARK, value) for n, value in enumerate(values)),
         )
-        if lines
-    ]
-    return "\n".join(head + parts + lists)
+        for scheme, values in sizes.items()
+    ]  # fmt: skip
+    return plots.amounts(bars, "B", 520.0)
+
+
+def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
+    """Curves of times over the size of a block."""
+    from mldsa_lab.show import plots
+
+    drawn = []
+    for place, scheme in enumerate(found.scenario.schemes):
+        here = [
+            f for f in found.figures
+            if (f.keys["template"], f.keys["scheme"]) == (form, scheme) and "block" in f.keys
+        ]  # fmt: skip
+        sizes = {f.keys["block"]: (f.value or 0.0) / 1e6 for f in here if "relay" not in f.keys}
+        for share, style in zip(SHARES, (":", "-", "--"), strict=True):
+            points = sorted(
+                (sizes[f.keys["block"]], f.value)
+                for f in here
+                if (f.name, f.keys.get("relay")) == (reach(share), relay) and f.value
+            )
+            if points:
+                x, y = ([point[axis] for point in points] for axis in (0, 1))
+                drawn.append(plots.DottedCurve(scheme, place, style, x, y))
+    return plots.curves(drawn, "MB of a block", "s", 380.0)

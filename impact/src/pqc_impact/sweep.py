@@ -2,89 +2,95 @@
 
 Block number b of every load is simulated on the same network, from the same node: what differs
 between loads is the load. Each block has its own seed, so a result does not depend on who computed
-it.
+it. It follows from the network, the load, the number and the code alone, so that results are kept
+in files whose names are a digest of these.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cache, lru_cache
+from importlib.metadata import version
+from pathlib import Path
 
+import msgspec
 import numpy as np
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
-from mldsa_lab.show.format import Unit, estimate
-from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.files import read_text, write_text
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.workforce import Workforce, WorkItem, in_order
-from pqc_impact.network import Network, draw_graph
+from pqc_impact.network import Graph, Network, draw_graph
 from pqc_impact.propagation import BlockLoad, spread_block
 
 SHARES = (0.5, 0.9, 0.99)
-"""Of the nodes: how long until so many have validated a block is told."""
+"""The shares of nodes whose times are shown."""
 CONFIDENCE = 0.95
-
-
-class Kept(Protocol):
-    """What keeps simulated blocks: of a network and a block's number, times by load."""
-
-    def read(self, network: Network, number: int) -> dict[BlockLoad, list[float]]:
-        """What is kept of this block."""
-        ...
-
-    def write(self, network: Network, number: int, found: Mapping[BlockLoad, list[float]]) -> None:
-        """Keep these."""
-        ...
+_WITHOUT_EFFECT = {"title": "-", "source": "-", "blocks": 2}
+"""Fields of a network that do not change a block's way, as they stand in a digest."""
 
 
 @dataclass(frozen=True)
 class Propagation:
-    """Of one load, a figure for each block, in seconds: ``until``, a row for each of `SHARES`, and
-    ``mean``, over all nodes."""
+    """The figures of one load, one for each block, in seconds: ``until``, a row for each of
+    `SHARES`, and ``mean``, over all nodes."""
 
     until: Array
     mean: Array
 
     def time(self, share: float) -> Interval:
-        """Until this share of the nodes has a block, on average, and the middle 95 % of blocks."""
+        """Return the time until this share of the nodes has a block: the mean over blocks, and the
+        middle 95 % of these."""
         return _over_blocks(self.until[SHARES.index(share)])
 
     def stale(self, interval_s: float) -> Interval:
-        """The share of blocks beside which another is found before all nodes know them."""
+        """Return the share of blocks with a competitor found before all nodes know them."""
         return _over_blocks(stale_rate(self.mean, interval_s))
 
 
+def _over_blocks(values: Array) -> Interval:
+    low, high = np.quantile(values, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return Interval(float(values.mean()), float(low), float(high))
+
+
 def stale_rate(mean_s: Array, interval_s: float) -> Array:
-    """The probability that a node finds a competing block while it does not know of one, where
-    each finds blocks alike and all together one every ``interval_s``: 1 - exp(-∫(1 - f(t)) dt /
-    interval), f being the share of nodes that know of it, whose integral is the mean delay
-    (Decker and Wattenhofer, Information propagation in the Bitcoin network, 2013, on forks)."""
+    """Return the probability that a node finds a competing block while it does not know of one,
+    where each finds blocks alike and all together one every ``interval_s``:
+    1 - exp(-∫(1 - f(t)) dt / interval), f being the share of nodes that know of it, whose integral
+    is the mean delay (Decker and Wattenhofer, Information propagation in the Bitcoin network, 2013,
+    on forks)."""
     return -np.expm1(-mean_s / interval_s)
 
 
 def validation_time(network: Network, signatures: float, per_second: float) -> float:
-    """Seconds that a node takes for a block with so many signatures, if it verifies
+    """Return the seconds that a node takes for a block with so many signatures, if it verifies
     ``per_second`` of them."""
     left = signatures * (1 - network.verified_before)
     return network.other_validation_s + left / per_second
 
 
-def spread_loads(network: Network, loads: Sequence[BlockLoad], number: int) -> Array:
-    """Of block ``number`` with each of the loads: the times of `SHARES`, then the mean."""
+# The blocks of one number follow each other.
+@lru_cache(maxsize=2)
+def _drawn(network: Network, number: int) -> tuple[Graph, int, np.random.SeedSequence]:
+    """Return the network of block ``number``, its source, and the seed of what nodes do."""
     seed = np.random.SeedSequence(network.seed, spawn_key=(number,))
     of_graph, of_block = seed.spawn(2)
     rng = np.random.default_rng(of_graph)
     graph = draw_graph(network, rng)
-    source = int(rng.integers(network.nodes))
-    found = []
-    for load in loads:
-        times = spread_block(network, graph, load, source, np.random.default_rng(of_block))
-        times.sort()
-        places = [math.ceil(share * len(times)) - 1 for share in SHARES]
-        found.append([*times[places], times.mean()])
-    return np.array(found)
+    return graph, int(rng.integers(network.nodes)), of_block
+
+
+def simulate_block(network: Network, load: BlockLoad, number: int) -> list[float]:
+    """Return the times of `SHARES` of block ``number`` with this load, then the mean."""
+    graph, source, seed = _drawn(network, number)
+    times = np.sort(spread_block(network, graph, load, source, np.random.default_rng(seed)))
+    places = [math.ceil(share * len(times)) - 1 for share in SHARES]
+    return [*times[places].tolist(), float(times.mean())]
 
 
 def propagate(
@@ -92,60 +98,47 @@ def propagate(
     loads: Sequence[Sequence[BlockLoad]],
     force: Workforce,
     *,
-    progress: Callable[[int], None] = lambda done: None,
-    kept: Kept | None = None,
+    progress: Callable[[float], None] = lambda share: None,
+    folder: Path | None = None,
 ) -> list[Propagation]:
-    """What comes of each load. Each has one `BlockLoad` for all blocks or one for every block of
-    ``network.blocks``; ``progress`` is told how many blocks are done. What was ``kept`` is not
-    simulated again."""
-    wanted = [[of[min(n, len(of) - 1)] for of in loads] for n in range(network.blocks)]
-    known = [kept.read(network, n) if kept else {} for n in range(network.blocks)]
-    lacking = [
-        [load for load in dict.fromkeys(these) if load not in had]
-        for these, had in zip(wanted, known, strict=True)
-    ]
+    """Return the propagation of each load. Each has one `BlockLoad` for all blocks or one for every
+    block of ``network.blocks``; ``progress`` gets the share that is done; ``folder`` keeps
+    results."""
+    wanted = [[(n, of[min(n, len(of) - 1)]) for of in loads] for n in range(network.blocks)]
+    found = {
+        block: _kept(folder / _digest(network, *block)) if folder else None
+        for row in wanted
+        for block in row
+    }
+    lacking = [block for block, times in found.items() if times is None]
     items = (
-        WorkItem(f"simulating block {number}", spread_loads, (network, these, number))
-        for number, these in enumerate(lacking)
-        if these
+        WorkItem(f"simulating block {number}", simulate_block, (network, load, number))
+        for number, load in lacking
     )
-    made = in_order(items, force)
-    done = []
-    for number, (these, new) in enumerate(zip(wanted, lacking, strict=True)):
-        if new:
-            known[number].update(zip(new, next(made).tolist(), strict=True))
-            if kept:
-                kept.write(network, number, known[number])
-        done.append([known[number][load] for load in these])
-        progress(len(done))
-    every = np.stack(done, axis=2)
-    return [Propagation(one[:-1], one[-1]) for one in every]
+    for done, (block, times) in enumerate(zip(lacking, in_order(items, force), strict=True), 1):
+        found[block] = times
+        if folder:
+            write_text(folder / _digest(network, *block), json.dumps(times))
+        progress(1 - (len(lacking) - done) / len(found))
+    values = np.array([[found[block] for block in row] for row in wanted]).transpose(1, 2, 0)
+    return [Propagation(one[:-1], one[-1]) for one in values]
 
 
-def grid(
-    network: Network, loads: Sequence[BlockLoad], found: Sequence[Propagation], interval_s: float
-) -> Grid:
-    """A line for each load."""
-    second, percent = Unit(1.0, "s"), Unit(0.01, "%")
-    columns = [
-        Column("relay", [load.relay for load in loads], head=True),
-        Column("bytes", [f"{load.block_bytes:,.0f}" for load in loads], number=True),
-        Column("validation, s", [f"{load.validation_s:.3g}" for load in loads], number=True),
-    ]
-    columns += [
-        Column(
-            f"{share:.0%} of nodes, s", [estimate(one.time(share), second) for one in found],
-            number=True, spare_interval=1,
-        )
-        for share in SHARES
-    ]  # fmt: skip
-    stale = [estimate(one.stale(interval_s), percent) for one in found]
-    columns.append(Column("stale, %", stale, number=True, spare_interval=1))
-    note = f"{network.nodes:,} nodes; the mean of {network.blocks} blocks, and their middle 95 %"
-    return Grid(network.title, note, tuple(columns), CONFIDENCE)
+def _kept(path: Path) -> list[float] | None:
+    """Return the times in a file; None where it is not there or holds something else."""
+    try:
+        return msgspec.json.decode(read_text(path), type=list[float])
+    except (LabError, msgspec.MsgspecError):
+        return None
 
 
-def _over_blocks(figures: Array) -> Interval:
-    """The mean, and the ends of the middle 95 %."""
-    low, high = np.quantile(figures, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Interval(float(figures.mean()), float(low), float(high))
+def _digest(network: Network, number: int, load: BlockLoad) -> str:
+    plain = msgspec.json.encode([msgspec.structs.replace(network, **_WITHOUT_EFFECT), number, load])
+    return f"{hashlib.sha256(_code() + plain).hexdigest()}.json"
+
+
+@cache
+def _code() -> bytes:
+    names = ("network.py", "propagation.py", "sweep.py")
+    texts = [Path(__file__).with_name(name).read_bytes() for name in names]
+    return b"\0".join([*texts, version("simpy").encode(), version("numpy").encode()])

@@ -17,7 +17,6 @@ from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, base_id, read_record
 from mldsa_lab.sets import TUNED_BUILD
 from mldsa_lab.theory.arrays import Array
-from pqc_impact.base import ScenarioFault
 from pqc_impact.schemes import ImpactScheme
 
 DRAWS = 4000
@@ -87,9 +86,6 @@ class RecordTime:
     per_second: Interval | None
 
 
-_Found = list[tuple[str, RecordTime]]
-
-
 class RecordTimes:
     """What records say of ``operations``; ``paths``: in the order in which they are asked."""
 
@@ -106,91 +102,77 @@ class RecordTimes:
 
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
-        stretch: bool = False, operation: str = "verify", unit: str = "ns",
+        operation: str = "verify", unit: str = "ns", stretch: bool = False, batches: bool = False,
     ) -> RecordRate | str:  # fmt: skip
-        """Operations of a scheme per second, or per cycle where records are in that ``unit``, by
-        single calls, one after the other in each of a hybrid's; or why there is none. ``stretch``:
-        more cores than were measured are taken to share the work evenly, else LabError."""
-        found = []
-        for part in scheme.parts:
-            rows = self._rows(part, implementations.get(part), operation, unit)
-            if isinstance(rows, str):
-                return rows
-            found.append(self._fastest(part, rows, cores, stretch))
-        return _together(found)
+        """Return operations of a scheme per second, or per cycle where records are in that
+        ``unit``, one after the other in each of a hybrid's schemes; or why there is none.
 
-    def batch_rate(
-        self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
-        stretch: bool = False,
-    ) -> RecordRate | None:  # fmt: skip
-        """Verifications of a scheme per second by the fastest batch interface, and by single calls
-        in what of a hybrid has none; None where there is no such interface at all."""
-        found, batches = [], 0
+        By single calls, or with ``batches`` by the fastest batch interface (by single calls in
+        those of a hybrid's schemes that have none). ``stretch``: more cores than were measured are
+        taken to share the work evenly, else LabError.
+        """
+        found = []
+        has_batches = not batches
         for part in scheme.parts:
-            rows = self._rows(part, None, "verify", "ns", mode="batch")
-            if isinstance(rows, str):
-                rows = self._rows(part, implementations.get(part), "verify", "ns")
-                if isinstance(rows, str):
-                    return None
-            else:
-                batches += 1
-            found.append(self._fastest(part, rows, cores, stretch))
-        return _together(found) if batches else None
+            rows = self._rows(part, None, operation, unit, "batch") if batches else []
+            has_batches |= bool(rows)
+            wanted = implementations.get(part)
+            rows = rows or self._rows(part, wanted, operation, unit, "single")
+            if not rows:
+                noun = {"verify": "verification", "sign": "signing"}[operation]
+                by = f" by {wanted}" if wanted else ""
+                in_unit = "" if unit == "ns" else f" in {unit}"
+                return f"no {noun} of {part}{by}{in_unit} in {', '.join(self.records)}"
+            found.append(_fastest(part, rows, cores, stretch))
+        if not has_batches:
+            return f"no batch interface for {scheme.name} in {', '.join(self.records)}"
+        draws = 1 / sum(1 / rate.draws for rate in found)
+        return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(r.source for r in found)))
 
     def _rows(
-        self, name: str, wanted: str | None, operation: str, unit: str, mode: str = "single"
-    ) -> _Found | str:
-        """The rows of a scheme with their records; or why there is none."""
-        rows = [
+        self, name: str, wanted: str | None, operation: str, unit: str, mode: str
+    ) -> list[tuple[str, RecordTime]]:
+        """Return the rows of a scheme with their records."""
+        return [
             (record, row)
             for record, times in self._times
             for row in times
             if (row.set, row.operation, row.unit, row.mode) == (name, operation, unit, mode)
             and (wanted is None or wanted in (row.implementation, row.variant))
         ]
-        if rows:
-            return rows
-        doing = {"verify": "verifying", "sign": "signing"}[operation]
-        what = {"verify": "verification", "sign": "signing"}[operation]
-        who = f"{wanted} {doing} {name}" if wanted else f"{what} of {name}"
-        where = ", ".join(record for record, _ in self._times)
-        return f"no {who}{'' if unit == 'ns' else f' in {unit}'} in {where}"
-
-    def _fastest(self, name: str, rows: _Found, cores: int, stretch: bool) -> RecordRate:
-        """Of the first record that has the scheme: what is fastest on one core, then on these."""
-        first = [row for record, row in rows if record == rows[0][0]]
-        best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
-        same = [
-            (r, row) for r, row in rows
-            if base_id(row.variant) == base_id(best.variant)
-            and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
-        ]  # fmt: skip
-        most = max(row.threads for _, row in same)
-        if cores > most and not stretch:
-            raise ScenarioFault(
-                ("node", "cores"),
-                f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
-                f"verifying {name}: `extrapolate = true` takes more to share the work evenly",
-            )
-        threads = cores if any(row.threads == cores for _, row in same) else most
-        record, row = next((r, row) for r, row in same if row.threads == threads)
-        how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
-        what = f"{row.implementation} ({row.backend}{how}), {record}"
-        drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record}"
-        if threads == 1:
-            draws = (1e9 if row.unit == "ns" else 1.0) / measured(drawn, row.cost)
-        else:
-            assert row.per_second is not None
-            draws = measured(drawn, row.per_second)
-        if cores != threads:
-            what += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-        return RecordRate(draws * (cores / threads), what)
 
 
-def _together(rates: Sequence[RecordRate]) -> RecordRate:
-    """One after the other."""
-    draws = 1 / sum(1 / rate.draws for rate in rates)
-    return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(rate.source for rate in rates)))
+def _fastest(
+    name: str, rows: Sequence[tuple[str, RecordTime]], cores: int, stretch: bool
+) -> RecordRate:
+    """Return the rate, on so many cores, of what is fastest on one core in the first record that
+    has the scheme."""
+    first = [row for record, row in rows if record == rows[0][0]]
+    best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
+    same = [
+        (record, row) for record, row in rows
+        if base_id(row.variant) == base_id(best.variant)
+        and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
+    ]  # fmt: skip
+    most = max(row.threads for _, row in same)
+    if cores > most and not stretch:
+        raise LabError(
+            f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
+            f"verifying {name}: `extrapolate = true` takes more to share the work evenly"
+        )
+    threads = cores if any(row.threads == cores for _, row in same) else most
+    record, row = next((record, row) for record, row in same if row.threads == threads)
+    how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
+    source = f"{row.implementation} ({row.backend}{how}), {record}"
+    drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record}"
+    if threads == 1:
+        draws = (1e9 if row.unit == "ns" else 1.0) / measured(drawn, row.cost)
+    else:
+        assert row.per_second is not None
+        draws = measured(drawn, row.per_second)
+    if cores != threads:
+        source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
+    return RecordRate(draws * (cores / threads), source)
 
 
 def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[RecordTime]:

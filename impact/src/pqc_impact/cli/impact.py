@@ -3,32 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mldsa_lab.cli.shared import AllTablesOption
-from pqc_impact.cli.propagate import Dask, Processes, simulate
+from pqc_impact.cli.propagate import (
+    Dask,
+    JsonFile,
+    Processes,
+    kept_folder,
+    open_outputs,
+    show,
+    simulate,
+)
 
 if TYPE_CHECKING:
     from pqc_impact.figures import Impact
     from pqc_impact.times import RecordTimes
 
-    Add = Callable[[Impact, RecordTimes, Path], Impact]
+    Add = Callable[[Impact, RecordTimes], Impact]
 
 _LIST = "list"
-_STANDARD_OUTPUT = "-"
 
 
 def figures_of(name: str, records: list[Path] | None, add: Add | None = None) -> Impact:
-    """The figures of a scenario, by the name or path that a command was given; ``add`` has more of
-    the scenario at a path."""
+    """Return the figures of a scenario, by the name or path that a command was given; ``add`` adds
+    further ones."""
     from mldsa_lab.errors import LabError
-    from mldsa_lab.files import read_text
-    from mldsa_lab.toml import line_of
-    from pqc_impact import figures
-    from pqc_impact.base import ScenarioFault
+    from pqc_impact.chain_figures import impact
     from pqc_impact.compress import compressibility
     from pqc_impact.file import find_scenario, read_scenario
     from pqc_impact.protocol import Protocol
@@ -36,19 +41,16 @@ def figures_of(name: str, records: list[Path] | None, add: Add | None = None) ->
     from pqc_impact.times import RecordTimes, reference_records
 
     path = find_scenario(name)
-    read = read_scenario(path)
-    schemes = [scheme_of(name) for name in read.schemes]
+    scenario = read_scenario(path)
+    schemes = [scheme_of(name) for name in scenario.schemes]
     parts = [part for scheme in schemes for part in scheme.parts]
-    protocol = isinstance(read, Protocol)
+    protocol = isinstance(scenario, Protocol)
     operations = ("sign", "verify") if protocol else ("verify",)
     times = RecordTimes(records or reference_records(), parts, operations)
     try:
         shrunk = {} if protocol else compressibility(f for s in schemes for f in s.forms)
-        found = figures.impact(path.stem, read, times, shrunk)
-        return found if add is None else add(found, times, path)
-    except ScenarioFault as fault:
-        line = line_of(read_text(path), fault.keys)
-        raise LabError(f"{path}, line {line}, {fault}") from None
+        found = impact(path.stem, scenario, times, shrunk)
+        return found if add is None else add(found, times)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
 
@@ -68,25 +70,19 @@ def impact(
             metavar="RECORD…",
         ),
     ] = None,
-    json_path: Annotated[
-        str | None,
+    new: Annotated[
+        Path | None,
         typer.Option(
-            "--json", help="Write the figures as rows to this file alone; - for standard output.",
+            help="Write a scenario of your own to this file: the template chain (default) or "
+            "protocol, or a copy of a scenario of the tree, whichever SCENARIO names.",
             metavar="PATH",
         ),
     ] = None,
-    markdown: Annotated[
-        str | None,
-        typer.Option(
-            help="Write the tables as Markdown to this file alone; - for standard output.",
-            metavar="PATH",
-        ),
-    ] = None,
+    json_path: JsonFile = "",
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of page, rows and Markdown; by default out/impact-SCENARIO."),
     ] = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
     ] = False,
@@ -94,67 +90,32 @@ def impact(
     processes: Processes = None,
     dask: Dask = None,
 ) -> None:  # fmt: skip
-    """What a change of signature scheme costs a chain: sizes, throughput, storage, verification."""
-    from dataclasses import replace
-
-    from rich.console import Console
-
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
+    """Show what a change of signature scheme costs a chain or protocol: sizes, throughput, storage,
+    verification."""
+    from mldsa_lab.cli.shared import console, show_path
     from mldsa_lab.errors import LabError
-    from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.show.grid import terminal
-    from pqc_impact import file, show
+    from pqc_impact import file
+    from pqc_impact.show import report
     from pqc_impact.spreading import add_network
 
-    screen = make_console()
     if scenario == _LIST:
         for name, path in file.shipped().items():
-            screen.print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
+            console().print(f"[bold]{name:<12}[/] {file.read_scenario(path).title}")
+        return
+    if new is not None:
+        file.write_template(scenario, new)
+        show_path(console(), "template", new)
+        console().print(f"Change it, then run: mldsa-lab impact {new}", soft_wrap=True)
         return
     if scenario is None:
         raise LabError("impact: name a scenario, or list")
-    single = {"json": json_path, "markdown": markdown}
-    quiet = _STANDARD_OUTPUT in single.values()
-    for given in single.values():
-        if given not in (None, _STANDARD_OUTPUT):
-            check_target(Path(given))
     path = file.find_scenario(scenario)
-    folder = out or (None if any(single.values()) else Path("out") / f"impact-{path.stem}")
-    progress = Console(stderr=True) if quiet else screen
-
-    def spread(found: Impact, times: RecordTimes, of: Path) -> Impact:
-        return add_network(
-            found, times, of.parent,
-            lambda network, loads: simulate(network, loads, progress, processes, dask),
-        )  # fmt: skip
-
-    found = figures_of(scenario, records, None if no_network else spread)
-    if not quiet:
-        for grid in show.grids(found) if all_tables else [show.overview(found)]:
-            screen.print(terminal(replace(grid, note=""), screen.width))
-            screen.print()
-        for line in show.remarks(found) if all_tables else ():
-            screen.print(line, markup=False, highlight=False)
-        screen.print(f"{show.headline(found)}.", style="bold", markup=False, highlight=False)
-        if not all_tables:
-            screen.print("More tables: --all-tables, or the page.")
-        for record in found.records:
-            show_path(screen, "record", Path(record))
-    texts = {"json": show.as_json(found.rows), "markdown": show.as_markdown(found)}
-    for title, given in single.items():
-        if given == _STANDARD_OUTPUT:
-            print(texts[title], end="")
-        elif given is not None:
-            write_text(Path(given), texts[title])
-            show_path(screen, title, Path(given))
-    if folder is None:
-        return
-    files = {"json": folder / "impact.json", "markdown": folder / "impact.md"}
-    if not no_page:
-        from pqc_impact.page import render
-
-        texts["page"], files["page"] = render(found), folder / "impact.html"
-    for title, target in files.items():
-        write_text(target, texts[title])
-        show_path(screen, title, target)
+    read = file.read_scenario(path)
+    screen, files = open_outputs(json_path, out or Path("out") / f"impact-{path.stem}")
+    add: Add | None = None
+    if not no_network and getattr(read, "network", None) is not None:
+        simulator = partial(
+            simulate, screen=screen, processes=processes, dask=dask, folder=kept_folder()
+        )
+        add = partial(add_network, folder=path.parent, simulate=simulator)
+    show(report(figures_of(scenario, records, add)), screen, files, json_path, every=all_tables)

@@ -1,4 +1,4 @@
-"""`mldsa-lab propagate`, and the options of who simulates."""
+"""`mldsa-lab propagate`, and the options and output that it shares with `impact`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,20 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import Report
     from pqc_impact.network import Network
     from pqc_impact.propagation import BlockLoad
     from pqc_impact.sweep import Propagation
 
+STANDARD_OUTPUT = "-"
+JsonFile = Annotated[
+    str,
+    typer.Option(
+        "--json", help="Write the figures as rows to this file alone; - for standard output.",
+        metavar="PATH",
+    ),
+]  # fmt: skip
 Processes = Annotated[
     int | None, typer.Option(help="Processes to simulate with; by default all cores.", min=1)
 ]
@@ -50,51 +60,88 @@ def propagate(
     blocks: Annotated[
         int | None, typer.Option(help="So many blocks of each kind instead of the file's.", min=2)
     ] = None,
-    json_path: Annotated[
-        str | None,
-        typer.Option(
-            "--json", help="Write the figures as rows to this file; - for standard output alone.",
-            metavar="PATH",
-        ),
-    ] = None,
+    json_path: JsonFile = "",
     processes: Processes = None,
     dask: Dask = None,
-) -> None:  # fmt: skip
+) -> None:
     """Simulate how blocks spread over a peer-to-peer network: when 50, 90 and 99 % of the nodes
     have validated one, and how many blocks go stale."""
-    from rich.console import Console
-
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.files import check_target, write_text
-    from mldsa_lab.show.grid import terminal
     from pqc_impact.network import find_network, read_network
     from pqc_impact.propagation import BlockLoad
-    from pqc_impact.show import as_json
-    from pqc_impact.spreading import load_rows
-    from pqc_impact.sweep import grid
+    from pqc_impact.show import network_report
+    from pqc_impact.spreading import load_figures
 
     path = find_network(network)
     assumed = read_network(path, nodes=nodes, blocks=blocks)
-    quiet = json_path == "-"
-    if json_path is not None and not quiet:
-        check_target(Path(json_path))
-    screen = Console(stderr=True) if quiet else make_console()
+    screen, files = open_outputs(json_path)
     loads = [
         BlockLoad(size, size / transaction_bytes, validation, relay)
         for relay in assumed.relays
         for size in block_bytes
     ]
-    found = simulate(assumed, [[load] for load in loads], screen, processes, dask)
-    if not quiet:
-        screen.print(terminal(grid(assumed, loads, found, interval), screen.width))
-    if json_path is not None:
-        text = as_json(list(load_rows(path.stem, assumed, loads, found, interval)))
-        if quiet:
-            print(text, end="")
-        else:
-            write_text(Path(json_path), text)
-            show_path(screen, "json", Path(json_path))
+    each = [[load] for load in loads]
+    made = simulate(assumed, each, screen, processes, dask, kept_folder())
+    figures = list(load_figures(path.stem, assumed, loads, made, interval))
+    show(network_report(assumed, figures), screen, files, json_path)
+
+
+def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, ReportFiles]:
+    """Return the screen, and the files to write: the JSON alone, or all in ``folder``, which is
+    made. LabError, before any work is done, if they cannot be written."""
+    from rich.console import Console
+
+    from mldsa_lab.cli.shared import console
+    from mldsa_lab.files import check_target
+    from mldsa_lab.show.present import ReportFiles
+
+    files = ReportFiles()
+    if json_path not in ("", STANDARD_OUTPUT):
+        files = ReportFiles(json=Path(json_path))
+    elif folder is not None and not json_path:
+        check_folder(folder)
+        files = ReportFiles(*(folder / f"impact.{end}" for end in ("html", "json", "csv", "md")))
+    for _, target in files.named():
+        check_target(target)
+    return Console(stderr=True) if json_path == STANDARD_OUTPUT else console(), files
+
+
+def show(
+    report: Report, screen: Console, files: ReportFiles, json_path: str, *, every: bool = False
+) -> None:
+    """Print a report and write its files; its JSON alone, if that goes to standard output."""
+    from dataclasses import replace
+
+    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import as_json, publish
+
+    if json_path == STANDARD_OUTPUT:
+        print(as_json(report), end="")
+        return
+    # Notes of a scenario fill screens. Without --all-tables they are in the files alone.
+    shown = report if every else replace(report, notes=())
+    publish(shown, screen, ReportFiles(), every=every)
+    publish(report, screen, files, tables=False)
+    for title, target in files.named():
+        show_path(screen, title, target)
+
+
+def check_folder(folder: Path) -> None:
+    """Make a folder. LabError if it cannot be written to."""
+    from mldsa_lab.files import check_target, writing
+
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    check_target(folder / "impact.json")
+
+
+def kept_folder() -> Path:
+    """Return the folder of simulated blocks. LabError if it cannot be written to."""
+    from mldsa_lab.checkout import find_root
+
+    folder = find_root() / "target" / "networks"
+    check_folder(folder)
+    return folder
 
 
 def simulate(
@@ -103,24 +150,19 @@ def simulate(
     screen: Console,
     processes: int | None,
     dask: str | None,
+    folder: Path,
 ) -> list[Propagation]:
-    """What comes of each load, by the workers that the options say, shown while it goes on."""
-    from mldsa_lab.checkout import find_root
+    """Return the propagation of each load, simulated by the workers that the options name; the
+    screen shows how far it is."""
     from mldsa_lab.screen import Screen
     from mldsa_lab.workforce import hire
-    from pqc_impact.kept import KeptBlocks
     from pqc_impact.sweep import propagate
 
-    kept = KeptBlocks(find_root() / "target" / "networks")
-    with (
-        hire(processes, dask) as force,
-        Screen(screen).phase("network", total=network.blocks) as phase,
-    ):
+    with hire(processes, dask) as force, Screen(screen).phase("network", total=1) as phase:
         found = propagate(
-            network, loads, force, kept=kept,
-            progress=lambda done: phase.reach(done, f"{done} blocks"),
+            network, loads, force, folder=folder,
+            progress=lambda share: phase.reach(share, f"{share:.0%}"),
         )  # fmt: skip
-        phase.summary = (
-            f"{network.blocks} blocks in each of {len(loads)} ways, {network.nodes} nodes"
-        )
+        blocks = f"{network.blocks} blocks in each of {len(loads)} ways"
+        phase.summary = f"{blocks}, {network.nodes} nodes"
     return found

@@ -1,0 +1,217 @@
+"""Figures of a chain's forms of transaction: throughput, storage, verification."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from mldsa_lab.estimate.figure import Figure
+from pqc_impact.compress import Compressed
+from pqc_impact.expression import evaluate
+from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
+from pqc_impact.file import Chain, Scenario, Template
+from pqc_impact.protocol import Protocol
+from pqc_impact.quantity import YEAR
+from pqc_impact.schemes import ImpactScheme, scheme_of
+from pqc_impact.times import RecordTimes, assumed
+
+STEADY = "archive of a year at today's throughput"
+
+
+def impact(
+    name: str, scenario: Scenario, times: RecordTimes, compressed: Mapping[str, Compressed]
+) -> Impact:
+    """Return every figure of a scenario. LabError for more cores than were measured."""
+    found: list[Figure] = []
+    for form, scheme in scenario.pairs():
+        if isinstance(scenario, Protocol):
+            found += MessageFigures(name, scenario, form, scheme, times).all()  # type: ignore[arg-type]
+        else:
+            made = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
+            found += made.all()
+            found.append(made.compressed(compressed))
+    return Impact(name, scenario, found, times.records)
+
+
+def on_cores(cores: int, batches: bool = False) -> str:
+    """Return the words for a number of cores, and for verification by a batch interface."""
+    return f"{'in batches ' if batches else ''}on {cores} core{'s' if cores > 1 else ''}"
+
+
+class ChainFigures(FormFigures[Chain, Template]):
+    """The figures of one form of transaction in one scheme."""
+
+    def __init__(
+        self, name: str, scenario: Chain, form: Template, scheme: ImpactScheme, times: RecordTimes
+    ) -> None:
+        super().__init__(name, scenario, form, scheme, times)
+        self.is_load = bool(form.per_block)
+        self.bytes = self.names["bytes"]
+        self.count, self.limit = scenario.fitting(form, self.names)
+        self.today = scenario.fitting(scenario.today_of(form)[0], self.today_names)[0]
+        self.steady = self.count if self.is_load else self.today
+        self.interval = assumed("interval", scenario.seconds)
+        self.per_year = YEAR / self.interval
+        # The kind of figures that rest on the number of transactions in a block.
+        self.kind: Kind = "assumed" if self.is_load or form.assumes else "exact"
+
+    def all(self) -> Iterator[Figure]:
+        yield from super().all()
+        yield from self.uses()
+        yield from self.throughput()
+        yield from self.storage()
+        yield from self.states()
+        yield from self.verification()
+
+    def uses(self) -> Iterator[Figure]:
+        """Yield the use of each limit, and fees."""
+        for name in self.form.use:
+            limit = self.scenario.limit[name]
+            yield self.exact(f"{name} used", name, limit.unit, self.form.assumes)
+            if limit.cost is not None:
+                currency, price = limit.cost
+                fee, text = price.times(self.names[name]), f"at {limit.price}"
+                yield self.figure(f"fee for {name}", fee, currency, "assumed", text)
+        for currency, text in self.form.fees.items():
+            value = evaluate(text, self.names)
+            yield self.figure("fee", value, currency, "exact", f"the template: {text}")
+
+    def throughput(self) -> Iterator[Figure]:
+        """Yield transactions of a block and in a second; the limit that keeps today's."""
+        scenario, kind = self.scenario, self.kind
+        noun = "messages" if self.is_load else "transactions"
+        by = "the load given" if self.is_load else f"limited by {self.limit}"
+        seconds = scenario.seconds.value
+        source = f"{by}; an interval of {scenario.interval} ({scenario.interval_source})"
+        yield self.figure(f"{noun} per block", self.count, "", kind, by)
+        yield self.figure(f"{noun} per second", self.count / seconds, "1/s", kind, source)
+        if self.is_load:
+            rate = self.count * self.bytes / seconds
+            yield self.figure("bytes per second", rate, "B/s", kind, source)
+            for name in self.form.use:
+                limit = scenario.limit[name]
+                share, figure = self.count * self.names[name] / limit.room, f"share of the {name}"
+                yield self.figure(f"{figure} of a block", share, "", kind, limit.source)
+            return
+        ratio = self.count / self.today
+        yield self.figure("transactions per block today", self.today, "", kind, self.compared)
+        yield self.figure("transactions over today's", ratio, "×", kind, self.compared)
+        for name in self.form.use:
+            limit = scenario.limit[name]
+            needed = self.today * self.names[name] + limit.set_aside
+            text = f"{self.today:,.0f} a block, as {self.compared} today"
+            figure = f"{name} of a block for today's throughput"
+            yield self.figure(figure, needed, limit.unit, kind, text)
+            for given, room in limit.others.items():
+                count, _ = scenario.fitting(self.form, self.names, **{name: room})
+                figure, text = f"transactions per second at {given}", "the limit is given"
+                yield self.figure(figure, count / seconds, "1/s", "assumed", text)
+
+    def storage(self) -> Iterator[Figure]:
+        """Yield the archive and the mempool."""
+        block = self.count * self.bytes + self.scenario.overhead
+        full = "the load given" if self.is_load else "full blocks"
+        yield self.figure("bytes of a block", block, "B", self.kind, full)
+        for years, when in ((1, "a year"), (10, "ten years")):
+            size = block * self.per_year * years
+            yield self.figure(f"archive of {when}", size, "B", "assumed", full)
+        archive = self.steady * self.per_year * self.bytes
+        if not self.is_load:
+            text = f"as many transactions as {self.compared} has in full blocks"
+            yield self.figure(STEADY, archive, "B", "assumed", text)
+        kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
+        pruned, text = archive * (kept / self.bytes), "no signatures and keys"
+        yield self.figure(f"pruned {STEADY}", pruned, "B", "assumed", text)
+        node = self.scenario.node
+        if node.pool and not self.is_load:
+            text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
+            holds = math.floor(node.pool / evaluate(node.mempool_each, self.names))
+            for figure, value in (
+                ("transactions that the mempool holds", holds),
+                ("blocks that the mempool holds", holds / max(self.count, 1)),
+            ):
+                yield self.figure(figure, value, "", "assumed", text)
+
+    def states(self) -> Iterator[Figure]:
+        """Yield what every node keeps, with hashes of keys and with keys."""
+        for state in self.scenario.state:
+            for title, text in (("the hash of a key", state.hash), ("keys", state.key)):
+                held = state.count.times(evaluate(text, self.names))
+                name = f"{state.name}, {title} stored"
+                yield self.figure(name, held, "B", "assumed", state.source)
+
+    def compressed(self, measured: Mapping[str, Compressed]) -> Figure:
+        """Return the archive with signatures and keys compressed as they were measured to be."""
+        figure = f"compressed {STEADY}"
+
+        def unknown(why: str) -> Figure:
+            return self.figure(figure, None, "B", "measured", why)
+
+        if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
+            return unknown(f"the compressibility of the part {own!r} was not measured")
+        before: dict[str, float] = {}
+        after: dict[str, float] = {}
+        for encoded in self.scheme.forms:
+            one = measured.get(encoded)
+            if one is None or not one.ratios:
+                lacking = f"the compressibility of {encoded} was not measured"
+                return unknown(one.source if one else lacking)
+            alone = scheme_of(encoded)
+            sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
+            for holds, ratio in one.ratios.items():
+                size = sizes.get(holds, 1.0)
+                before[holds] = before.get(holds, 0.0) + size
+                after[holds] = after.get(holds, 0.0) + size * ratio
+        size = sum(
+            self.names[part.identifier]
+            * (after[part.holds] / before[part.holds] if part.holds in before else 1.0)
+            for part in self.form.parts
+        )
+        sources = [measured[encoded].source for encoded in self.scheme.forms]
+        archive = self.steady * self.per_year * size
+        return self.figure(figure, archive, "B", "measured", "; ".join(dict.fromkeys(sources)))
+
+    def verification(self) -> Iterator[Figure]:
+        """Yield the time to verify a block's signatures, and the first synchronisation."""
+        node, signatures = self.scenario.node, self.form.signatures
+        history = self.steady * node.years * self.per_year
+        load = "the load given" if self.is_load else "as many transactions as today"
+        text = f"{node.years:g} years of {load}; {node.source}"
+        download = history * self.bytes / assumed("download", node.rate)
+        sync = "first synchronisation"
+        yield self.figure(f"{sync}, download", download, "s", "assumed", text)
+        for cores in node.cores:
+            for batches in (False, True):
+                rate = self.times.rate(
+                    self.scheme, cores, node.implementations, stretch=node.extrapolate,
+                    batches=batches,
+                )  # fmt: skip
+                if isinstance(rate, str) and batches:
+                    continue
+                on = on_cores(cores, batches)
+                names = (
+                    f"verification of a block {on}",
+                    f"verification of a block at today's throughput {on}",
+                    f"share of the interval at today's throughput {on}",
+                    f"{sync}, verification {on}",
+                    f"{sync} {on}",
+                )
+                if isinstance(rate, str):
+                    for name in names:
+                        unit = "" if name.startswith("share") else "s"
+                        yield self.figure(name, None, unit, "measured", rate)
+                    continue
+                each = signatures / rate.draws
+                spent, verify = self.steady * each, history * each
+                for name, value in zip(
+                    names, (self.count * each, spent, spent / self.interval, verify), strict=False
+                ):
+                    unit = "" if name.startswith("share") else "s"
+                    yield self.figure(name, value, unit, "measured", rate.source)
+                is_longer = bool(verify[0] > download[0])
+                slower = "verification" if is_longer else "the download"
+                kind: Kind = "measured" if is_longer else "assumed"
+                said = f"{slower} is the longer of the two; {rate.source}"
+                yield self.figure(names[-1], np.maximum(verify, download), "s", kind, said)
