@@ -21,7 +21,7 @@ from mldsa_lab.estimate.pipeline import pipeline_figures
 from mldsa_lab.estimate.summary import KEYS
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
-from mldsa_lab.study.file import find_study, read_study, shipped
+from mldsa_lab.study.file import shipped
 from pqc_impact.times import REFERENCE
 
 ROOT = Path(__file__).parents[2]
