@@ -18,7 +18,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
 from mldsa_lab.bench.workloads.operations import times_of
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import WorkloadPlan, Ready
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput
@@ -228,7 +228,7 @@ class Blocks(Workload[BlockCase]):
         return made
 
 
-class BlockPlan(Plan):
+class BlockPlan(WorkloadPlan):
     """The block that a scenario file defines."""
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:
