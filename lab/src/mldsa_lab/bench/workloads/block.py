@@ -18,7 +18,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
 from mldsa_lab.bench.workloads.operations import times_of
-from mldsa_lab.bench.workloads.plan import WorkloadPlan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput

@@ -23,7 +23,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.bench.workloads.cold import typical_input
 from mldsa_lab.bench.workloads.operations import Cell, Operations
-from mldsa_lab.bench.workloads.plan import WorkloadPlan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing

@@ -15,7 +15,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.operations import job_and_output
 from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
-from mldsa_lab.bench.workloads.plan import WorkloadPlan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.machine import cores_to_use
