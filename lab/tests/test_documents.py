@@ -17,12 +17,12 @@ import pytest
 import typer
 
 from mldsa_lab.cli.main import app
+from mldsa_lab.estimate.pipeline import pipelines_of
 from mldsa_lab.estimate.summary import KEYS, summarise
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.agree import agreement
-from mldsa_lab.study.file import find_study, read_study, shipped
-from mldsa_lab.study.pipeline import gather
+from mldsa_lab.study.file import shipped
 from pqc_impact.times import REFERENCE
 
 ROOT = Path(__file__).parents[2]
@@ -217,13 +217,13 @@ def test_documents_agree_with_the_records_and_the_code() -> None:
 
 def test_the_two_ratios_of_the_pipeline_study_are_named() -> None:
     folder = ROOT / "records/2026-11-23-epyc-zen4-pipeline"
-    steps: Any = [(None, path) for path in sorted(folder.glob("*.xz"))]
-    pipelines, (gain,) = gather(read_study(find_study("pipeline")), steps)
-    whole = {p.name: p.whole().mean() for p in pipelines}
+    found = pipelines_of([read_record(path) for path in sorted(folder.glob("*.xz"))])
+    (one,) = (p for p in found.values() if p.against)
+    other = found[one.against]
     text = text_of("docs/study-pipeline.md")
     for value in (
-        f"{gain.ratio.mean():.3f}",
-        f"{whole[gain.pipeline] / whole[gain.against]:.2f}",
+        f"{one.gain(other).mean():.3f}",
+        f"{one.whole().mean() / other.whole().mean():.2f}",
     ):
         assert value.removeprefix("0") in text
 
