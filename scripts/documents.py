@@ -14,7 +14,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -280,20 +280,11 @@ class ScenarioTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     def text(self, folder: Path) -> str:
         """Return the table."""
-        from pqc_impact import show
+        from pqc_impact.show import document_table
 
+        schemes = self.schemes.split("|") if self.schemes else ()
         impact = scenario_figures(self.scenario)
-        template = impact.scenario.all_templates.get(self.template)
-        if template is None:
-            known = "; ".join(impact.scenario.all_templates)
-            raise LabError(f"template {self.template!r}: must be one of {known}")
-        wanted = self.schemes.split("|") if self.schemes else None
-        lines = [x for x in show.lines_of(impact, template) if not wanted or x.scheme in wanted]
-        columns = [show.FigureColumn(figure, figure) for figure in self.figures.split("|")]
-        for column in columns:
-            if not any(line.row(impact, column.figure) for line in lines):
-                raise LabError(f"there is no figure {column.figure!r}")
-        return markdown(replace(show.grid(impact, lines, "", columns), marks=()))
+        return markdown(document_table(impact, self.template, self.figures.split("|"), schemes))
 
 
 @cache
@@ -314,14 +305,10 @@ class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
 
     def text(self, folder: Path) -> str:
         """Return the table; paths are relative to ``folder``."""
-        from mldsa_lab_rtl.study import core_rows
-        from mldsa_lab_rtl.study_random import read_drawn
-        from mldsa_lab_rtl.study_show import BESIDE, CoreFindings
-        from mldsa_lab_rtl.synth import read_resources
+        from mldsa_lab_rtl.study_show import BESIDE, read_findings
 
-        rows = [r for x in self.record for r in core_rows(read_record(folder / x), CONFIDENCE)]
-        rows += [r.row(CONFIDENCE) for x in self.drawn for r in read_drawn(folder / x)]
-        found = CoreFindings(rows, [read_resources(folder / x) for x in self.resources], CONFIDENCE)
+        names = (*self.record, *self.drawn, *self.resources)
+        found = read_findings([folder / name for name in names])
         grids = {grid.title: grid for grid in found.grids()}
         if self.table not in grids:
             raise LabError(f"table {self.table!r}: must be one of {'; '.join(grids)}")

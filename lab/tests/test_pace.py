@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import pytest
 from lab_runs import here
 from report_records import ML_DSA, Shape, build
+from rich.console import Console
 
 from mldsa_lab.bench.options import UNTIL_LIMIT_S, Options, Profile
 from mldsa_lab.bench.pace import Pace, Precision
 from mldsa_lab.estimate.precision import widest
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import SCHEMA, Fault, Record, Run
+from mldsa_lab.screen import Screen
 
 DEFAULT = Profile("default", 270.0, 10, 200)
 OPTIONS = Options(
@@ -122,3 +125,13 @@ def test_contradictions_are_refused(tmp_path: Path) -> None:
         assert done.status == 2 and "--rounds: says how much to measure" in done.err
     done = here("bench", "--out", str(tmp_path), "--until", "0")
     assert done.status == 2 and "--until" in done.err
+
+
+def test_progress_is_lines_where_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    with Screen(Console(file=out)).phase("measure", total=2.0) as phase:
+        phase.reach(1.0, "not yet due")
+        monkeypatch.setattr("mldsa_lab.screen._LINES_S", -1.0)
+        phase.reach(1.5, "round 7 of 9")
+    lines = [line.split() for line in out.getvalue().splitlines()]
+    assert lines == [["measure", "begins"], ["measure", *["round", "7", "of", "9"]]]

@@ -28,7 +28,7 @@ from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
 from mldsa_lab.bench.shapes import GROUP, role_of, shaped_variants
 from mldsa_lab.bench.workloads import PLANS
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
@@ -141,7 +141,7 @@ class _Session:
         screen: Screen,
         fleet: Fleet,
         writer: RecordWriter,
-        plan: Plan,
+        plan: WorkloadPlan,
         judge: Judge,
     ) -> None:
         self.options = options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
@@ -16,6 +17,7 @@ from mldsa_lab.bench.shapes import BATCH_SIZE_MAX, BATCH_SIZES
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Positive, plain
 from mldsa_lab.records import Variant
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import BUILDS, CLASSICAL_SETS, DEFAULT_BUILD, OPERATIONS, PARAMETER_SETS
 
 if TYPE_CHECKING:
@@ -80,14 +82,14 @@ class Options:
     implementations: tuple[str, ...]
     workers: tuple[str, ...]
     profile: Profile
-    rounds: int | None
     sizes: Sizes
-    reference: str
-    clock: str
-    confidence: float
     seed: bytes
     timeout: float
     out: Path
+    rounds: int | None = None
+    reference: str = DEFAULT_REFERENCE
+    clock: str = "cpu"
+    confidence: float = 0.95
     registry: Path | None = None
     jdks: tuple[str, ...] = ()
     """Virtual machines of Java, as `--jdk` names them, each of which is a worker."""
@@ -213,8 +215,11 @@ def _number(text: str, what: str, most: int | None) -> int:
     return number
 
 
-def parse_seed(text: str) -> bytes:
-    """The run's 32 bytes: 64 hexadecimal digits as they are, any other text by its SHA-256."""
+def parse_seed(text: str | None) -> bytes:
+    """The run's 32 bytes: 64 hexadecimal digits as they are, any other text by its SHA-256; drawn
+    anew without a text."""
+    if text is None:
+        return secrets.token_bytes(32)
     if re.fullmatch(r"[0-9a-fA-F]{64}", text):
         return bytes.fromhex(text)
     return hashlib.sha256(text.encode()).digest()

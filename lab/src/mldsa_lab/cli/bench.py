@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -59,7 +58,7 @@ def bench(
     workers: shared.WorkersOption = None,
     jdk: shared.JdkOption = None,
     core: shared.CoreOption = None,
-    build_: shared.BuildOption = "default",
+    build: shared.BuildOption = "default",
     batch: shared.BatchOption = None,
     threads: shared.ThreadsOption = None,
     rounds: Annotated[
@@ -124,7 +123,7 @@ def bench(
 
     if scenario is not None:
         refuse_given(ctx, "--scenario", "sets it", _OF_OPERATIONS)
-        if build_ == BOTH_BUILDS:
+        if build == BOTH_BUILDS:
             raise LabError("--build both: a scenario is measured in one build")
     if cold:
         refuse_given(ctx, "--cold", "measures single operations", _OF_TIMES)
@@ -143,10 +142,9 @@ def bench(
         if name not in chosen_sets:
             raise LabError(f"{given}: is of {name}, which is not among the sets to measure")
     beside = [word for word, several in ((JDKS, jdk), (CORES, core)) if several and workers]
-    options = Options(
-        sets=chosen_sets,
-        operations=parse_operations(operations or USUAL_OPERATIONS),
-        implementations=words(implementations),
+    options = options_of(
+        ctx.params,
+        chosen_sets,
         workers=(*words(workers), *beside),
         jdks=tuple(jdk or ()),
         cores=tuple(core or ()),
@@ -156,13 +154,6 @@ def bench(
         reference=reference,
         clock=clock,
         confidence=confidence,
-        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
-        timeout=timeout,
-        out=out,
-        registry=registry,
-        batch_sizes=parse_batch_sizes(batch or ()),
-        thread_counts=parse_thread_counts(threads or (), cores_to_use()),
-        build=build_,
         selections=selections,
         until=until,
         limit=limit,
@@ -175,6 +166,21 @@ def bench(
         judge = no_precision
     outcome = run_bench(options, Screen(console), judge)
     show_outcome(outcome, options, console, no_page, json_path, all_tables)
+
+
+def options_of(params: Mapping[str, Any], sets: Sequence[str], **more: Any) -> Options:
+    """The options that `bench` and `memory` share, by the parameters of the command, and more."""
+    common = {
+        "sets": tuple(sets),
+        "operations": parse_operations(params["operations"] or USUAL_OPERATIONS),
+        "implementations": words(params["implementations"]),
+        "workers": words(params["workers"]),
+        "seed": parse_seed(params["seed"]),
+        "batch_sizes": parse_batch_sizes(params["batch"] or ()),
+        "thread_counts": parse_thread_counts(params["threads"] or (), cores_to_use()),
+    }
+    common |= {name: params[name] for name in ("timeout", "out", "registry", "build")}
+    return Options(**common | more)
 
 
 def show_outcome(

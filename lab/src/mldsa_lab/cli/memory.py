@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mldsa_lab.bench.options import (
-    Options,
-    Profile,
-    parse_batch_sizes,
-    parse_operations,
-    parse_seed,
-    parse_thread_counts,
-)
+from mldsa_lab.bench.options import Profile
 from mldsa_lab.cli import shared
-from mldsa_lab.cli.bench import no_precision, show_outcome
-from mldsa_lab.cli.shared import words
+from mldsa_lab.cli.bench import no_precision, options_of, show_outcome
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
 from mldsa_lab.files import check_target
-from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import read_record
-from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.screen import Screen
-from mldsa_lab.sets import PARAMETER_SETS, USUAL_OPERATIONS, parse_set_names
+from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
 
 
 def memory(
+    ctx: typer.Context,
     record: Annotated[str | None, typer.Argument(hidden=True)] = None,
     sets: shared.SetsOption = None,
     operations: shared.OperationsOption = None,
@@ -64,24 +54,12 @@ def memory(
     need("bench", "memory")
     if not no_page:
         need("page", "the page")
-    options = Options(
-        sets=parse_set_names(sets or PARAMETER_SETS),
-        operations=parse_operations(operations or USUAL_OPERATIONS),
-        implementations=words(implementations),
-        workers=words(workers),
+    options = options_of(
+        ctx.params,
+        parse_set_names(sets or PARAMETER_SETS),
         profile=Profile("custom", 0.0, 1, 1),
         rounds=1,
         sizes=input_sizes(32),
-        reference=DEFAULT_REFERENCE,
-        clock="cpu",
-        confidence=0.95,
-        seed=secrets.token_bytes(32) if seed is None else parse_seed(seed),
-        timeout=timeout,
-        out=out,
-        registry=registry,
-        build=build,
-        batch_sizes=parse_batch_sizes(batch or ()),
-        thread_counts=parse_thread_counts(threads or (), cores_to_use()),
         workload="memory",
         traffic=traffic,
     )

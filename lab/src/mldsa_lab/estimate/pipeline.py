@@ -38,7 +38,7 @@ class PipelineCosts:
 
 
 @dataclass(frozen=True)
-class Pipeline:
+class MeasuredPipeline:
     """A pipeline over all processes. ``together``: the records of a link, which wait for each
     other; ``against``: the pipeline that it is compared with, if any."""
 
@@ -72,14 +72,14 @@ class Pipeline:
         """Return (processes,) records in a second."""
         return np.array([p.rates[threads] for p in self.processes])
 
-    def gain(self, other: Pipeline) -> Array:
+    def gain(self, other: MeasuredPipeline) -> Array:
         """Return (processes,) the cost of a record over the other's: of each process the median of
         its rounds' ratios."""
         pairs = zip(self.processes, other.processes, strict=True)
         return np.array([np.median(a.level / b.level) for a, b in pairs])
 
 
-def pipelines_of(records: Sequence[Record]) -> dict[str, Pipeline]:
+def pipelines_of(records: Sequence[Record]) -> dict[str, MeasuredPipeline]:
     """Return the pipelines of a study's processes by name. LabError for one that a process
     excluded, or if there are none."""
     first = records[0]
@@ -93,7 +93,7 @@ def pipelines_of(records: Sequence[Record]) -> dict[str, Pipeline]:
             variant = content.stages[0].variant
             unit = next(w.unit for w in first.workers if any(v.id == variant for v in w.variants))
             against = str(asked.get(d.name, {}).get("against", ""))
-            found[d.name] = Pipeline(d.name, d, content, together, against, unit, costs)
+            found[d.name] = MeasuredPipeline(d.name, d, content, together, against, unit, costs)
     if not found:
         raise LabError("the record has no pipelines: `mldsa-lab study pipeline` measures them")
     return found
@@ -136,7 +136,7 @@ def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figur
 
 
 def _figures(
-    p: Pipeline, every: dict[str, Pipeline], record: Record, confidence: float
+    p: MeasuredPipeline, every: dict[str, MeasuredPipeline], record: Record, confidence: float
 ) -> Iterator[Figure]:
     keys: dict[str, Key] = {"pipeline": p.name, "together": p.together, "keys": p.content.keys}
     stages = {s.name: s for s in p.content.stages}
@@ -163,7 +163,7 @@ def _figures(
         yield Figure.of({**keys, "against": p.against}, "gain", gain)
 
 
-def attempts_of(record: Record, p: Pipeline, stage_name: str) -> tuple[float, float] | None:
+def attempts_of(record: Record, p: MeasuredPipeline, stage_name: str) -> tuple[float, float] | None:
     """Return the mean attempts of a stage's signatures and of all; None where they are not known
     from traces."""
     stage = next(s for s in p.content.stages if s.name == stage_name)

@@ -7,10 +7,10 @@ from mldsa_lab.bench.workloads.cold import ColdPlan
 from mldsa_lab.bench.workloads.jmh import JmhPlan
 from mldsa_lab.bench.workloads.memory import MemoryPlan
 from mldsa_lab.bench.workloads.pipeline import PipelinePlan
-from mldsa_lab.bench.workloads.plan import Plan
+from mldsa_lab.bench.workloads.plan import WorkloadPlan
 
-PLANS: dict[str, type[Plan]] = {
-    "operations": Plan,
+PLANS: dict[str, type[WorkloadPlan]] = {
+    "operations": WorkloadPlan,
     "block": BlockPlan,
     "cold": ColdPlan,
     "jmh": JmhPlan,

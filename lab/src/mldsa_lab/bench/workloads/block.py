@@ -10,6 +10,9 @@ import hashlib
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
+
+from msgspec import structs
 
 from mldsa_lab.bench import gate_plain
 from mldsa_lab.bench.alter import flip
@@ -18,7 +21,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
 from mldsa_lab.bench.workloads.operations import times_of
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import SigningInput
@@ -104,21 +107,11 @@ class Blocks(Workload[BlockCase]):
             for batch in self.block.batches:
                 if not self._has(v, batch):
                     why = f"{v.implementation} announces no batch interface"
-                    yield self._verifier(v, name, batch, lacking=why)
+                    row = self._verifier(v, name, {"batch": batch})
+                    yield structs.replace(row, lacking=why)
 
-    def _verifier(
-        self,
-        variant: Variant,
-        set_name: str,
-        batch: int,
-        *,
-        digest: bytes = b"",
-        checks: tuple[Check, ...] = (),
-        lacking: str | None = None,
-    ) -> Definition:
-        content = {"batch": batch} | ({"digest": digest.hex()} if digest else {})
-        about = (variant.id, set_name, "verify")
-        return Definition("verifier", self.block.title, content, *about, checks, lacking)
+    def _verifier(self, v: Variant, set_name: str, content: dict[str, Any]) -> Definition:
+        return Definition("verifier", self.block.title, content, v.id, set_name, "verify")
 
     def prepare(self, case: BlockCase) -> Iterable[Row]:
         if (case.group, case.batch) in self._checked:
@@ -126,9 +119,9 @@ class Blocks(Workload[BlockCase]):
         self._checked.add((case.group, case.batch))
         inputs = self.inputs(case.variant.id, case.set_name)
         checks = tuple(self._checks(case, inputs))
-        yield self._verifier(
-            case.variant, case.set_name, case.batch, digest=_digest(inputs), checks=checks
-        )
+        content = {"batch": case.batch, "digest": _digest(inputs).hex()}
+        row = self._verifier(case.variant, case.set_name, content)
+        yield structs.replace(row, checks=checks)
         bad = next((c for c in checks if c.failed), None)
         if bad is not None:
             raise Excluded(f"{_called(case.batch)}, {bad.check}: {bad.first_failure}")
@@ -228,7 +221,7 @@ class Blocks(Workload[BlockCase]):
         return made
 
 
-class BlockPlan(Plan):
+class BlockPlan(WorkloadPlan):
     """The block that a scenario file defines."""
 
     def choose(self, fleet: Fleet, variants: list[Variant]) -> list[Variant]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.workloads.operations import Cell, Operations, times_of
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.records import Definition, Row
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
@@ -62,7 +62,7 @@ class ColdStarts(Workload[Cell]):
         yield case.samples(number, turn, inputs, times_of(samples), shape={"process": "fresh"})
 
 
-class ColdPlan(Plan):
+class ColdPlan(WorkloadPlan):
     """Cold starts of the cells of a run."""
 
     def workload(self, ready: Ready) -> ColdStarts:

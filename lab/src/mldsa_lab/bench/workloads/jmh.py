@@ -18,7 +18,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Jmh
 from mldsa_lab.bench.workloads.jmh_result import JmhResult, read_result, read_times, shared_out
 from mldsa_lab.bench.workloads.operations import Cell
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -128,7 +128,7 @@ class JmhRuns(Workload[Cell]):
         ]
 
 
-class JmhPlan(Plan):
+class JmhPlan(WorkloadPlan):
     """JMH's measurements of the cells of a run."""
 
     def worker_row(self, station: Station) -> WorkerRow:

@@ -23,7 +23,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.launch import time_limits
 from mldsa_lab.bench.workloads.cold import typical_input
 from mldsa_lab.bench.workloads.operations import Cell, Operations
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import BuildError, run_tool
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import writing
@@ -326,7 +326,7 @@ class Memory(Workload[Cell]):
         return cell.samples(0, 0, (number,), values, shape={"memory": TRAFFIC})
 
 
-class MemoryPlan(Plan):
+class MemoryPlan(WorkloadPlan):
     """Memory of the cells of a run."""
 
     def check_tools(self) -> None:

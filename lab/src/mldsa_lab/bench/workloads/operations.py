@@ -106,12 +106,9 @@ def make_cell(
     pairs = [job_and_output(item, variant, operation) for item in inputs]
     jobs = [job for job, _ in pairs]
     outputs = [output for _, output in pairs if output is not None]
-    expected: dict[int, bytes] = {}
-    if len(outputs) == len(jobs) and runs is not None:
-        expected = _run_digests(jobs, outputs, runs)
-    elif len(outputs) == len(jobs):
-        digests = (hashlib.sha256(output).digest() for output in outputs)
-        expected = {job.id: digest for job, digest in zip(jobs, digests, strict=True)}
+    one_by_one = Runs("loop", 1, len(jobs), 1)
+    known = len(outputs) == len(jobs)
+    expected = _run_digests(jobs, outputs, runs or one_by_one) if known else {}
     hedged = operation in SCHEMES[set_name].kin.random and not variant.deterministic
     return Cell(variant, set_name, operation, jobs, expected, hedged, runs)
 

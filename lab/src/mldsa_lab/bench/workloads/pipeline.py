@@ -15,7 +15,7 @@ from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.operations import job_and_output
 from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
-from mldsa_lab.bench.workloads.plan import Plan, Ready
+from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
 from mldsa_lab.machine import cores_to_use
@@ -243,7 +243,7 @@ def _altered(job: JobInput) -> JobInput:
     return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
 
-class PipelinePlan(Plan):
+class PipelinePlan(WorkloadPlan):
     """The pipelines of a study: records are chosen by the traces of signing them."""
 
     about_inputs = "records of pipelines, chosen by the traces of signing them"

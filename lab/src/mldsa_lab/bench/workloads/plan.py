@@ -40,7 +40,7 @@ class Ready:
         }
 
 
-class Plan:
+class WorkloadPlan:
     """The decisions of a run, in the order in which they are needed. LabError ends the run."""
 
     about_inputs = ""
