@@ -58,7 +58,7 @@ def _layout(
 def sections_over_runs(figures: Sequence[Figure], confidence: float) -> list[Section]:
     """Return the tables of a report of several runs."""
     whole = sections_of(agreement_figures(figures), [AGREEMENT], confidence)
-    title = "{set} {operation} in each run, {unit}"
+    title = "{set} {operation} in each run"
     layout = _layout(figures, title, ("set", "operation", "unit"), (), _OVER_RUNS)
     return whole + sections_of(figures, [layout], confidence)
 
@@ -75,7 +75,7 @@ def comparison(figures: Sequence[Figure], confidence: float) -> Report:
         note += f", divided by the change of {reference}"
     sections: list[Section] = []
     for brief, part in shown.items():
-        title = f"{'Changes' if brief else 'All changes'} of costs in {{unit}}"
+        title = "Changes of costs" if brief else "Changes of costs, all cells"
         layout = _layout(part, title, ("unit",), ("set", "operation"), _CHANGES)
         both = [f for f in part if "unit" in f.keys]
         sections += sections_of(both, [layout], confidence, note, brief=brief)
@@ -89,7 +89,7 @@ def comparison(figures: Sequence[Figure], confidence: float) -> Report:
     verdicts = Counter(f.flags[0] for f in found)
     return Report(
         kind="comparison",
-        headline=", ".join(f"{verdicts[v]} {v}" for v in (SLOWER, FASTER, UNCHANGED)),
+        headline=f"{verdicts[SLOWER]} of {len(found)} cells are slower, {verdicts[FASTER]} faster",
         figures=[*figures, *agreement],
         sections=sections,
         notes=list(_notes(figures)),

@@ -37,7 +37,7 @@ APART = 1.5
 def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
     """Yield a plot for each panel of a figure. LabError if nothing is to be drawn."""
     try:
-        found = sorted(measured.matching(asked.where), key=lambda c: c.middle)
+        found = measured.matching(asked.where)
         first = asked.by[0]
         colours = {t: n for n, t in enumerate(dict.fromkeys(c.fields[first] for c in found))}
         panels: dict[tuple[str, ...], list[Labelled]] = {}
@@ -46,6 +46,7 @@ def plot_specs(asked: FigureAsked, measured: Gathered) -> Iterator[PlotSpec]:
             panels.setdefault(cell.texts(asked.panels), []).append((label, cell))
         for panel, cells in panels.items():
             title = f"{asked.name}: {' '.join(panel)}" if panel else asked.name
+            cells.sort(key=lambda labelled: labelled[1].middle)
             yield PlotSpec(title, _DRAWN[asked.kind](asked, cells, colours))
     except LabError as error:
         raise LabError(f"figure {asked.name!r}: {error}") from None

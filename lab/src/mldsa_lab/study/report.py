@@ -111,7 +111,7 @@ def _cell_sections(
         figures += [Figure(keys, name, float(v), unit=cell.unit) for name, v in costs.items()]
         figures.append(Figure(keys, "processes", len(cell.means)))
     layout = TableLayout(
-        "Costs of {operation} in {unit}", ("operation", "unit"),
+        "Costs of {operation}", ("operation", "unit"),
         tuple(name for name in telling if name != "operation") or ("implementation",),
         tuple(SpreadColumns(n, n) for n in ("median", "least", "largest", "processes")),
     )  # fmt: skip
