@@ -10,13 +10,14 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from mldsa_lab.theory.arrays import Array, Ints
 
-Terms = Sequence[tuple[slice, Array | Sequence[float]]]
+Terms = Sequence[tuple[slice, Any]]
 """Places of variables, with the coefficients of these."""
 
 
@@ -24,20 +25,16 @@ Terms = Sequence[tuple[slice, Array | Sequence[float]]]
 def _quiet() -> Iterator[None]:
     """Drop the lines that HiGHS prints whatever its options say."""
     sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
     try:
-        kept = os.dup(1)
-    except OSError:  # there is no standard output
-        yield
-        return
-    try:
-        with open(os.devnull, "wb") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
         yield
     finally:
         with suppress(OSError, TypeError, AttributeError):  # not on every system
             ctypes.CDLL(None).fflush(None)
         os.dup2(kept, 1)
         os.close(kept)
+        os.close(nowhere)
 
 
 class Program:
