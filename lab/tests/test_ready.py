@@ -21,7 +21,6 @@ from mldsa_lab.inputs.shipped import (
     shipped_pool,
     shipped_spec,
 )
-from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import read_record
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.cost_model import CostModel
@@ -45,14 +44,6 @@ def test_pools_are_traces_of_their_spec(name: str) -> None:
     model = RejectionModel.of(name)
     means = pool.table.counts().mean(axis=0)
     assert means == pytest.approx(model.expected_counts, rel=0.05, abs=0.004)
-
-
-def test_pools_do_not_depend_on_threads() -> None:
-    spec = shipped_spec("ML-DSA-44")
-    one, two = (trace_pool(spec, 2100, threads=threads) for threads in (1, 3))
-    known = shipped_pool("ML-DSA-44").table.take(np.arange(2100))
-    for pool in (one, two):
-        assert (pool.table.codes == known.codes).all() and (pool.table.ends == known.ends).all()
 
 
 @pytest.mark.parametrize("name", SETS)
@@ -98,11 +89,8 @@ def test_averages_over_them_serve_implementations_of_many_kinds() -> None:
     ("name", "what", "count"),
     [
         ("ML-DSA-44", "regression", 3),
-        ("ML-DSA-65", "mean", 2),
         ("ML-DSA-87", "mean", 10),
         ("ML-DSA-44", "p5", 100),
-        ("ML-DSA-65", "p50", 10),
-        ("ML-DSA-87", "p99", 3),
         ("ML-DSA-65", "coverage", None),
     ],
 )
@@ -122,22 +110,13 @@ def test_nothing_else_ships_and_it_is_small() -> None:
     assert all(path.stat().st_size < 30_000 for path in files if path.suffix != ".parquet")
 
 
-def test_compact_selections_are_read_from_their_files(tmp_path: Path) -> None:
-    path = ready.path_of("ML-DSA-65", "mean", 10)
-    assert Selection.read(path) == ready.read_ready("ML-DSA-65", "mean", 10)
-    packed = ready.path_of("ML-DSA-65", "mean", 100)
-    plain = tmp_path / "mean-100.json"
-    plain.write_bytes(lzma.decompress(packed.read_bytes()))
-    assert Selection.read(plain) == ready.read_ready("ML-DSA-65", "mean", 100)
-
-
 @pytest.mark.parametrize(
     ("name", "count", "rule"),
     [
         ("median", 10, "'median': must be one of regression, mean, p5"),
-        ("mean", 4, "'mean' of 4 inputs: there are those of 1, 2, 3, 10, 100"),
+        ("mean", 4, "'mean' of 4 inputs: there is 1, 2, 3, 10, 100"),
         ("mean", None, "'mean' of None inputs"),
-        ("coverage", 5, "is the smallest cover, without -n"),
+        ("coverage", 5, "'coverage' of 5 inputs: there is the fewest, without -n"),
     ],
 )
 def test_what_there_is_not(name: str, count: int | None, rule: str) -> None:
@@ -174,7 +153,7 @@ def test_the_program_says_what_differs(
     monkeypatch.setattr(ready, "all_ready", lambda: [("mean", 2), ("p5", 100)][:1])
     assert ready.renew(write=False) == 2 and not list(tmp_path.iterdir())
     assert ready.renew(write=True) == 2
-    assert capsys.readouterr().out.count("writing") == 2
+    assert capsys.readouterr().out.count("written: ") == 2
     assert ready.renew(write=False) == 0
     path = tmp_path / "selections" / "ml-dsa-44" / "mean-2.json"
     path.write_text(path.read_text().replace("mean", "means"))

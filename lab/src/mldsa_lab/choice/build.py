@@ -11,7 +11,6 @@ from mldsa_lab import __version__
 from mldsa_lab.choice.choice import Choice, Wish
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
-from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import Library
 from mldsa_lab.inputs.pool import Checks, Pool
 from mldsa_lab.inputs.selection import Selection
@@ -24,15 +23,15 @@ def build(pool: Pool, wish: Wish, choice: Choice, library: Library) -> Selection
     ``library`` signs the inputs and traces them again. LabError if its traces are not the pool's.
     """
     made = library.make(pool.set, [pool.input(at) for at in choice.positions])
-    _same_traces(pool, choice.positions, made)
-    return Selection(
-        pool.set,
-        wish.goal,
-        made,
-        wish.percentile,
-        None if choice.cost_model is None else choice.cost_model.as_json(),
-        _made(pool, wish, choice),
-    )
+    known = pool.table.take(np.array(choice.positions))
+    for at, trace, item in zip(choice.positions, known.traces(), made, strict=True):
+        if [_seen(a, pool.checks) for a in trace] != [_seen(a, pool.checks) for a in item.trace]:
+            raise LabError(
+                f"pool: trace {at} is not that of signing its input; trace the pool again"
+            )
+    model = None if choice.cost_model is None else choice.cost_model.as_json()
+    about = _made(pool, wish, choice)
+    return Selection(pool.set, wish.goal, made, wish.percentile, model, about)
 
 
 def complete(selection: Selection, library: Library) -> Selection:
@@ -49,16 +48,6 @@ def complete(selection: Selection, library: Library) -> Selection:
                 raise LabError(f"input {item.id}: its {name} is not that of signing it")
         inputs.append(replace(item, outputs=right.outputs))
     return replace(selection, inputs=tuple(inputs))
-
-
-def _same_traces(pool: Pool, positions: tuple[int, ...], made: tuple[Input, ...]) -> None:
-    """LabError if the pool says otherwise than what was ``made``, which has every check."""
-    known = pool.table.take(np.array(positions))
-    for at, one, item in zip(positions, known.traces(), made, strict=True):
-        if [_seen(a, pool.checks) for a in one] != [_seen(a, pool.checks) for a in item.trace]:
-            raise LabError(
-                f"pool: trace {at} is not that of signing its input; trace the pool again"
-            )
 
 
 def _seen(attempt: Attempt, checks: Checks) -> tuple[int, ...]:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from mldsa_lab.choice.averages import choose_mean, choose_percentile
 from mldsa_lab.choice.classes import Chosen, Classes, short
-from mldsa_lab.choice.costs import CostRange
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
-from mldsa_lab.choice.mean import choose_mean
 from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.choice.paths import paths_of
-from mldsa_lab.choice.percentile import choose_percentile
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.pool import Checks
 from mldsa_lab.inputs.selection import GOALS
@@ -46,27 +44,37 @@ class Wish:
     budget: int | None = None
 
     def __post_init__(self) -> None:
-        if self.goal not in GOALS:
-            raise LabError(f"goal {self.goal!r}: must be one of {', '.join(GOALS)}")
-        if (self.percentile is not None) != (self.goal == "percentile"):
-            raise LabError(
-                "goal percentile: needs a percentile"
-                if self.percentile is None
-                else f"percentile {self.percentile:g}: belongs to the goal 'percentile' alone"
-            )
-        if self.percentile is not None and not 0 < self.percentile < 100:
-            raise LabError(f"percentile {self.percentile:g}: must lie in (0, 100)")
-        if self.count is None and self.goal != "coverage":
-            raise LabError(f"goal {self.goal}: needs the number of inputs")
-        if self.cost_model is not None and self.goal not in ("mean", "percentile"):
-            raise LabError(f"goal {self.goal}: takes no cost model")
-        for name, value in (
-            ("number of inputs", self.count),
-            ("largest number of attempts", self.max_attempts),
-            ("budget", self.budget),
+        name, share = f"goal {self.goal}", self.percentile
+        numbers = {
+            "number of inputs": self.count,
+            "largest number of attempts": self.max_attempts,
+            "budget": self.budget,
+        }
+        for is_wrong, text in (
+            (self.goal not in GOALS, f"goal {self.goal!r}: must be one of {', '.join(GOALS)}"),
+            (
+                (share is None) == (self.goal == "percentile"),
+                f"{name}, percentile {share}: the goal 'percentile' needs one, others take none",
+            ),
+            (
+                share is not None and not 0 < share < 100,
+                f"percentile {share}: must lie in (0, 100)",
+            ),
+            (
+                self.count is None and self.goal != "coverage",
+                f"{name}: needs the number of inputs",
+            ),
+            (
+                self.cost_model is not None and self.goal not in ("mean", "percentile"),
+                f"{name}: takes no cost model",
+            ),
+            *(
+                (value is not None and value < 1, f"{number} {value}: must be at least 1")
+                for number, value in numbers.items()
+            ),
         ):
-            if value is not None and value < 1:
-                raise LabError(f"{name} {value}: must be at least 1")
+            if is_wrong:
+                raise LabError(text)
 
 
 @dataclass(frozen=True)
@@ -86,68 +94,51 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
     ``checks``: which checks the table was made with. LabError if the table has too few traces
     that keep the limits.
     """
-    model = RejectionModel.of(table.set)
-    attempts = table.attempts()
-    usable = check_limits(attempts, wish.count or 1, wish.budget, wish.max_attempts)
-    cost_model: CostModel | None = None
-    if wish.goal == "regression":
-        assert wish.count is not None
-        traces = design(
-            table,
-            model,
-            wish.count,
-            budget=wish.budget,
-            max_attempts=wish.max_attempts,
-            restarts=max(1, min(_STARTS_MOST, _STARTS // wish.count)),
-        )
-        chosen = table.take(traces)
-        found = Chosen(np.array(traces), _of_design(chosen, model))
-        _check_contrast(chosen, wish, found.expected)
-    elif wish.goal == "coverage":
-        paths = paths_of(table, checks)
-        found = choose_coverage(paths, attempts, usable, wish.count, wish.budget)
-    else:
-        assert wish.count is not None
-        costs = CostRange.around(table.set, wish.cost_model)
-        cost_model = costs.nominal
-        of = (Classes.in_table(table, model), usable, wish.count, model, costs)
-        if wish.percentile is None:
-            found = choose_mean(*of, wish.budget)
-        else:
-            found = choose_percentile(*of, wish.percentile, wish.budget)
+    model, attempts = RejectionModel.of(table.set), table.attempts()
+    n = wish.count or 1
+    usable = check_limits(attempts, n, wish.budget, wish.max_attempts)
+    common = (Classes(table, model), usable, model, n, wish.budget, wish.cost_model)
+    goals: dict[str, Callable[[], Chosen]] = {
+        "regression": lambda: _regression(table, model, n, wish),
+        "mean": lambda: choose_mean(*common),
+        "percentile": lambda: choose_percentile(*common, wish.percentile or 0.0),
+        "coverage": lambda: choose_coverage(
+            paths_of(table, checks), attempts, usable, wish.count, wish.budget
+        ),
+    }
+    found = goals[wish.goal]()
     order = balanced_order(table.take(found.traces))
-    return Choice(tuple(found.traces[order].tolist()), cost_model, found.expected)
+    return Choice(tuple(found.traces[order].tolist()), found.cost_model, found.expected)
 
 
-def _check_contrast(table: TraceTable, wish: Wish, expected: dict[str, Any]) -> None:
-    """Say in ``expected`` what the inputs of a regression cannot tell. LabError if the limits that
-    were asked for leave nothing to tell the cost of an attempt by."""
-    counts, attempts = table.counts(), table.attempts()
-    if len(table) < 2:
-        return
-    limited = wish.max_attempts is not None or wish.budget is not None
-    if limited and (attempts == attempts[0]).all():
+def _regression(table: TraceTable, model: RejectionModel, n: int, wish: Wish) -> Chosen:
+    """The best design, the errors of the estimate under its assumptions, and what its inputs
+    cannot tell. LabError if the limits leave nothing to tell the cost of an attempt by."""
+    starts = max(1, min(_STARTS_MOST, _STARTS // n))
+    budget, most = wish.budget, wish.max_attempts
+    traces = design(table, model, n, budget=budget, max_attempts=most, restarts=starts)
+    chosen = table.take(traces)
+    counts, attempts = chosen.counts(), chosen.attempts()
+    if n > 1 and (budget or most) and (attempts == attempts[0]).all():
         raise LabError(
-            f"goal regression: within these limits all {len(table)} inputs have {attempts[0]} "
+            f"goal regression: within these limits all {n} inputs have {attempts[0]} "
             f"attempt{'s' if attempts[0] > 1 else ''}, so that no cost of an attempt can be "
             "estimated; allow more attempts, or choose another goal"
         )
-    unknown = [name for name, n in zip("zr", counts.T, strict=False) if (n == n[0]).all()]
-    if unknown:
-        expected["not to be told from these inputs"] = [
-            f"what a rejected attempt of class {name} costs" for name in unknown
-        ]
-
-
-def _of_design(table: TraceTable, model: RejectionModel) -> dict[str, Any]:
-    """Errors of the regression estimate under the design's assumptions."""
-    found = quality(table, model)
+    errors = quality(chosen, model)
     names = ("mean", *(f"p{100 * p:g}" for p in PERCENTILES))
-
-    def percent(errors: NDArray[np.float64]) -> dict[str, float]:
-        return {name: short(100 * float(e)) for name, e in zip(names, errors, strict=True)}
-
-    return {
-        "standard error where costs have 1.5 % noise, %": percent(found.standard_error),
-        "bias for a signer that is not linear, at most, %": percent(found.bias),
+    expected: dict[str, Any] = {
+        what: {name: short(100 * e) for name, e in zip(names, values, strict=True)}
+        for what, values in (
+            ("standard error where costs have 1.5 % noise, %", errors.standard_error),
+            ("bias for a signer that is not linear, at most, %", errors.bias),
+        )
     }
+    unknown = [
+        f"what a rejected attempt of class {name} costs"
+        for name, n_class in zip("zr", counts.T, strict=False)
+        if (n_class == n_class[0]).all()
+    ]
+    if n > 1 and unknown:
+        expected["not to be told from these inputs"] = unknown
+    return Chosen(np.array(traces), expected)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.covariates import Covariates, covariates
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.covariates import covariates
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 
 
 class Chosen(NamedTuple):
-    """The chosen traces, ascending, and what theory says of them, for the reader."""
+    """The chosen traces, what theory says of them, for the reader, and the cost model that the
+    choice rests on, if any."""
 
     traces: Ints
     expected: dict[str, Any]
+    cost_model: CostModel | None = None
 
 
 def short(value: float) -> float:
     """Six digits, nine of them behind the point at most: for people to read, and the same on every
     machine."""
-    return float(f"{round(value, 9):.6g}")
+    return float(f"{round(float(value), 9):.6g}")
 
 
 def kinds_of(key: Array) -> tuple[Array, Ints, Ints]:
@@ -40,41 +42,21 @@ def first_of_kinds(kind_of: Ints, wanted: Ints) -> Ints:
     return np.sort(order[rank < wanted[ordered]])
 
 
-@dataclass(frozen=True)
 class Classes:
     """Traces grouped by their rejected attempts n_z, n_r, n_h.
 
-    ``counts``: (classes, 3); ``stock``: (classes,) traces of each; ``of``: (traces,) the class of
-    each trace; ``extra``: the covariates of all traces; ``by_attempts``: (classes, columns) those
-    covariates that the number of attempts alone decides.
+    ``counts``: (classes, 3); ``attempts``: (classes,) of a signature of each class; ``of``:
+    (traces,) the class of each trace. Covariates (`mldsa_lab.theory.covariates`):
+    ``index_terms`` (traces, 4) differ within a class, ``by_attempts`` (classes, 4) follow from the
+    number of attempts. ``index_amplitude``, ``amplitude``: their largest effects per unit, with
+    the cost of one attempt as 1; ``expected``: means of the latter over all signatures.
     """
 
-    counts: Array
-    stock: Ints
-    of: Ints
-    extra: Covariates
-    by_attempts: Array
-
-    @staticmethod
-    def in_table(table: TraceTable, model: RejectionModel) -> Classes:
-        """The classes of these traces."""
-        counts, first, of = kinds_of(table.counts())
+    def __init__(self, table: TraceTable, model: RejectionModel) -> None:
+        self.counts, first, self.of = kinds_of(table.counts())
+        self.attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
         extra = covariates(table, model)
-        by_attempts = extra.values[first][:, extra.of_attempts]
-        return Classes(counts, np.bincount(of), of, extra, by_attempts)
-
-    @property
-    def attempts(self) -> Ints:
-        """(classes,) attempts of a signature of each class."""
-        attempts: Ints = self.counts.sum(axis=1).astype(np.int64) + 1
-        return attempts
-
-    @property
-    def index_terms(self) -> Array:
-        """(traces, 4) the covariates that differ within a class, see `covariates.index_terms`."""
-        return self.extra.values[:, ~self.extra.of_attempts]
-
-    @property
-    def index_amplitude(self) -> Array:
-        """(4,) their largest effects per unit, with the cost of one attempt as 1."""
-        return self.extra.amplitude[~self.extra.of_attempts]
+        shared = extra.of_attempts
+        self.index_terms, self.index_amplitude = extra.values[:, ~shared], extra.amplitude[~shared]
+        self.by_attempts, self.amplitude = extra.values[first][:, shared], extra.amplitude[shared]
+        self.expected = extra.expected[shared]

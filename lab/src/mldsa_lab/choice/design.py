@@ -9,14 +9,14 @@ relative error to be expected of the regression estimate of `mldsa_lab.estimate`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.choice.classes import Classes, first_of_kinds, kinds_of
+from mldsa_lab.choice.classes import first_of_kinds, kinds_of
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.arrays import Array, Ints
-from mldsa_lab.theory.covariates import Traces, as_table, index_terms
+from mldsa_lab.theory.covariates import Traces, as_table, covariates, index_terms
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.signers import (
     DESIGN_ATTEMPT,
@@ -41,6 +41,10 @@ _ASSUMED = (DESIGN_FIRST, DESIGN_ATTEMPT, DESIGN_CONTRAST, HINT_EXTRA)
 _PRIOR = np.array([guess.error for guess in _ASSUMED])
 _COEFFICIENTS = np.array([DESIGN_FIRST.value, 1.0, 1.0, HINT_EXTRA.value])
 
+# Columns of the covariates: those that differ within a class, those that follow from the number of
+# attempts, and the first of these.
+_OWN, _SHARED, _CURVATURE = slice(4), slice(4, None), 4
+
 # The search ends after a sweep over all inputs that gains less than 1e-4, or when it has judged
 # so many candidates, each step counting as this many more: for thousands of inputs two or three
 # sweeps, from where on a sweep gained 1 % at most.
@@ -48,8 +52,7 @@ _WORK = 10**8
 _STEP = 5000
 
 
-@dataclass(frozen=True)
-class Quality:
+class Quality(NamedTuple):
     """What to expect of a design under its working assumptions, relative to each target's cost.
 
     ``standard_error`` and ``bias`` (root of the summed squared biases): mean, then `PERCENTILES`.
@@ -88,16 +91,12 @@ def design(
     stock = np.bincount(kind_of)
     rng = np.random.default_rng(seed)
     starts = restarts if restarts is not None else max(1, min(6, 200 // n))
-    if starts < 1:
-        raise LabError(f"design with {starts} restarts: must be at least 1")
-    best: tuple[float, Ints] | None = None
+    found = []
     for _ in range(starts):
         chosen = kind_of[_start(table.attempts(), n, budget, rng)]
-        value = _exchange(problem, chosen, stock, budget)
-        if best is None or value < best[0]:
-            best = (value, chosen)
-    assert best is not None
-    wanted = np.bincount(best[1], minlength=len(stock))
+        found.append((_exchange(problem, chosen, stock, budget), chosen))
+    _, best = min(found, key=lambda pair: pair[0])
+    wanted = np.bincount(best, minlength=len(stock))
     return sorted(usable[first_of_kinds(kind_of, wanted)].tolist())
 
 
@@ -137,41 +136,36 @@ class _Problem:
 
     Candidates of one class (n_z, n_r, n_h) share a row of the linear model: ``row``: (pool,) the
     class of each; ``x``: (classes, 4) rows of 1, n_z, n_r + n_h, n_h. ``g``: (pool, columns)
-    covariates, of which ``own`` differ within a class and ``shared`` do not. x and g are divided
-    by the standard deviation of the input's measured cost, which grows with the square root of
-    the cost. ``targets``: (4, targets), divided by the target's cost and scaled by its weight;
+    covariates, of which `_OWN` differ within a class and `_SHARED` do not. x and g are divided by
+    the standard deviation of the input's measured cost, which grows with the square root of the
+    cost. ``targets``: (4, targets), divided by the target's cost and scaled by its weight;
     ``expected``: (targets, columns) the covariates' population values likewise, of which
     ``active`` are aimed at.
     """
 
     def __init__(self, table: TraceTable, model: RejectionModel) -> None:
         self.attempts = table.attempts()
-        classes = Classes.in_table(table, model)
-        self.row = classes.of
-        x = model_matrix(classes.counts)
+        counts, first, self.row = kinds_of(table.counts())
+        extra = covariates(table, model)
+        x = model_matrix(counts)
         mean = model_matrix(model.expected_counts[None, :])[0]
         shares = model.expected_counts / model.expected_counts.sum()
         rejected = np.array([model.attempts_quantile(p) - 1 for p in PERCENTILES])
         points = np.vstack([mean, model_matrix(rejected[:, None] * shares)])
         costs = points @ _COEFFICIENTS
-        extra = classes.extra
         # At a percentile only the centred terms have a value to aim at (0); of the terms in the
         # number of attempts, curvature alone is kept, at that number.
         expected = np.tile(extra.expected, (len(points), 1))
-        active = np.ones_like(expected)
-        active[1:, extra.of_attempts] = 0.0
-        curvature = extra.names.index("curvature")
-        active[1:, curvature] = 1.0
-        expected[1:, curvature] = (rejected + 1.0) ** 2
-        self.active = active
+        self.active = np.ones_like(expected)
+        self.active[1:, _SHARED] = 0.0
+        self.active[1:, _CURVATURE] = 1.0
+        expected[1:, _CURVATURE] = (rejected + 1.0) ** 2
         scale = _SCALE / costs
         noise = _NOISE * np.sqrt(costs[0] * (x @ _COEFFICIENTS))
         self.x = x / noise[:, None]
         self.g = extra.values * extra.amplitude / noise[self.row, None]
-        self.own = np.flatnonzero(~extra.of_attempts)
-        self.shared = np.flatnonzero(extra.of_attempts)
-        self.g_own = np.ascontiguousarray(self.g[:, self.own].T)
-        self.g_shared = classes.by_attempts * extra.amplitude[self.shared] / noise[:, None]
+        self.g_own = np.ascontiguousarray(self.g[:, _OWN].T)
+        self.g_shared = self.g[first][:, _SHARED]
         self.targets = points.T * scale
         self.expected = expected * extra.amplitude * scale[:, None]
         contrast = np.eye(4)
@@ -195,11 +189,11 @@ class _Problem:
         base = (self.targets.T @ inverse @ moments - self.expected) * self.active
         offset = u @ moments
         linear, square = 2 * step @ base, step**2 @ self.active  # in g - offset
-        off = self.g_shared - offset[:, self.shared]
+        off = self.g_shared - offset[:, _SHARED]
         of_class = variance - (gain * step).sum(axis=1) + np.einsum("tj,tj->", base, base)
-        of_class += (off * (linear[:, self.shared] + off * square[:, self.shared])).sum(axis=1)
+        of_class += (off * (linear[:, _SHARED] + off * square[:, _SHARED])).sum(axis=1)
         value: Array = of_class[self.row]
-        for g, j in zip(self.g_own, self.own, strict=True):
+        for j, g in enumerate(self.g_own):
             d = g - offset[:, j][self.row]
             value += d * (linear[:, j][self.row] + d * square[:, j][self.row])
         return value

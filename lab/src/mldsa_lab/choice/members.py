@@ -35,13 +35,11 @@ def pick_members(
     be below.
     """
     search = _Search(classes, usable, wanted)
-    bound = _bound(classes, wanted, model)
-    if not len(search.place_class):
-        return np.zeros(0, dtype=np.int64), 0.0, 0.0
-    if len(search.place_class) <= _FEW and search.combinations() <= _ALL:
+    if len(search.sizes) <= _FEW and math.prod(search.sizes.tolist()) <= _ALL:
         kinds = search.try_all()
         bound = search.value(kinds)  # nothing was left out
     else:
+        bound = _bound(classes, wanted, model)
         kinds = search.descend(bound)
     return search.traces(kinds), search.value(kinds), bound
 
@@ -66,44 +64,38 @@ def _bound(classes: Classes, wanted: Ints, model: RejectionModel) -> float:
 class _Search:
     """Members grouped by kind: traces of a class whose index terms are all the same.
 
-    ``terms``: (kinds, 4) times the amplitudes; ``stock``: (kinds,); ``place_class``: (n,) the
-    class of each input to choose; ``first``, ``last``: (classes,) its range of kinds.
+    ``terms``: (kinds, 4) times the amplitudes; ``stock``: (kinds,); for each input to choose
+    ``place_class``: its class, ``first`` and ``sizes``: (n,) its range of kinds.
     """
 
     def __init__(self, classes: Classes, usable: Ints, wanted: Ints) -> None:
-        of = classes.of[usable]
-        among = usable[wanted[of] > 0]
-        of = classes.of[among]
-        terms = classes.index_terms[among].round(9) + 0.0
-        key = np.column_stack([of, terms])
-        rows, _, self._kind_of = kinds_of(key)
+        self._among = usable[wanted[classes.of[usable]] > 0]
+        terms = classes.index_terms[self._among].round(9) + 0.0
+        rows, _, self._kind_of = kinds_of(np.column_stack([classes.of[self._among], terms]))
         self.stock = np.bincount(self._kind_of)
-        self._among = among
-        kind_class = rows[:, 0].astype(np.int64)
         self.terms = rows[:, 1:] * classes.index_amplitude
         self.place_class = np.repeat(np.arange(len(wanted)), wanted)
-        self.first = np.searchsorted(kind_class, np.arange(len(wanted)))
-        self.last = np.searchsorted(kind_class, np.arange(len(wanted)), side="right")
+        self.first = np.searchsorted(rows[:, 0], self.place_class)
+        self.sizes = np.searchsorted(rows[:, 0], self.place_class, side="right") - self.first
 
     def value(self, kinds: Ints) -> float:
         """What is minimised."""
         return float(np.abs(self.terms[kinds].sum(axis=0)).sum())
 
-    def combinations(self) -> float:
-        """How many choices of a kind for each place there are."""
-        return math.prod(float(self.last[c] - self.first[c]) for c in self.place_class)
+    def left(self, kinds: Ints) -> Ints:
+        """(kinds,) traces that are not chosen."""
+        return self.stock - np.bincount(kinds, minlength=len(self.stock))
 
     def try_all(self) -> Ints:
         """The best of all combinations, the first among equals."""
         sums = np.zeros((1, self.terms.shape[1]))
-        for c in self.place_class:
-            own = self.terms[self.first[c] : self.last[c]]
+        for first, size in zip(self.first, self.sizes, strict=True):
+            own = self.terms[first : first + size]
             sums = (sums[:, None, :] + own[None, :, :]).reshape(-1, sums.shape[1])
         value = np.abs(sums).sum(axis=1)
-        sizes = [int(self.last[c] - self.first[c]) for c in self.place_class]
         for at in np.argsort(value.round(9), kind="stable"):
-            kinds: Ints = np.array(np.unravel_index(at, sizes)) + self.first[self.place_class]
-            if (np.bincount(kinds, minlength=len(self.stock)) <= self.stock).all():
+            kinds: Ints = np.array(np.unravel_index(at, self.sizes)) + self.first
+            if (self.left(kinds) >= 0).all():
                 return kinds
         raise AssertionError("every class has as many traces as are wanted")
 
@@ -114,7 +106,7 @@ class _Search:
         best, reached = self._start(rng), math.inf
         for _ in range(_ROUNDS):
             kinds = self._start(rng)
-            while self._single(kinds) or self._double(kinds, bound, rng):
+            while self._single(kinds) or self._double(kinds, rng):
                 if self.value(kinds) <= bound + _SAME:
                     break
             value = self.value(kinds)
@@ -127,45 +119,41 @@ class _Search:
     def _start(self, rng: np.random.Generator) -> Ints:
         """Random members of each class."""
         parts = []
-        for c in np.unique(self.place_class):
-            own = np.repeat(np.arange(self.first[c], self.last[c]), self._stock_of(c))
-            parts.append(rng.choice(own, int((self.place_class == c).sum()), replace=False))
+        for _, at, count in zip(
+            *np.unique(self.place_class, return_index=True, return_counts=True), strict=True
+        ):
+            own = np.arange(self.first[at], self.first[at] + self.sizes[at])
+            parts.append(rng.choice(np.repeat(own, self.stock[own]), int(count), replace=False))
         return np.concatenate(parts)
-
-    def _stock_of(self, c: int) -> Ints:
-        return self.stock[self.first[c] : self.last[c]]
 
     def _single(self, kinds: Ints) -> bool:
         """Exchange each member for the best of its class; whether that gained anything."""
         total = self.terms[kinds].sum(axis=0)
-        left = self.stock - np.bincount(kinds, minlength=len(self.stock))
+        left = self.left(kinds)
         before = value = float(np.abs(total).sum())
-        for place, c in enumerate(self.place_class):
-            own = slice(self.first[c], self.last[c])
-            old = kinds[place]
+        for place, (first, size) in enumerate(zip(self.first, self.sizes, strict=True)):
+            own, old = slice(first, first + size), kinds[place]
             tried = np.abs(total - self.terms[old] + self.terms[own]).sum(axis=1)
             tried[left[own] == 0] = np.inf
             new = int(np.argmin(tried))
             if tried[new] < value - _SAME:
                 value = float(tried[new])
-                new += int(self.first[c])
+                new += int(first)
                 total += self.terms[new] - self.terms[old]
                 left[old] += 1
                 left[new] -= 1
                 kinds[place] = new
         return value < before - _SAME
 
-    def _double(self, kinds: Ints, bound: float, rng: np.random.Generator) -> bool:
+    def _double(self, kinds: Ints, rng: np.random.Generator) -> bool:
         """The best of two exchanges at once, of a random part of all exchanges."""
-        left = self.stock - np.bincount(kinds, minlength=len(self.stock))
-        sizes = (self.last - self.first)[self.place_class]
-        count = int(sizes.sum())
-        some = np.arange(count)
-        if count > _PAIRED:
-            some = np.sort(rng.choice(count, _PAIRED, replace=False))
-        ends = np.cumsum(sizes)
+        left = self.left(kinds)
+        some = np.arange(self.sizes.sum())
+        if len(some) > _PAIRED:
+            some = np.sort(rng.choice(len(some), _PAIRED, replace=False))
+        ends = np.cumsum(self.sizes)
         place = np.searchsorted(ends, some, side="right")
-        new = some - (ends - sizes)[place] + self.first[self.place_class[place]]
+        new = some - (ends - self.sizes - self.first)[place]
         free = left[new] > 0
         place, new = place[free], new[free]
         step = self.terms[new] - self.terms[kinds[place]]

@@ -7,7 +7,7 @@ signer that lacks this check from a right one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ _COUNTERS = (64, 128, 256)
 _CLASSES = ("z", "r", "h")
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(NamedTuple):
     """``names``: what a path is, in words; ``taken``: (traces, paths)."""
 
     names: tuple[str, ...]
@@ -39,43 +38,38 @@ def paths_of(table: TraceTable, checks: Checks) -> Paths:
     p = parameter_set(table.set)
     index = {check: table.first_failing(check) for check in "zrch"}
     fails = {check: found != PASSED for check, found in index.items()}
-    reached = ~fails["z"] & ~fails["r"]
-    of_attempt: list[tuple[str, Flags]] = []
+    of_attempt: dict[str, Flags] = {}
 
     # ||c t0|| is at most tau 2^12, which is below gamma2 but in ML-DSA-44.
     possible = "zrch" if p.tau << 12 >= p.gamma2 else "zrh"
     for pattern in range(1, 1 << len(possible)):
-        failing = [check for bit, check in enumerate(possible) if pattern >> bit & 1]
-        late = set(failing) & {"c", "h"}
-        if late and len(failing) > len(late) and checks == "reached":
+        failing = {check for bit, check in enumerate(possible) if pattern >> bit & 1}
+        if checks == "reached" and failing & {*"zr"} and failing & {*"ch"}:
             continue
-        exact = np.ones(len(table.codes), dtype=bool)
-        for check in possible:
-            exact &= fails[check] if check in failing else ~fails[check]
-        of_attempt.append((f"fails {' and '.join(failing)}", exact))
-    of_attempt += [(f"z alone, first at {i}", (index["z"] == i) & ~fails["r"]) for i in range(p.l)]
-    of_attempt += [
-        (f"r, z passed, first at {i}", (index["r"] == i) & ~fails["z"]) for i in range(p.k)
-    ]
-    of_attempt += [
-        (f"h, z and r passed, first at {i}", (index["h"] == i) & reached) for i in range(p.k)
-    ]
+        exact = [fails[check] == (check in failing) for check in possible]
+        name = " and ".join(check for check in possible if check in failing)
+        of_attempt[f"fails {name}"] = np.logical_and.reduce(exact)
+    for check, size, passed, title in (
+        ("z", p.l, ~fails["r"], "z alone"),
+        ("r", p.k, ~fails["z"], "r, z passed"),
+        ("h", p.k, ~fails["z"] & ~fails["r"], "h, z and r passed"),
+    ):
+        for i in range(size):
+            of_attempt[f"{title}, first at {i}"] = (index[check] == i) & passed
     rejection = table.rejections()
-    last = np.zeros(len(table.codes), dtype=bool)
-    last[table.ends - 1] = True
+    # No class follows the accepted attempt.
     follows = np.append(rejection[1:], -1)
     for one, first in enumerate(_CLASSES):
         for two, second in enumerate((*_CLASSES, "acceptance")):
-            both = (rejection == one) & (follows == two) & ~last
-            of_attempt.append((f"{first}, then {second}", both))
+            of_attempt[f"{first}, then {second}"] = (rejection == one) & (follows == two)
 
-    owner = table.signature_of()
-    columns = [np.bincount(owner[flags], minlength=len(table)) > 0 for _, flags in of_attempt]
-    names = [name for name, _ in of_attempt]
-    attempts = table.attempts()
-    names += ["accepted at once", "the longest of the pool"]
-    columns += [attempts == 1, attempts == attempts.max(initial=0)]
+    owner, attempts = table.signature_of(), table.attempts()
+    taken = {
+        name: np.bincount(owner[flags], minlength=len(table)) > 0
+        for name, flags in of_attempt.items()
+    }
+    taken["accepted at once"] = attempts == 1
+    taken["the longest of the pool"] = attempts == attempts.max(initial=0)
     for limit in _COUNTERS:
-        names.append(f"kappa + r from {limit} on")
-        columns.append(attempts * p.l > limit)
-    return Paths(tuple(names), np.column_stack(columns))
+        taken[f"kappa + r from {limit} on"] = attempts * p.l > limit
+    return Paths(tuple(taken), np.column_stack(list(taken.values())))

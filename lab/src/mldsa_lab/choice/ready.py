@@ -12,6 +12,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from mldsa_lab.choice.build import build
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
@@ -43,15 +45,9 @@ def wish_of(name: str, count: int | None) -> Wish:
     there is none."""
     if name not in NAMES:
         raise LabError(f"ready-made selection {name!r}: must be one of {', '.join(NAMES)}")
-    if name == "coverage":
-        if count is not None:
-            raise LabError("ready-made selection 'coverage': is the smallest cover, without -n")
-        return Wish("coverage", None)
-    if count not in COUNTS:
-        raise LabError(
-            f"ready-made selection {name!r} of {count} inputs: there are those of "
-            f"{', '.join(map(str, COUNTS))}"
-        )
+    if (name, count) not in all_ready():
+        known = ", ".join(map(str, COUNTS)) if name != "coverage" else "the fewest, without -n"
+        raise LabError(f"ready-made selection {name!r} of {count} inputs: there is {known}")
     if name.startswith("p"):
         return Wish("percentile", count, float(name[1:]))
     return Wish(name, count)
@@ -82,48 +78,38 @@ def make(pool: Pool, wish: Wish, library: Library) -> str:
     return build(pool, wish, choice, library).to_json(compact=True)
 
 
-def _file(text: str, path: Path) -> bytes:
-    data = text.encode("utf-8")
-    return lzma.compress(data, preset=9) if path.suffix == ".xz" else data
-
-
 def renew(write: bool) -> int:
     """Make everything again; returns how many files differ from what was made."""
     from mldsa_lab.inputs.poolfile import PoolWriter, read_pool  # of an extra
 
     library = load()
     different: list[Path] = []
-
-    def differs(path: Path) -> bool:
-        """Whether to write it."""
-        different.append(path)
-        print(f"{'writing' if write else 'differs:'} {path}")
-        return write
-
     for set_name in PARAMETER_SETS:
         path = shipped_path(set_name)
         pool = trace_pool(shipped_spec(set_name), SIZE)
-        same = path.exists() and _same_pool(read_pool(path), pool)
-        if not same and differs(path):
-            with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
-                writer.write(pool)
+        if not path.exists() or not _is_same(read_pool(path), pool):
+            different.append(path)
+            if write:
+                with PoolWriter(path, set_name, pool.checks, pool.spec) as writer:
+                    writer.write(pool)
         for name, count in all_ready():
             path = path_of(set_name, name, count)
-            data = _file(make(pool, wish_of(name, count), library), path)
-            same = path.exists() and path.read_bytes() == data
-            if not same and differs(path):
-                write_whole(path, partial(Path.write_bytes, data=data))
+            data = make(pool, wish_of(name, count), library).encode("utf-8")
+            if path.suffix == ".xz":
+                data = lzma.compress(data, preset=9)
+            if not path.exists() or path.read_bytes() != data:
+                different.append(path)
+                if write:
+                    write_whole(path, partial(Path.write_bytes, data=data))
+    for path in different:
+        print(f"{'written:' if write else 'differs:'} {path}")
     return len(different)
 
 
-def _same_pool(one: Pool, two: Pool) -> bool:
-    return (
-        one.spec == two.spec
-        and one.checks == two.checks
-        and one.table.codes.tobytes() == two.table.codes.tobytes()
-        and one.table.ends.tobytes() == two.table.ends.tobytes()
-        and one.index.tobytes() == two.index.tobytes()
-    )
+def _is_same(one: Pool, two: Pool) -> bool:
+    arrays = ((pool.table.codes, pool.table.ends, pool.index) for pool in (one, two))
+    same = (np.array_equal(a, b) for a, b in zip(*arrays, strict=True))
+    return (one.spec, one.checks) == (two.spec, two.checks) and all(same)
 
 
 def _main() -> int:

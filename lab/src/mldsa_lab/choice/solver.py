@@ -10,14 +10,18 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+<<<<<<< HEAD
 from pathlib import Path
+=======
+from typing import Any
+>>>>>>> w-h
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from mldsa_lab.theory.arrays import Array, Ints
 
-Terms = Sequence[tuple[slice, Array | Sequence[float]]]
+Terms = Sequence[tuple[slice, Any]]
 """Places of variables, with the coefficients of these."""
 
 
@@ -25,7 +29,10 @@ Terms = Sequence[tuple[slice, Array | Sequence[float]]]
 def _quiet() -> Iterator[None]:
     """Drop the lines that HiGHS prints whatever its options say."""
     sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
     try:
+<<<<<<< HEAD
         kept = os.dup(1)
     except OSError:  # there is no standard output
         yield
@@ -33,12 +40,15 @@ def _quiet() -> Iterator[None]:
     try:
         with Path(os.devnull).open("wb") as nowhere:
             os.dup2(nowhere.fileno(), 1)
+=======
+>>>>>>> w-h
         yield
     finally:
         with suppress(OSError, TypeError, AttributeError):  # not on every system
             ctypes.CDLL(None).fflush(None)
         os.dup2(kept, 1)
         os.close(kept)
+        os.close(nowhere)
 
 
 class Program:

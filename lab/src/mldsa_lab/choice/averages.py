@@ -1,0 +1,279 @@
+"""Inputs to average, for the goals mean and percentile.
+
+A cost model orders the classes (n_z, n_r, n_h), whose probabilities are exact: the cost of a
+percentile is that of a class. Inputs are chosen so that their mean cost is the exact mean of all
+signatures, or the cost of the percentile, and their mean counts those of all signatures or, at a
+percentile, of all at that cost: so they stay right where the model is somewhat wrong.
+
+Three steps, each the best that is left by the one before:
+
+1. how many attempts of each class (z, r, h) all inputs have together: those for which the
+   average's errors, under the cost model taken and under the worst one of a range about it, have
+   the least sum (integer program);
+2. inputs of which classes: those most like a random sample of signatures; of a mean also those
+   whose sums of nonlinear functions of the number of attempts come near their expectations:
+   squares, and what signers waste that compute attempts in pairs or fours or mask polynomials by
+   eight (integer program);
+3. which members of each class, so that abort indexes are balanced (`members`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from mldsa_lab.choice.classes import Chosen, Classes, short
+from mldsa_lab.choice.members import pick_members
+from mldsa_lab.choice.solver import Program
+from mldsa_lab.errors import LabError
+from mldsa_lab.theory.arrays import Array, Ints
+from mldsa_lab.theory.cost_model import CostModel
+from mldsa_lab.theory.rejection import RejectionModel
+from mldsa_lab.theory.signers import CLASS_H, CLASS_Z, FIRST
+
+# A cost model that is given is trusted to this fraction.
+_TRUST = 0.1
+_FIRST_GAP = 1e-6
+# The second program may be this far from its best, in attempts for each input, and ends after so
+# many nodes.
+_GAP = 2e-4
+_NODES = 300
+# A piece of unlikeness to the population counts as this many attempts.
+_UNLIKE = 1e-3
+# How far the number of inputs of a class may be from the expected one: the least that goes.
+_REACH = (0.0, 2.0, np.inf)
+# Relative distances from the percentile within which inputs are looked for, the first that holds
+# enough of them being taken, and how many are enough.
+_WINDOWS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+_ENOUGH, _SPARE = 2, 20
+# The error under the model taken counts as so many of that under the worst of its range.
+_OWN = 3.0
+
+
+@dataclass(frozen=True)
+class Aim:
+    """What to choose.
+
+    ``classes``: of all traces; ``usable``: the traces to choose from; ``n``: inputs; ``budget``:
+    attempts of all together. ``goal``: (3,) the mean counts to be near. ``weights``: (models, 3)
+    the relative error that an error of each count makes under each cost model, the first being the
+    one taken. ``own``: weight of the error under that one beside the worst of all.
+    ``of_attempts``: whether sums of nonlinear functions of the number of attempts are to be as in
+    the population too.
+    """
+
+    classes: Classes
+    usable: Ints
+    model: RejectionModel
+    n: int
+    budget: int | None
+    goal: Array
+    weights: Array
+    own: float = 1.0
+    of_attempts: bool = True
+
+    def choose(self) -> Ints:
+        """The chosen traces, ascending. LabError if the budget is too small."""
+        return pick_members(self.classes, self.usable, class_numbers(self), self.model)[0]
+
+
+def cost_range(set_name: str, given: CostModel | None) -> tuple[CostModel, Array]:
+    """The cost model taken: ``given``, or the set's default where that is None; and the costs
+    first, z, r, h (models, 4) of it and of the corners of the range that is guarded against.
+    LabError if the model is of another set, or has attempts that cost nothing."""
+    taken = given or CostModel.default(set_name)
+    taken.check_set(set_name)
+    if not (taken.z or taken.r):
+        raise LabError(
+            "cost model: attempts of class z and r cost nothing, "
+            "so that it cannot tell inputs apart"
+        )
+    if given is None:
+        first, z, h = (taken.r * np.array(known) for known in (FIRST, CLASS_Z, CLASS_H))
+    else:
+        trusted = np.array([1 - _TRUST, 1 + _TRUST])
+        first, z, h = taken.first * trusted, taken.z * trusted, taken.h * trusted
+    corners = product(first, z, [taken.r], h)
+    return taken, np.array([(taken.first, taken.z, taken.r, taken.h), *corners])
+
+
+def weights(costs: Array, goal: Array) -> Array:
+    """(models, 3) relative error, per unit of error in the means of n_z, n_r, n_h, of a mean cost
+    that is to be that of the counts ``goal`` (3,), for each row of `cost_range`."""
+    found: Array = costs[:, 1:] / (costs[:, 0] + costs[:, 1:] @ goal)[:, None]
+    return found
+
+
+def choose_mean(
+    classes: Classes,
+    usable: Ints,
+    model: RejectionModel,
+    n: int,
+    budget: int | None,
+    given: CostModel | None,
+) -> Chosen:
+    """``n`` of the ``usable`` traces whose mean cost is the exact mean, under the cost model
+    ``given`` or the default one. LabError if the budget is too small."""
+    taken, costs = cost_range(model.name, given)
+    goal = model.expected_counts
+    aim = Aim(classes, usable, model, n, budget, goal, weights(costs, goal))
+    traces = aim.choose()
+    biases = 100 * aim.weights @ (classes.counts[classes.of[traces]].mean(axis=0) - goal)
+    # Amplitudes are in attempts.
+    attempt = max(taken.z, taken.r) / taken.mean(model)
+    off = np.abs(classes.index_terms[traces].mean(axis=0) * classes.index_amplitude).sum()
+    found = {
+        "bias of the average, %": biases[0],
+        "least bias among the costs guarded against, %": biases.min(),
+        "greatest bias among the costs guarded against, %": biases.max(),
+        "more bias for a signer that stops at the first bad polynomial, at most, %": (
+            100 * attempt * off
+        ),
+    }
+    return Chosen(traces, {name: short(value) for name, value in found.items()}, taken)
+
+
+def choose_percentile(
+    classes: Classes,
+    usable: Ints,
+    model: RejectionModel,
+    n: int,
+    budget: int | None,
+    given: CostModel | None,
+    percentile: float,
+) -> Chosen:
+    """``n`` of the ``usable`` traces at a ``percentile`` in (0, 100), as `choose_mean`. LabError
+    if the pool has too few about it."""
+    taken, costs = cost_range(model.name, given)
+    share = percentile / 100
+    law = taken.law(model, share)
+    level = law.classes_at(share)[0]
+    cost = taken.of(classes.counts)[classes.of]
+    some = _near(usable, np.abs(cost / level.cost - 1)[usable], n, percentile)
+    # The mean of all signatures about the percentile, moved along the line from no rejections to
+    # it until it costs exactly what the percentile does.
+    counts = law.counts_near(share)
+    rejected = float(taken.of(counts)) - taken.first
+    goal = counts * ((level.cost - taken.first) / rejected if rejected > 0 else 0.0)
+    aim = Aim(classes, some, model, n, budget, goal, weights(costs, goal), _OWN, False)
+    traces = aim.choose()
+    found = {
+        "cost at the percentile": level.cost,
+        "mean cost of the inputs": cost[traces].mean(),
+        "largest distance of an input, %": 100 * np.abs(cost[traces] / level.cost - 1).max(),
+        "signatures that cost less, %": 100 * level.below,
+        "signatures that cost no more, %": 100 * level.upto,
+    }
+    return Chosen(traces, {name: short(value) for name, value in found.items()}, taken)
+
+
+def _near(usable: Ints, distance: Array, n: int, percentile: float) -> Ints:
+    """Those of the traces that are near enough to choose from."""
+    for window in _WINDOWS:
+        near: Ints = usable[distance <= window]
+        if len(near) >= _ENOUGH * n + _SPARE:
+            return near
+    if len(near) < n:
+        raise LabError(
+            f"choice of {n} inputs at percentile {percentile:g}: the pool has {len(near)} within "
+            f"{100 * _WINDOWS[-1]:g} % of its cost; trace a larger pool, or allow more attempts"
+        )
+    return near
+
+
+def class_numbers(aim: Aim) -> Ints:
+    """How many inputs of each class, (classes,): steps 1 and 2 of the module."""
+    stock = np.bincount(aim.classes.of[aim.usable], minlength=len(aim.classes.counts))
+    upper = np.minimum(stock, aim.n).astype(np.float64)
+    kept = np.flatnonzero(stock)
+    first = _first(aim, kept, upper[kept])
+    counts = aim.classes.counts[kept]
+    fits = (counts <= first @ counts).all(axis=1)
+    kept, first = kept[fits], first[fits]
+    wanted = np.zeros(len(stock), dtype=np.int64)
+    wanted[kept] = _of_classes(aim, kept, upper[kept], first)
+    return wanted
+
+
+def _first(aim: Aim, kept: Ints, upper: Array) -> Ints:
+    """Inputs of each class, (kept,), with the best sums of attempts."""
+    counts = aim.classes.counts[kept]
+    program = Program()
+    numbers = program.variables(len(kept), upper=upper)
+    totals = program.variables(3)
+    worst = program.variables(1, cost=1.0, whole=False)
+    own = program.variables(1, cost=aim.own, whole=False)
+    program.row([(numbers, np.ones(len(kept)))], aim.n, aim.n)
+    for column, total in zip(counts.T, np.eye(3), strict=True):
+        program.row([(numbers, column), (totals, -total)], 0, 0)
+    if aim.budget is not None:
+        program.row([(numbers, aim.classes.attempts[kept])], high=aim.budget)
+    # In units of the average's relative error times n, so that HiGHS sees numbers near 1.
+    goals = aim.n * aim.weights @ aim.goal
+    for row, goal in zip(aim.weights, goals, strict=True):
+        program.near([(totals, row)], goal, worst)
+    program.near([(totals, aim.weights[0])], goals[0], own)
+    found = program.solve(gap=_FIRST_GAP)
+    if found is None:
+        within = "" if aim.budget is None else f" within {aim.budget} attempts"
+        raise LabError(f"choice of {aim.n} inputs{within}: the traces to choose from allow none")
+    return found[numbers]
+
+
+def _of_classes(aim: Aim, kept: Ints, upper: Array, first: Ints) -> Ints:
+    """Inputs of each class, (kept,), whose attempts add up to those of ``first``.
+
+    The distance from the numbers that are likely in the population, summed over classes, costs
+    `_UNLIKE` a piece; it is convex, so that the cheaper steps are taken first by themselves.
+    """
+    counts = aim.classes.counts[kept]
+    totals = first @ counts
+    likely = aim.model.class_probability(counts.astype(np.int64))
+    likely *= aim.n / likely.sum()
+    floor, ceil = np.minimum(np.floor(likely), upper), np.minimum(np.ceil(likely), upper)
+    for reach in _REACH:
+        least = np.maximum(floor - reach, 0)
+        steps = (
+            (floor - least, -1.0),
+            (ceil - floor, 1 - 2 * (likely - floor)),
+            (np.minimum(ceil + reach, upper) - ceil, 1.0),
+        )
+        program = Program()
+        parts = [program.variables(len(kept), upper=u, cost=_UNLIKE * c) for u, c in steps]
+        # A constant that keeps the objective above 0, on which the relative gap rests.
+        one = program.variables(1, upper=1.0, cost=_UNLIKE * float(np.abs(likely - least).sum()))
+        program.row([(one, [1.0])], low=1.0)
+        sums = np.column_stack([np.ones(len(kept)), counts])
+        goals = np.array([aim.n, *totals]) - least @ sums
+        for column, goal in zip(sums.T, goals, strict=True):
+            program.row([(p, column) for p in parts], goal, goal)
+        bound = _add_terms(program, aim, kept, parts, least, totals) if aim.of_attempts else 0.0
+        found = program.solve(gap=min(_GAP * aim.n / max(bound, 1e-9), 0.5), nodes=_NODES)
+        if found is not None:
+            return least.astype(np.int64) + sum(found[p] for p in parts)
+    return first
+
+
+def _add_terms(
+    program: Program, aim: Aim, kept: Ints, parts: list[slice], least: Array, totals: Array
+) -> float:
+    """Have ``program`` bring sums of the classes' nonlinear functions of the number of attempts,
+    over ``least`` and ``parts`` inputs of each, near their expectations. Returns the error that
+    no choice can be below. Since the number of all attempts is known, so are the remainders of
+    the sums on division by a step, which make the search short."""
+    attempts, classes = aim.n + int(totals.sum()), aim.classes
+    # In the order of `covariates`: curvature (a square is as even as its root), pairs, fours,
+    # masks by eight.
+    residue = [attempts % 2, -attempts % 2, -attempts % 4, -attempts * aim.model.l % 8]
+    step = np.array([2.0, 2.0, 4.0, 8.0])
+    goals = aim.n * classes.expected - residue
+    multiples = program.variables(len(step))
+    for j, column in enumerate(classes.by_attempts[kept].T):
+        unit = np.eye(len(step))[j] * step[j]
+        constant = residue[j] - float(least @ column)
+        program.row([*((p, column) for p in parts), (multiples, -unit)], constant, constant)
+        off = program.variables(1, cost=classes.amplitude[j], whole=False)
+        program.near([(multiples, unit)], goals[j], off)
+    return float(classes.amplitude @ np.abs(np.rint(goals / step) * step - goals))
