@@ -10,11 +10,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-<<<<<<< HEAD
-from pathlib import Path
-=======
 from typing import Any
->>>>>>> w-h
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -32,16 +28,6 @@ def _quiet() -> Iterator[None]:
     kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     try:
-<<<<<<< HEAD
-        kept = os.dup(1)
-    except OSError:  # there is no standard output
-        yield
-        return
-    try:
-        with Path(os.devnull).open("wb") as nowhere:
-            os.dup2(nowhere.fileno(), 1)
-=======
->>>>>>> w-h
         yield
     finally:
         with suppress(OSError, TypeError, AttributeError):  # not on every system
