@@ -96,15 +96,11 @@ class Network(Struct, frozen=True, forbid_unknown_fields=True):
         ):
             if abs(sum(shares) - 1) > _SUM:
                 raise ValueError(f"{name}: the shares add up to {sum(shares):g}, not to 1")
-        if self.most_outbound >= self.nodes:
+        most_outbound = max(n for n, share in enumerate(self.outbound_shares, 1) if share > 0)
+        if most_outbound >= self.nodes:
             raise ValueError(f"outbound_shares: a node of {self.nodes} has too many connections")
         if "compact" in self.relays and self.compact is None:
             raise ValueError("relays has compact, so the table compact is needed")
-
-    @property
-    def most_outbound(self) -> int:
-        """The largest number of connections that a node opens."""
-        return max(n for n, share in enumerate(self.outbound_shares, 1) if share > 0)
 
 
 @dataclass(frozen=True)

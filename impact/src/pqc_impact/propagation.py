@@ -88,9 +88,10 @@ class _Spreading:
             self.unasked[graph.peer[place]].append((int(node[place]), float(graph.delay[place])))
 
     def run(self, source: int) -> Array:
+        self.source = source
         self.told[source] = 0.0
         self.asked[source] = self.rebuilds[source] = True
-        self.whole(source, 0.0)
+        self.whole(source)
         self.clock.run()
         return np.array(self.validated)
 
@@ -100,15 +101,16 @@ class _Spreading:
         assert callbacks is not None
         callbacks.append(lambda _: then(*args))
 
-    def whole(self, node: int, validation_s: float) -> None:
-        """It has the whole block: sends it on compact, and validates it."""
+    def whole(self, node: int) -> None:
+        """It has the whole block: sends it on compact, and validates it unless it is its own."""
         if not self.complete[node]:
             self.complete[node] = True
             for to, delay in self.unasked[node]:
                 self.send_compact(node, to, delay)
             if self.pushes and self.pushes_first:
                 self.clock.process(self.push(node))
-            self.later(validation_s, self.has_validated, node)
+            spent = 0.0 if node == self.source else self.load.validation_s
+            self.later(spent, self.has_validated, node)
 
     def has_validated(self, node: int) -> None:
         """It pushes the block, or announces it to peers that have not heard of it."""
@@ -132,8 +134,7 @@ class _Spreading:
     def reply(self, node: int, to: int, delay: float) -> None:
         """The block, whole or compact, to a peer that asked."""
         if self.short_bytes is None:
-            size = self.load.block_bytes
-            self.send(node, to, delay, size, self.whole, to, self.load.validation_s)
+            self.send(node, to, delay, self.load.block_bytes, self.whole, to)
         else:
             self.send_compact(node, to, delay)
 
@@ -152,19 +153,15 @@ class _Spreading:
         self.send(node, to, delay, self.short_bytes, self.rebuild, node, to, delay)
 
     def rebuild(self, node: int, to: int, delay: float) -> None:
-        """A peer that had no compact block yet asks the node for what it lacks."""
+        """A peer that had no compact block yet asks the node for the transactions that it lacks."""
         if self.rebuilds[to]:
             return
         self.rebuilds[to] = True
-        if self.lacking[to]:
-            self.later(delay, self.send_lacking, node, to, delay)
-        else:
-            self.whole(to, self.load.validation_s)
-
-    def send_lacking(self, node: int, to: int, delay: float) -> None:
-        """The transactions of which a compact block has nothing but identifiers."""
         size = self.lacking[to]
-        self.send(node, to, delay, size, self.whole, to, self.load.validation_s)
+        if size:
+            self.later(delay, self.send, node, to, delay, size, self.whole, to)
+        else:
+            self.whole(to)
 
     def push(self, node: int) -> _Steps:
         """The block to one peer after the other that has not sent it here."""
@@ -177,4 +174,4 @@ class _Spreading:
     def arrive(self, node: int, to: int) -> None:
         """A pushed block."""
         self.has.add((to, node))
-        self.whole(to, self.load.validation_s)
+        self.whole(to)
