@@ -54,9 +54,7 @@ def words(text: str) -> list[str]:
     return text.split()
 
 
-_IDS = words(
-    "id n threads batch_size batch message_bytes messages percentile index process together"
-)
+_IDS = words("id n threads batch_size batch message_bytes messages percentile index process")
 """Numbers that tell rows apart."""
 _USUAL = {"build": "default", "mode": "single", "batch_size": 1, "threads": 1}
 """Keys that are left out where they are so."""
@@ -401,7 +399,9 @@ def of_pipelines(folder: Path) -> Figures:
         for p in found.values()
         if p.against
     ]
-    yield from flatten(json.loads(json.dumps({"pipelines": pipelines, "gains": gains})), {"profile": "default"})
+    yield from flatten(
+        json.loads(json.dumps({"pipelines": pipelines, "gains": gains})), {"profile": "default"}
+    )
 
 
 def of_estimators() -> Figures:
