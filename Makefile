@@ -18,12 +18,8 @@ help: ## list the commands
 bench: setup-bench ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
 
-TABLES := README.md docs/choose-a-library.md docs/block-validation.md docs/migration-cost.md docs/performance.md crates/mldsa-lanes/README.md
-
 tables: setup-impact setup-rtl ## rewrite the measured tables of the documents from their records
-	@$(LAB) report $(addprefix --splice ,$(TABLES))
-	@$(LAB) study rtl --splice docs/rtl.md
-	@$(LAB) impact --splice docs/impact.md --splice docs/migration-cost.md
+	@$(PY) scripts/documents.py
 
 bench-kernels: ARGS =
 bench-kernels: setup-bench ## time the kernels of each backend beside the peers' own: ARGS="--help"
@@ -56,18 +52,20 @@ ARM := aarch64-unknown-linux-gnu
 comma := ,
 ARM_TESTS := acvp:: wycheproof:: rejection_paths:: past_bugs_
 QEMU := qemu-aarch64 -L /usr/aarch64-linux-gnu -cpu
-# arm CPU BACKENDS TESTS: the unit tests and these tests of the suite, on a CPU with just these backends.
+# What a backend does not change runs natively: the portable kernels, and texts over all residues.
+NATIVE := --skip portable_kernels --skip kernels::
+# arm CPU BACKENDS UNIT-TESTS TESTS: these unit tests and tests of the suite, on a CPU with just these backends.
 arm = export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="$(QEMU) $(1)" MLDSA_EXPECT_BACKENDS=$(2) && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib && \
-	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(3)
+	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --lib -- $(3) && \
+	cargo test --locked --target $(ARM) -p mldsa-lanes --features $(ALL) --test suite -- $(4)
 
 test-arm:
 	@for tool in aarch64-linux-gnu-gcc qemu-aarch64; do command -v $$tool >/dev/null || { \
 	  echo "test-arm: $$tool is missing: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user" >&2; exit 2; }; done
 	rustup target add $(ARM)
-	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,$(ARM_TESTS))
-	$(call arm,cortex-a57,portable$(comma)neon,acvp::)
+	$(call arm,max,portable$(comma)neon$(comma)neon-sha3,$(NATIVE),$(ARM_TESTS))
+	$(call arm,cortex-a57,portable$(comma)neon,neon_kernels,acvp::)
 
 # The AVX-512 backends in an emulated machine, unless this CPU has them: then `make test` ran them.
 test-x86:
