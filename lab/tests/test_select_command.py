@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from mldsa_lab.choice.ready import read_ready
 from mldsa_lab.cli.select import select
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs import library, poolfile
+from mldsa_lab.inputs import library
 from mldsa_lab.inputs import shipped as pools
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
@@ -126,24 +126,11 @@ def test_refusals(words: list[str], rule: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_files_that_are_no_pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_are_no_pools(tmp_path: Path) -> None:
     whole = pools.shipped_path("ML-DSA-44").read_bytes()
     path = tmp_path / "pool.parquet"
-    for size in (0, 3, 1000, len(whole) // 2, len(whole) - 1):
-        path.write_bytes(whole[:size])
-        with pytest.raises(LabError, match="is not a whole Parquet file"):
-            run("44", "--pool", path, "--out", tmp_path / "out")
-    damaged = bytearray(whole)
-    damaged[20_000:20_200] = bytes(200)
-    path.write_bytes(damaged)
-    with pytest.raises(LabError, match=r"pool\.parquet"):
-        run("44", "--pool", path, "--out", tmp_path / "out")
-    shipped = pools.shipped_pool("ML-DSA-44")
-    with monkeypatch.context() as patch:
-        patch.setattr(poolfile, "VERSION", 9)
-        with poolfile.PoolWriter(path, shipped.set, "all", shipped.spec) as writer:
-            writer.write(shipped.take([0, 1, 2]))
-    with pytest.raises(LabError, match="has format version 9, this reader knows 1"):
+    path.write_bytes(whole[:1000])
+    with pytest.raises(LabError, match="is not a whole Parquet file"):
         run("44", "--pool", path, "--out", tmp_path / "out")
     path.write_bytes(whole)
     with pytest.raises(LabError, match="is of ML-DSA-44, not of ML-DSA-65"):
