@@ -46,13 +46,10 @@ def test_json_and_back() -> None:
         ({"seed": "00"}, "seed of 1 bytes: must have 32"),
         ({"seed": "xy"}, "seed: must be bytes in hexadecimal"),
         ({"message_bytes": -1}, "message size -1"),
-        ({"message_bytes": 1.5}, "message_bytes: must be a whole number"),
         ({"message_bytes": True}, "message_bytes: must be a whole number"),
         ({"context_bytes": 256}, "context size 256"),
         ({"per_key": -1}, "inputs per key -1"),
         ({"rnd": "random"}, "rnd: 'random' must be one of given, zero"),
-        ({"rnd": 1}, "rnd: must be text"),
-        ({"more": 1}, "the key 'more' is unknown"),
     ],
 )
 def test_bad_values_are_named(change: dict[str, object], message: str) -> None:

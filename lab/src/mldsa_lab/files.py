@@ -104,6 +104,14 @@ def check_target(path: Path) -> None:
         raise LabError(f"output {path}: {folder} is not a folder that can be written to")
 
 
+def check_folder(folder: Path) -> None:
+    """LabError, before any work is done, if files could not be written below `folder`, which may
+    not exist yet."""
+    there = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise LabError(f"output {folder}: {there} is not a folder that can be written to")
+
+
 def read_text(path: Path) -> str:
     """The text of a file; LabError if it cannot be read or is not UTF-8."""
     try:

@@ -6,11 +6,10 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -33,14 +32,13 @@ class WorkItem(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-@dataclass(frozen=True)
-class Workforce:
-    """An executor, the number of items to submit before waiting for the first, and a text for
-    each exception that says that the executor failed, not the item."""
+class Workforce(NamedTuple):
+    """An executor, the number of items to submit before waiting for the first, and the exceptions
+    that say that the executor failed, not the item."""
 
     executor: Executor
     ahead: int
-    failures: Mapping[type[BaseException], str] = field(default_factory=dict)
+    failures: tuple[type[BaseException], ...] = (BrokenProcessPool,)
 
 
 def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
@@ -51,9 +49,8 @@ def in_order(items: Iterable[WorkItem], force: Workforce) -> Iterator[Any]:
         name, future = under_way.popleft()
         try:
             result = future.result()
-        except tuple(force.failures) as error:
-            text = next(t for kind, t in force.failures.items() if isinstance(error, kind))
-            raise LabError(f"{name}: {text}: {first_line(error)}") from None
+        except force.failures as error:
+            raise LabError(f"{name}: its worker failed: {first_line(error)}") from None
         yield result
         under_way.extend(islice(submitted, 1))
 
@@ -66,16 +63,11 @@ def hire(processes: int | None, scheduler: str | None) -> AbstractContextManager
 
 def local(processes: int) -> AbstractContextManager[Workforce]:
     """Return processes of this machine."""
+    context = multiprocessing.get_context("spawn")
     # Ctrl-C ends the parent, which ends the pool; the workers would only print tracebacks.
-    return _pool(
-        ProcessPoolExecutor(
-            processes,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=signal.signal,
-            initargs=(signal.SIGINT, signal.SIG_IGN),
-        ),
-        processes,
-    )
+    quiet = (signal.SIGINT, signal.SIG_IGN)
+    executor = ProcessPoolExecutor(processes, context, signal.signal, quiet)
+    return _pool(executor, processes)
 
 
 def threads(count: int) -> AbstractContextManager[Workforce]:
@@ -87,7 +79,7 @@ def threads(count: int) -> AbstractContextManager[Workforce]:
 def _pool(executor: Executor, count: int) -> Iterator[Workforce]:
     """Items that are not under way when the block ends or fails are never begun."""
     try:
-        yield Workforce(executor, _AHEAD * count, {BrokenProcessPool: "a worker process died"})
+        yield Workforce(executor, _AHEAD * count)
     finally:
         executor.shutdown(cancel_futures=True)
 
@@ -107,14 +99,10 @@ def dask(address: str) -> Iterator[Workforce]:
             f"Dask scheduler {address}: cannot be reached: {first_line(error)}"
         ) from None
     with client:
-        threads = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
-        if not threads:
+        count = sum(int(w["nthreads"]) for w in client.scheduler_info(-1)["workers"].values())
+        if not count:
             raise LabError(f"Dask scheduler {address}: has no workers")
-        failures: dict[type[BaseException], str] = {
-            KilledWorker: "every Dask worker that took it was lost",
-            CancelledError: f"Dask scheduler {address} was lost",
-            ImportError: "a Dask worker lacks this lab",
-            AttributeError: "a Dask worker lacks this lab",
-        }
+        # The last two: a worker without this lab.
+        failures = (KilledWorker, CancelledError, ImportError, AttributeError)
         executor = client.get_executor(pure=False, retries=_RETRIES)
-        yield Workforce(executor, max(_AHEAD * threads, 2), failures)
+        yield Workforce(executor, _AHEAD * count, failures)

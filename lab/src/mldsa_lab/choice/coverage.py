@@ -55,14 +55,14 @@ def _cover(taken: Flags, attempts: Ints, n: int | None, budget: int | None) -> I
         few = np.union1d(few, order[:n])
     cost = attempts[few].astype(np.float64)
     # More than the attempts of any choice, which needs no more traces than there are paths.
-    dear = float(cost.max(initial=0) * min(len(few), n or taken.shape[1]) + 1)
+    penalty = float(cost.max(initial=0) * min(len(few), n or taken.shape[1]) + 1)
     program = Program()
-    chosen = program.variables(len(few), upper=1.0, cost=cost + dear if n is None else cost)
+    chosen = program.variables(len(few), upper=1.0, cost=cost + penalty if n is None else cost)
     if n is None:
         for column in taken[few].T:
             program.row([(chosen, column)], low=1)
     else:
-        met = program.variables(taken.shape[1], upper=1.0, cost=-dear)
+        met = program.variables(taken.shape[1], upper=1.0, cost=-penalty)
         # A path counts as met where a chosen trace takes it.
         for column, path in zip(taken[few].T, np.eye(taken.shape[1]), strict=True):
             program.row([(chosen, -column.astype(np.float64)), (met, path)], high=0)

@@ -102,6 +102,7 @@ def select(
     from mldsa_lab.choice.ready import read_ready
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
+    from mldsa_lab.files import check_folder
     from mldsa_lab.inputs.images import FORMATS, check_formats, write_images
     from mldsa_lab.inputs.library import LibraryMissing
     from mldsa_lab.screen import Screen
@@ -125,6 +126,7 @@ def select(
     }
     console = make_console()
     screen = Screen(console)
+    check_folder(out or Path("out/selections"))
     folder: list[str | int | None]
     if ready is not None:
         refuse_beside("--ready", "is made already", of_pool | of_choice | {"--record": record})

@@ -59,6 +59,7 @@ def trace(
     from mldsa_lab.cli.shared import console as make_console
     from mldsa_lab.errors import LabError
     from mldsa_lab.extras import need
+    from mldsa_lab.files import check_folder, check_target
     from mldsa_lab.inputs.library import load
     from mldsa_lab.inputs.source import FromFile, Generated, Source
     from mldsa_lab.inputs.spec import Spec
@@ -75,6 +76,11 @@ def trace(
             raise LabError("--inputs: name the one parameter set to sign with")
         given = {"--count": count, "--seed": seed} | of_inputs.by_option()
         refuse_beside("--inputs", "lists the inputs", given)
+    check_folder(out)
+    targets = {name: out / f"{name.lower()}.parquet" for name in names}
+    if out.exists():
+        for path in targets.values():
+            check_target(path)
     chosen_seed = secrets.token_bytes(32) if seed is None else parse_seed(seed)
     console = make_console()
     screen = Screen(console)
@@ -83,7 +89,6 @@ def trace(
         with screen.phase("library") as phase:
             load(phase.show)
     tallies = []
-    paths = []
     with hire(processes, dask) as force:
         for name in names:
             source: Source
@@ -92,7 +97,6 @@ def trace(
             else:
                 spec = of_inputs.changed(Spec(name, chosen_seed))
                 source = Generated(spec, _COUNT if count is None else count)
-            path = out / f"{name.lower()}.parquet"
             began = time.monotonic()
             with screen.phase(name, total=source.count) as phase:
 
@@ -100,10 +104,9 @@ def trace(
                     rate = done / max(time.monotonic() - began, 1e-9)
                     phase.reach(done, f"{done:,} traces, {rate:,.0f} a second")
 
-                tally = make_pool(source, path, force, checks, progress=show)
+                tally = make_pool(source, targets[name], force, checks, progress=show)
                 phase.summary = f"{tally.signatures:,} traces"
             tallies.append(tally)
-            paths.append(path)
     print_tallies(tallies, console)
-    for path in paths:
+    for path in targets.values():
         show_path(console, "pool", path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_text
@@ -17,11 +18,31 @@ from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.sets import parameter_set
 from mldsa_lab.theory.trace import format_trace
 
-FORMATS = ("json", "rsp", "c", "readmemh")
-"""The forms a selection can be written in."""
-
 _BYTES_A_LINE = 32
-_DESCRIPTOR = 4 * (2 + 2 * 7)  # bytes: see `_layout`
+
+
+class _Field(NamedTuple):
+    """A part of an input: its name, its bytes, its comment in C, its name in a response and, where
+    its size varies, the name of that."""
+
+    name: str
+    value: Callable[[Input], bytes]
+    comment: str
+    nist: str
+    length: str = ""
+
+
+_FIELDS = (
+    _Field("xi", lambda i: i.what.xi or b"", "32 bytes; NULL where the seed is not known", "xi"),
+    _Field("rnd", lambda i: i.what.rnd, "32 bytes", "rnd"),
+    _Field("message", lambda i: i.what.message, "", "msg", "mlen"),
+    _Field("context", lambda i: i.what.context, "", "ctx", "ctxlen"),
+    _Field("pk", lambda i: i.made.pk, "MLDSA_LAB_PK_BYTES", "pk"),
+    _Field("sk", lambda i: i.made.sk, "MLDSA_LAB_SK_BYTES", "sk"),
+    _Field("signature", lambda i: i.made.signature, "MLDSA_LAB_SIGNATURE_BYTES", "sig"),
+)
+# Bytes of a descriptor in a memory image: id, attempts, and address and length of each field.
+_DESCRIPTOR = 4 * (2 + 2 * len(_FIELDS))
 
 
 def check_formats(names: Iterable[str]) -> tuple[str, ...]:
@@ -37,13 +58,7 @@ def images(selection: Selection, formats: Iterable[str]) -> dict[str, str]:
     """The texts of the files, by name. LabError for an unknown format, or, for others than json,
     if the selection has no outputs (it must be signed first)."""
     chosen = check_formats(formats)
-    makers: dict[str, tuple[tuple[str, Callable[[Selection], str]], ...]] = {
-        "rsp": (("selection.rsp", response),),
-        "c": (("selection.h", c_header),),
-        "readmemh": (("selection.hex", memory_image), ("selection.map", memory_map)),
-        "json": (("selection.json", lambda s: s.to_json(compact=s.compact)),),
-    }
-    return {name: make(selection) for form in chosen for name, make in makers[form]}
+    return {name: make(selection) for form in chosen for name, make in _MAKERS[form].items()}
 
 
 def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> list[Path]:
@@ -56,28 +71,16 @@ def write_images(selection: Selection, folder: Path, formats: Iterable[str]) -> 
     return paths
 
 
-def _about(selection: Selection) -> list[str]:
-    """What every image says at its top."""
+def _about(selection: Selection, mark: str) -> list[str]:
+    """The lines at the top of every image, as comments that begin with ``mark``."""
     goal = selection.goal
     if selection.percentile is not None:
         goal += f" {selection.percentile:g}"
     tool = (selection.made or {}).get("tool", "mldsa-lab")
     return [
-        f"{selection.set} signing inputs for the goal {goal}, made by {tool}",
-        "mldsa-lab selection, version 1",
+        f"{mark} {selection.set} signing inputs for the goal {goal}, made by {tool}",
+        f"{mark} mldsa-lab selection, version 1",
     ]
-
-
-# --- NIST-style responses -------------------------------------------------------------------------
-
-
-# Names of fields and of their lengths, where they are not ours or have one.
-_NIST: dict[str, tuple[str, str | None]] = {
-    "message": ("msg", "mlen"),
-    "context": ("ctx", "ctxlen"),
-    "signature": ("sig", None),
-    "sm": ("sm", "smlen"),
-}
 
 
 def response(selection: Selection) -> str:
@@ -85,83 +88,51 @@ def response(selection: Selection) -> str:
 
     ``sm`` is the signature followed by the message, as in NIST's files; ``sig`` the signature.
     """
-    lines = [f"# {line}" for line in _about(selection)]
+    signed = _Field("sm", lambda i: i.made.signature + i.what.message, "", "sm", "smlen")
+    lines = _about(selection, "#")
     for item in selection.inputs:
         lines += ["", f"# trace: {format_trace(item.trace)}", f"count = {item.id}"]
-        signed = ("sm", item.made.signature + item.what.message)
-        for field, value in [*_fields(item), signed]:
-            name, length = _NIST.get(field, (field, None))
-            if length is not None:
-                lines.append(f"{length} = {len(value)}")
-            lines.append(f"{name} = {value.hex().upper()}")
-    return "\n".join(line.rstrip() for line in lines) + "\n"
-
-
-# --- C --------------------------------------------------------------------------------------------
+        for field in (*_FIELDS, signed):
+            value = field.value(item)
+            if field.length:
+                lines.append(f"{field.length} = {len(value)}")
+            lines.append(f"{field.nist} = {value.hex().upper()}".rstrip())
+    return "\n".join(lines) + "\n"
 
 
 def c_header(selection: Selection) -> str:
     """A C99 header with the inputs as one constant array of structures."""
     p = parameter_set(selection.set)
     guard = f"MLDSA_LAB_SELECTION_{p.name.rpartition('-')[2]}_H"
-    lines = [f"/* {line}. */" for line in _about(selection)]
-    lines += [
-        f"#ifndef {guard}",
-        f"#define {guard}",
-        "",
-        "#include <stddef.h>",
-        "#include <stdint.h>",
-        "",
-        f"#define MLDSA_LAB_PK_BYTES {p.public_key_bytes}",
-        f"#define MLDSA_LAB_SK_BYTES {p.private_key_bytes}",
-        f"#define MLDSA_LAB_SIGNATURE_BYTES {p.signature_bytes}",
-        f"#define MLDSA_LAB_INPUTS {len(selection.inputs)}",
-        "",
-        "struct mldsa_lab_input {",
-        "    uint32_t id;",
-        "    uint32_t attempts;",
-        "    const char *trace;",
-        "    const uint8_t *xi;  /* 32 bytes; NULL where the key has no known seed */",
-        "    const uint8_t *rnd; /* 32 bytes */",
-        "    const uint8_t *message;",
-        "    size_t message_bytes;",
-        "    const uint8_t *context;",
-        "    size_t context_bytes;",
-        "    const uint8_t *pk;        /* MLDSA_LAB_PK_BYTES */",
-        "    const uint8_t *sk;        /* MLDSA_LAB_SK_BYTES */",
-        "    const uint8_t *signature; /* MLDSA_LAB_SIGNATURE_BYTES: what signing must give */",
-        "};",
-        "",
-    ]
+    lines = [f"{line}. */" for line in _about(selection, "/*")]
+    lines += [f"#ifndef {guard}", f"#define {guard}", ""]
+    lines += ["#include <stddef.h>", "#include <stdint.h>", ""]
+    for name, size in (
+        ("PK_BYTES", p.public_key_bytes),
+        ("SK_BYTES", p.private_key_bytes),
+        ("SIGNATURE_BYTES", p.signature_bytes),
+        ("INPUTS", len(selection.inputs)),
+    ):
+        lines.append(f"#define MLDSA_LAB_{name} {size}")
+    members = ["uint32_t id;", "uint32_t attempts;", "const char *trace;"]
     rows = ["", "static const struct mldsa_lab_input mldsa_lab_inputs[MLDSA_LAB_INPUTS] = {"]
+    for field in _FIELDS:
+        comment = f" /* {field.comment} */" if field.comment else ""
+        members.append(f"const uint8_t *{field.name};{comment}")
+        if field.length:
+            members.append(f"size_t {field.name}_bytes;")
+    lines += ["", "struct mldsa_lab_input {", *(f"    {member}" for member in members), "};", ""]
     for item in selection.inputs:
-        names = {}
-        for name, value in _fields(item):
-            given = name != "xi" or value
-            names[name] = f"mldsa_lab_{name}_{item.id}" if given else "NULL"
-            if given:
-                lines += _c_array(names[name], value)
-        rows += [
-            f"    {{{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))},",
-            f"     {names['xi']}, {names['rnd']},",
-            f"     {names['message']}, {len(item.what.message)},",
-            f"     {names['context']}, {len(item.what.context)},",
-            f"     {names['pk']}, {names['sk']}, {names['signature']}}},",
-        ]
+        parts = [f"{item.id}u, {len(item.trace)}u, {json.dumps(format_trace(item.trace))}"]
+        for field in _FIELDS:
+            value, name = field.value(item), f"mldsa_lab_{field.name}_{item.id}"
+            if field.name == "xi" and not value:
+                name = "NULL"
+            else:
+                lines += _c_array(name, value)
+            parts.append(f"{name}, {len(value)}" if field.length else name)
+        rows.append("    {" + ",\n     ".join(parts) + "},")
     return "\n".join([*lines, *rows, "};", "", f"#endif /* {guard} */"]) + "\n"
-
-
-def _fields(item: Input) -> list[tuple[str, bytes]]:
-    what, out = item.what, item.made
-    return [
-        ("xi", what.xi or b""),
-        ("rnd", what.rnd),
-        ("message", what.message),
-        ("context", what.context),
-        ("pk", out.pk),
-        ("sk", out.sk),
-        ("signature", out.signature),
-    ]
 
 
 def _c_array(name: str, value: bytes) -> list[str]:
@@ -174,60 +145,57 @@ def _c_array(name: str, value: bytes) -> list[str]:
     return [*lines, "};"]
 
 
-# --- Verilog --------------------------------------------------------------------------------------
-
-
-def _layout(selection: Selection) -> list[tuple[int, Input, list[tuple[str, int, bytes]]]]:
-    """Each input with the address of its descriptor, and its fields with theirs.
+def _places(selection: Selection) -> Iterable[tuple[Input, list[tuple[str, int, bytes]]]]:
+    """Each input with its fields and their addresses.
 
     The image begins with a directory: the number of inputs, then one descriptor an input, all in
     32-bit words, most significant byte first. A descriptor has the id, the number of attempts, and
-    address and length of each field in the order of `_fields`.
+    address and length of each field in the order of `_FIELDS`.
     """
     at = 4 + _DESCRIPTOR * len(selection.inputs)
-    found = []
-    for number, item in enumerate(selection.inputs):
+    for item in selection.inputs:
         places = []
-        for name, value in _fields(item):
-            places.append((name, at, value))
-            at += len(value)
-        found.append((4 + _DESCRIPTOR * number, item, places))
-    return found
+        for field in _FIELDS:
+            places.append((field.name, at, field.value(item)))
+            at += len(places[-1][2])
+        yield item, places
 
 
 def memory_image(selection: Selection) -> str:
     """A byte-wide image for Verilog's `$readmemh`: one byte a word, address 0 first."""
-    layout = _layout(selection)
-    data = bytearray(_word(len(layout)))
-    for _, item, places in layout:
-        data += _word(item.id) + _word(len(item.trace))
-        for _, address, value in places:
-            data += _word(address) + _word(len(value))
-    lines = [f"// {line}" for line in _about(selection)]
-    lines += ["// directory: see selection.map", "@0", *_hex_lines(bytes(data))]
-    for _, item, places in layout:
+    words = [len(selection.inputs)]
+    lines: list[str] = []
+    for item, places in _places(selection):
+        words += [item.id, len(item.trace)]
         for name, address, value in places:
+            words += [address, len(value)]
             if value:
                 lines += [f"// input {item.id} {name}", f"@{address:x}", *_hex_lines(value)]
-    return "\n".join(lines) + "\n"
+    directory = b"".join(word.to_bytes(4, "big") for word in words)
+    head = [*_about(selection, "//"), "// directory: see selection.map", "@0"]
+    return "\n".join([*head, *_hex_lines(directory), *lines]) + "\n"
 
 
 def memory_map(selection: Selection) -> str:
     """Where in the image everything is, as text: id, field, address (hexadecimal), length."""
-    lines = [f"# {line}" for line in _about(selection)]
-    layout = _layout(selection)
-    total = max(address + len(value) for _, _, places in layout for _, address, value in places)
-    lines += [f"# {total} bytes in all", "# id field address length"]
-    for descriptor, item, places in layout:
-        lines.append(f"{item.id} descriptor {descriptor:x} {_DESCRIPTOR}")
+    lines, end = ["# id field address length"], 0
+    for number, (item, places) in enumerate(_places(selection)):
+        lines.append(f"{item.id} descriptor {4 + _DESCRIPTOR * number:x} {_DESCRIPTOR}")
         lines += [f"{item.id} {name} {address:x} {len(value)}" for name, address, value in places]
-    return "\n".join(lines) + "\n"
-
-
-def _word(value: int) -> bytes:
-    return value.to_bytes(4, "big")
+        end = max(end, *(address + len(value) for _, address, value in places))
+    return "\n".join([*_about(selection, "#"), f"# {end} bytes in all", *lines]) + "\n"
 
 
 def _hex_lines(value: bytes) -> list[str]:
     step = _BYTES_A_LINE
     return [value[at : at + step].hex(" ") for at in range(0, len(value), step)]
+
+
+_MAKERS: dict[str, dict[str, Callable[[Selection], str]]] = {
+    "json": {"selection.json": lambda selection: selection.to_json(compact=selection.compact)},
+    "rsp": {"selection.rsp": response},
+    "c": {"selection.h": c_header},
+    "readmemh": {"selection.hex": memory_image, "selection.map": memory_map},
+}
+FORMATS = tuple(_MAKERS)
+"""The forms a selection can be written in."""

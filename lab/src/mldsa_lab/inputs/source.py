@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Hex, convert, decode_json, reading
+from mldsa_lab.files import Hex, convert, parse_json, reading
 from mldsa_lab.inputs.input import ZERO_RND, SigningInput, check_sizes
 from mldsa_lab.inputs.pool import Given, Key
 from mldsa_lab.inputs.spec import MESSAGE_BYTES_MAX, Spec
@@ -114,74 +115,67 @@ class FromFile:
 
     @property
     def key(self) -> Key:
-        for _, line in self._lines():
-            return line.key
-        raise LabError(f"{self.path}: lists no inputs")
+        return next(line.key for _, line in self._lines())
 
     def blocks(self, size: int, done: int = 0) -> Iterator[Block]:
-        held: list[tuple[str, SigningInput]] = []
-        number = 0
+        inputs = islice(enumerate(self._inputs()), done, None)
+        while held := list(islice(inputs, size)):
+            yield Block(self.set, held[0][0], len(held), given=tuple(item for _, item in held))
+
+    def _inputs(self) -> Iterator[tuple[str, SigningInput]]:
+        """The name of each input, its number where it has none, and what is signed."""
         seen: set[str] = set()
         key, sk_bytes = self.key, parameter_set(self.set).private_key_bytes
-        for place, line in self._lines():
-            where = f"{self.path}, line {place}"
-            if line.id is not None:
-                if str(line.id) in seen:
-                    raise LabError(f"{where}: the id {str(line.id)!r} appears twice")
-                seen.add(str(line.id))
+        for number, (where, line) in enumerate(self._lines()):
+            if line.id is not None and str(line.id) in seen:
+                raise LabError(f"{where}: the id {str(line.id)!r} appears twice")
             if line.key != key:
                 raise LabError(f"{where}: must have {key}, as the inputs before it")
             if line.sk is not None and len(line.sk) != sk_bytes:
                 raise LabError(f"{where}: sk has {len(line.sk)} bytes, must have {sk_bytes}")
-            number += 1
-            if number > done:
-                held.append((str(number - 1 if line.id is None else line.id), line.input))
-            if len(held) == size:
-                yield Block(self.set, number - size, size, given=tuple(held))
-                held = []
-        if held:
-            yield Block(self.set, number - len(held), len(held), given=tuple(held))
+            if line.id is not None:
+                seen.add(str(line.id))
+            yield str(number if line.id is None else line.id), line.input
 
-    def _lines(self) -> Iterator[tuple[int, InputLine]]:
-        """The inputs, each with the number of its line."""
+    def _lines(self) -> Iterator[tuple[str, InputLine]]:
+        """The inputs, each with its place; at least one."""
+        rows = {".jsonl": _json_rows, ".ndjson": _json_rows, ".csv": _csv_rows}
+        if self.path.suffix not in rows:
+            raise LabError(f"{self.path}: inputs must be in a .csv, .jsonl or .ndjson file")
+        where = ""
         try:
             with reading(self.path), self.path.open(encoding="utf-8", newline="") as file:
-                if self.path.suffix in (".jsonl", ".ndjson"):
-                    for number, text in enumerate(file, 1):
-                        if text.strip():
-                            where = f"{self.path}, line {number}"
-                            yield number, decode_json(text, InputLine, where)
-                elif self.path.suffix == ".csv":
-                    for number, row in _csv_rows(self.path, file):
-                        yield number, convert(row, InputLine, f"{self.path}, line {number}")
-                else:
-                    raise LabError(f"{self.path}: inputs must be in a .csv, .jsonl or .ndjson file")
+                for where, row in rows[self.path.suffix](str(self.path), file):
+                    yield where, convert(row, InputLine, where)
         except UnicodeDecodeError as error:
             raise LabError(f"{self.path}: {error.reason}: is not UTF-8 text") from None
+        if not where:
+            raise LabError(f"{self.path}: lists no inputs")
 
 
 Source = Generated | FromFile
 """Inputs in blocks; ``count`` is None where it is not known before the end."""
 
 
-def _csv_rows(path: Path, file: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(file, strict=True)
+def _json_rows(path: str, file: TextIO) -> Iterator[tuple[str, Any]]:
+    for number, text in enumerate(file, 1):
+        if text.strip():
+            where = f"{path}, line {number}"
+            yield where, parse_json(text, where)
+
+
+def _csv_rows(path: str, file: TextIO) -> Iterator[tuple[str, Any]]:
+    reader = csv.DictReader(file, strict=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
-        for name in header:
-            if name not in COLUMNS:
-                rule = f"must be one of {', '.join(COLUMNS)}"
+        names = reader.fieldnames or ()
+        for name in names:
+            if name not in COLUMNS or names.count(name) > 1:
+                rule = f"must be one of {', '.join(COLUMNS)}, each once"
                 raise LabError(f"{path}, line 1: column {name!r} {rule}")
-            if header.count(name) > 1:
-                raise LabError(f"{path}, line 1: column {name!r} appears twice")
         for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise LabError(
-                    f"{path}, line {reader.line_num}: has {len(row)} fields, "
-                    f"the header has {len(header)}"
-                )
-            yield reader.line_num, dict(zip(header, row, strict=True))
+            where = f"{path}, line {reader.line_num}"
+            if None in row or None in row.values():
+                raise LabError(f"{where}: must have {len(names)} fields, as the header")
+            yield where, row
     except csv.Error as error:
-        raise LabError(f"{path}, line {reader.line_num}: {error}") from None
+        raise LabError(f"{path}, line {reader.reader.line_num}: {error}") from None

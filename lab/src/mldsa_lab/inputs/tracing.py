@@ -35,54 +35,52 @@ assert ROWS % BLOCK == 0
 
 @dataclass
 class Tally:
-    """What was found in traces that are not kept in memory."""
+    """Counts of traces that are not kept in memory. ``own_keys``: each signature has a key of its
+    own. ``passed``: attempts that pass z, r0, and both. ``histogram``: signatures by their number
+    of attempts."""
 
     set: str
     own_keys: bool = True
-    """Each signature has a key of its own."""
-    signatures: int = 0
-    attempts: int = 0
-    longest: int = 0
-    z_passed: int = 0
-    r_passed: int = 0
-    reached: int = 0
-    """Attempts that pass z and r0."""
-    accepted: int = 0
+    passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, dtype=np.int64))
     histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    """Signatures by their number of attempts."""
+
+    @property
+    def signatures(self) -> int:
+        return int(self.histogram.sum())
+
+    @property
+    def attempts(self) -> int:
+        return int(self.histogram @ np.arange(len(self.histogram)))
+
+    @property
+    def longest(self) -> int:
+        return len(self.histogram) - 1
 
     def add(self, table: TraceTable) -> None:
         """Count these traces too."""
-        each = table.attempts()
         z, r = (table.first_failing(check) == PASSED for check in "zr")
-        self.signatures += len(table)
-        self.attempts += len(table.codes)
-        self.longest = max(self.longest, int(each.max(initial=0)))
-        self.z_passed += int(z.sum())
-        self.r_passed += int(r.sum())
-        self.reached += int((z & r).sum())
-        self.accepted += len(table)
-        counts = np.bincount(each)
-        if len(counts) > len(self.histogram):
-            self.histogram = np.pad(self.histogram, (0, len(counts) - len(self.histogram)))
-        self.histogram[: len(counts)] += counts
+        self.passed += [z.sum(), r.sum(), (z & r).sum()]
+        counts = np.bincount(table.attempts())
+        both = np.zeros(max(len(counts), len(self.histogram)), dtype=np.int64)
+        for part in (counts, self.histogram):
+            both[: len(part)] += part
+        self.histogram = both
 
     def rows(self) -> list[tuple[str, float, float, float | None]]:
         """Name, share or mean found, its expectation, and their distance in standard errors:
         None of hint failures under few keys, whose share depends on the key (its t0)."""
         model = RejectionModel.of(self.set)
-        mean = self.attempts / self.signatures
-        expected = model.expected_attempts
+        mean, expected = self.attempts / self.signatures, model.expected_attempts
         deviation = (expected * (expected - 1) / self.signatures) ** 0.5
         found: list[tuple[str, float, float, float | None]] = [
             ("attempts", mean, expected, (mean - expected) / deviation)
         ]
+        z, r, reached = self.passed.tolist()
         for name, hits, of, p, error in (
-            ("z passes", self.z_passed, self.attempts, model.p_z, 0.0),
-            ("r0 passes", self.r_passed, self.attempts, model.p_r, 0.0),
-            ("hint fails", self.reached - self.accepted, self.reached, model.fail_h,
-             model.fail_h_error),
-        ):  # fmt: skip
+            ("z passes", z, self.attempts, model.p_z, 0.0),
+            ("r0 passes", r, self.attempts, model.p_r, 0.0),
+            ("hint fails", reached - self.signatures, reached, model.fail_h, model.fail_h_error),
+        ):
             spread = (p * (1 - p) / of + error**2) ** 0.5
             known = self.own_keys or name != "hint fails"
             found.append((name, hits / of, p, (hits / of - p) / spread if known else None))
