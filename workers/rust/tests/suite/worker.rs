@@ -128,14 +128,7 @@ fn the_build_is_what_it_is_called() {
 
 #[test]
 fn a_backend_keeps_its_name_if_the_compiler_was_held_to_it() {
-    let names = [
-        "portable",
-        "avx2",
-        "simd256",
-        "avx512",
-        "neon",
-        "neon-sha3",
-    ];
+    let names = ["portable", "avx2", "simd256", "avx512", "neon", "neon-sha3"];
     let called = |allowed: &[&str]| names.map(|n| backend_name(n, |f| allowed.contains(&f)));
     assert_eq!(called(&[]), names);
     assert_eq!(called(&["avx2"]), names);
