@@ -92,21 +92,6 @@ def test_classes_near_a_quantile() -> None:
         assert c.below <= c.upto - c.probability + 1e-12
 
 
-def test_times_between_checks_are_the_same_model() -> None:
-    """Each path's time, added up check by check, is the linear model's cost."""
-    outside, to_z, z_to_r, r_to_end = 40.0, 11.0, 3.0, 5.0
-    model = CostModel.from_checks(outside=outside, to_z=to_z, z_to_r=z_to_r, r_to_end=r_to_end)
-    stops = {"z": to_z, "r": to_z + z_to_r, "h": to_z + z_to_r + r_to_end}
-    for path in ("", "z", "r", "h", "zzrh", "rrrz"):
-        time = outside + sum(stops[c] for c in path) + to_z + z_to_r + r_to_end
-        counts = np.array([[path.count(c) for c in "zrh"]], dtype=float)
-        assert model.of(counts)[0] == time
-    with pytest.raises(LabError, match="z_to_r is -1"):
-        CostModel.from_checks(outside=1, to_z=1, z_to_r=-1, r_to_end=1)
-    with pytest.raises(LabError, match="to_z is nan"):
-        CostModel.from_checks(outside=1, to_z=math.nan, z_to_r=1, r_to_end=1)
-
-
 def test_defaults_are_the_record_s_fit() -> None:
     root = Path(__file__).parents[2]
     fits = summarise(read_record(root / "records/2026-11-21-epyc-zen3/first.jsonl.xz")).fits
@@ -125,10 +110,6 @@ def test_files(tmp_path: Path) -> None:
         assert CostModel.read(path) == model
     short = {k: v for k, v in ODD.as_json().items() if k not in ("unit", "source")}
     assert CostModel.from_json(short, "x") == CostModel(61.0, 17.3, 21.1, 29.9)
-    # Version 1 called the first cost "setup".
-    older = ODD.as_json() | {"version": 1, "setup": ODD.first}
-    del older["first"]
-    assert CostModel.from_json(older, "x") == ODD
     with pytest.raises(LabError, match="cannot read it"):
         CostModel.read(tmp_path / "none.json")
 
@@ -136,9 +117,9 @@ def test_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "rule"),
     [
-        ({"format": "other"}, "is not a cost model"),
-        ({"version": 3}, "has format version 3, this reader knows 1 and 2"),
-        ({"set": "ML-DSA-66"}, "set: 'ML-DSA-66' must be one of ML-DSA-44, ML-DSA-65, ML-DSA-87"),
+        ({"format": "other"}, "is no cost model"),
+        ({"version": 3}, "has format version 3, this reader knows 2"),
+        ({"set": "ML-DSA-66"}, "ML-DSA-66.*known are"),
         ({"z": -1}, "z is -1.0, it must be a number, 0 or more"),
         ({"r": "1"}, "r: must be a number, is text"),
         ({"h": 10**400}, "h: Number out of range"),

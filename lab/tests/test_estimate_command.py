@@ -23,11 +23,10 @@ TARGET = usual()
 
 
 def write(
-    folder: Path, n: int = 8, *, goal: str = "regression", target: Signer = TARGET, rounds: int = 1
+    folder: Path, n: int = 8, *, target: Signer = TARGET, rounds: int = 1
 ) -> tuple[Path, Path, Selection]:
     """A selection and its measurements in files."""
-    percentile = 95.0 if goal == "percentile" else None
-    chosen = cases.selection(NAME, cases.designed(NAME, n), goal, percentile)
+    chosen = cases.selection(NAME, cases.designed(NAME, n))
     selection = folder / "selection.json"
     selection.write_text(chosen.to_json(compact=True))
     costs = target.cost_of(chosen.traces()) * cases.UNIT
@@ -54,14 +53,18 @@ def shown(result: Result) -> str:
 
 def test_the_tables(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, rounds=5)
+    lines = measurements.read_text().splitlines()
+    unmeasured = [line for line in lines if not line.startswith(("7,", "8,"))]
+    measurements.write_text("\n".join(unmeasured) + "\n")
     text = shown(run(selection, measurements))
-    assert "ML-DSA-65 signing   cycles, 8 inputs, 5 rounds" in text
+    assert "ML-DSA-65 signing   cycles, 6 inputs, 5 rounds" in text
     for line in ("mean ", "p50 ", "p99.9 ", "attempt rejected at r0", "signature accepted at once"):
         assert line in text
     assert "±95%" in text
     assert text.splitlines()[-1].startswith("ML-DSA-65 signing: mean ")
     assert "warning" not in text
     assert "note: hint-assumed" in text
+    assert "2 of the selection's 8 inputs have no measurement (ids 7, 8)" in text.replace("\n", "")
 
 
 def test_every_file(tmp_path: Path) -> None:
@@ -74,16 +77,14 @@ def test_every_file(tmp_path: Path) -> None:
         )
     )  # fmt: skip
     assert "±90%" in text
-    assert "p99.99" in text
     assert str(plot) in text.replace("\n", "")
     value = json.loads(figures.read_text())
-    assert list(value) == [
+    assert set(value) == {
         "format", "version", "set", "goal", "goal_percentile", "unit", "confidence", "inputs",
         "rounds", "mean", "percentiles", "costs", "terms", "noise", "misfit", "average",
         "residuals", "findings", "without_outliers",
-    ]  # fmt: skip
-    assert value["format"] == "mldsa-lab estimate"
-    assert value["version"] == 1
+    }  # fmt: skip
+    assert (value["format"], value["version"]) == ("mldsa-lab estimate", 1)
     truth = TARGET.mean(RejectionModel.of(NAME)) * cases.UNIT
     assert value["mean"]["value"] == pytest.approx(truth, rel=2e-3)
     assert value["mean"]["low"] <= truth <= value["mean"]["high"]
@@ -103,11 +104,9 @@ def test_every_file(tmp_path: Path) -> None:
 def test_faults_are_printed_and_kept(tmp_path: Path) -> None:
     selection, measurements, _ = write(tmp_path, target=usual(z=0, r=0, h=0))
     figures = tmp_path / "f.json"
-    text = shown(run(selection, measurements, "--json", figures))
-    assert "warning: constant-trace" in text
-    findings = json.loads(figures.read_text())["findings"]
-    assert findings[0]["code"] == "constant-trace"
-    assert findings[0]["severity"] == "warning"
+    assert "warning: constant-trace" in shown(run(selection, measurements, "--json", figures))
+    finding = json.loads(figures.read_text())["findings"][0]
+    assert (finding["code"], finding["severity"]) == ("constant-trace", "warning")
 
 
 def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
@@ -115,15 +114,14 @@ def test_a_fit_that_gives_no_cost_model_says_so(tmp_path: Path) -> None:
     model, figures = tmp_path / "m.json", tmp_path / "f.json"
     result = run(selection, measurements, "--cost-model", model, "--json", figures)
     assert isinstance(result.exception, LabError)
-    assert "an attempt rejected at z is -" in str(result.exception)
+    assert "the fitted cost 'z' is -" in str(result.exception)
     assert not model.exists() and not figures.exists()
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--percentiles", "100"), "must lie in (0, 100)"),
-        (("--percentiles", "half"), "must be numbers in (0, 100)"),
+        (("--percentiles", "100"), "must be numbers in (0, 100)"),
         (("--plot", "plot.pdf"), "must end in .svg or .png"),
         (("--json", "missing/f.json"), "is not a folder that can be written to"),
     ],
@@ -137,27 +135,3 @@ def test_bad_options(
     assert isinstance(result.exception, LabError)
     assert message in str(result.exception)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["costs.csv", "selection.json"]
-
-
-def test_a_bad_selection(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path)
-    selection.write_text(json.dumps(json.loads(selection.read_text()) | {"set": "ML-DSA-44"}))
-    with pytest.raises(LabError, match="must be below 4"):
-        raise run(selection, measurements).exception or AssertionError
-
-
-def test_bad_measurements(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path)
-    measurements.write_text("id,cost\n1,5\n77,6\n")
-    result = run(selection, measurements)
-    assert isinstance(result.exception, LabError)
-    said = f"{measurements}, line 3 ('77,6'): id 77 is not in the selection"
-    assert said in str(result.exception)
-
-
-def test_an_unmeasured_input_is_remarked_upon(tmp_path: Path) -> None:
-    selection, measurements, _ = write(tmp_path)
-    lines = measurements.read_text().splitlines()
-    measurements.write_text("\n".join(lines[:-2]) + "\n")
-    text = shown(run(selection, measurements))
-    assert "2 of the selection's 8 inputs have no measurement (ids 7, 8)" in text.replace("\n", "")

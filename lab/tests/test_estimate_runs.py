@@ -10,7 +10,7 @@ import pytest
 
 from mldsa_lab.bench.shapes import GROUP, Shape
 from mldsa_lab.choice.choice import Wish, choose
-from mldsa_lab.estimate.estimators import estimate_plain, estimate_runs
+from mldsa_lab.estimate.estimators import estimate_plain, estimate_signing
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import ratio
 from mldsa_lab.theory.rejection import RejectionModel
@@ -55,7 +55,7 @@ def test_a_linear_signer_is_recovered_at_every_size(name: str, size: int) -> Non
     runs = Shape("batch", size).runs(GROUP)
     cost = np.array([own[runs.positions(n, GROUP)].mean() for n in range(runs.count)])
     cell = QUIET.measure(cost, 4, np.random.default_rng())
-    found = estimate_runs(cell, traces, shares(size), model)
+    found = estimate_signing(cell, traces, model, shares=shares(size))
     assert found.mean.value == pytest.approx(LINEAR.mean(model), rel=2e-3)
     assert found.quantiles == {} and found.notes == ()
     assert found.mean.low is not None and found.mean.high is not None
@@ -91,7 +91,7 @@ def test_batches_that_wait_for_their_longest_signature_are_estimated(
         cost = np.array([lanes_cost(own[places], lanes) / size for places in every])
         cell = machine.measure(cost, 8, rng)
         overlap = size * runs.count / GROUP
-        found = estimate_runs(cell, traces, shares(size), model, overlap=overlap).mean
+        found = estimate_signing(cell, traces, model, shares=shares(size), overlap=overlap).mean
         assert found.low is not None and found.high is not None
         errors.append(found.value / truth - 1)
         inside += found.low <= truth <= found.high
@@ -107,7 +107,7 @@ def test_runs_that_share_inputs_are_no_more_than_their_inputs() -> None:
     cost = LINEAR.cost_of(traces) * np.exp(0.1 * rng.standard_normal(GROUP))
     cell = QUIET.measure(cost, 8, rng)
     once, twice = (
-        estimate_runs(cell, traces, shares(1), model, overlap=o).mean for o in (1.0, 2.0)
+        estimate_signing(cell, traces, model, shares=shares(1), overlap=o).mean for o in (1.0, 2.0)
     )
     assert once.value == twice.value
     assert once.low is not None and twice.low is not None
@@ -126,7 +126,7 @@ def test_intervals_hold_the_truth() -> None:
         inside = 0
         for seed in range(60):
             cell = machine.measure(cost, 8, np.random.default_rng(seed))
-            mean = estimate_runs(cell, traces, shares(size), model).mean
+            mean = estimate_signing(cell, traces, model, shares=shares(size)).mean
             assert mean.low is not None and mean.high is not None
             inside += mean.low <= truth <= mean.high
         assert inside >= 52
@@ -136,10 +136,10 @@ def test_inputs_that_are_not_balanced_are_remarked_upon() -> None:
     model = RejectionModel.of("ML-DSA-65")
     traces = group(model, 3)
     cell = QUIET.measure(np.array([5e4]), 4, np.random.default_rng())
-    assert estimate_runs(cell, traces, shares(1000), model).notes == ()
+    assert estimate_signing(cell, traces, model, shares=shares(1000)).notes == ()
     by_length = sorted(traces, key=len)
     by_length[0] = by_length[-1]
-    (note,) = estimate_runs(cell, by_length, shares(1000), model).notes
+    (note,) = estimate_signing(cell, by_length, model, shares=shares(1000)).notes
     assert re.fullmatch(r"its inputs take \+[1-9.]+ % attempts compared with all signatures", note)
 
 

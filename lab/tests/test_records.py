@@ -27,6 +27,7 @@ from mldsa_lab.records import (
     Gate,
     InputRow,
     Load,
+    Record,
     RecordWriter,
     Row,
     Run,
@@ -103,21 +104,19 @@ def broken(path: Path, change: dict[int, Any]) -> Path:
     return path
 
 
+def lines_of(record: Record) -> dict[str, list[Any]]:
+    return {
+        "run": [record.run], "worker": record.workers, "skipped": record.skipped,
+        "input": record.inputs, "gate": record.gates, "definition": record.definitions,
+        "samples": record.samples, "fault": record.faults, "load": record.loads,
+        "end": [record.end],
+    }  # fmt: skip
+
+
 def test_round_trip(tmp_path: Path) -> None:
     record = read_record(write(tmp_path / "r.jsonl", ROWS))
-    read: list[Row] = [
-        record.run,
-        *record.workers,
-        *record.skipped,
-        *record.inputs,
-        *record.gates,
-        *record.loads,
-        *record.samples,
-        *record.definitions,
-        *record.faults,
-    ]
-    assert record.end is not None
-    assert [*read, record.end] == ROWS
+    kept = [row for rows in lines_of(record).values() for row in rows]
+    assert sorted(map(repr, kept)) == sorted(map(repr, ROWS))
     assert not record.interrupted
     assert record.variant("a:b:compact") == VARIANT
     assert record.input("ML-DSA-65", 3) == INPUT
@@ -142,13 +141,7 @@ def test_compressed_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", first_of(PUBLISHED), ids=lambda p: f"{p.parent.name}/{p.name}")
 def test_published_records_are_read_and_written_again_as_they_are(path: Path) -> None:
     record = read_record(path)
-    lists: dict[str, list[Any]] = {
-        "run": [record.run], "worker": record.workers, "skipped": record.skipped,
-        "input": record.inputs, "gate": record.gates, "definition": record.definitions,
-        "samples": record.samples, "fault": record.faults, "load": record.loads,
-        "end": [record.end],
-    }  # fmt: skip
-    rows = {kind: iter(found) for kind, found in lists.items()}
+    rows = {kind: iter(found) for kind, found in lines_of(record).items()}
     for line in lzma.decompress(path.read_bytes()).splitlines():
         value = json.loads(line)
         again = to_json(next(rows[value["type"]]))
@@ -186,7 +179,7 @@ def test_older_records_are_converted(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     first = to_json(RUN) | {"schema": 7}
     path.write_text("".join(json.dumps(line) + "\n" for line in [first, *OLD]))
-    with pytest.raises(LabError, match=r"line 1: schema version 7 .* scripts/convert_records\.py"):
+    with pytest.raises(LabError, match=r"line 1: schema version 7: .* scripts/convert_records\.py"):
         read_record(path)
     script = Path(__file__).parents[2] / "scripts" / "convert_records.py"
     subprocess.run([sys.executable, script, path], check=True, capture_output=True)
@@ -218,16 +211,11 @@ def test_the_published_schema_is_that_of_the_types() -> None:
     assert list(validator.iter_errors(to_json(INPUT) | {"role": "other"}))
 
 
-def test_writer_flushes_every_line(tmp_path: Path) -> None:
+def test_the_writer_flushes_every_line_and_never_overwrites(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
-    writer = RecordWriter(path)
-    writer.write(RUN)
-    assert read_record(path).run == RUN
-    writer.close()
-
-
-def test_writer_never_overwrites(tmp_path: Path) -> None:
-    path = write(tmp_path / "r.jsonl", ROWS)
+    with RecordWriter(path) as writer:
+        writer.write(RUN)
+        assert read_record(path).run == RUN
     with pytest.raises(LabError, match="cannot create it"):
         RecordWriter(path)
 
@@ -259,30 +247,28 @@ def test_every_prefix_reads_as_interrupted_or_is_not_a_record(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("line", "value", "rule"),
     [
-        (1, to_json(RUN) | {"schema": SCHEMA + 1}, f"schema version {SCHEMA + 1} is unknown"),
+        (
+            1,
+            to_json(RUN) | {"schema": SCHEMA + 1},
+            f"schema version {SCHEMA + 1}: this mldsa-lab reads",
+        ),
         (1, to_json(RUN) | {"schema": "1"}, "line 1, schema: must be a whole number"),
         (1, to_json(WORKER), "the first line must be of type 'run'"),
-        (1, "[1]", "the first line must be of type 'run'"),
         (1, "not json", "must be one JSON object"),
-        (2, "[1]", "Expected `object`, got `array`"),
-        (2, {"hello": 1}, "missing required field `type`"),
         (2, to_json(RUN), "a second run line"),
         (2, to_json(WORKER) | {"unit": "s"}, "Invalid enum value 's' - at `$.unit`"),
-        (2, to_json(WORKER) | {"extra": 1}, "unknown field `extra`"),
+        (4, '{"type":"input","set"', "must be one JSON object"),
         (3, to_json(WORKER), "worker 'w' appears twice in the record"),
         (3, {"type": "remark"}, "Invalid value 'remark' - at `$.type`"),
         (4, to_json(INPUT) | {"seed": "ABC"}, "must be bytes in hexadecimal - at `$.seed`"),
         (4, to_json(INPUT) | {"set": "Ed25519"}, "trace must be null for Ed25519"),
         (5, to_json(ROWS[4]) | {"variant": "x:y:z"}, "variant 'x:y:z' was not announced"),
         (5, to_json(ROWS[4]) | {"set": "ML-DSA-87"}, "does not have ML-DSA-87"),
-        (6, '{"type":"load","round":0,"load1":NaN}', "must be"),
         (7, to_json(ROWS[6]) | {"metrics": {"wall": [10] * 3}}, "wall must have as many entries"),
         (7, to_json(ROWS[6]) | {"metrics": {"cpu": [1]}}, "cpu must have as many entries as wall"),
         (7, to_json(ROWS[6]) | {"phases": {"load": [1]}}, "load must have as many entries"),
         (7, to_json(ROWS[6]) | {"phases": {"load": [10, 12]}}, "phases must add up to wall"),
-        (7, to_json(ROWS[6]) | {"metrics": {"wall": [10, -1]}}, "Expected `int` >= 0"),
         (7, to_json(ROWS[6]) | {"inputs": [3, 4]}, "input 4 of ML-DSA-65 was not listed before"),
-        (7, to_json(ROWS[6]) | {"calls": 0}, "Expected `int` >= 1 - at `$.calls`"),
         (10, to_json(ROWS[9]) | {"variant": "x"}, "variant 'x' was not announced"),
         (11, to_json(ROWS[11]), "line 12: nothing may follow the end line"),
     ],
@@ -297,12 +283,6 @@ def test_broken_rules_are_named(tmp_path: Path, line: int, value: Any, rule: str
         assert f"{path}: line {line}" in str(caught.value)
 
 
-def test_cut_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
-    path = broken(tmp_path / "r.jsonl", {4: '{"type":"input","set"'})
-    with pytest.raises(LabError, match="line 4: must be one JSON object"):
-        read_record(path)
-
-
 def test_files_that_are_no_records(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot read it"):
         read_record(tmp_path / "absent.jsonl")
@@ -310,19 +290,11 @@ def test_files_that_are_no_records(tmp_path: Path) -> None:
     empty.write_bytes(b"")
     with pytest.raises(LabError, match="it is empty"):
         read_record(empty)
-    picture = tmp_path / "picture.png"
-    picture.write_bytes(bytes(range(256)))
-    with pytest.raises(LabError, match="line 1"):
-        read_record(picture)
 
 
-_fuzz_path: list[Path] = []
-
-
-@pytest.fixture(scope="module", autouse=True)
-def fuzz_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    _fuzz_path[:] = [tmp_path_factory.mktemp("fuzz") / "r.jsonl"]
-    return _fuzz_path[0]
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("fuzz") / "r.jsonl"
 
 
 json_values = st.recursive(
@@ -332,23 +304,20 @@ json_values = st.recursive(
 )
 
 
-@given(st.data())
-def test_any_field_of_any_type_reads_or_is_refused(data: st.DataObject) -> None:
+@given(data=st.data())
+def test_any_field_of_any_type_reads_or_is_refused(fuzzed: Path, data: st.DataObject) -> None:
     """No value in any field gets past as something else than LabError."""
     number = data.draw(st.integers(1, len(ROWS)))
     value = to_json(ROWS[number - 1])
     value[data.draw(st.sampled_from(list(value)))] = data.draw(json_values)
     try:
-        read_record(broken(_fuzz_path[0], {number: value}))
+        read_record(broken(fuzzed, {number: value}))
     except LabError as error:
         assert "line" in str(error)
 
 
-@given(st.binary(max_size=300))
-def test_any_bytes_read_or_are_refused(data: bytes) -> None:
-    _fuzz_path[0].write_bytes(data)
+@given(data=st.binary(max_size=300))
+def test_any_bytes_read_or_are_refused(fuzzed: Path, data: bytes) -> None:
+    fuzzed.write_bytes(data)
     with pytest.raises(LabError):
-        read_record(_fuzz_path[0])
-
-
-ticks = st.integers(0, 2**63 - 1)
+        read_record(fuzzed)

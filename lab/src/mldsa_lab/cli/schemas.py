@@ -22,7 +22,7 @@ from mldsa_lab.files import schema, write_text
 from mldsa_lab.inputs import pool, selection, source
 from mldsa_lab.records import Row
 from mldsa_lab.study.file import StudyFile
-from mldsa_lab.theory.cost_model import CostModelFile
+from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker.registry import RegistryWorker
 
 
@@ -35,7 +35,7 @@ def schemas() -> dict[str, dict[str, Any]]:
         "registry.json": schema(list[RegistryWorker], "The [[worker]] entries of a registry"),
         "claims.json": claims_schema(),
         "selection.json": schema(selection.File, "A selection of signing inputs"),
-        "cost-model.json": schema(CostModelFile, "A cost model of signing"),
+        "cost-model.json": schema(CostModel, "A cost model of signing"),
         "pool.json": schema(pool.About, "What the metadata of a pool say of it"),
         "measurements.json": schema(
             list[Measurement] | MeasurementFile, "Measured costs of a selection's inputs"

@@ -11,7 +11,7 @@ import numpy as np
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import CellSamples, Key
 from mldsa_lab.estimate.diagnose import contradictions
-from mldsa_lab.estimate.fit import Fit, fit_costs, fit_runs
+from mldsa_lab.estimate.fit import Fit, fit_costs
 from mldsa_lab.estimate.interval import Interval, combine, student
 from mldsa_lab.estimate.location import correlation_factor, median_over_rounds, split_levels
 from mldsa_lab.inputs.turns import positions
@@ -74,68 +74,45 @@ def estimate_signing(
     traces: Sequence[Trace],
     model: RejectionModel,
     confidence: float = 0.95,
+    *,
+    shares: Array | None = None,
+    overlap: float = 1.0,
     keys: Sequence[bytes] | None = None,
     hardened: bool = False,
 ) -> CellEstimate:
-    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; ``keys``: of
-    these, where some share one; ``hardened``: whether the signer checks its own signatures.
+    """Deterministic signing on inputs of known ``traces``: those of ``cell.inputs``; or with
+    ``shares`` in runs of several operations that begin with these, and take inputs in turn.
 
-    The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`)
-    and the regression taken at the exact expectations; percentiles are those of the exact law.
+    The cost of each input in the typical round is regressed on its trace (`mldsa_lab.estimate.fit`
+    explains ``shares``, ``overlap``, ``keys`` and ``hardened``) and the regression taken at the
+    exact expectations; percentiles are those of the exact law. Where few runs differ, their mean
+    stands, with a remark where their traces are not the expected ones on average. A run shows no
+    single operation, so it has no percentiles.
     """
-    fit = fit_costs(traces, cell.table(), model, keys=keys, hardened=hardened)
-    found = fit.quantiles(QUANTILES, confidence)
-    quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
-    remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
-    return _of_fit(cell, fit, quantiles, remarks, confidence)
-
-
-def estimate_runs(
-    cell: CellSamples,
-    traces: Sequence[Trace],
-    shares: Array,
-    model: RejectionModel,
-    confidence: float = 0.95,
-    overlap: float = 1.0,
-    hardened: bool = False,
-) -> CellEstimate:
-    """Deterministic signing in runs of several operations, those that begin with ``cell.inputs``.
-
-    ``traces``: of the inputs that runs take in turn; ``shares``: (runs, inputs) of a run's
-    operations that each has. ``overlap``: in how many of these runs each input takes part. With
-    enough different runs the cost of an operation is regressed on their mean traces, as that of
-    single ones is on theirs; else the mean over the runs stands, with a remark where their traces
-    are not the expected ones on average. A run shows no single operation, so there are no
-    percentiles.
-    """
-    means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
-    different = len(np.unique(np.round(means, 9)))
-    if len(means) >= _RUNS_FOR_REGRESSION and different >= _RUNS_FOR_REGRESSION // 2:
-        fit = fit_runs(traces, shares, cell.table(), model, overlap, hardened)
-        return _of_fit(cell, fit, {}, (), confidence)
-    plain = estimate_plain(cell, confidence, overlap)
-    off = float(means.mean()) / model.expected_attempts - 1
-    notes = plain.notes
-    if abs(off) > _RUNS_OFF:
-        notes += (f"its inputs take {100 * off:+.1f} % attempts compared with all signatures",)
-    return replace(plain, quantiles={}, notes=notes)
-
-
-def _of_fit(
-    cell: CellSamples,
-    fit: Fit,
-    quantiles: dict[float, Interval],
-    remarks: tuple[str, ...],
-    confidence: float,
-) -> CellEstimate:
+    if shares is not None:
+        means = 1 + shares @ np.array([len(trace) - 1 for trace in traces])
+        different = len(np.unique(np.round(means, 9)))
+        if len(means) < _RUNS_FOR_REGRESSION or different < _RUNS_FOR_REGRESSION // 2:
+            plain = estimate_plain(cell, confidence, overlap)
+            off = float(means.mean()) / model.expected_attempts - 1
+            text = f"its inputs take {100 * off:+.1f} % attempts compared with all signatures"
+            notes = (*plain.notes, *((text,) if abs(off) > _RUNS_OFF else ()))
+            return replace(plain, quantiles={}, notes=notes)
+    fit = fit_costs(
+        traces, cell.table(), model, shares=shares, overlap=overlap, keys=keys, hardened=hardened
+    )
     mean = fit.mean(confidence)
+    quantiles: dict[float, Interval] = {}
+    remarks: tuple[str, ...] = ()
+    if shares is None:
+        found = fit.quantiles(QUANTILES, confidence)
+        quantiles = {q: i for q, i in zip(QUANTILES, found, strict=True) if i.value > 0}
+        remarks = tuple(f.text for f in contradictions(fit, cell.inputs))
     if mean.value <= 0:
         raise LabError("signing cost: the fitted cost is zero at the mean")
-    row = np.eye(len(fit.coefficients))[MEAN]
-    inner = fit.inner(row, confidence)
+    inner = fit.inner(np.eye(len(fit.coefficients))[MEAN], confidence)
     level = fit.typical.level
-    found = CellEstimate(mean, inner, quantiles, level=level, fit=fit, notes=remarks)
-    return found.of_cell(cell)
+    return CellEstimate(mean, inner, quantiles, level=level, fit=fit, notes=remarks).of_cell(cell)
 
 
 def estimate_plain(
@@ -146,7 +123,7 @@ def estimate_plain(
 
     The mean over inputs of each input's cost in the typical round; inputs and rounds are the two
     random factors of its interval. Percentiles are those of the samples, noise of the machine
-    included (`sample_quantiles`). ``overlap`` as for `estimate_runs`.
+    included (`sample_quantiles`). ``overlap`` as for `estimate_signing`.
     """
     levels = split_levels(cell.table())
     mean = float(levels.shape.mean())
@@ -259,24 +236,25 @@ class Estimator:
         return replace(found, quantiles={}) if averaged else found
 
     def _signing(self, variant: Variant, set_name: str, cell: CellSamples) -> CellEstimate:
-        model = RejectionModel.of(set_name)
-        if not variant.runs:
-            traces = self._traces(set_name, cell.inputs)
-            keys = [self.keys[set_name, i] for i in cell.inputs]
-            return estimate_signing(cell, traces, model, self.confidence, keys, variant.hardened)
-        group = self.groups[set_name, cell.inputs[0]]
-        overlap = variant.batch_size * len(cell.inputs) / len(group)
-        shares = np.array([_shares(variant, len(group), group.index(i)) for i in cell.inputs])
-        traces = self._traces(set_name, group)
-        return estimate_runs(
-            cell, traces, shares, model, self.confidence, overlap, variant.hardened
-        )
-
-    def _traces(self, set_name: str, inputs: Sequence[int]) -> list[Trace]:
+        inputs, shares, overlap = cell.inputs, None, 1.0
+        if variant.runs:
+            inputs = self.groups[set_name, cell.inputs[0]]
+            overlap = variant.batch_size * len(cell.inputs) / len(inputs)
+            begins = map(inputs.index, cell.inputs)
+            shares = np.array([_shares(variant, len(inputs), begin) for begin in begins])
         unknown = [i for i in inputs if (set_name, i) not in self.traces]
         if unknown:
             raise LabError(f"input {unknown[0]} of {set_name}: signing needs its trace")
-        return [self.traces[set_name, i] for i in inputs]
+        return estimate_signing(
+            cell,
+            [self.traces[set_name, i] for i in inputs],
+            RejectionModel.of(set_name),
+            self.confidence,
+            shares=shares,
+            overlap=overlap,
+            keys=None if variant.runs else [self.keys[set_name, i] for i in inputs],
+            hardened=variant.hardened,
+        )
 
 
 def _shares(variant: Variant, size: int, begin: int) -> Array:

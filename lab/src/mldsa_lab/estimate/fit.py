@@ -108,7 +108,7 @@ class Fit:
         """The costs that these shares (in (0, 1)) of all signatures do not exceed."""
         law = self.law(max(shares))
         # What no term explains may be the inputs' own, and so spread the law, or noise.
-        sharp = law.sharp()
+        sharp = replace(law, misfit=0.0)
         found = []
         for share in shares:
             value, row = law.quantile(share)
@@ -130,61 +130,35 @@ def fit_costs(
     costs: Array,
     model: RejectionModel,
     *,
+    shares: Array | None = None,
+    overlap: float = 1.0,
     noise: float | None = None,
     resolution: float = 0.0,
     keys: Sequence[Hashable] | None = None,
     hardened: bool = False,
 ) -> Fit:
-    """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces.
+    """Fit ``costs`` (rounds, inputs), positive, NaN where missing, of inputs of these traces; or
+    with ``shares`` (runs, inputs) costs (rounds, runs), each for one operation of a run of several,
+    of whose operations each input has that share.
 
-    ``noise``: relative standard deviation of one measurement, where it is known (0: counts of a
-    simulator); else repeats show it, or a usual one is assumed. ``resolution``: the step of the
-    scale that the costs were read from. ``keys``: of the inputs, if some share one. ``hardened``:
-    whether the signer checks its own signatures.
+    ``overlap``: in how many runs each input takes part; what they owe to an input that they share
+    says nothing new. ``noise``: relative standard deviation of one measurement, where it is known
+    (0: counts of a simulator); else repeats show it, or a usual one is assumed. ``resolution``: the
+    step of the scale that the costs were read from. ``keys``: of the inputs, if some share one.
+    ``hardened``: whether the signer checks its own signatures.
     """
     table, found = as_table(traces, model), typical(costs, resolution, noise)
-    values = terms(table, model)
+    counts, values = table.counts(), terms(table, model)
+    if shares is not None:
+        counts, values = shares @ counts, shares @ values
     known = prior(model, hardened)
-    return _fit(tuple(traces), table.counts(), values, found, model, known, keys=keys)
-
-
-def fit_runs(
-    traces: Sequence[Trace],
-    shares: Array,
-    costs: Array,
-    model: RejectionModel,
-    overlap: float = 1.0,
-    hardened: bool = False,
-) -> Fit:
-    """Fit ``costs`` (rounds, runs), each for one operation of a run of several.
-
-    ``shares``: (runs, inputs) of a run's operations that each input of these traces has.
-    ``overlap``: in how many runs each input takes part; what they owe to an input that they share
-    says nothing new. ``hardened`` as for `fit_costs`.
-    """
-    table = as_table(traces, model)
-    counts, values = shares @ table.counts(), shares @ terms(table, model)
-    found, widen = typical(costs, 0.0, None), math.sqrt(max(overlap, 1.0))
-    return _fit((), counts, values, found, model, prior(model, hardened), widen=widen)
-
-
-def _fit(
-    traces: tuple[Trace, ...],
-    counts: Array,
-    values: Array,
-    found: Typical,
-    model: RejectionModel,
-    known: Prior,
-    *,
-    keys: Sequence[Hashable] | None = None,
-    widen: float = 1.0,
-) -> Fit:
     posterior = fit(values, found.cost, known, found.noise, found.repeats)
-    left = found.cost / np.maximum(values @ posterior.mean, 0.1 * found.cost) - 1
+    mean = posterior.mean
+    left = found.cost / np.maximum(values @ mean, 0.1 * found.cost) - 1
     offsets = key_offsets(range(len(counts)) if keys is None else keys, left)
-    return Fit(
-        model, traces, counts, values, found, posterior, posterior.mean, offsets, known, widen
-    )
+    single = tuple(traces) if shares is None else ()
+    widen = math.sqrt(max(overlap, 1.0))
+    return Fit(model, single, counts, values, found, posterior, mean, offsets, known, widen)
 
 
 def quotient_of_inputs(one: Fit, other: Fit, confidence: float) -> Interval:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.diagnose import diagnose
 from mldsa_lab.estimate.findings import Evidence, Remark, note
-from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.fit import COSTS, Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.files import plain
@@ -100,50 +100,30 @@ class Estimation:
     def cost_model(self) -> CostModel:
         """The fitted linear model, for `select --goal percentile`; of the inputs without outliers
         where there are some. LabError if a cost is not above 0."""
-        if self.without_outliers is not None:
-            return self.without_outliers.cost_model()
-        values = {name: self.costs[name].value for name in _COST_NAMES}
-        for name, value in values.items():
-            if value <= 0:
+        costs = (self.without_outliers or self).costs
+        for name in COSTS:
+            if costs[name].value <= 0:
                 raise LabError(
-                    f"cost model: the fitted cost of {_COST_NAMES[name]} is {value:.6g}, which is "
+                    f"cost model: the fitted cost {name!r} is {costs[name].value:.6g}, which is "
                     "not above 0; no model is written"
                 )
-        return CostModel(
-            **values,
-            unit=self.unit or "as measured",
-            source=f"mldsa-lab estimate, {len(self.residuals)} inputs",
-            set=self.set,
-        )
+        unit, inputs = self.unit or "as measured", (self.without_outliers or self).inputs
+        source = f"mldsa-lab estimate, {inputs} inputs"
+        first, z, r, h = (costs[name].value for name in COSTS)
+        return CostModel(first, z, r, h, unit, source, self.set)
 
     def as_json(self) -> dict[str, Any]:
         """The object of docs/measurements.md."""
-        calm = self.without_outliers
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            **{name: self._plain(name) for name in _KEYS},
-            "without_outliers": calm and {name: calm._plain(name) for name in _FIGURES},
-        }
-
-    def _plain(self, name: str) -> Any:
-        if name == "percentiles":
-            return [{"percentile": p, **plain(i)} for p, i in self.percentiles.items()]
-        value = getattr(self, name)
-        return None if value == "" else plain(value)
-
-
-_FIGURES = ("mean", "percentiles", "costs", "terms")
-_KEYS = (
-    "set", "goal", "goal_percentile", "unit", "confidence", "inputs", "rounds", *_FIGURES, "noise",
-    "misfit", "average", "residuals", "findings",
-)  # fmt: skip
-_COST_NAMES = {
-    "first": "a signature accepted at the first attempt",
-    "z": "an attempt rejected at z",
-    "r": "an attempt rejected at r0",
-    "h": "an attempt rejected at the hint",
-}
+        value = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "fit"}
+        value["percentiles"] = [
+            {"percentile": p, **plain(interval)} for p, interval in self.percentiles.items()
+        ]
+        if self.without_outliers is not None:
+            calm = self.without_outliers.as_json()
+            names = ("mean", "percentiles", "costs", "terms")
+            value["without_outliers"] = {name: calm[name] for name in names}
+        own = {"unit": self.unit or None, "inputs": self.inputs}
+        return {"format": FORMAT, "version": VERSION, **plain(value | own)}
 
 
 def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:
@@ -152,16 +132,9 @@ def parse_percentiles(texts: Sequence[str]) -> tuple[float, ...]:
         found = tuple(dict.fromkeys(map(float, texts)))
     except ValueError:
         found = ()
-    if not found:
+    if not found or not all(0 < value < 100 for value in found):
         raise LabError(f"percentiles {','.join(texts)!r}: must be numbers in (0, 100)")
-    _check_percentiles(found)
     return found
-
-
-def _check_percentiles(values: Sequence[float]) -> None:
-    for value in values:
-        if not 0 < value < 100:
-            raise LabError(f"percentile {value:g}: must lie in (0, 100)")
 
 
 def estimate(
@@ -178,7 +151,8 @@ def estimate(
     standard deviation of one measurement where it is known, 0 for the counts of a simulator; else
     repeats show it, or what is usual is assumed. LabError if an argument is out of range.
     """
-    _check_percentiles(percentiles)
+    if percentiles:
+        parse_percentiles([f"{value:g}" for value in percentiles])
     if not 0 < confidence < 1:
         raise LabError(f"confidence {confidence:g}: must lie in (0, 1)")
     if noise is not None and not (math.isfinite(noise) and 0 <= noise < 1):
@@ -207,23 +181,23 @@ def _estimation(
         value = float(fit.cost.mean())
         average = Average(value, fit.law().share_up_to(value))
     return Estimation(
-        selection.set,
-        selection.goal,
-        selection.percentile,
-        data.measured.unit,
-        confidence,
-        len(data.measured.rounds),
-        fit.mean(confidence),
-        dict(zip(percentiles, found, strict=True)),
-        fit.costs(confidence),
-        fit.further(confidence),
-        fit.typical.seen,
-        fit.posterior.typical_misfit(),
-        average,
-        _residuals(data, data),
-        tuple(remarks),
-        None,
-        fit,
+        set=selection.set,
+        goal=selection.goal,
+        goal_percentile=selection.percentile,
+        unit=data.measured.unit,
+        confidence=confidence,
+        rounds=len(data.measured.rounds),
+        mean=fit.mean(confidence),
+        percentiles=dict(zip(percentiles, found, strict=True)),
+        costs=fit.costs(confidence),
+        terms=fit.further(confidence),
+        noise=fit.typical.seen,
+        misfit=fit.posterior.typical_misfit(),
+        average=average,
+        residuals=_residuals(data, data),
+        findings=tuple(remarks),
+        without_outliers=None,
+        fit=fit,
     )
 
 

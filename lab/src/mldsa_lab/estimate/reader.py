@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +20,6 @@ from mldsa_lab.files import checked, convert, parse_json, read_text
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.theory.arrays import Array
 
-_ROUND_TOO = "repeat"  # another name of the round
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?", re.ASCII)
 _LISTED = 8
 
@@ -40,12 +39,20 @@ class Measurement(msgspec.Struct, forbid_unknown_fields=True):
     time: Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)] | None = None
 
 
+class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
+    """The form of a JSON file that says once what all entries have."""
+
+    measurements: list[Measurement]
+    unit: str | None = None
+    set: str | None = None
+
+
 COLUMNS = Measurement.__struct_fields__
 """The columns of a CSV file and the keys of a JSON object; id and cost are needed."""
 
-_Rows = Iterable[tuple[str, dict[str, Any], int | None]]
-"""The name of each line or entry, what it says, and the digits after the point of its cost, None
-where these do not say how fine the scale is."""
+_Rows = Iterable[tuple[str, Measurement, int | None]]
+"""The name of each line or entry, its measurement, and the digits after the point of its cost,
+None where these do not say how fine the scale is."""
 
 
 @dataclass(frozen=True)
@@ -76,13 +83,13 @@ class Measurements:
     ) -> Measurements:
         """Measurements held in memory: by id one cost, or those of rounds 0, 1, ..., made round
         by round in the order of the ids given; LabError as for files."""
-        rows: list[tuple[str, dict[str, Any], None]] = []
+        rows: list[tuple[str, Measurement, None]] = []
         for number, value in costs.items():
-            values = [value] if isinstance(value, int | float) else list(value)
-            for turn, cost in enumerate(values):
+            here = f"{where}, id {number}"
+            for turn, cost in enumerate([value] if isinstance(value, int | float) else value):
                 made = {"id": number, "cost": float(cost), "unit": unit or None, "round": turn}
-                rows.append((f"{where}, id {number}", made, None))
-        rows.sort(key=lambda row: row[1]["round"])
+                rows.append((here, convert(made, Measurement, here), None))
+        rows.sort(key=lambda row: row[1].round or 0)
         return _gather(rows, selection, where)
 
     def only(self, places: Sequence[int]) -> Measurements:
@@ -103,22 +110,19 @@ def read_measurements(path: Path, selection: Selection) -> Measurements:
 
     LabError that names the file, the line (CSV) or entry (JSON), and the rule that is broken.
     """
-    name, kind = str(path), path.suffix.lower()
-    if kind not in (".csv", ".json"):
-        raise LabError(f"{name}: must end in .csv or .json, which say what it is")
+    readers = {".csv": _csv, ".json": _json}
+    if path.suffix.lower() not in readers:
+        raise LabError(f"{path}: must end in .csv or .json, which say what it is")
     text = read_text(path).removeprefix("\ufeff")
-    rows = (_csv if kind == ".csv" else _json)(text, name)
-    return _gather(rows, selection, name, strict=kind == ".json")
+    return _gather(readers[path.suffix.lower()](text, str(path)), selection, str(path))
 
 
-def _gather(rows: _Rows, selection: Selection, where: str, *, strict: bool = True) -> Measurements:
-    """Check the rows against their type, the selection and each other, and lay them out."""
+def _gather(rows: _Rows, selection: Selection, where: str) -> Measurements:
+    """Check the rows against the selection and each other, and lay them out."""
     found: dict[tuple[int, int], tuple[str, Measurement]] = {}
     digits: list[int | None] = []
-    for here, values, decimals in rows:
+    for here, given, decimals in rows:
         digits.append(decimals)
-        with checked(Measurement, here):
-            given = msgspec.convert(values, Measurement, strict=strict)
         first = next(iter(found.values()), (here, given))
         _check(here, given, first, selection)
         key = (given.id, given.round or 0)
@@ -154,25 +158,27 @@ def _gather(rows: _Rows, selection: Selection, where: str, *, strict: bool = Tru
 def _check(
     here: str, given: Measurement, first: tuple[str, Measurement], selection: Selection
 ) -> None:
-    """LabError where a measurement goes with the selection or the first one not."""
+    """LabError where a measurement does not go with the selection or the first one."""
+    at, other = first
+    units = [m.unit or "none" for m in (given, other)]
+    lone = [n for n in ("round", "order", "time")
+            if (getattr(given, n) is None) != (getattr(other, n) is None)]  # fmt: skip
+    rule = ""
     if given.id not in selection.ids:
-        known = f"whose ids are {_listed(selection.ids)}"
-        raise LabError(f"{here}: id {given.id} is not in the selection, {known}")
-    if given.set and given.set != selection.set:
-        raise LabError(f"{here}: is of {given.set}, the selection of {selection.set}")
-    if given.unit != first[1].unit:
-        raise LabError(
-            f"{here}: unit {given.unit or 'none'!r} after {first[1].unit or 'none'!r} at "
-            f"{first[0]}: all measurements must have one unit"
-        )
-    for name in ("round", "order", "time"):
-        if (getattr(given, name) is None) != (getattr(first[1], name) is None):
-            raise LabError(f"{here}: all measurements must have a {name}, or none")
-    if given.order is not None and given.time is not None:
-        raise LabError(f"{here}: has order and time, of which one says all")
+        rule = f"id {given.id} is not in the selection, whose ids are {_listed(selection.ids)}"
+    elif given.set and given.set != selection.set:
+        rule = f"is of {given.set}, the selection of {selection.set}"
+    elif units[0] != units[1]:
+        rule = f"unit {units[0]!r} after {units[1]!r} at {at}: all measurements must have one unit"
+    elif lone:
+        rule = f"all measurements must have a {lone[0]}, or none"
+    elif given.order is not None and given.time is not None:
+        rule = "has order and time, of which one says all"
+    if rule:
+        raise LabError(f"{here}: {rule}")
 
 
-def _csv(text: str, where: str) -> _Rows:
+def _csv(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]:
     names: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
@@ -181,7 +187,12 @@ def _csv(text: str, where: str) -> _Rows:
         # One line is one row: no field of numbers and units has line breaks.
         fields = [field.strip() for field in next(csv.reader([line]))]
         if not names:
-            names = _header(fields, here)
+            names = fields
+            if not {*COLUMNS[:2]} <= set(names) <= set(COLUMNS) or len(set(names)) < len(names):
+                raise LabError(
+                    f"{here}: the header is {','.join(fields)[:40]!r}; it must have id and cost, "
+                    f"and may have {', '.join(COLUMNS[2:])}, each once, with commas between"
+                )
             continue
         if line.count('"') % 2 or len(fields) != len(names):
             comma = " (a decimal comma?)" if len(fields) == len(names) + 1 else ""
@@ -191,59 +202,29 @@ def _csv(text: str, where: str) -> _Rows:
         cost = values.get("cost", "")
         if _NUMBER.fullmatch(cost):
             values["cost"] = float(cost)
-        yield f"{here} ({line.strip()[:40]!r})", values, _decimals(cost)
+        here = f"{here} ({line.strip()[:40]!r})"
+        with checked(Measurement, here):
+            given = msgspec.convert(values, Measurement, strict=False)
+        yield here, given, _decimals(cost)
     if not names:
         raise LabError(f"{where}: is empty; it must begin with the header id,cost")
 
 
-def _header(fields: Sequence[str], here: str) -> list[str]:
-    names = ["round" if name == _ROUND_TOO else name for name in fields]
-    if not set(names) <= set(COLUMNS) or not {*COLUMNS[:2]} <= set(names):
-        raise LabError(
-            f"{here}: the header is {','.join(fields)[:40]!r}; it must have id and cost, "
-            f"and may have {', '.join(COLUMNS[2:])}, with commas between"
-        )
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise LabError(f"{here}: the column {twice!r} appears twice")
-    return names
+def _json(text: str, where: str) -> Iterator[tuple[str, Measurement, int | None]]:
+    value = parse_json(text, where)
+    once = value if isinstance(value, dict) else {"measurements": value}
+    file = convert(once, MeasurementFile, where)
+    for number, given in enumerate(file.measurements):
+        here = f"{where}, measurements[{number}]"
+        if file.unit and given.unit not in (None, file.unit):
+            raise LabError(f"{here}: the unit differs from the file's {file.unit!r}")
+        given.unit, given.set = given.unit or file.unit, given.set or file.set
+        yield here, given, _decimals(str(once["measurements"][number]["cost"]))
 
 
 def _decimals(text: str) -> int | None:
     """Digits after the point; None in a text with an exponent."""
     return None if "e" in text.lower() else len(text.partition(".")[2])
-
-
-class MeasurementFile(msgspec.Struct, forbid_unknown_fields=True):
-    """The form of a JSON file that says once what all entries have."""
-
-    measurements: list[Measurement]
-    unit: str | None = None
-    set: str | None = None
-
-
-def _json(text: str, where: str) -> _Rows:
-    value = parse_json(text, where)
-    if not isinstance(value, list | dict):
-        raise LabError(
-            f"{where}: must be a list of objects with id and cost, or an object with the key "
-            "measurements that holds it"
-        )
-    once = {"measurements": value} if isinstance(value, list) else value
-    entries = once.get("measurements")
-    # Entries are read one by one, so that an error can count them.
-    alone = once | ({"measurements": []} if isinstance(entries, list) else {})
-    file = convert(alone, MeasurementFile, where)
-    for number, entry in enumerate(entries or (), 1):
-        here, decimals = f"{where}, entry {number}", None
-        if isinstance(entry, dict):
-            decimals = _decimals(str(entry.get("cost")))
-            if file.unit and entry.get("unit", file.unit) != file.unit:
-                raise LabError(f"{here}: the unit differs from the file's {file.unit!r}")
-            entry |= {key: entry.get(key) or getattr(file, key) for key in ("unit", "set")}
-            if _ROUND_TOO in entry:
-                entry["round"] = entry.pop(_ROUND_TOO)
-        yield here, entry, decimals
 
 
 def _listed(ids: Iterable[int]) -> str:

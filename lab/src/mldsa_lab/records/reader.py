@@ -73,14 +73,10 @@ def _first(line: bytes, path: Path) -> Record:
     if not isinstance(value, dict) or value.get("type") != "run":
         raise LabError(f"{where}: not an mldsa-lab record: the first line must be of type 'run'")
     schema = value.get("schema")
-    if isinstance(schema, int) and schema > SCHEMA:
+    if isinstance(schema, int) and schema != SCHEMA:
         raise LabError(
-            f"{where}: schema version {schema} is unknown: this mldsa-lab reads {SCHEMA}"
-        )
-    if isinstance(schema, int) and schema < SCHEMA:
-        raise LabError(
-            f"{where}: schema version {schema} is no longer read: "
-            f"`python scripts/convert_records.py {path}` converts the record to {SCHEMA}"
+            f"{where}: schema version {schema}: this mldsa-lab reads {SCHEMA}; "
+            f"`python scripts/convert_records.py {path}` converts older records"
         )
     return Record(convert(value, Run, where))
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
@@ -18,7 +18,7 @@ def to_json(row: Row) -> dict[str, Any]:
     return made
 
 
-class RecordWriter:
+class RecordWriter(AbstractContextManager["RecordWriter"]):
     """Appends rows to a new record file; each line is with the system before `write` returns.
 
     A line goes out in one unbuffered write, so that an interrupt cannot leave half of one behind.
@@ -47,13 +47,5 @@ class RecordWriter:
         """Close the file."""
         self._file.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -117,10 +117,6 @@ class Law:
         # The same to the last bit as sums of these costs.
         return replace(law, cost=costs[0] + law.counts @ np.array(costs[1:]))
 
-    def sharp(self) -> Law:
-        """The same without misfit: as if what no term explains were all noise."""
-        return replace(self, misfit=0.0)
-
     def quantile(self, share: float) -> tuple[float, Array]:
         """The smallest cost that a share of signatures do not exceed, and its derivative with
         respect to the coefficients: the mean row (columns,) of the classes near that cost."""
