@@ -50,10 +50,6 @@ def chosen() -> list[Trace]:
     return [pool[i] for i in design(pool, MODEL, 12, restarts=2)]
 
 
-# ---------------------------------------------------------------------------------------------
-# Signing, exact
-
-
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("n", [4, 12])
 def test_a_linear_signer_without_noise_is_recovered(name: str, n: int) -> None:
@@ -94,10 +90,6 @@ def test_hint_failures_are_measured_where_the_inputs_have_them() -> None:
     blind = cost_of_hint(without)
     assert blind.value == pytest.approx(21_000 + 0.25 * 20_500, rel=0.02)
     assert blind.low is not None and blind.low < 18_000
-
-
-# ---------------------------------------------------------------------------------------------
-# Signing, with noise
 
 
 @pytest.mark.simulation
@@ -150,27 +142,16 @@ def test_the_mean_of_hedged_signing_is_not_trimmed() -> None:
     assert 0.999 not in found.quantiles  # four samples beyond
 
 
-# ---------------------------------------------------------------------------------------------
-# What must be remarked upon
-
-
-def test_constant_cost_is_remarked_upon(chosen: list[Trace]) -> None:
+def test_constant_cost_is_remarked_upon_and_good_signers_are_not(chosen: list[Trace]) -> None:
     cell = NoisyMachine().measure(np.full(12, 1e5), 12, np.random.default_rng(2))
     found = estimate_signing(cell, chosen, MODEL)
     assert any("does not depend on the number of attempts" in note for note in found.notes)
     assert found.mean.low is not None and found.mean.high is not None
     assert found.mean.low < 1e5 < found.mean.high
-
-
-def test_good_signers_get_no_remark(chosen: list[Trace]) -> None:
     rng = np.random.default_rng(12)
     for _ in range(20):
         cell = NoisyMachine().measure(STOPPING.cost_of(chosen), 12, rng)
         assert estimate_signing(cell, chosen, MODEL).notes == ()
-
-
-# ---------------------------------------------------------------------------------------------
-# Few rounds, few inputs
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 4])
@@ -183,10 +164,6 @@ def test_fewer_than_four_rounds_have_no_interval(chosen: list[Trace], rounds: in
     for interval in found:
         assert (interval.low is None, interval.high is None) == (rounds < 4, rounds < 4)
     assert (over(np.arange(1.0, rounds + 1), 0.95).low is None) == (rounds < 4)
-
-
-# ---------------------------------------------------------------------------------------------
-# Plain operations
 
 
 def test_plain_mean_covers_inputs_and_rounds() -> None:
@@ -213,25 +190,12 @@ def test_outliers_hardly_move_the_plain_mean() -> None:
 
 def test_sample_percentiles_only_where_samples_reach() -> None:
     rng = np.random.default_rng(15)
-    for count, shares in (
-        (5, ()),
-        (12, (0.5,)),
-        (10, (0.5,)),
-        (200, (0.5, 0.95)),
-        (600, (0.5, 0.95, 0.99)),
-    ):
+    reached = {5: (), 12: (0.5,), 10: (0.5,), 200: (0.5, 0.95), 600: (0.5, 0.95, 0.99)}
+    for count, shares in reached.items():
         cell = cell_of(rng.lognormal(size=(count, 1, 1)))
         assert tuple(estimate_plain(cell).quantiles) == shares
-
-
-def test_averages_of_calls_have_no_tail() -> None:
-    cell = cell_of(np.ones((30, 5, 12)))
-    assert set(estimate_plain(cell).quantiles) == {0.5, 0.95, 0.99}
+    # Averages of calls have no tail.
     assert set(estimate_plain(replace(cell, single_calls=False)).quantiles) == {0.5}
-
-
-# ---------------------------------------------------------------------------------------------
-# Rounds
 
 
 @settings(max_examples=50, deadline=None)
@@ -254,10 +218,6 @@ def test_median_interval_sides_and_correlation() -> None:
     assert median_over_rounds(walk).below > 1.5 * median_over_rounds(shuffled).below
     flat = median_over_rounds(np.full(9, 2.0))
     assert (flat.value, flat.below, flat.above) == (2.0, 0.0, 0.0)
-
-
-# ---------------------------------------------------------------------------------------------
-# Ratios
 
 
 def test_ratio_of_signers_that_share_all_noise_is_exact(chosen: list[Trace]) -> None:

@@ -41,19 +41,12 @@ from mldsa_lab.records import (
 
 RUN = Run(SCHEMA, "mldsa-lab 0.1.0", "2026-11-21T21:40:00Z", "quick", "00ff", {"rounds": 2}, {})
 VARIANT = Variant(
-    id="a:b:compact",
-    implementation="a",
-    version="1",
-    backend="b",
-    key="compact",
-    family="ml-dsa",
-    sets=("ML-DSA-44", "ML-DSA-65"),
-    operations=("keygen", "sign", "verify"),
-    rnd="given",
-    context=True,
-)
+    "a:b:compact", "a", "1", "b", "compact", "ml-dsa", ("ML-DSA-44", "ML-DSA-65"),
+    ("keygen", "sign", "verify"), "given", True,
+)  # fmt: skip
 WORKER = WorkerRow("w", "Rust", "rustc", "-O", "ns", "mono", "thread", (VARIANT,))
 INPUT = InputRow("ML-DSA-65", 3, "design", b"\x01" * 32, b"\x02", b"", ("z0r2", "ok"))
+SIGN = ("a:b:compact", "ML-DSA-65", "sign")
 ROWS: list[Row] = [
     RUN,
     WORKER,
@@ -61,19 +54,8 @@ ROWS: list[Row] = [
     INPUT,
     Gate("a:b:compact", "ML-DSA-65", True, (Check("acvp-keygen", 25, 0, None),)),
     Load(0, 0.25),
-    Samples(
-        0,
-        1,
-        "a:b:compact",
-        "ML-DSA-65",
-        "sign",
-        2,
-        (3, 3),
-        {"wall": (10, 11), "cpu": (9, 9), "stack": (700,)},
-    ),
-    Samples(
-        0, 2, "a:b:compact", "ML-DSA-65", "verify", 1, (), {"wall": (7,)}, shape={"threads": 2}
-    ),
+    Samples(0, 1, *SIGN, 2, (3, 3), {"wall": (10, 11), "cpu": (9, 9), "stack": (700,)}),
+    Samples(0, 2, *SIGN, 1, (), {"wall": (7,)}, shape={"threads": 2}),
     Definition("block", "b", {"uses": 3}),
     Definition("memory", "traffic", {}, "a:b:compact", "ML-DSA-65", "sign", (), "no Valgrind"),
     Fault("a:b:compact", None, "sign", 1, "it ended"),
@@ -150,28 +132,27 @@ def test_published_records_are_read_and_written_again_as_they_are(path: Path) ->
     assert not any(list(rest) for rest in rows.values())
 
 
+_OF = {"variant": "a:b:compact", "set": "ML-DSA-65"}
 OLD: list[dict[str, Any]] = [
     to_json(WORKER),
     to_json(INPUT),
-    {"round": 0, "turn": 1, "variant": "a:b:compact", "set": "ML-DSA-65", "operation": "sign",
-     "calls": 2, "inputs": [3, 3], "wall": [10, 11], "cpu": None, "type": "samples"},
+    {"type": "samples", "round": 0, "turn": 1, **_OF, "operation": "sign", "calls": 2,
+     "inputs": [3, 3], "wall": [10, 11], "cpu": None},
     {"type": "pipeline", "pipeline": "p", "keys": "shared", "threads": [1], "checks": [],
-     "stages": [{"name": "s", "variant": "a:b:compact", "set": "ML-DSA-65", "operation": "sign",
-                 "batch": 0, "message": 0, "signature": 0, "inputs": [3]}]},
+     "stages": [{"name": "s", **_OF, "operation": "sign", "batch": 0, "message": 0,
+                 "signature": 0, "inputs": [3]}]},
     {"type": "chains", "round": 0, "turn": 0, "pipeline": "p", "threads": 1, "elapsed": 9,
      "first": [0], "wall": [8], "cpu": [8], "stages": [[7]]},
     {"type": "block", "block": "b", "verifications": 10, "uses": 1, "message_bytes": 32,
      "stride": 7, "slot_seconds": {"s": 1.0}, "cache_bytes": None, "cold_bytes": None},
-    {"type": "verifier", "variant": "a:b:compact", "set": "ML-DSA-65", "batch": 8, "digest": None,
-     "checks": [], "lacking": "none"},
-    {"type": "validation", "round": 1, "turn": 0, "variant": "a:b:compact", "set": "ML-DSA-65",
-     "batch": 0, "threads": 2, "cold": True, "wall": [5], "cpu": [9]},
-    {"type": "memory", "variant": "a:b:compact", "set": "ML-DSA-65", "operation": "sign",
-     "samples": 4, "stack": 5, "heap": 0, "allocations": 0, "allocated": 0, "kept": None,
-     "lacking": None},
-    {"type": "traffic", "variant": "a:b:compact", "set": "ML-DSA-65", "operation": "sign",
-     "input": None, "attempts": None, "instructions": None, "read": None, "written": None,
-     "first_misses": None, "last_misses": None, "lacking": "no"},
+    {"type": "verifier", **_OF, "batch": 8, "digest": None, "checks": [], "lacking": "none"},
+    {"type": "validation", "round": 1, "turn": 0, **_OF, "batch": 0, "threads": 2, "cold": True,
+     "wall": [5], "cpu": [9]},
+    {"type": "memory", **_OF, "operation": "sign", "samples": 4, "stack": 5, "heap": 0,
+     "allocations": 0, "allocated": 0, "kept": None, "lacking": None},
+    {"type": "traffic", **_OF, "operation": "sign", "input": None, "attempts": None,
+     "instructions": None, "read": None, "written": None, "first_misses": None,
+     "last_misses": None, "lacking": "no"},
 ]  # fmt: skip
 
 
