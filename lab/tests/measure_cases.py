@@ -41,16 +41,14 @@ def selection(
     traces: Sequence[Trace],
     goal: str = "regression",
     percentile: float | None = None,
+    seeds: Sequence[bytes] = (),
 ) -> Selection:
-    """A selection of these traces, with ids from 1; its inputs are made up."""
+    """A selection of these traces, with ids from 1; ``seeds``: of their keys. The rest is made up."""
+    made = Digests(*("00" * 32,) * 3)
+    keys = seeds or [number.to_bytes(32, "big") for number in range(1, len(traces) + 1)]
     inputs = tuple(
-        Input(
-            number,
-            SigningInput(number.to_bytes(32, "big"), b"message", b"", bytes(32)),
-            trace,
-            Digests(*("00" * 32,) * 3),
-        )
-        for number, trace in enumerate(traces, 1)
+        Input(number, SigningInput(key, b"message", b"", bytes(32)), trace, made)
+        for number, (key, trace) in enumerate(zip(keys, traces, strict=True), 1)
     )
     return Selection(set_name, goal, inputs, percentile)
 
