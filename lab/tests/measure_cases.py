@@ -43,7 +43,7 @@ def selection(
     percentile: float | None = None,
     seeds: Sequence[bytes] = (),
 ) -> Selection:
-    """A selection of these traces, with ids from 1; ``seeds``: of their keys. The rest is made up."""
+    """A selection of these traces, with ids from 1; ``seeds`` of their keys, else made up."""
     made = Digests(*("00" * 32,) * 3)
     keys = seeds or [number.to_bytes(32, "big") for number in range(1, len(traces) + 1)]
     inputs = tuple(

@@ -188,9 +188,9 @@ def test_what_else_differs_is_said(before: Path, tmp_path: Path) -> None:
     inputs = ["other inputs"]
     assert reasons(found) == {"keygen": [], "sign": inputs, "verify": inputs}
     found = compare_with(before, tmp_path, shaped(AGAIN, rnd="none"))
-    assert reasons(found)["sign"] == ["hedging changed"] and not reasons(found)["verify"]
+    assert reasons(found)["sign"] == ["other randomness"] and not reasons(found)["verify"]
     verdict = comparison(found, 0.95).sections[0].grid.columns[-1].cells
-    assert any(str(cell).endswith("; hedging changed") for cell in verdict)
+    assert any(str(cell).endswith("; other randomness") for cell in verdict)
     found = compare_with(before, tmp_path, shaped(AGAIN, backend="avx512"))
     assert reasons(found) == {operation: ["other backend"] for operation in every}
     gone = replace(AGAIN, signers=tuple(s for s in AGAIN.signers if s.id != OURS))

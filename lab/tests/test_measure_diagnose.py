@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from mldsa_lab.estimate.diagnose import FEW_INPUTS
-from mldsa_lab.estimate.keys import key_offsets
 from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.estimate.noise import key_offsets
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_studies.coverage import made_up, targets

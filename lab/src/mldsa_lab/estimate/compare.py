@@ -91,9 +91,11 @@ def compare(
     found = [_change(first, last, pair, anchor, same, confidence) for pair in matched]
     # How runs differ is no matter where both stand in the same rounds.
     cells = found if same else [_widen(cell, found, confidence) for cell in found]
-    lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = [
-        (cell, _over_runs(runs, cell)) for cell in cells
-    ]
+    lines: list[tuple[_Cell | None, list[SummaryRow | None]]] = []
+    for cell in cells:
+        before, after = cell.pair
+        between = (run.rows.get(_key(after)) for run in runs[1:-1])
+        lines.append((cell, [before, *between, after]))
     if not pairing.pairs:
         used = {_key(row) for _, rows in lines for row in rows if row}
         rest = dict.fromkeys(key for run in runs for key in run.rows if key not in used)
@@ -132,6 +134,25 @@ class _Run:
     def used(self, row: SummaryRow) -> list[InputRow]:
         """The inputs that a row rests on."""
         return [self.inputs[row.set, number] for number in self.estimate(row).inputs]
+
+    def conditions(self, row: SummaryRow) -> dict[str, dict[str, object]]:
+        """What a cost depends on beside the code, by kind and name."""
+        variant, worker = self.variants[row.variant]
+        made: dict[str, dict[str, object]] = {
+            "clock": {"unit": row.unit, "time": row.clock},
+            "machine": {name: self.record.run.machine.get(name) for name in _MACHINE},
+            "backend": {"backend": row.backend},
+            "compiler or flags": {
+                "compiler": worker.compiler, "flags": worker.flags or "none",
+                "build": worker.build or "none",
+            },
+        }  # fmt: skip
+        if row.operation == "sign":
+            made["randomness"] = {"signing": "hedged" if variant.rnd == "none" else "deterministic"}
+        if row.operation != "keygen":
+            sizes = {f"{len(i.message)} + {len(i.context)}" for i in self.used(row)}
+            made["inputs"] = {"bytes of message + context": " or ".join(sorted(sizes))}
+        return made
 
 
 @dataclass(frozen=True)
@@ -216,12 +237,6 @@ def _anchor(first: _Run, last: _Run) -> str | None:
     return first.summary.reference if found[0] & found[1] else None
 
 
-def _over_runs(runs: Sequence[_Run], cell: _Cell) -> list[SummaryRow | None]:
-    """The rows of a cell in each run; between the first and the last those of the later name."""
-    before, after = cell.pair
-    return [before, *(run.rows.get(_key(after)) for run in runs[1:-1]), after]
-
-
 # --- how a cell changed ---------------------------------------------------------------------------
 
 
@@ -266,39 +281,12 @@ def _content(rows: Sequence[InputRow]) -> list[tuple[bytes, bytes, bytes, bytes 
 
 def _reasons(first: _Run, last: _Run, pair: Pair) -> Iterator[str]:
     """What else than the code differs: a few words, a colon, the details."""
-    before, after = pair
-    (one, built), (other, rebuilt) = (
-        run.variants[row.variant] for run, row in ((first, before), (last, after))
-    )
-    if before.unit != after.unit or before.clock != after.clock:
-        yield (
-            f"other clock: {before.unit} of {before.clock} time, now {after.unit} of "
-            f"{after.clock} time"
-        )
-    if before.operation == "sign" and one.rnd != other.rnd and "none" in (one.rnd, other.rnd):
-        yield f"hedging changed: rnd {one.rnd}, now {other.rnd}"
-    sizes = [
-        {(len(i.message), len(i.context)) for i in run.used(row)}
-        for run, row in ((first, before), (last, after))
-    ]
-    if before.operation != "keygen" and sizes[0] != sizes[1]:
-        yield f"other inputs: {_size_words(sizes[0])}, now {_size_words(sizes[1])}"
-    machines = [run.record.run.machine for run in (first, last)]
-    known = [(name, *(machine.get(name) for machine in machines)) for name in _MACHINE]
-    differ = [f"{name} {a} → {b}" for name, a, b in known if None not in (a, b) and a != b]
-    if differ:
-        yield f"other machine: {', '.join(differ)}"
-    if before.backend != after.backend:
-        yield f"other backend: {before.backend}, now {after.backend}"
-    builds = [(w.compiler, w.flags, w.build) for w in (built, rebuilt)]
-    flags = [f"{a or 'none'} → {b or 'none'}" for a, b in zip(*builds, strict=True) if a != b]
-    if flags:
-        yield f"other compiler or flags: {'; '.join(flags)}"
-
-
-def _size_words(found: set[tuple[int, int]]) -> str:
-    texts = [f"messages of {m} bytes" + (f", contexts of {c}" if c else "") for m, c in found]
-    return " and ".join(sorted(texts)) if len(texts) < 3 else f"messages of {len(texts)} sizes"
+    one, other = (run.conditions(row) for run, row in zip((first, last), pair, strict=True))
+    for what, details in one.items():
+        known = [(name, old, other[what].get(name)) for name, old in details.items()]
+        differ = [f"{n} {a} → {b}" for n, a, b in known if None not in (a, b) and a != b]
+        if differ:
+            yield f"other {what}: {', '.join(differ)}"
 
 
 def _widen(cell: _Cell, every: Sequence[_Cell], confidence: float) -> _Cell:

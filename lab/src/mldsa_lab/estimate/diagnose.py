@@ -11,13 +11,22 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mldsa_lab.estimate.drift import drift
-from mldsa_lab.estimate.findings import Evidence, Remark, note, warning
+from mldsa_lab.estimate.findings import (
+    CHANCE,
+    SMALL,
+    Evidence,
+    Remark,
+    added,
+    note,
+    rank_correlation,
+    warning,
+)
 from mldsa_lab.estimate.fit import Fit
-from mldsa_lab.estimate.follows import ignores_trace
 from mldsa_lab.estimate.outliers import outliers
 from mldsa_lab.estimate.reader import Measurements
 from mldsa_lab.estimate.shape import CHECKS, curvature
+from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.terms import CONTRAST, LINEAR, MEAN, SLOPE
 
 # Residuals, and noise of a measurement, are remarked upon from this relative size on.
 _LACK_OF_FIT = 0.05
@@ -32,6 +41,28 @@ FEW_INPUTS = "few-inputs"
 """The warning that all measurements of one to three inputs have."""
 # Probability of a usual signer below which so few inputs are remarked upon.
 _UNUSUAL = 0.1
+# Relative scatter of costs that random traces make and timers hardly do; costs of which the
+# number of attempts explains less than this share do not follow it.
+_RANDOM = 0.15
+_EXPLAINED = 0.5
+_IN_ORDER = 0.995
+# Rejected attempts make up at least this share of the mean cost, by counts of Keccak permutations.
+# Where that would spread the inputs' costs by a telling amount, and they are spread by less than
+# a fifth of it, they are constant.
+_LEAST_SHARE = 0.28
+_TELLING = 0.15
+_CONSTANT = 0.2
+# Few rounds that differ by more than this are remarked upon.
+_APART = 0.05
+# A first round that is off by so many deviations of the others was not warm.
+_COLD = 6.0
+# A trend in single measurements: steady, or decaying so many times e-fold over the run.
+_DECAYS = (0.0, 3.0, 6.0, 12.0)
+_TREND = 0.02  # probability of a trend by chance, at most
+# Order of measuring and attempts that go together so closely cannot be told apart, unless
+# residuals leave no room for a trend.
+_TOGETHER = 0.9
+_SLOW = "frequency, temperature, other load?"
 
 
 def diagnose(data: Evidence) -> tuple[list[Remark], Evidence | None]:
@@ -117,3 +148,152 @@ def _notes(data: Evidence) -> Iterator[Remark]:
         known = f"{100 * keys.size:.2g} %, as {'seen here' if keys.seen else 'is usual'}"
         text = f"{inputs} inputs have {count}: costs of keys are taken to differ by {known}"
         yield note("few-keys", f"{text}. More keys would narrow the intervals")
+
+
+def ignores_trace(data: Evidence) -> Iterator[Remark]:
+    """Costs of one fixed message, of random signatures, or of other inputs."""
+    scatter = data.fit.typical.seen
+    explained, off = _agreement(data)
+    if scatter is not None and scatter > _RANDOM and data.fit.typical.df >= 3:
+        if explained <= _EXPLAINED:
+            yield warning(
+                "non-deterministic",
+                f"repeats of one input differ by {100 * scatter:.0f} % and do not follow the "
+                "traces: rnd was drawn at random (use the selection's), or noise hides all. The "
+                "estimates do not hold",
+            )
+        return
+    varies = float(np.std(data.fit.cost)) / float(data.fit.cost.mean())
+    if len(data.ids) >= 5 and explained < _EXPLAINED and min(off, varies) > _RANDOM:
+        yield _unrelated(data)
+        return
+    rejected = float(data.fit.model.expected_counts.sum())
+    least = _LEAST_SHARE * float(np.std(data.attempts)) / rejected
+    if least >= _TELLING and varies <= _CONSTANT * least:
+        span = f"{data.attempts.min():.0f} to {data.attempts.max():.0f} attempts"
+        yield warning(
+            "constant-trace",
+            f"the cost does not depend on the number of attempts: {span} cost the same within "
+            f"{100 * varies:.2g} %, as one and the same signature would. The estimates do not hold",
+        )
+
+
+def _unrelated(data: Evidence) -> Remark:
+    hedged = "rnd drawn at random (hedged signing), " if data.fit.typical.seen is None else ""
+    ids = " (in order, costs and attempts agree, which speaks for the ids)"
+    return warning(
+        "wrong-inputs",
+        f"the costs do not follow the traces: other keys or messages, {hedged}or mixed-up ids"
+        f"{ids if _agree_in_order(data) else ''}. The estimates do not hold",
+    )
+
+
+def _agreement(data: Evidence) -> tuple[float, float]:
+    """The share of the variance of all costs that the number of attempts explains, and the
+    standard deviation that a line in it leaves, relative to their mean.
+
+    Of costs and of ranks, the smaller share: a single long trace can make a line by chance.
+    """
+    x, y = _pairs(data)
+    size = float(np.std(y)) / float(y.mean())
+    if len(set(x)) < 2 or size == 0:
+        return 0.0, size
+    line = float(np.corrcoef(x, y)[0, 1]) ** 2
+    ranks = max(rank_correlation(x, y), 0.0) ** 2
+    return min(line, ranks), size * math.sqrt(max(1 - line, 0.0))
+
+
+def _agree_in_order(data: Evidence) -> bool:
+    """Whether costs are a line in the attempts once both are put in order."""
+    x, y = _pairs(data)
+    if len(set(x)) < 2 or len(set(y)) < 2:
+        return False
+    return float(np.corrcoef(np.sort(x), np.sort(y))[0, 1]) ** 2 > _IN_ORDER
+
+
+def _pairs(data: Evidence) -> tuple[Array, Array]:
+    """Attempts and cost of every measurement."""
+    costs = data.measured.costs
+    present = ~np.isnan(costs)
+    return np.broadcast_to(data.attempts, costs.shape)[present], costs[present]
+
+
+def drift(data: Evidence) -> Iterator[Remark]:
+    """A trend over the rounds, or over single measurements where there is one round."""
+    if len(data.measured.rounds) > 1:
+        yield from _over_rounds(data)
+    else:
+        yield from _over_inputs(data)
+
+
+def _over_rounds(data: Evidence) -> Iterator[Remark]:
+    """A first round that was not warm, or rounds that cost ever more or less."""
+    level = data.fit.typical.level[np.argsort(np.nanmean(data.measured.order, axis=1))]
+    rounds = len(level)
+    if rounds < 5:
+        if np.ptp(level) > _APART:
+            text = f"{rounds} rounds differ by up to {100 * np.ptp(level):.0f} %"
+            yield note("rounds", f"{text}: more rounds or a warm-up would narrow the intervals")
+        return
+    first = float(level[0] - np.median(level[1:]))
+    calm = 1.4826 * float(np.median(np.abs(level[1:] - np.median(level[1:]))))
+    calm = max(calm, (data.fit.typical.seen or 0.0) / math.sqrt(len(data.ids)))
+    alone = level[0] > level[1:].max() or level[0] < level[1:].min()
+    if alone and abs(first) > max(_COLD * calm, 3 * SMALL):
+        reason = "cold caches or clocks" if first > 0 else "another state of the machine"
+        text = f"the first round cost {100 * math.expm1(first):+.1f} % compared with the others"
+        yield warning("drift", f"{text} ({reason}?): leave it out, or measure more rounds")
+        return
+    from scipy.stats import kendalltau  # slow to load, and not always needed
+
+    ordered = kendalltau(np.arange(rounds), level)
+    # The change over a third of the run, which single rounds do not make.
+    third = max(rounds // 3, 1)
+    change = float(np.median(level[-third:]) - np.median(level[:third]))
+    if ordered.pvalue < CHANCE and abs(change) > 2 * SMALL:
+        text = f"the last third of the rounds cost {100 * math.expm1(change):+.1f} %"
+        yield warning("drift", f"the cost drifted: {text} compared with the first ({_SLOW})")
+
+
+def _over_inputs(data: Evidence) -> Iterator[Remark]:
+    order = data.measured.order[0]
+    found = _trend(data, np.argsort(np.argsort(order)) / max(len(order) - 1, 1))
+    if found is not None:
+        change, warm_up = found
+        how = "a start that was not warm?" if warm_up else _SLOW
+        yield warning(
+            "drift",
+            f"in the order of measuring, the last input cost {100 * change:+.1f} % compared with "
+            f"the first ({how}). Warm up first, then measure every input several times",
+        )
+        return
+    if len(order) < 3 or data.noise == 0 or len(set(data.attempts)) < 2:
+        return
+    together = rank_correlation(order, data.attempts)
+    if abs(together) > _TOGETHER and data.fit.posterior.error(0.95) > _EXACT:
+        yield warning(
+            "order",
+            "inputs were measured in the order of their attempts, so a drift would look like their "
+            "cost. Use another order, or repeat (column round); column order gives the real one",
+        )
+
+
+def _trend(data: Evidence, time: Array) -> tuple[float, bool] | None:
+    """Relative change of the cost over ``time`` (inputs,), from 0 to 1, and whether most of it
+    was early; None where the costs show none."""
+    fit = data.fit
+    scale = 1 / np.maximum(fit.fitted, 0.1 * fit.cost)
+    rows = fit.values[:, [MEAN, SLOPE, CONTRAST]] * scale[:, None]
+    # The further terms, as far as they are known, must not be taken for it.
+    cost = (fit.cost - fit.values[:, LINEAR:] @ fit.coefficients[LINEAR:]) * scale
+    best = None
+    for decay in _DECAYS:
+        shape = np.exp(-decay * time) if decay else time
+        found = added(rows, shape, cost)
+        if found is None:
+            continue
+        chance = found[0] * len(_DECAYS)
+        change = found[1] * float(shape[np.argmax(time)] - shape[np.argmin(time)])
+        if chance < _TREND and abs(change) > SMALL and (best is None or chance < best[0]):
+            best = chance, change, decay > 0
+    return None if best is None else best[1:]

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mldsa_lab.estimate.interval import Interval, combine
-from mldsa_lab.estimate.keys import KeyOffsets, key_offsets
-from mldsa_lab.estimate.noise import Typical, typical
+from mldsa_lab.estimate.noise import KeyOffsets, Typical, key_offsets, typical
 from mldsa_lab.estimate.posterior import Posterior, apart, fit
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.covariates import as_table
