@@ -47,13 +47,7 @@ from mldsa_lab.records import (
 )  # fmt: skip
 from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_lab.worker.protocol import (
-    JobInput,
-    Link,
-    ProtocolError,
-    parse_hello,
-    parse_link,
-)
+from mldsa_lab.worker.protocol import JobInput
 
 HEAD = """
 format = "mldsa-lab study"
@@ -389,18 +383,3 @@ def test_stages_are_those_of_the_median_pass() -> None:
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):
         pipelines_of([record])
-
-
-# --- text -----------------------------------------------------------------------------------------
-
-
-def test_links_are_parsed_strictly() -> None:
-    digest = "ab" * 32
-    good = f"link 1 7 100 - 40 {digest} 50 {digest}"
-    assert parse_link(good, 2) == Link(1, 7, 100, None, ((40, b"\xab" * 32), (50, b"\xab" * 32)))
-    assert parse_link("failed 3 no key", 2).failure == "no key"
-    for bad, stages in ((good, 1), (good + " 1", 2), (good[:-2], 2), ("sample 1 2 3 4", 0)):
-        with pytest.raises(ProtocolError):
-            parse_link(bad, stages)
-    with pytest.raises(ProtocolError, match="chains must be yes or no"):
-        parse_hello(["protocol 1", "chains maybe", "variant x"])

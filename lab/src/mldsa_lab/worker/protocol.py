@@ -1,4 +1,4 @@
-"""The worker protocol's text: its records, and pure functions that parse and format its lines.
+"""The worker protocol's text: its types, requests and the announcement (`replies.py`: replies).
 
 `workers/PROTOCOL.md` is the definition; nothing here reads, writes or waits.
 """
@@ -169,7 +169,7 @@ class Output:
 
     input: int
     # keygen: pk; sign: signature; verify: 01 or 00; encaps: ciphertext and secret; decaps: secret
-    value: bytes | None
+    value: bytes | None = None
     private_key: bytes | None = None  # keygen only: its encoding, where the worker gives it
     failure: str | None = None
 
@@ -179,7 +179,7 @@ class Attempts:
     """The attempts of one input; none where there is a `failure`."""
 
     input: int
-    attempts: trace.Trace
+    attempts: trace.Trace = ()
     failure: str | None = None
 
 
@@ -193,10 +193,10 @@ class Sample:
     """
 
     input: int
-    wall: int
-    cpu: int | None
-    calls: int
-    digest: bytes  # SHA-256 of the last output; of a run all outputs of its last call
+    wall: int = 0
+    cpu: int | None = None
+    calls: int = 0
+    digest: bytes = b""  # SHA-256 of the last output; of a run all outputs of its last call
     failure: str | None = None
     phases: tuple[int, ...] = ()
 
@@ -244,11 +244,11 @@ class Link:
     Where the implementation failed, `failure` is its error and there are no stages.
     """
 
-    thread: int
-    input: int
-    wall: int
-    cpu: int | None
-    stages: tuple[tuple[int, bytes], ...]
+    thread: int = 0
+    input: int = 0
+    wall: int = 0
+    cpu: int | None = None
+    stages: tuple[tuple[int, bytes], ...] = ()
     failure: str | None = None
 
 
@@ -394,108 +394,3 @@ def _yes(value: str, what: str) -> bool:
 def _check_name(value: str, what: str) -> None:
     if not _NAME.fullmatch(value):
         raise ProtocolError(f"{what} must be letters, digits and . _ + -, got {quote(value)}")
-
-
-# --- reply lines --------------------------------------------------------------------------------
-
-
-def parse_output(line: str, operation: str) -> Output:
-    """`output INPUT HEX` or `failed INPUT TEXT`; for keygen two values, pk and sk."""
-    key, _, rest = line.partition(" ")
-    if key == "failed":
-        number, failure = _failed(rest, line)
-        return Output(number, None, failure=failure)
-    if key != "output":
-        raise ProtocolError(f"expected an `output` or `failed` line, got {quote(line)}")
-    parts = rest.split(" ")
-    wanted = 3 if operation == "keygen" else 2
-    if len(parts) != wanted:
-        raise ProtocolError(f"an output line of {operation} has {wanted} values, got {quote(line)}")
-    number = parse_number(parts[0], "input number")
-    value = parse_hex(parts[1], f"output {number}")
-    if operation == "verify" and value not in (b"\x00", b"\x01"):
-        raise ProtocolError(f"output {number} of verify must be 00 or 01, got {quote(parts[1])}")
-    if operation != "keygen":
-        return Output(number, value)
-    private = None if parts[2] == "-" else parse_hex(parts[2], f"private key {number}")
-    return Output(number, value, private)
-
-
-def parse_trace(line: str) -> Attempts:
-    """`trace INPUT ATTEMPT …`, the last attempt being `ok`, or `failed INPUT TEXT`."""
-    key, _, rest = line.partition(" ")
-    if key == "failed":
-        number, failure = _failed(rest, line)
-        return Attempts(number, (), failure)
-    if key != "trace":
-        raise ProtocolError(f"expected a `trace` line, got {quote(line)}")
-    number_text, *words = rest.split(" ")
-    number = parse_number(number_text, "input number")
-    try:
-        return Attempts(number, trace.parse_trace(words))
-    except LabError as error:
-        raise ProtocolError(f"trace {number}: {error}") from None
-
-
-def parse_sample(line: str, phases: int = 0) -> Sample:
-    """`sample INPUT WALL CPU CALLS DIGEST`, behind it the ticks of so many phases, or `failed INPUT
-    TEXT`."""
-    key, _, rest = line.partition(" ")
-    if key == "failed":
-        number, failure = _failed(rest, line)
-        return Sample(number, 0, None, 0, b"", failure)
-    parts = rest.split(" ")
-    if key != "sample" or len(parts) != 5 + phases:
-        more = f" and {phases} phases" if phases else ""
-        rule = f"expected `sample INPUT WALL CPU CALLS DIGEST`{more}, got {quote(line)}"
-        raise ProtocolError(rule)
-    digest = _digest(parts[4], line)
-    wall = parse_number(parts[1], "wall ticks")
-    of_phases = tuple(parse_number(part, "ticks of a phase") for part in parts[5:])
-    if of_phases and sum(of_phases) != wall:
-        raise ProtocolError(f"the phases of a sample must add up to its ticks, got {quote(line)}")
-    return Sample(
-        input=parse_number(parts[0], "input number"),
-        wall=wall,
-        cpu=_cpu(parts[2]),
-        calls=parse_number(parts[3], "calls"),
-        digest=digest,
-        phases=of_phases,
-    )
-
-
-def parse_link(line: str, stages: int) -> Link:
-    """`link THREAD INPUT WALL CPU` and WALL DIGEST of each stage, or `failed INPUT TEXT`."""
-    key, _, rest = line.partition(" ")
-    if key == "failed":
-        number, failure = _failed(rest, line)
-        return Link(0, number, 0, None, (), failure)
-    parts = rest.split(" ")
-    if key != "link" or len(parts) != 4 + 2 * stages:
-        raise ProtocolError(f"expected `link` with {stages} stages, got {quote(line)}")
-    pairs = zip(parts[4::2], parts[5::2], strict=True)
-    return Link(
-        thread=parse_number(parts[0], "thread"),
-        input=parse_number(parts[1], "input number"),
-        wall=parse_number(parts[2], "wall ticks"),
-        cpu=_cpu(parts[3]),
-        stages=tuple((parse_number(w, "wall ticks"), _digest(d, line)) for w, d in pairs),
-    )
-
-
-def _cpu(text: str) -> int | None:
-    return None if text == "-" else parse_number(text, "CPU ticks")
-
-
-def _digest(text: str, line: str) -> bytes:
-    digest = parse_hex(text, "sample digest")
-    if len(digest) != DIGEST_BYTES:
-        raise ProtocolError(f"sample digest must be {DIGEST_BYTES} bytes, got {quote(line)}")
-    return digest
-
-
-def _failed(rest: str, line: str) -> tuple[int, str]:
-    number, _, text = rest.partition(" ")
-    if not text:
-        raise ProtocolError(f"expected `failed INPUT TEXT`, got {quote(line)}")
-    return parse_number(number, "input number"), text

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Self
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.trace import Trace
-from mldsa_lab.worker import protocol
+from mldsa_lab.worker import protocol, replies
 from mldsa_lab.worker.channel import Channel
 from mldsa_lab.worker.protocol import (
     Announcement,
-    Attempts,
     BlockShape,
     ChainStage,
     JobInput,
@@ -27,9 +26,7 @@ from mldsa_lab.worker.protocol import (
     Runs,
     Sample,
 )
-
-Reply = TypeVar("Reply", Output, Attempts, Sample)
-"""A line that answers one input."""
+from mldsa_lab.worker.replies import Reply
 
 
 class WorkerFault(LabError):
@@ -140,8 +137,6 @@ class Worker:
         """The last lines of the worker's standard error, joined by ` | `."""
         return self._channel.stderr_tail
 
-    # --- requests -------------------------------------------------------------------------------
-
     def hello(self) -> Announcement:
         """Asks for the announcement and keeps it as `announcement`."""
         lines: list[str] = []
@@ -179,7 +174,7 @@ class Worker:
         known = self._job(job)
         request = f"answer {job}" if batch is None else f"answer {job} batch {batch}"
         found = self._listed(
-            request, job, lambda line: protocol.parse_output(line, known.operation), known.inputs
+            request, job, lambda line: replies.parse_output(line, known.operation), known.inputs
         )
         return {output.input: output for output in found}
 
@@ -188,7 +183,7 @@ class Worker:
 
         Raises WorkerRefusal where the implementation failed on an input.
         """
-        found = self._listed(f"answer {job}", job, protocol.parse_trace, self._job(job).inputs)
+        found = self._listed(f"answer {job}", job, replies.parse_trace, self._job(job).inputs)
         for one in found:
             if one.failure is not None:
                 rule = f"input {one.input} failed: {one.failure}"
@@ -253,7 +248,7 @@ class Worker:
                 found.append(Pass(tuple(links), wall))
                 links.clear()
                 return False
-            link = protocol.parse_link(line, len(stages))
+            link = replies.parse_link(line, len(stages))
             if len(links) == len(expected):
                 raise ProtocolError(f"more than {len(expected)} links in a pass")
             thread, first = expected[len(links)]
@@ -305,15 +300,13 @@ class Worker:
             self._ended = "the worker was ended"
         self._channel.kill()
 
-    # --- the parts ------------------------------------------------------------------------------
-
     def _job(self, job: int) -> _Job:
         if job not in self._jobs:
             raise LabError(f"worker {self.name}: job {job} has not been prepared")
         return self._jobs[job]
 
     def _sample(self, line: str, calls: int, phases: int = 0) -> Sample:
-        sample = protocol.parse_sample(line, phases)
+        sample = replies.parse_sample(line, phases)
         if sample.failure is None:
             if sample.calls != calls:
                 raise ProtocolError(f"a sample must be of {calls} calls, got {sample.calls}")
@@ -377,19 +370,16 @@ class Worker:
         except WorkerRefusal:
             raise
         except ProtocolError as error:
-            raise self._fault(request, str(error)) from None
+            rule = str(error)
+            self._ended = f"ended by an earlier fault: {rule}"
+            tail = self.stderr_tail
+            self.kill()
+            if tail:
+                rule += f"; its standard error: {tail}"
+            raise WorkerFault(self.name, request, rule) from None
         except BaseException:
             self.kill()
             raise
-
-    def _fault(self, request: str, rule: str) -> WorkerFault:
-        """Ends the worker, and the fault that says why."""
-        self._ended = f"ended by an earlier fault: {rule}"
-        tail = self.stderr_tail
-        self.kill()
-        if tail:
-            rule += f"; its standard error: {tail}"
-        return WorkerFault(self.name, request, rule)
 
     def _exchange(
         self, request: str, text: bytes, take: Callable[[str], bool], limit: float
