@@ -164,19 +164,19 @@ def fleet() -> Any:
 def given_of(text: str = SMALL, profile: str = "default") -> GivenBlock:
     from mldsa_lab.toml import decode_toml
 
-    return GivenBlock(Path("x.toml"), text, decode_toml(text, asked_blocks.BlockFile, "x"), profile)
+    return GivenBlock(Path("x.toml"), decode_toml(text, asked_blocks.BlockFile, "x"), profile)
 
 
 def resolved(fleet: Fleet, text: str = SMALL, cores: int = 2) -> MeasuredBlock:
     return resolve_block(given_of(text), fleet, list(fleet.variants.values()), cores)
 
 
-def test_what_cannot_run_here_names_the_line(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_run_here_names_the_file(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
     for old, new, said in (
-        ("threads = [1, 2]", "threads = [1, 3]", "x.toml, line 8: threads: 3 are more than the "),
-        ('"libsecp256k1"', '"libsecp"', "line 29: verify: no implementation 'libsecp' of worker "
+        ("threads = [1, 2]", "threads = [1, 3]", "x.toml: threads: 3 are more than the "),
+        ('"libsecp256k1"', '"libsecp"', "x.toml: no implementation 'libsecp' of worker "
          "rust has verify of Schnorr-secp256k1: known are libsecp256k1"),
-        ("uses = 3", 'uses = 3\nworker = "go"', "line 7: worker go does not take part"),
+        ("uses = 3", 'uses = 3\nworker = "go"', "x.toml: worker go does not take part"),
         ("uses = 3", "uses = 3\ncold_bytes = 1048576", "must be at least twice the largest cache"),
     ):  # fmt: skip
         assert old in SMALL
@@ -184,7 +184,7 @@ def test_what_cannot_run_here_names_the_line(fleet: Fleet, monkeypatch: pytest.M
             resolved(fleet, SMALL.replace(old, new, 1))
         assert said in str(caught.value), str(caught.value)
     monkeypatch.setattr(machine, "cache_bytes", lambda: None)
-    with pytest.raises(LabError, match="line 9: caches: how large they are cannot be read here"):
+    with pytest.raises(LabError, match="caches: their size cannot be read here"):
         resolved(fleet)
     assert resolved(fleet, SMALL.replace(', "cold"', "")).content.cold_bytes is None
 

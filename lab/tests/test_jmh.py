@@ -14,8 +14,7 @@ from msgspec import structs
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import Jmh
-from mldsa_lab.bench.workloads.jmh import JmhRuns, row_of
-from mldsa_lab.bench.workloads.jmh_result import read_result, read_times, shared_out
+from mldsa_lab.bench.workloads.jmh import JmhRuns, read_result, read_times, row_of, shared_out
 from mldsa_lab.bench.workloads.operations import Cell, make_cell
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import load
@@ -69,14 +68,10 @@ def test_what_jmh_says_is_shared_out_among_the_inputs(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"mode": "thrpt"}, "results[0].mode: 'thrpt'"),
-        ({"threads": 2}, "results[0].threads: 2"),
-        ({"jmhVersion": ""}, "results[0].jmhVersion"),
         ({"measurementIterations": 3}, "primaryMetric.rawData[0]: must have measurementIterations"),
         ({"primaryMetric": {"scoreUnit": "us/op", "rawData": [[1.0, 1.0]]}}, "scoreUnit: 'us/op'"),
         ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 1.0]] * 2}}, "rawData: "),
         ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [[1.0, 0.0]]}}, "rawData[0][1]"),
-        ({"primaryMetric": {"scoreUnit": "ns/op", "rawData": [["NaN", 1.0]]}}, "rawData[0][0]"),
-        ({"secondaryMetrics": {}}, "secondaryMetrics"),
         ({"secondaryMetrics": {"passes": {"rawData": [[1.0]]}}}, "passes.rawData[0]: must have"),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,13 +12,12 @@ from pathlib import Path
 from msgspec import structs
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.worker.registry import NAME, WorkerEntry
+from mldsa_lab.worker.registry import NAME, WorkerEntry, ask
 
 OLDEST = 17
 """The oldest release that the worker runs on."""
 _LIKE = "java"
 _MODULES = ("java.management", "java.compiler")  # clocks and settings; Eclipse's compiler
-_TIMEOUT_S = 60.0
 _PROPERTY = re.compile(r"^ +([\w.]+) = (.*)$", re.MULTILINE)
 _FOLDERS = ("usr/lib/jvm/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 _OF_USER = ".sdkman/candidates/java/*"
@@ -126,19 +124,11 @@ def find_jdks() -> Iterator[Jdk]:
 def _said(java: Path, *options: str) -> str:
     """What it prints, on both outputs. LabError if it does not start."""
     try:
-        done = subprocess.run(
-            [java, *options],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            timeout=_TIMEOUT_S,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        why = error.strerror if isinstance(error, OSError) else f"no answer in {_TIMEOUT_S:g} s"
-        raise LabError(f"{java} does not start: {why}") from None
+        done = ask([str(java), *options])
+    except LabError as error:
+        raise LabError(f"{java} does not start: {error}") from None
+    said = done.stdout + done.stderr
     if done.returncode != 0:
-        said = (done.stdout.strip() or "no output").splitlines()[0]
-        raise LabError(f"{java} does not start (status {done.returncode}): {said}")
-    return done.stdout
+        first = (said.strip() or "no output").splitlines()[0]
+        raise LabError(f"{java} does not start (status {done.returncode}): {first}")
+    return said

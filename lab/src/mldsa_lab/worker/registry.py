@@ -37,7 +37,7 @@ _REQUIRED = ("name", "language", "folder", "build", "run")
 _VERSION = re.compile(r'(?<![\w.])(?:go|v|")?(\d+(?:\.\d+)+|(?<=")\d+(?="))')
 _MINIMUM = re.compile(r"\d+(\.\d+)*")
 NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
-_VERSION_TIMEOUT_S = 60.0
+_ASK_TIMEOUT_S = 60.0
 
 ALL = "all"
 """What stands for every worker where workers are named."""
@@ -246,20 +246,32 @@ def compiler_include() -> str:
     """
     compiler = os.environ.get("CC") or "cc"
     try:
-        done = subprocess.run(
-            [*shlex.split(compiler), "-print-file-name=include"],
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_TIMEOUT_S,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        done = ask([*shlex.split(compiler), "-print-file-name=include"])
+    except (LabError, ValueError) as error:
         raise LabError(f"the C compiler {compiler} does not work: {error}") from None
     folder = done.stdout.strip()
     if done.returncode != 0 or not Path(folder).is_dir():
         raise LabError(f"the C compiler {compiler} does not name the folder of its headers")
     return folder
+
+
+def ask(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run a program that answers a question. LabError if it does not start or answer in time."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            timeout=_ASK_TIMEOUT_S,
+            # Both switch off a download that the question would otherwise set off.
+            env={**os.environ, "GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0"},
+        )
+    except subprocess.TimeoutExpired:
+        raise LabError(f"no answer in {_ASK_TIMEOUT_S:g} s") from None
+    except OSError as error:
+        raise LabError(error.strerror or str(error)) from None
 
 
 def read_registry(path: Path) -> list[WorkerEntry]:
@@ -330,17 +342,8 @@ def unmet_need(need: Need) -> str | None:
         return None
     command = " ".join(need.version)
     try:
-        done = subprocess.run(
-            need.version,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            text=True,
-            errors="replace",
-            timeout=_VERSION_TIMEOUT_S,
-            # Both switch off a download that the question would otherwise set off.
-            env={**os.environ, "GOTOOLCHAIN": "local", "RUSTUP_AUTO_INSTALL": "0"},
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
+        done = ask(need.version)
+    except LabError as error:
         return f"{need.tool} does not work (`{command}`: {error}): {need.hint}"
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[0]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,17 +11,16 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from mldsa_lab import machine
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
 from mldsa_lab.bench.options import all_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
-from mldsa_lab.bench.workloads.chosen import find_station, find_variants
 from mldsa_lab.bench.workloads.pipeline_file import Batch
 from mldsa_lab.checkout import file_or_shipped, find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text, read_text
 from mldsa_lab.records import BlockContent, Variant
 from mldsa_lab.sets import KEY_FORMS, SCHEMES, KeyForm, SetName
-from mldsa_lab.toml import check_unique, decode_toml, line_of
+from mldsa_lab.toml import check_unique, decode_toml
 from mldsa_lab.worker.protocol import BlockShape
 
 WARM, COLD = CACHES = ("warm", "cold")
@@ -121,7 +119,6 @@ class GivenBlock:
     """A block's file as it was read, and the profile to measure by."""
 
     path: Path
-    text: str
     file: BlockFile
     profile: str
 
@@ -135,28 +132,12 @@ class GivenBlock:
         """Those of the profile, where it has its own."""
         return self.amount.verifications or self.file.verifications
 
-    def error(self, rule: str, *keys: str | int) -> LabError:
-        """The error for what stands at these keys of the file."""
-        line = line_of(self.text, keys)
-        where = f"{self.path}" if line is None else f"{self.path}, line {line}"
-        return LabError(f"{where}: {rule}")
-
-    @contextmanager
-    def place(self, *keys: str | int) -> Iterator[None]:
-        """Put the place of these keys before the text of a LabError."""
-        try:
-            yield
-        except LabError as error:
-            prefix = "" if str(error).startswith(str(keys[0])) else f"{keys[0]}: "
-            raise self.error(f"{prefix}{error}", *keys) from None
-
 
 def read_block(name: str, profile: str) -> GivenBlock:
     """A block of the tree by name, or of a path. LabError for an unknown one; for a bad file it
     names the file, the line, the place and the rule."""
     path = file_or_shipped(name, shipped(), "scenario")
-    text = read_text(path)
-    return GivenBlock(path, text, decode_toml(text, BlockFile, str(path)), profile)
+    return GivenBlock(path, decode_toml(read_text(path), BlockFile, str(path)), profile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,26 +161,32 @@ def resolve_block(
     given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
 ) -> MeasuredBlock:
     """The block with its variants; LabError for one that cannot be measured here."""
+    try:
+        return _resolved(given, fleet, variants, cores)
+    except LabError as error:
+        raise LabError(f"{given.path}: {error}") from None
+
+
+def _resolved(
+    given: GivenBlock, fleet: Fleet, variants: Sequence[Variant], cores: int
+) -> MeasuredBlock:
     file, count = given.file, given.verifications
-    with given.place("worker"):
-        station = find_station(fleet, file.worker, "blocks")
+    station = find_station(fleet, file.worker, "blocks")
     if (most := max(file.threads, default=1)) > cores:
-        rule = f"threads: {most} are more than the {cores} cores that there are to run on"
-        raise given.error(rule, "threads")
+        raise LabError(f"threads: {most} are more than the {cores} cores that there are to run on")
     verifiers: list[tuple[str, Variant]] = []
-    for place, asked in enumerate(file.verify):
+    for asked in file.verify:
         for pattern in asked.implementations:
-            with given.place("verify", place, "implementations"):
-                able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
-                # Of each implementation and form of key the last announced is the best one here.
-                best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
-                if not best:
-                    raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
+            able = find_variants(fleet, station, variants, pattern, asked.set, "verify")
+            # Of each implementation and form of key the last announced is the best one here.
+            best = {(v.implementation, v.key): v for v in able if v.key in asked.keys}
+            if not best:
+                raise LabError(f"{pattern} has no {' or '.join(asked.keys)} keys")
             verifiers += [(asked.set, v) for v in best.values()]
     cache = machine.cache_bytes()
     content = BlockContent(
         count, file.uses, file.message_bytes, stride(count), dict(file.slot_seconds),
-        cache, _cold_bytes(given, cache) if COLD in file.caches else None,
+        cache, _cold_bytes(file.cold_bytes, cache) if COLD in file.caches else None,
     )  # fmt: skip
     threads = tuple(sorted(file.threads or all_thread_counts(min(cores, count))))
     ways = tuple((n, caches == COLD) for n in threads for caches in file.caches)
@@ -207,15 +194,13 @@ def resolve_block(
     return MeasuredBlock(file.title, content, tuple(dict.fromkeys(verifiers)), batches, ways)
 
 
-def _cold_bytes(given: GivenBlock, cache: int | None) -> int:
+def _cold_bytes(asked: int | None, cache: int | None) -> int:
     """Bytes to read so that the largest cache holds nothing else."""
-    cold = given.file.cold_bytes or (None if cache is None else _COLD_TIMES * cache)
-    if cold is None:
-        rule = "caches: how large they are cannot be read here: cold_bytes says what to read"
-        raise given.error(rule, "caches")
+    if cache is None and asked is None:
+        raise LabError("caches: their size cannot be read here: set cold_bytes")
+    cold = asked or _COLD_TIMES * (cache or 0)
     if cache is not None and cold < 2 * cache:
-        rule = f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes"
-        raise given.error(rule, "cold_bytes")
+        raise LabError(f"cold_bytes: must be at least twice the largest cache, {cache:,} bytes")
     return cold
 
 

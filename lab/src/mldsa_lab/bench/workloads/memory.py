@@ -14,9 +14,10 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
 from mldsa_lab.bench.engine import Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -73,8 +74,7 @@ def build_meter(place: Place) -> Path:
     return library
 
 
-@dataclass(frozen=True, slots=True)
-class MeteredRegion:
+class MeteredRegion(NamedTuple):
     """What the meter says of one operation, in bytes but for `allocations`."""
 
     stack: int
@@ -241,10 +241,9 @@ class Memory(Workload[Cell]):
         runs = [found[at : at + threads] for at in range(0, len(found), threads)]
         metrics = {
             "stack": tuple(max(r.stack for r in run) for run in runs),
-            "heap": tuple(sum(r.heap for r in run) for run in runs),
-            "allocations": tuple(sum(r.allocations for r in run) for run in runs),
-            "allocated": tuple(sum(r.allocated for r in run) for run in runs),
         }
+        for name in ("heap", "allocations", "allocated"):
+            metrics[name] = tuple(sum(getattr(r, name) for r in run) for run in runs)
         metrics |= {} if kept is None else {"kept": (kept,)}
         inputs = (s.input for s in samples)
         return cell.samples(0, 0, inputs, metrics, shape={"memory": STACK_HEAP})

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import Fleet, find_station, find_variants
 from mldsa_lab.bench.options import all_thread_counts, parse_thread_counts
 from mldsa_lab.bench.shapes import BATCH_SIZE_MAX
-from mldsa_lab.bench.workloads.chosen import find_station, find_variants
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Positive, Text
 from mldsa_lab.records import Variant
