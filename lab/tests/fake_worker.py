@@ -2,7 +2,14 @@
 
 import sys
 import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab.worker.worker import Limits
 
 HELLO = """\
 worker fake
@@ -43,3 +50,12 @@ def fake_worker(folder: Path, body: str) -> list[str]:
     path = folder / "fake.py"
     path.write_text(_PROLOGUE + f"HELLO = {HELLO!r}\n" + textwrap.dedent(body), encoding="utf-8")
     return [sys.executable, "-S", str(path)]
+
+
+@contextmanager
+def fake_fleet(folder: Path, body: str) -> Iterator[Fleet]:
+    """A fleet of this one fake worker."""
+    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(folder, body)))
+    with Fleet() as fleet:
+        fleet.add(Station(entry, Place(folder, folder), Limits(hello=20)))
+        yield fleet

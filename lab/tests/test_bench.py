@@ -160,15 +160,13 @@ def test_a_worker_alone_is_judged_by_the_reference_of_another(tmp_path: Path) ->
 
 
 @pytest.mark.e2e
-def test_messages_of_any_size(tmp_path: Path) -> None:
-    for size in (0, 65536):
-        done = bench(
-            tmp_path / str(size), "--workers", "rust", "--sets", "44", "--rounds", "1",
-            "--message-bytes", str(size), "--implementations", "mldsa-native", "--no-page",
-            "--operations", "sign",
-        )  # fmt: skip
-        assert done.status == 0, done.err
-        assert {len(i.message) for i in done.record.inputs} == {size}
+def test_messages_of_the_largest_size(tmp_path: Path) -> None:
+    done = bench(
+        tmp_path, "--workers", "rust", "--sets", "44", "--rounds", "1", "--message-bytes", "65536",
+        "--implementations", "mldsa-native", "--no-page", "--operations", "sign",
+    )  # fmt: skip
+    assert done.status == 0, done.err
+    assert {len(i.message) for i in done.record.inputs} == {65536}
 
 
 def test_report_redraws_from_the_record_alone(
@@ -187,35 +185,8 @@ def test_report_redraws_from_the_record_alone(
     assert other.status == 0, other.err
 
 
-def test_report_refuses_what_is_no_record(ran: Ran, tmp_path: Path) -> None:
-    assert ran.folder is not None
-    data = (ran.folder / "record.jsonl").read_text()
-    lines = data.splitlines(keepends=True)
-    bad = {
-        "foreign.jsonl": ('{"a": 1}\n', "line 1"),
-        "newer.jsonl": (data.replace('"schema":8', '"schema":9', 1), "schema version 9"),
-        "edited.jsonl": ("".join([*lines[:5], "{oops\n", *lines[5:]]), "line 6"),
-        "empty.jsonl": ("", "it is empty"),
-    }
-    for name, (text, said) in bad.items():
-        path = tmp_path / name
-        path.write_text(text)
-        page = tmp_path / "report.html"
-        done = here("report", str(path))
-        assert done.status == 2, name
-        assert said in done.err and name in done.err
-        assert len(done.err.splitlines()) == 1
-        assert not page.exists()
-
-
 @pytest.mark.e2e
-@pytest.mark.parametrize(
-    "number",
-    [
-        pytest.param(signal.SIGINT, id="SIGINT"),
-        pytest.param(signal.SIGTERM, id="SIGTERM", marks=pytest.mark.e2e),
-    ],
-)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_was_measured(tmp_path: Path, number: int) -> None:
     arguments = (
         "bench", "--out", str(tmp_path), "--sets", "44", "--implementations",
@@ -270,21 +241,14 @@ def test_a_worker_that_does_not_build_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--sets", "45"], "unknown parameter set '45'"),
-        (["--operations", "fly"], "unknown operation 'fly'"),
         (["--workers", "cobol"], "unknown worker 'cobol'"),
         (["--workers", "rust", "--implementations", "nope"], "unknown implementation 'nope'"),
         (["--workers", "rust", "--reference", "nope"], "unknown reference 'nope'"),
-        (["--clock", "sun"], "'sun'"),
         (["--build", "fast"], "'fast' is not one of 'default', 'tuned', 'both'"),
-        (["--rounds", "0"], "--rounds"),
-        (["--message-bytes", "-1"], "--message-bytes"),
-        (["--confidence", "1"], "--confidence"),
         (["--registry", "nothere.toml"], "nothere.toml"),
         (["--json", "/nonexistent/rows.json"], "/nonexistent/rows.json"),
         (["--nonsense"], "--nonsense"),
         (["--batch", "0"], "batch size '0': must be a whole number from 1 to 100000"),
-        (["--batch", "8,x"], "batch size 'x'"),
         (["--batch", "100001"], "batch size '100001'"),
         (["--threads", "0"], "number of threads '0'"),
         (["--threads", "9999"], "9999 threads: this machine has"),
@@ -303,14 +267,6 @@ def test_wrong_options_are_named_in_one_line(
     assert said in done.err
     assert len(done.err.splitlines()) == 1
     assert done.folder is None
-
-
-def test_an_output_folder_that_is_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    path.write_text("")
-    done = bench(path, "--workers", "rust", "--rounds", "1", by=here)
-    assert done.status == 2
-    assert str(path) in done.err and len(done.err.splitlines()) == 1
 
 
 def test_doctor_and_version() -> None:

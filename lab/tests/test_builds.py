@@ -12,9 +12,8 @@ from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
-from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
-from mldsa_lab.records import Record, Variant, base_id, read_record
+from mldsa_lab.records import Record, Variant, base_id
 from mldsa_lab.show import tables
 from mldsa_lab.show.findings import find
 from mldsa_lab.show.view import View
@@ -180,20 +179,3 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
     against = {c.against for c in view.summary.classical}
     assert against and not any(name.endswith(":tuned") for name in against)
     assert not any(c.variant.endswith("tuned") for c in view.summary.classical)
-
-
-# --- records without builds ---------------------------------------------------------------------
-
-
-def test_records_from_before_builds_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    build(path, Shape(sets=(SET,), signers=FEW, rounds=3))
-    text = path.read_text()
-    path.write_text(text.replace(',"build":"default"', "").replace(',"build":null', ""))
-    record = read_record(path)
-    assert {w.build for w in record.workers} == {None}
-    view = build_view(record, summarise(record))
-    assert view.builds == () and "build" not in find(view).headline
-    path.write_text(text.replace('"build":"default"', '"build":"fast"'))
-    with pytest.raises(LabError, match=r"Invalid enum value 'fast' - at `\$.build`"):
-        read_record(path)

@@ -6,19 +6,15 @@ import json
 from pathlib import Path
 
 import pytest
-from fake_worker import fake_worker
+from fake_worker import fake_fleet
 from lab_runs import bench, here
 
 from mldsa_lab.bench.engine import Engine
-from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.workloads.cold import ColdStarts
 from mldsa_lab.bench.workloads.operations import Cell
 from mldsa_lab.estimate.cold import CALLS, cold_figures
 from mldsa_lab.records import InputRow, Record, Row, Run, Samples
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
-from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_lab.worker.worker import Limits
 
 # The n-th call of a process takes 1,000,000 / n ticks, and at least 1,000.
 BODY = """
@@ -38,12 +34,11 @@ while True:
 
 
 def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> None:
-    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(tmp_path, BODY)))
+    body = BODY
     run = Run(8, "t", "2026-11-24T00:00:00Z", "p", "00", {}, {}, None, None)
     record = Record(run)
     rows: list[Row] = []
-    with Fleet() as fleet:
-        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+    with fake_fleet(tmp_path, body) as fleet:
         (variant,) = fleet.variants.values()
         cells = [
             Cell(variant, "ML-DSA-44", operation, [JobInput(0)], {}, random=False)

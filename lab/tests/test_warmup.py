@@ -1,21 +1,17 @@
-"""A variant that asks for a warm-up of its own gets it in each process, before all samples."""
+"""What a worker announces shows in rounds: warm-ups of its own in each process, and phases."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from fake_worker import fake_worker
+from fake_worker import fake_fleet
 
 from mldsa_lab.bench.engine import Engine
-from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.bench.workloads.operations import WARMUP_NS, Cell, Operations
 from mldsa_lab.records import Fault, Row, Samples
-from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput, Runs
-from mldsa_lab.worker.registry import WorkerEntry
-from mldsa_lab.worker.worker import Limits
 
 # Each sample takes as many ticks as were run in its process by then, warm-ups among them.
 BODY = """
@@ -33,11 +29,9 @@ while True:
 
 @pytest.mark.parametrize("asked", [0, 70_000_000])
 def test_every_cell_is_warmed_up_before_any_is_measured(tmp_path: Path, asked: int) -> None:
-    argv = fake_worker(tmp_path, BODY.format(warmup=asked))
-    entry = WorkerEntry("fake", "Python", ".", (), tuple(argv))
+    body = BODY.format(warmup=asked)
     rows: list[Row] = []
-    with Fleet() as fleet:
-        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+    with fake_fleet(tmp_path, body) as fleet:
         (variant,) = fleet.variants.values()
         assert fleet.stations[0].row().warmups == ({variant.id: asked} if asked else {})
         cells = [
@@ -91,10 +85,8 @@ def test_a_process_begun_after_a_fault_is_warmed_up_too(
     tmp_path: Path, death: int, lost: str, expected: list[tuple[str, int, int]]
 ) -> None:
     body = DYING.format(count=str(tmp_path / "count"), asked=ASKED, death=death)
-    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(tmp_path, body)))
     rows: list[Row] = []
-    with Fleet() as fleet:
-        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+    with fake_fleet(tmp_path, body) as fleet:
         cells = [
             Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
             for variant in fleet.variants.values()
@@ -127,10 +119,8 @@ while True:
 
 def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) -> None:
     body = FORGETFUL.format(count=str(tmp_path / "count"))
-    entry = WorkerEntry("fake", "Python", ".", (), tuple(fake_worker(tmp_path, body)))
     rows: list[Row] = []
-    with Fleet() as fleet:
-        fleet.add(Station(entry, Place(tmp_path, tmp_path), Limits(hello=20)))
+    with fake_fleet(tmp_path, body) as fleet:
         (variant,) = fleet.variants.values()
         made = [fleet.shape(variant, Shape("loop", size)) for size in (2, 4, 8)]
         runs = [Runs("loop", shaped.batch_size, 1, 1) for shaped in made]
@@ -147,3 +137,51 @@ def test_runs_that_share_inputs_are_prepared_anew_after_a_fault(tmp_path: Path) 
         "loop-2",
         "loop-8",
     }
+
+
+# --- phases -----------------------------------------------------------------------------------
+
+# The first run's sample is taken by the calibration; no warm-up is asked for in cycles.
+IN_PHASES = """
+while True:
+    match request():
+        case ["hello", _]:
+            hello = HELLO.replace("unit ns", "unit cycles")
+            say(hello.replace("variant ", "phases load compute store\\nvariant ", 1))
+        case ["prepare", job]: say(f"ready {{job}}\\n")
+        case ["measure", job, "1", "1", "0"]:
+            say(f"sample 0 100 - 1 {{'00' * 32}}{ticks}\\ndone {{job}}\\n")
+        case _: sys.exit(0)
+"""
+
+
+def measured(tmp_path: Path, ticks: str) -> list[Row]:
+    body = IN_PHASES.format(ticks=ticks)
+    rows: list[Row] = []
+    with fake_fleet(tmp_path, body) as fleet:
+        (variant,) = fleet.variants.values()
+        cell = Cell(variant, "ML-DSA-44", "verify", [JobInput(0)], {}, random=False)
+        bench = Engine(fleet, Operations(fleet, [cell]), rows.append)
+        bench.calibrate(lambda cell: None)
+        if bench.cases:
+            bench.round(0, lambda cell, part: None)
+    return rows
+
+
+def test_phases_reach_the_record(tmp_path: Path) -> None:
+    (row,) = (row for row in measured(tmp_path, " 11 80 9") if isinstance(row, Samples))
+    assert row.wall == (100,) and row.calls == 1 and row.cpu is None
+    assert row.phases == {"load": (11,), "compute": (80,), "store": (9,)}
+
+
+@pytest.mark.parametrize(
+    ("ticks", "rule"),
+    [
+        (" 11 80", "CALLS DIGEST TICKS TICKS TICKS"),
+        (" 11 80 10", "must add up to its ticks"),
+        (" 11 -80 169", "must be a decimal number"),
+    ],
+)
+def test_wrong_phases_are_faults(tmp_path: Path, ticks: str, rule: str) -> None:
+    (fault,) = measured(tmp_path, ticks)
+    assert isinstance(fault, Fault) and rule in fault.reason
