@@ -68,13 +68,13 @@ def _named(options: Options, own: list[WorkerEntry]) -> list[WorkerEntry]:
     if ALL in options.workers:
         return entries
     if options.workers:
-        given = {JDKS: jdks, CORES: cores}
-        for word, hint in ((JDKS, "virtual machine is given: --jdk"), (CORES, "core: --core")):
-            if word in options.workers and not given[word]:
-                raise LabError(f"{word}: no {hint} PATH does so")
-        names = [word for word in options.workers if word not in given]
-        for word in given:
-            names += [e.name for e in given[word] if word in options.workers]
+        given = {JDKS: ("--jdk", jdks), CORES: ("--core", cores)}
+        names: list[str] = []
+        for word in options.workers:
+            option, several = given.get(word, ("", ()))
+            if option and not several:
+                raise LabError(f"{word}: needs at least one {option} PATH")
+            names += [e.name for e in several] if option else [word]
         return named(entries, names)
     return [e for e in entries if e.default or options.registry is not None]
 

@@ -61,12 +61,9 @@ class Shape:
 
     def of(self, variant: Variant) -> Variant:
         """The variant measured in this shape."""
-        how = {
-            ("loop", "compact"): f"a loop of {self.size} single calls, the inputs of many keys",
-            ("loop", "expanded"): f"a loop of {self.size} single calls, the inputs of one key",
-            ("batch", "compact"): f"calls of {self.size} operations, the inputs of many keys",
-            ("batch", "expanded"): f"calls of {self.size} operations, the inputs of one key",
-        }[self.form, variant.key]
+        single = f"a loop of {self.size} single calls"
+        how = single if self.form == "loop" else f"calls of {self.size} operations"
+        how += f", the inputs of {'many keys' if variant.key == 'compact' else 'one key'}"
         if self.threads > 1:
             how += f", on each of {self.threads} threads"
         return structs.replace(

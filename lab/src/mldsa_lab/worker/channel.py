@@ -46,11 +46,7 @@ class Channel:
         Raises OSError or ValueError if it cannot be started.
         """
         self._line_bytes = line_bytes
-        self._received = bytearray()  # standard output not yet taken as lines
-        self._searched = 0  # bytes of _received known to hold no line end
-        self._stderr = bytearray()
-        self._output_open = True
-        self._stderr_open = True
+        self._searched = 0  # bytes received that are known to hold no line end
         self._process = subprocess.Popen(
             list(argv),
             cwd=cwd,
@@ -61,8 +57,14 @@ class Channel:
             bufsize=0,
             start_new_session=True,
         )
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            os.set_blocking(_stream(stream).fileno(), False)
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin and stdout and stderr  # all three are pipes
+        self._stdin, self._stdout, self._stderr = stdin, stdout, stderr
+        for stream in (stdin, stdout, stderr):
+            os.set_blocking(stream.fileno(), False)
+        self._received = bytearray()  # standard output not yet taken as lines
+        self._said = bytearray()  # the end of standard error
+        self._open = {stdout: self._received, stderr: self._said}
 
     @property
     def pid(self) -> int:
@@ -71,9 +73,9 @@ class Channel:
     @property
     def stderr_tail(self) -> str:
         """The last lines of the process's standard error, joined by ` | `."""
-        if self._stderr_open and not _stream(self._process.stderr).closed:
-            self._read_stderr()
-        text = self._stderr.decode("utf-8", "replace")
+        if not self._stderr.closed:
+            self._read(self._stderr)
+        text = self._said.decode("utf-8", "replace")
         lines = [re.sub(r"[\x00-\x1f\x7f]+", " ", line).strip() for line in text.splitlines()]
         shown = " | ".join([line for line in lines if line][-_STDERR_SHOWN_LINES:])
         return (
@@ -94,32 +96,31 @@ class Channel:
         with selectors.DefaultSelector() as selector:
             self._register(selector)
             if pending:
-                selector.register(_stream(self._process.stdin), selectors.EVENT_WRITE)
+                selector.register(self._stdin, selectors.EVENT_WRITE)
             while True:
                 for line in self._lines():
                     if pending:
                         raise ProtocolError(f"answered before the request's end: {quote(line)}")
                     if take(line):
                         return
-                if not self._output_open:
+                if self._stdout not in self._open:
                     raise ProtocolError(self._exit_text())
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise ProtocolError(f"no whole reply within {limit:g} s")
                 events = selector.select(min(left, _POLL_S))
                 if not events and self._exited():
-                    self._output_open = False
+                    self._open.pop(self._stdout, None)
                 for key, _ in events:
                     pending = self._serve(selector, key.fileobj, pending)
 
     def leave(self, text: bytes, limit: float) -> None:
         """Sends the text, closes the standard input and waits for the end with status 0."""
         self._refuse_unasked()
-        stdin = _stream(self._process.stdin)
         with contextlib.suppress(OSError):
             if text:
-                os.write(stdin.fileno(), text)  # a few bytes into an empty pipe
-            stdin.close()
+                os.write(self._stdin.fileno(), text)  # a few bytes into an empty pipe
+            self._stdin.close()
         self._drain(limit)
         if self._received:
             raise ProtocolError("the worker spoke after it was told to end")
@@ -133,55 +134,44 @@ class Channel:
         self._kill_group()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_EXIT_WAIT_S)
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for stream in (self._stdin, self._stdout, self._stderr):
+            with contextlib.suppress(OSError):
+                stream.close()
 
     def _register(self, selector: selectors.BaseSelector) -> None:
-        if self._output_open:
-            selector.register(_stream(self._process.stdout), selectors.EVENT_READ)
-        if self._stderr_open:
-            selector.register(_stream(self._process.stderr), selectors.EVENT_READ)
+        for stream in self._open:
+            selector.register(stream, selectors.EVENT_READ)
 
     def _serve(
         self, selector: selectors.BaseSelector, stream: object, pending: memoryview
     ) -> memoryview:
-        if stream is self._process.stdout:
-            self._read_output()
-            if not self._output_open:
-                selector.unregister(_stream(self._process.stdout))
-        elif stream is self._process.stderr:
-            self._read_stderr()
-            if not self._stderr_open:
-                selector.unregister(_stream(self._process.stderr))
-        else:
-            stdin = _stream(self._process.stdin)
-            try:
-                pending = pending[os.write(stdin.fileno(), pending[:_CHUNK_BYTES]) :]
-            except BlockingIOError:
+        for output in (self._stdout, self._stderr):
+            if stream is output:
+                self._read(output)
+                if output not in self._open:
+                    selector.unregister(output)
                 return pending
-            except OSError:  # it closed its input: its output or its status will say why
-                selector.unregister(stdin)
-                return pending
-            if not pending:
-                selector.unregister(stdin)
+        try:
+            pending = pending[os.write(self._stdin.fileno(), pending[:_CHUNK_BYTES]) :]
+        except BlockingIOError:
+            return pending
+        except OSError:  # it closed its input: its output or its status will say why
+            selector.unregister(self._stdin)
+            return pending
+        if not pending:
+            selector.unregister(self._stdin)
         return pending
 
-    def _read_output(self) -> None:
-        data = _read(_stream(self._process.stdout))
-        if data is None:
+    def _read(self, stream: IO[bytes]) -> None:
+        """Take what is there to read; at its end the stream is no longer open."""
+        if stream not in self._open:
             return
-        self._output_open = bool(data)
-        self._received += data
-
-    def _read_stderr(self) -> None:
-        data = _read(_stream(self._process.stderr))
-        if data is None:
-            return
-        self._stderr_open = bool(data)
-        self._stderr += data
-        del self._stderr[:-_STDERR_KEPT_BYTES]
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(stream.fileno(), _CHUNK_BYTES)
+            self._open[stream] += data
+            if not data:
+                del self._open[stream]
+        del self._said[:-_STDERR_KEPT_BYTES]
 
     def _lines(self) -> Iterator[str]:
         """Takes the whole lines out of what was received."""
@@ -200,8 +190,7 @@ class Channel:
 
     def _refuse_unasked(self) -> None:
         """A worker never speaks unasked: whatever is there before a request is out of step."""
-        if self._output_open:
-            self._read_output()
+        self._read(self._stdout)
         if self._received:
             line = bytes(self._received).partition(b"\n")[0].decode("utf-8", "replace")
             raise ProtocolError(f"the worker spoke unasked: {quote(line)}")
@@ -223,7 +212,7 @@ class Channel:
                 return "it closed its standard output but did not end"
             time.sleep(0.01)
         with contextlib.suppress(OSError):
-            self._read_stderr()
+            self._read(self._stderr)
         self._kill_group()
         return f"the worker ended with {_status(self._process.wait())} before its reply was whole"
 
@@ -247,21 +236,7 @@ class Channel:
                     continue
                 for key, _ in selector.select(min(left, 0.05)):
                     self._serve(selector, key.fileobj, memoryview(b""))
-        if self._output_open:
-            self._read_output()
-
-
-def _stream(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # all three are pipes
-    return stream
-
-
-def _read(stream: IO[bytes]) -> bytes | None:
-    """What is there to read: empty at the end of the stream, None where there is nothing yet."""
-    try:
-        return os.read(stream.fileno(), _CHUNK_BYTES)
-    except BlockingIOError:
-        return None
+        self._read(self._stdout)
 
 
 def _status(status: int) -> str:

@@ -137,8 +137,18 @@ class JobInput:
     ciphertext: bytes | None = None
 
 
+class Words:
+    """A part of a request that is written as the values of its fields."""
+
+    __slots__ = ()
+
+    def text(self) -> str:
+        """Return the words that ask for it."""
+        return " ".join(str(getattr(self, name)) for name in self.__match_args__)  # type: ignore[attr-defined]
+
+
 @dataclass(frozen=True, slots=True)
-class Runs:
+class Runs(Words):
     """What a request times together: on each of `threads` threads `count` runs of `size`
     operations, by single calls (`loop`) or by calls of the batch interface (`batch`)."""
 
@@ -149,18 +159,8 @@ class Runs:
 
     def positions(self, number: int, inputs: int, thread: int = 0) -> list[int]:
         """The positions in a job of `inputs` inputs that a thread performs in run `number`."""
-        return positions(
-            inputs,
-            self.size,
-            number=number,
-            count=self.count,
-            thread=thread,
-            threads=self.threads,
-        )
-
-    def text(self) -> str:
-        """The words that ask for it."""
-        return f"{self.form} {self.size} {self.count} {self.threads}"
+        shape = {"count": self.count, "threads": self.threads}
+        return positions(inputs, self.size, number=number, thread=thread, **shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class ChainStage:
+class ChainStage(Words):
     """A stage of a chain: its job, the operations in each call of the batch interface (0: single
     calls), and which stages (from 1; 0: none) give it its message and its signature."""
 
@@ -211,13 +211,9 @@ class ChainStage:
     message: int = 0
     signature: int = 0
 
-    def text(self) -> str:
-        """The words that ask for it."""
-        return f"{self.job} {self.batch} {self.message} {self.signature}"
-
 
 @dataclass(frozen=True, slots=True)
-class BlockShape:
+class BlockShape(Words):
     """How a job's inputs are performed as a block: ``batch`` operations in each call of the batch
     interface (0: single calls), on so many ``threads``, in the order of `turns`, after every
     thread has read ``cold`` bytes of other memory."""
@@ -230,10 +226,6 @@ class BlockShape:
     def turns(self, inputs: int) -> list[int]:
         """The positions of so many inputs in the order in which they are performed."""
         return [turn * self.stride % inputs for turn in range(inputs)]
-
-    def text(self) -> str:
-        """The words that ask for it."""
-        return f"{self.batch} {self.threads} {self.stride} {self.cold}"
 
 
 @dataclass(frozen=True, slots=True)

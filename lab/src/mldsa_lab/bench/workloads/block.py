@@ -20,7 +20,7 @@ from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
-from mldsa_lab.bench.workloads.operations import times_of
+from mldsa_lab.bench.workloads.operations import other_message, times_of
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.files import plain
 from mldsa_lab.inputs.candidates import candidates
@@ -260,11 +260,11 @@ def _altered(inputs: Sequence[JobInput]) -> tuple[list[JobInput], list[int]]:
     made, places = list(inputs), []
     for kind, place in enumerate((count // 3, 2 * count // 3, count - 1)):
         job = made[place]
-        s, m, pk, seed = job.signature or b"", job.message or b"", job.pk, job.seed
+        s, pk, seed = job.signature or b"", job.pk, job.seed
         if kind == 0:
             job = replace(job, signature=flip(s, len(s) // 2))
         elif kind == 1:
-            job = replace(job, message=flip(m, len(m) - 1) if m else b"\0")
+            job = other_message(job)
         elif seed is not None:
             job = replace(job, seed=flip(seed, len(seed) - 1))
         else:

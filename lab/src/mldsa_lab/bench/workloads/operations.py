@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
@@ -153,6 +154,12 @@ def job_and_output(
         case _:
             known = item.made.signature if variant.deterministic else None
             return sign_job(item, variant), known
+
+
+def other_message(job: JobInput) -> JobInput:
+    """The same input with another message, which its signature is not of."""
+    message = job.message or b""
+    return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
 
 def _run_digests(

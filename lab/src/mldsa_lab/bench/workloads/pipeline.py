@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads.operations import job_and_output
+from mldsa_lab.bench.workloads.operations import job_and_output, other_message
 from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
 from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
@@ -158,7 +157,7 @@ class Pipelines(Workload[PipelineCase]):
             return
         self._checked.add(pipeline.name)
         altered = [
-            [_altered(job) for job in inputs] if s.operation == "verify" else inputs
+            [other_message(job) for job in inputs] if s.operation == "verify" else inputs
             for s, inputs in zip(pipeline.content.stages, pipeline.inputs, strict=True)
         ]
         rejected = [
@@ -235,12 +234,6 @@ def _check(
         pipeline.station.worker().forget(job)
     wrong = [w for link in done.links if (w := pipeline.wrong(link, outputs)) is not None]
     return Check(name, len(done.links), len(wrong), wrong[0] if wrong else None)
-
-
-def _altered(job: JobInput) -> JobInput:
-    """The same of another message."""
-    message = job.message or b""
-    return replace(job, message=flip(message, len(message) - 1) if message else b"\0")
 
 
 class PipelinePlan(WorkloadPlan):
