@@ -135,7 +135,7 @@ def test_the_page_shows_the_shipped_manifest() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["bench", "--workers", "cores"], "cores: no core: --core PATH does so"),
+        (["bench", "--workers", "cores"], "cores: needs at least one --core PATH"),
         (["conform", "cores"], "cores: --core has to be given once, not 0 times"),
         (["bench", "--core", "none.toml"], "none.toml: cannot read it"),
         (["bench", "--core", str(TOY), "--core", str(TOY)], "is called toy-packets already"),
