@@ -20,7 +20,10 @@ fn again(file: &PathBuf, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
     let text = std::fs::read_to_string(file).unwrap();
     print!("{}", String::from_utf8_lossy(&done.stdout));
     eprint!("{}", String::from_utf8_lossy(&done.stderr));
-    let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    // Parts run at once and are written as they end.
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let records = lines.iter().map(|line| serde_json::from_str(line).unwrap());
     (done.status.code(), records.collect())
 }
 

@@ -405,6 +405,12 @@ impl<P: Scheme> SigningKey<P> {
         out.0.as_mut().fill(0);
         let made = self.run(input, again, rnd, &mut out.0, &mut proof.signature);
         rnd.wipe();
+        // Both descriptions come from one place: a fault that moved it after the first hash changed the
+        // message of both signatures.
+        if described::<P>(self.key.public.backend, again)? != message {
+            out.0.as_mut().fill(0);
+            return Err(Error::Disagreement);
+        }
         proof.words = EQUAL.map(|equal| Self::agree(equal, &out.0, &proof.signature));
         let [first, second] = black_box(proof.words);
         if first != EQUAL[0] || black_box(second) != EQUAL[1] {

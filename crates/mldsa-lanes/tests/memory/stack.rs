@@ -16,7 +16,7 @@ const WRITE: &str = "MLDSA_WRITE_STACK";
 /// unoptimised ones.
 const LIMITS: [(&str, [usize; 2]); 3] = [
     ("workspace", [64, 1024]),
-    ("hardened", [160, 1024]),
+    ("hardened", [164, 1024]),
     ("", [128, 1024]),
 ];
 
