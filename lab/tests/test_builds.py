@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 from fake_worker import HELLO
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.view import View
+from mldsa_lab.show.view import build as build_view
 from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
 
 from mldsa_lab.bench.fleet import Fleet, Station
@@ -15,9 +18,6 @@ from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id
 from mldsa_lab.show import tables
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.view import View
-from mldsa_lab.show.view import build as build_view
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Build, WorkerEntry

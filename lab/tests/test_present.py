@@ -7,10 +7,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from mldsa_lab.show.present import Look, load
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_whole
-from mldsa_lab.show.present import Look, load
 
 
 def test_a_failed_write_keeps_the_earlier_file(tmp_path: Path) -> None:

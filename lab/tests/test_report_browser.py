@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from mldsa_lab.show.page import render
+from mldsa_lab.show.view import View
+from mldsa_lab.show.view import build as build_view
 from report_records import Shape, build
 
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.files import write_text
-from mldsa_lab.show.page import render
-from mldsa_lab.show.view import View
-from mldsa_lab.show.view import build as build_view
 
 pytestmark = pytest.mark.browser
 

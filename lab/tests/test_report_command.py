@@ -12,6 +12,10 @@ from pathlib import Path
 import measure_cases as cases
 import numpy as np
 import pytest
+from mldsa_lab.show.exports import RUN_KEYS
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.present import Look, load
+from mldsa_lab.show.view import build as build_view
 from report_records import SIGNERS, Shape, build
 from typer.testing import CliRunner, Result
 
@@ -19,10 +23,6 @@ from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.summary import KEYS, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show.exports import RUN_KEYS
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.present import Look, load
-from mldsa_lab.show.view import build as build_view
 
 ROOT = Path(__file__).parents[2]
 SET = "ML-DSA-65"

@@ -9,6 +9,10 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from mldsa_lab.show.exports import RUN_KEYS
+from mldsa_lab.show.findings import find
+from mldsa_lab.show.page import render
+from mldsa_lab.show.view import build as build_view
 from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
 
 from mldsa_lab.errors import LabError
@@ -16,10 +20,6 @@ from mldsa_lab.estimate.summary import KEYS, Summary, summarise
 from mldsa_lab.files import write_text
 from mldsa_lab.records import Record
 from mldsa_lab.show import sections
-from mldsa_lab.show.exports import RUN_KEYS
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.page import render
-from mldsa_lab.show.view import build as build_view
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

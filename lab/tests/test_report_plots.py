@@ -57,10 +57,11 @@ def test_quantiles_of_a_curve() -> None:
 @pytest.mark.parametrize("noise", [0.0, 0.03])
 def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     """With the scatter about the fit that the percentiles include."""
+    from mldsa_lab.show.view import TableLine
+
     from mldsa_lab.estimate.fit import fit_costs
     from mldsa_lab.show import plotdata
     from mldsa_lab.show.format import Unit
-    from mldsa_lab.show.view import TableLine
     from mldsa_lab.theory.rejection import RejectionModel
     from mldsa_studies.signers import Signer, draw_traces
 

@@ -8,15 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
-from report_records import CLASSICAL, SIGNERS, Shape, build
-from rich.console import Console
-
-from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
-from mldsa_lab.records import Record
-from mldsa_lab.show import run_plots, svg
 from mldsa_lab.show.findings import best_lines, find
-from mldsa_lab.show.format import Shown
 from mldsa_lab.show.page import render
 from mldsa_lab.show.run_plots import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
 from mldsa_lab.show.runs import batches, scaling, threads
@@ -25,6 +17,14 @@ from mldsa_lab.show.tables import leaders, overviews
 from mldsa_lab.show.terminal import print_view
 from mldsa_lab.show.view import View, is_run
 from mldsa_lab.show.view import build as build_view
+from msgspec.structs import replace
+from report_records import CLASSICAL, SIGNERS, Shape, build
+from rich.console import Console
+
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.records import Record
+from mldsa_lab.show import run_plots, svg
+from mldsa_lab.show.format import Shown
 
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from mldsa_lab.show.terminal import print_view
+from mldsa_lab.show.view import build as build_view
 from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
 from rich.console import Console
 from tiers import first_of
@@ -15,8 +17,6 @@ from mldsa_lab.estimate.summary import Summary, summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show.format import Shown
 from mldsa_lab.show.grid import Column, Grid, terminal
-from mldsa_lab.show.terminal import print_view
-from mldsa_lab.show.view import build as build_view
 
 
 def printed(record: Record, width: int, summary: Summary | None = None) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from lab_runs import build_rust, here, lab
+from mldsa_lab.show.scales import LINE, beside_points, text_width
 from report_records import SIGNERS, Shape, build
 from scipy.stats import mannwhitneyu
 
@@ -21,7 +22,6 @@ from mldsa_lab.show import svg
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.grid import markdown
 from mldsa_lab.show.report import Report, as_markdown
-from mldsa_lab.show.scales import LINE, beside_points, text_width
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped
 from mldsa_lab.study.luck import relative_costs

@@ -173,7 +173,7 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         for k in keys
     ]
     dots = [Dot(schemes.index(k["scheme"])) for k in keys]
-    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend, wide=True)
+    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
 
 
 def document_table(
@@ -208,7 +208,7 @@ def _kinds(made: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in made.layout.columns:
-        found = {f.flags[0] for f in made.at(column, None) if f is not None}
+        found = {f.flags[0] for f in made.at(column.name) if f is not None}
         kind = next(kind for kind in ("measured", "assumed", "exact") if kind in found)
         titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())

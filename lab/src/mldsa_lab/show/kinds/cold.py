@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mldsa_lab.estimate.cold import cold_figures
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
 
@@ -16,7 +16,13 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
     return (
-        TableLayout(title, ("set", "operation"), rows, (over,), over, series=("implementation",)),
+        TableLayout(
+            title,
+            ("set", "operation"),
+            rows,
+            (over,),
+            (Lines("cost", "call", ("implementation",)),),
+        ),
     )
 
 

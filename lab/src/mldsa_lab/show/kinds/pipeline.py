@@ -13,7 +13,7 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
 from mldsa_lab.records import Record
 from mldsa_lab.show import report
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, display_unit
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
 from mldsa_lab.show.format import plain
 from mldsa_lab.show.grid import Dot
 from mldsa_lab.show.kinds.kind import Kind
@@ -41,7 +41,7 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
         TableLayout(
             "Throughput, all threads together", (), ("pipeline",),
             (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
-            rate, series=("pipeline",),
+            (Lines("per_second", "threads", ("pipeline",)),),
         ),
         TableLayout(
             "Cost of a record over that of another pipeline", (), ("pipeline", "against"),
