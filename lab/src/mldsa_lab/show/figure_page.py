@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from itertools import groupby
@@ -14,7 +14,7 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.show import figure_tables, plots, svg
 from mldsa_lab.show.figure_tables import Bars, FigureTable, Lines, Ranking, display_unit
 from mldsa_lab.show.format import Unit, clean, estimate, plain
@@ -223,7 +223,7 @@ def _paths(
     """Of the rows of each series the one that ends best, the best series first; then the levels of
     the best rows without points, one for each implementation, and of the reference."""
     best: dict[tuple[object, ...], tuple[float, plots.Path]] = {}
-    levels: dict[object, tuple[bool, plots.Path]] = {}
+    levels: dict[Key, plots.Path] = {}
     dots: Sequence[Dot | None] = table.dots() or [None] * len(table.rows)
     for (row, of), dot in zip(table.rows.items(), dots, strict=True):
         keys, names = of[0].keys, (*lines.series, "label")
@@ -234,24 +234,23 @@ def _paths(
         known = [(v, by_value[v].interval) for v in values if v in by_value]
         points = tuple((float(v), y.times(1 / unit.divisor)) for v, y in known if y is not None)
         colour = dot.colour if dot is not None and isinstance(dot.colour, int) else -1
-        dashed = str(keys.get(lines.dashed[0], "")).startswith(lines.dashed[1])
-        path = plots.Path(label, colour, dashed, points)
-        level = next((f.value for f in of if f.name == lines.level and f.value), None)
+        style = "--" if keys.get(lines.dashed[0]) == lines.dashed[1] else "-"
+        path = plots.Path(label, colour, style, points)
+        level = by_value.get(lines.level)
         if points:
             series = tuple(keys.get(k) for k in lines.series)
             end = -path.end if lines.is_rate else path.end
             if series not in best or end < best[series][0]:
                 best[series] = end, path
-        elif level is not None:
-            flat = plots.Path(f"{keys['label']}, loop", colour, False, (), level / unit.divisor)
-            is_reference = any(f.low == f.high == 1 for f in of if f.name == "told")
-            levels.setdefault(keys["implementation"], (is_reference, flat))
+        elif level is not None and level.value is not None:
+            label, y = f"{keys['label']}, {lines.level}", unit.shown(level.value)
+            levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
     ordered = [path for _, path in sorted(best.values(), key=lambda of: of[0])]
     for number, path in enumerate(ordered[: svg.SERIES_COUNT]):
         own = number if path.colour < 0 else path.colour
-        yield plots.Path(path.label, own, path.dashed, path.points)
-    for number, (is_reference, flat) in enumerate(levels.values()):
-        if number < _LEVELS or is_reference:
+        yield replace(path, colour=own)
+    for number, (name, flat) in enumerate(levels.items()):
+        if number < _LEVELS or name == lines.reference:
             yield flat
 
 

@@ -22,6 +22,7 @@ from mldsa_lab.show.format import (
     plain,
 )
 from mldsa_lab.show.grid import PAGE, TERMINAL, Column, Dot, Grid
+from mldsa_lab.wording import join_words
 
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
@@ -80,9 +81,10 @@ class Ranking:
 @dataclass(frozen=True, slots=True)
 class Lines:
     """A plot of a figure over the key ``across``, of the rows that agree in the keys ``series`` the
-    best one. ``level``: a figure that does not depend on that key, drawn for rows without others.
+    best one. ``level``: the value of the key that stands for all, drawn for the best rows without
+    others, and for the implementation ``reference``.
 
-    ``dashed``: key and beginning of its value that dashed lines have; ``is_rate``: the highest is
+    ``dashed``: the key and its value that dashed lines have; ``is_rate``: the highest is
     the best; ``is_ratio``: from zero, beside the line of proportion.
     """
 
@@ -93,6 +95,7 @@ class Lines:
     x_title: str = ""
     dashed: tuple[str, str] = ("key", "expanded")
     level: str = ""
+    reference: str = ""
     is_rate: bool = False
     is_ratio: bool = False
 
@@ -130,7 +133,7 @@ class TableLayout:
         """Return the names of all figures that it shows."""
         columns = (*self.leading, *self.columns)
         found = {name for c in columns for name in (c.name, c.below)}
-        found |= {name for lines in self.lines for name in (lines.name, lines.level)}
+        found |= {lines.name for lines in self.lines}
         return found.union(*(b.names for b in self.bars), (r.name for r in self.rankings))
 
 
@@ -209,10 +212,14 @@ def tables(figures: Sequence[Figure], layout: TableLayout) -> list[FigureTable]:
 
 def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     """Return the table for every renderer."""
-    layout, first = table.layout, [of[0].keys for of in table.rows.values()]
+    layout, rows = table.layout, table.rows.values()
+    first = [of[0].keys for of in rows]
     units: dict[object, Unit] = {}
     columns = [c for spread in layout.leading for c in _spread(table, spread, units)]
-    texts = {name: [_words(name, keys.get(name)) for keys in first] for name in layout.below}
+    texts = {
+        name: [join_words(dict.fromkeys(_words(name, f.keys.get(name)) for f in of)) for of in rows]
+        for name in layout.below
+    }
     telling = [name for name in (*layout.rows, *layout.below) if _tells(name, first)]
     head = next((name for name in layout.rows if name in _HEADS), next(iter(layout.rows), ""))
     for name in telling:
@@ -234,7 +241,7 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
     for spread in layout.columns:
         columns += _spread(table, spread, units)
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
-    flags = [{flag for f in of for flag in f.flags} for of in table.rows.values()]
+    flags = [{flag for f in of for flag in f.flags} for of in rows]
     marks = ["".join(mark for mark in layout.legend if mark in of) for of in flags]
     ratios = [f is not None and f.low == f.high == 1 for f in table.at("ratio")]
     return Grid(
@@ -308,6 +315,8 @@ def display_unit(figures: Sequence[Figure]) -> Unit:
         return KIB
     if unit in ("ns", "cycles", "instructions"):
         return choose_unit([f.value for f in figures], unit)
+    if unit == "per second" and min(abs(f.value or 1.0) for f in figures) >= 100:
+        return Unit(1e3, "thousand per second")
     return Unit(1.0, unit)
 
 

@@ -14,8 +14,8 @@ from mldsa_lab.show.compare import sections_over_runs
 from mldsa_lab.show.kinds import kind_of
 from mldsa_lab.show.kinds.elsewhere import Elsewhere, elsewhere_report
 from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import FIELDS, operations_report, view_of
-from mldsa_lab.show.kinds.view import View, assign_colours
+from mldsa_lab.show.kinds.operations import FIELDS, operations_report
+from mldsa_lab.show.kinds.view import View, assign_colours, read_view
 from mldsa_lab.show.report import Report
 
 MOST_WITH_CLOUDS = 2
@@ -67,7 +67,7 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
     views = []
     for path, record in runs:
         try:
-            views.append(view_of(record, look, colours))
+            views.append(read_view(record, look, colours))
         except LabError as error:
             raise LabError(f"{path}: {error}") from None
     announced = [v for _, record in runs for worker in record.workers for v in worker.variants]

@@ -91,12 +91,13 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A series of a plot: x and y with its interval, in order. Where it has none it is drawn as a
-    thin line over the whole width at `level`: a cost that does not depend on x."""
+    """A series of a plot: x and y with its interval, in order; ``style`` as Matplotlib has it.
+    Without points it is a thin line over the whole width at `level`: a cost that does not depend
+    on x."""
 
     label: str
     colour: int
-    dashed: bool
+    style: str
     points: tuple[tuple[float, Interval], ...]
     level: float = 0.0
 
@@ -104,17 +105,6 @@ class Path:
     def end(self) -> float:
         """Where its label stands."""
         return self.points[-1][1].value if self.points else self.level
-
-
-@dataclass(frozen=True, slots=True)
-class DottedCurve:
-    """One of `curves`, ``x`` ascending, in the plot's units; ``style`` as matplotlib has it."""
-
-    label: str
-    colour: int
-    style: str
-    x: Sequence[float]
-    y: Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +151,11 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     figure, axes = new_axes(width, 198, left=46, right=8, bottom=36, top=26)
     last = float(cloud.attempts.max())
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
-    fan(axes, (cloud.base, cloud.cost_z, cloud.cost_r0), share, last + 0.5, svg.MUTED)
+    ends, slopes = np.array([0.0, last - 0.5]), (cloud.cost_z, cloud.cost_r0)
+    z, r0 = (cloud.base + ends * slope for slope in slopes)
+    axes.fill_between(ends + 1, z, r0, color=svg.MUTED, alpha=0.17, linewidth=0)
+    mixed = share * z + (1 - share) * r0
+    axes.plot(ends + 1, mixed, color=svg.MUTED, linewidth=1.2)
     mix = np.where(np.isnan(cloud.share_r0), 2, np.round(cloud.share_r0 * 4)).astype(int)
     for index, colour in enumerate(svg.MIX):
         chosen = mix == index
@@ -178,22 +172,6 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     axes.set_xlabel("attempts", labelpad=2)
     name_vertical(axes, unit, 36)
     return figure
-
-
-def fan(
-    axes: Axes, costs: tuple[float, float, float], share_z: float, last: float, colour: str
-) -> float:
-    """What a fit of ``costs`` (accepted at once, rejected at z, at r0) allows up to ``last``
-    attempts, and its line at the expected share of z, whose slope is returned."""
-    first, z, r0 = costs
-    ends = np.array([1.0, last])
-    axes.fill_between(
-        ends, first + (ends - 1) * z, first + (ends - 1) * r0, color=colour, alpha=0.17,
-        linewidth=0,
-    )  # fmt: skip
-    slope = share_z * z + (1 - share_z) * r0
-    axes.plot(ends, first + (ends - 1) * slope, color=colour, linewidth=1.2)
-    return slope
 
 
 def distribution(
@@ -234,9 +212,7 @@ def distribution(
         names[end] = "p99.99"
     room = axis_length(axes, False) / end
     shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
-    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
-    axes.xaxis.set_major_formatter(_lookup(shown))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(list(shown), list(shown.values()))
     axes.grid(axis="both")
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
     name_vertical(axes, f"{unit}, log scale", 47)
@@ -246,7 +222,7 @@ def distribution(
 
 def over_key(
     paths: Sequence[Path],
-    values: Sequence[int],
+    values: Sequence[float],
     x_title: str,
     y_title: str,
     width: float,
@@ -254,13 +230,15 @@ def over_key(
     is_rate: bool = False,
     is_ratio: bool = False,
 ) -> Figure:
-    """A figure over the values of a key with intervals, both on log scales; ``is_rate``: dotted
-    what the first point in proportion would be; ``is_ratio``: both from zero, with the line of
-    proportion."""
+    """A figure over the values of a key with intervals, both on log scales; without ``values`` the
+    horizontal axis has round numbers. ``is_rate``: dotted what the first point in proportion would
+    be; ``is_ratio``: both from zero, with the line of proportion. Of several series with one label
+    the middle one has it at its end."""
     right = max(text_width(p.label) for p in paths) + 16
     height = max(330.0, LABEL_GAP * len(paths) + 66)
     figure, axes = new_axes(width, height, left=46, right=right, bottom=44, top=22)
-    most, low, high = max(values), *_reach(paths)
+    across = list(values) or [x for path in paths for x, _ in path.points]
+    most, low, high = max(across), *_reach(paths)
     if is_ratio:
         axes.plot([0, most], [0, most], ":", color=svg.MUTED, linewidth=1.1)
         zero_axis(axes, 1.06 * max(most, high), suffix="×", vertical=True)
@@ -268,28 +246,28 @@ def over_key(
     else:
         firsts = [p.points[0] for p in paths if p.points and is_rate]
         for x, y in firsts:
-            ends = [y.value, y.value * most / x]
-            axes.plot([x, most], ends, ":", color=svg.MUTED, linewidth=1.1, zorder=0.9)
-            high = max(high, *ends)
+            line = [y.value, y.value * most / x]
+            axes.plot([x, most], line, ":", color=svg.MUTED, linewidth=1.1, zorder=0.9)
+            high = max(high, *line)
         log_axis(axes, low, high, vertical=True)
-        axes.set_xscale("log")
-        air = 1.05 if most > min(values) else 1.5
-        axes.set_xlim(min(values) / air, most * air)
+        log_axis(axes, min(across), most if most > min(across) else 1.5 * most)
     for path in paths:
         _draw_path(axes, path)
-    kept: list[int] = []
+    kept: list[float] = []
     for value in sorted(values, reverse=True):  # the last one always
         place, *last = (float(axes.transData.transform((v, 1.0))[0]) for v in (value, *kept[-1:]))
         if not last or last[0] - place >= text_width(f"{most:,}") + 6:
             kept.append(value)
-    axes.xaxis.set_major_locator(FixedLocator([float(v) for v in kept]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
+    if values:
+        _set_ticks(axes, FixedLocator(kept))
     axes.grid(axis="both")
     dotted = "; dotted: in proportion" if is_rate or is_ratio else ""
     axes.set_xlabel(x_title + ("" if is_ratio else ", log scale") + dotted, labelpad=6)
     name_vertical(axes, y_title + (", from zero" if is_ratio else ", log scale"), 46)
-    end_labels(axes, [(p.end, p.label, svg.series(p.colour)) for p in paths])
+    ends: dict[str, list[tuple[float, str, str]]] = {}
+    for p in paths:
+        ends.setdefault(p.label, []).append((p.end, p.label, svg.series(p.colour)))
+    end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
     return figure
 
 
@@ -300,8 +278,7 @@ def _draw_path(axes: Axes, path: Path) -> None:
         return
     x = [p[0] for p in path.points]
     y = [p[1].value for p in path.points]
-    style = "--" if path.dashed else "-"
-    axes.plot(x, y, color=colour, linewidth=1.6, linestyle=style)
+    axes.plot(x, y, color=colour, linewidth=1.6, linestyle=path.style)
     for at, (_, low, high) in path.points:
         if low is not None and high is not None:
             axes.plot(
@@ -310,7 +287,8 @@ def _draw_path(axes: Axes, path: Path) -> None:
             )  # fmt: skip
     axes.plot(
         x, y, "o", markersize=5,
-        color=svg.SURFACE if path.dashed else colour, markeredgecolor=colour, markeredgewidth=1.3,
+        color=colour if path.style == "-" else svg.SURFACE, markeredgecolor=colour,
+        markeredgewidth=1.3,
     )  # fmt: skip
 
 
@@ -323,31 +301,6 @@ def _reach(paths: Sequence[Path]) -> tuple[float, float]:
             y = found.value
             values += [y, max(found.low or y, y / 3), min(found.high or y, 3 * y)]
     return min(values), max(values)
-
-
-def curves(drawn: Sequence[DottedCurve], across: str, up: str, width: float = 380) -> Figure:
-    """Positive curves with a dot at each point, both axes logarithmic; of several with one label
-    the middle one has it at its end."""
-    right = max(text_width(c.label) for c in drawn) + 14
-    figure, axes = new_axes(width, 240, left=40, right=right, bottom=38, top=24)
-    for curve in drawn:
-        colour = svg.series(curve.colour)
-        axes.plot(
-            curve.x, curve.y, "o", linestyle=curve.style, linewidth=1.3, markersize=3.2,
-            color=colour, markeredgewidth=0,
-        )  # fmt: skip
-    xs, ys = [x for c in drawn for x in c.x], [y for c in drawn for y in c.y]
-    log_axis(axes, min(xs), max(xs))
-    log_axis(axes, min(ys), max(ys), vertical=True)
-    axes.grid(axis="both")
-    axes.set_xlabel(f"{across}, log scale", labelpad=2)
-    name_vertical(axes, f"{up}, log scale", 36)
-    ends: dict[str, list[tuple[float, str, str]]] = {}
-    for curve in drawn:
-        end = (curve.y[-1], curve.label, svg.series(curve.colour))
-        ends.setdefault(curve.label, []).append(end)
-    end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
-    return figure
 
 
 def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
@@ -448,10 +401,6 @@ def _tail(p: float) -> float:
     return -math.log10(1 - p)
 
 
-def _lookup(names: dict[float, str]) -> FuncFormatter:
-    return FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])
-
-
 # --- axes ---------------------------------------------------------------------------------------
 
 LINE = 1.2 * svg.FONT_PX
@@ -513,7 +462,7 @@ def _room(axes: Axes, high: float, suffix: str, vertical: bool) -> int:
     return max(1, int(axis_length(axes, vertical) / size))
 
 
-def _set_ticks(axes: Axes, locator: Locator, suffix: str, vertical: bool) -> None:
+def _set_ticks(axes: Axes, locator: Locator, suffix: str = "", vertical: bool = False) -> None:
     axis = axes.yaxis if vertical else axes.xaxis
     axis.set_major_locator(locator)
     axis.set_minor_locator(NullLocator())

@@ -7,26 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mldsa_lab.records import Check, Record
-from mldsa_lab.show.grid import Column, Grid
+from mldsa_lab.show.grid import Column, Grid, heading
+from mldsa_lab.show.kinds.kind import texts
 from mldsa_lab.show.report import Section
 from mldsa_lab.wording import join_words
 
-CHECKS = {
-    "acvp": "NIST's known answers",
-    "own": "signatures by its own keys verify",
-    "others": "the keys that others make of the seed",
-    "encaps": "encapsulation as others do it",
-    "decaps": "its own secrets and others', and others its own",
-    "rejects": "an altered ciphertext gives the secret of implicit rejection",
-    "reference": "the same bytes and traces as the reference",
-    "signs": "its own signatures verify",
-    "verified": "others accept its signatures",
-    "verifies": "it accepts theirs",
-    "batch": "in batches, bad items spoil none beside them",
-    "refuses": "altered signatures, keys, messages and contexts are refused",
-}
-"""What the kinds of check of the gate are, for a legend."""
 GATE, MACHINE, REPRODUCE = "Correctness gate", "Machine and workers", "Reproduce"
+_FACTS = {
+    "cpu": "processor", "governor": "frequency governor", "os": "operating system",
+    "load1": "load, average over a minute",
+}  # fmt: skip
 _SIGNS = {"given": "any rnd", "zero": "deterministic", "none": "hedged only"}
 _OPTIONS = {"batch_sizes": "--batch", "thread_counts": "--threads"}
 _FLAGS = (
@@ -47,33 +37,26 @@ class Appendix:
 def appendix(record: Record, rows: int) -> Appendix:
     """Return gate, machine and workers, and how to measure again; ``rows``: those of the table."""
     run = record.run
-    gate = [
-        "Before anything is timed, each implementation answers known-answer tests, signs and "
-        "verifies across implementations, and must reject altered signatures. An implementation "
-        "that gives one wrong answer is not timed."
-    ]
     grids = [(MACHINE, grid) for grid in _workers(record)]
     if record.gates:
         grids.insert(0, (GATE, gate_grid(record)))
-        known = [f"{k}: {CHECKS[k]}" for k in _kinds(record) if k in CHECKS]
-        gate += [f"{'; '.join(known)}. Numbers are cases over all sets."] if known else []
-    else:
-        gate.append("The record holds no gate results.")
     again = [
         f"The run of {when(run.started)} with {run.tool}, profile {run.profile}, {rows} rows. In a "
         "clone of the repository, after `make bench` has set it up:",
         f"`{command(record)}`",
         f"Seed of the inputs: {run.seed}",
     ]
-    texts = {GATE: gate, MACHINE: [], REPRODUCE: again}
-    if not record.workers:
-        texts[MACHINE].append("No worker took part.")
+    words = {
+        GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
+        MACHINE: [] if record.workers else ["No worker took part."],
+        REPRODUCE: again,
+    }
     options = [
         (name.replace("_", " "), "default" if value in (None, "", []) else _shown(value))
         for name, value in run.options.items()
     ]
     sections = [Section(grid, chapter=chapter, only_page=True) for chapter, grid in grids]
-    return Appendix(sections, texts, {MACHINE: machine_facts(record), REPRODUCE: options})
+    return Appendix(sections, words, {MACHINE: machine_facts(record), REPRODUCE: options})
 
 
 def gate_grid(record: Record) -> Grid:
@@ -82,26 +65,19 @@ def gate_grid(record: Record) -> Grid:
     A kind is the first word of a check's name (`refuses-z` and `refuses-hint` are of one kind);
     checks of one kind and several sets are added up.
     """
-    gates = {v: [g for g in record.gates if g.variant == v] for v in _variants(record)}
+    names = dict.fromkeys(g.variant for g in record.gates)
+    gates = {v: [g for g in record.gates if g.variant == v] for v in names}
     variants = sorted(gates, key=lambda v: all(g.passed for g in gates[v]))
     sets = [", ".join(g.set.removeprefix("ML-DSA-") for g in gates[v]) for v in variants]
     verdicts = ["✓ passed" if all(g.passed for g in gates[v]) else "✗ rejected" for v in variants]
     columns = [
         Column("variant", variants, head=True), Column("sets", sets), Column("verdict", verdicts),
     ]  # fmt: skip
-    for kind in _kinds(record):
+    for kind in dict.fromkeys(_kind(c) for g in record.gates for c in g.checks):
         of = [[c for g in gates[v] for c in g.checks if _kind(c) == kind] for v in variants]
         cells, hints = zip(*map(_gate_cell, of), strict=True)
         columns.append(Column(kind, cells, hints=hints))
     return Grid(GATE, "", tuple(columns))
-
-
-def _variants(record: Record) -> list[str]:
-    return list(dict.fromkeys(g.variant for g in record.gates))
-
-
-def _kinds(record: Record) -> list[str]:
-    return list(dict.fromkeys(_kind(c) for g in record.gates for c in g.checks))
 
 
 def _kind(check: Check) -> str:
@@ -151,31 +127,18 @@ def _workers(record: Record) -> Iterator[Grid]:
 
 def machine_facts(record: Record) -> list[tuple[str, str]]:
     """Return the machine as (name, value), values that are unknown said to be so."""
-    machine = dict(record.run.machine)
-    memory = machine.pop("memory_bytes", None)
+    machine: dict[str, object] = dict(record.run.machine)
+    memory, features = machine.pop("memory_bytes", None), machine.pop("features", None)
+    compilers = machine.pop("compilers", None)
     loads = [row.load1 for row in record.loads if row.load1 is not None]
-    load = machine.pop("load1", None)
-    load = None if load is None else f"{load} at the start"
     if loads:
-        load = (
-            f"{min(loads):.2f} to {max(loads):.2f} (average over a minute, at each round's start)"
-        )
-    gibibytes = f"{memory / 2**30:.1f} GiB" if isinstance(memory, (int, float)) else None
-    features, compilers = machine.pop("features", None), machine.pop("compilers", None)
-    facts = {
-        "Processor": machine.pop("cpu", None),
-        "Architecture": machine.pop("architecture", None),
-        "Cores": machine.pop("cores", None),
-        "Memory": gibibytes,
-        "Frequency governor": machine.pop("governor", None),
-        "Operating system": machine.pop("os", None),
-        "Python": machine.pop("python", None),
-        "Load": load,
-    }
+        machine["load1"] = f"{min(loads):.2f} to {max(loads):.2f} at the rounds' starts"
+    facts = {_FACTS.get(name, name.replace("_", " ")): value for name, value in machine.items()}
+    facts["memory"] = f"{memory / 2**30:.1f} GiB" if isinstance(memory, (int, float)) else None
     if isinstance(compilers, dict):
-        facts |= {f"Compiler {name}": text for name, text in compilers.items()}
-    facts |= {str(k).replace("_", " "): v for k, v in machine.items()}
-    return [(name, _shown(value)) for name, value in (facts | {"CPU features": features}).items()]
+        facts |= {f"compiler {name}": text for name, text in compilers.items()}
+    facts["CPU features"] = features
+    return [(heading(name), _shown(value)) for name, value in facts.items()]
 
 
 def _shown(value: object) -> str:

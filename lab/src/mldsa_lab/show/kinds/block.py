@@ -100,13 +100,6 @@ BLOCK = Kind(
     _block_headline,
     block_figures,
     _block_layouts,
-    "Threads share a block in equal parts, in an order in which neighbours lie far apart. Its "
-    "time is from the common start to the end of the last thread, by single calls or by calls "
-    "of a batch interface. Keys are read, and expanded for the key form expanded, before the "
-    "clock starts; signatures are read while it runs. Each round has fresh processes and counts "
-    "once; intervals are Student's over rounds. Before anything was timed every verifier "
-    "accepted the whole block, and rejected exactly an altered signature, message and key in "
-    "another one. The verdicts of every timed pass are compared again.",
     _block_about,
     _block_notes,
 )

@@ -44,7 +44,4 @@ COLD = Kind(
     _cold_headline,
     cold_figures,
     _cold_layouts,
-    "Each round starts a process for each row, prepares one input, and times 1,000 operations "
-    "on it one by one, by the wall clock, without a warm-up. From the fifth on a column is the "
-    "median of the calls within 10 %. Intervals are Student's over processes.",
 )

@@ -6,8 +6,8 @@ same rounds: their costs are not divided by those of workers. What has no unit c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +17,10 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.measured import Estimation, estimate
 from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.show.format import UNKNOWN, Shown, number, of_interval
-from mldsa_lab.show.grid import Column, Dot, Grid
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.kinds.kind import texts
 from mldsa_lab.show.kinds.view import View, best_rows
-from mldsa_lab.show.report import PlotSpec, Report, Section
+from mldsa_lab.show.report import PlotSpec, Report, sections_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -28,18 +28,13 @@ if TYPE_CHECKING:
 TITLE = "Measured elsewhere"
 WIDE, NARROW = 1150.0, 360.0
 """Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
-NOTE = (
-    "Measured elsewhere, in units and on machines of their own and not in the rounds of this run: "
-    "a cost here over one of a worker means nothing unless both count the same thing. Without a "
-    "unit are the mean over the cost of a signature accepted at once, a percentile over another, "
-    "and an attempt's cost over that of the signature; they show what rejections cost where."
-)
-"""What a reader must know of these tables."""
 ENDINGS = (".csv", ".json")
 """What a file of measurements ends in; all others are records."""
 _FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
 _PERCENTILES = (50.0, 95.0, 99.0, 99.9)
 _NAMES = ("p50", "p95", "p99", "p999")
+_COSTS = ("mean", "p50", "p95", "p99", "p99.9", "first")
+_SHAPES = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,40 +115,47 @@ def elsewhere_report(
 ) -> Report:
     """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
     fields of their rows."""
-    sets = dict.fromkeys(e.found.set for e in measured)
-    sections = [Section(_costs(measured, confidence), chapter=TITLE)]
-    sections += [Section(*_shapes(measured, views, name), chapter=TITLE) for name in sets]
+    rows = ("measured", "set", "unit", "inputs", "rounds")
+    columns = (SpreadColumns(n, n, spare_interval=2) for n in _COSTS)
+    costs = TableLayout(TITLE, (), rows, tuple(columns))
+    found = [f for e in measured for f in _costs(e)]
+    sections = sections_of(
+        found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
+    )
+    colours = dict(zip((e.name for e in measured), colours_of(measured), strict=True))
+    for set_name in dict.fromkeys(e.found.set for e in measured):
+        shapes = TableLayout(
+            f"{set_name}: what has no unit", (), ("signing",),
+            tuple(SpreadColumns(title, title) for title in _SHAPES),
+            colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
+        )  # fmt: skip
+        plot = _plot(measured, views, set_name)
+        for section in sections_of(
+            list(_shapes(measured, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
+        ):
+            sections.append(replace(section, plots=(plot,)))
+    doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
     return Report(
         kind="measured elsewhere",
         headline=f"{TITLE}: {', '.join(e.name for e in measured)}",
         figures=[f for e in measured for f in e.rows()],
         sections=sections,
-        warnings=[
-            NOTE, *(f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings)
-        ],
+        warnings=[*texts(TITLE), *doubts],
         names=names,
         name=TITLE,
-    )  # fmt: skip
+    )
 
 
-def _costs(measured: Sequence[Elsewhere], confidence: float) -> Grid:
-    """Their costs, each in its own unit, with intervals."""
-    of = [e.figures for e in measured]
-    columns = [
-        Column("measured", [e.name for e in measured], head=True),
-        Column("set", [e.set for e in of]),
-        Column("unit", [e.unit or "not given" for e in of]),
-        Column("inputs", [str(len(e.found.residuals)) for e in measured], number=True, spare=1),
-        Column("rounds", [str(e.rounds) for e in of], number=True, spare=1),
-        Column("mean", [of_interval(e.mean) for e in of], number=True),
-    ]
-    for percent in _PERCENTILES:
-        cells = [of_interval(e.percentiles[percent]) for e in of]
-        columns.append(Column(f"p{percent:g}", cells, number=True, spare_interval=2))
-    first = [of_interval(e.costs["first"]) for e in of]
-    columns.append(Column("first", first, number=True, spare=3, spare_interval=2))
-    dots = [Dot(colour) for colour in colours_of(measured)]
-    return Grid(TITLE, "signing, each in its own unit", tuple(columns), confidence, dots)
+def _costs(entry: Elsewhere) -> Iterator[Figure]:
+    """The costs of an entry, in its own unit."""
+    of = entry.figures
+    keys: dict[str, Key] = {
+        "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
+        "inputs": len(entry.found.residuals), "rounds": of.rounds,
+    }  # fmt: skip
+    costs = (of.mean, *(of.percentiles[p] for p in _PERCENTILES), of.costs["first"])
+    for name, cost in zip(_COSTS, costs, strict=True):
+        yield Figure.of(keys, name, cost)
 
 
 def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
@@ -164,56 +166,48 @@ def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
 
 def _shapes(
     measured: Sequence[Elsewhere], views: Sequence[View], set_name: str
-) -> tuple[Grid, None, tuple[PlotSpec, ...]]:
+) -> Iterator[Figure]:
     """What has no unit, of these and of each implementation's best variant in the same set."""
-    rows: list[tuple[str, Dot, list[float | None]]] = []
-    for entry, colour in zip(measured, colours_of(measured), strict=True):
+    for entry in measured:
         if entry.found.set == set_name:
-            of, c = entry.figures, entry.figures.costs
+            of = entry.figures
             costs = [of.mean.value, *(of.percentiles[p].value for p in (50.0, 99.0, 99.9))]
-            parts = [c[name].value for name in ("first", "z", "r")]
-            rows.append((entry.name, Dot(colour), _unitless(costs, parts)))
+            parts = [of.costs[name].value for name in ("first", "z", "r")]
+            keys: dict[str, Key] = {"signing": entry.name, "implementation": entry.name}
+            yield from _unitless(keys, costs, parts)
     for place, view in enumerate(views):
-        signing = view.table(set_name, "sign")
+        signing, run = view.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(views) > 1)
         for row in best_rows(signing) or best_rows(signing, "expanded"):
             fit = view.summary.fits.get((row.variant, set_name))
             if fit is not None:
-                run = f", run {chr(65 + place)}" if len(views) > 1 else ""
-                dot = Dot(view.colours.get(row.implementation, 0), row.key == "expanded")
+                keys = {
+                    "signing": view.label(row.variant) + run, "key": row.key,
+                    "implementation": row.implementation,
+                }  # fmt: skip
                 costs_of = [row.mean, row.p50, row.p99, row.p999]
-                figures = _unitless(costs_of, fit.attempt_costs[:3])
-                rows.append((view.label(row.variant) + run, dot, figures))
-    titles = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
-    columns = [Column("signing", [name for name, _, _ in rows], head=True)]
-    columns += [
-        Column(title, [_plain(f[i]) for _, _, f in rows], number=True)
-        for i, title in enumerate(titles)
-    ]
-    grid = Grid(
-        f"{set_name}: what has no unit", _FIRST, tuple(columns), dots=[d for _, d, _ in rows]
-    )
+                yield from _unitless(keys, costs_of, fit.attempt_costs[:3])
 
+
+def _unitless(
+    keys: dict[str, Key], costs: Sequence[float | None], parts: Sequence[float]
+) -> Iterator[Figure]:
+    mean, p50, p99, p999 = costs
+    first, z, r0 = parts
+    pairs = ((mean, first), (p99, p50), (p999, p50), (z, first), (r0, first))
+    for name, (a, b) in zip(_SHAPES, pairs, strict=True):
+        yield Figure(keys, name, a / b if a is not None and b else None)
+
+
+def _plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
     def draw(width: float) -> Drawing:
         from mldsa_lab.show.kinds.signing_plots import draw_relative
 
         return draw_relative(measured, views, set_name, width)
 
-    plot = PlotSpec(
+    return PlotSpec(
         "How signatures spread, each over its own mean",
         partial(draw, WIDE),
         text="Read upwards from a percentile; workers beside what was measured elsewhere.",
         alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
         narrow=partial(draw, NARROW),
     )
-    return grid, None, (plot,)
-
-
-def _unitless(costs: Sequence[float | None], parts: Sequence[float]) -> list[float | None]:
-    mean, p50, p99, p999 = costs
-    first, z, r0 = parts
-    pairs = ((mean, first), (p99, p50), (p999, p50), (z, first), (r0, first))
-    return [a / b if a is not None and b else None for a, b in pairs]
-
-
-def _plain(value: float | None) -> Shown:
-    return UNKNOWN if value is None else Shown(number(value, 2 if value < 10 else 1), number=value)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
@@ -14,6 +16,18 @@ from mldsa_lab.show.report import Report, sections_of
 
 ROW_KEYS = ("implementation", "backend", "build", "key")
 """The keys that tell variants apart in a table."""
+
+
+@cache
+def _all_texts() -> dict[str, list[str]]:
+    text = resources.files("mldsa_lab.show.kinds").joinpath("texts.md").read_text(encoding="utf-8")
+    parts = (part.strip().split("\n\n") for part in f"\n{text}".split("\n# ")[1:])
+    return {title: paragraphs for title, *paragraphs in parts}
+
+
+def texts(title: str) -> list[str]:
+    """Return the paragraphs of this title in texts.md; none if it has none."""
+    return _all_texts().get(title, [])
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +47,6 @@ class Kind:
     headline: Callable[[Record, Sequence[Figure]], str]
     figures: Callable[[Record, float], list[Figure]]
     layouts: Callable[[Record], tuple[TableLayout, ...]]
-    method: str
     about: Callable[[Record], str] = lambda record: ""
     notes: Callable[[Record], list[str]] = lambda record: []
 
@@ -50,7 +63,7 @@ class Kind:
             figures=figures,
             sections=sections_of(figures, self.layouts(record), look.confidence, about),
             about=f"{about}. {where}" if about else where,
-            method=self.method,
+            method=texts(self.name)[0],
             notes=notes,
             source=source,
         )

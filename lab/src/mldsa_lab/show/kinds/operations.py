@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.summary import KEYS as ROW_FIELDS
-from mldsa_lab.estimate.summary import SummaryRow, summarise
-from mldsa_lab.records import Record, base_id
-from mldsa_lab.sets import (
-    ALL_SETS,
-    SCHEME_FAMILIES,
-    SCHEMES,
-    SIGNATURE_OPERATIONS,
-    TUNED_BUILD,
-    sets_of,
-)
-from mldsa_lab.show.figure_tables import (
-    CELL,
-    COLUMN,
-    Lines,
-    Ranking,
-    SpreadColumns,
-    TableLayout,
-)
-from mldsa_lab.show.format import MISSING, Unit
+from mldsa_lab.estimate.summary import SummaryRow
+from mldsa_lab.records import base_id
+from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
+from mldsa_lab.show.figure_tables import CELL, COLUMN, Lines, Ranking, SpreadColumns, TableLayout
+from mldsa_lab.show.format import MISSING
 from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
 from mldsa_lab.show.kinds.appendix import appendix, when, why_empty
 from mldsa_lab.show.kinds.elsewhere import NARROW, WIDE
 from mldsa_lab.show.kinds.findings import find
-from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.kind import texts
 from mldsa_lab.show.kinds.view import (
     KEYS,
     MARKS,
@@ -42,7 +28,6 @@ from mldsa_lab.show.kinds.view import (
     cell,
     is_run,
     ranks,
-    read_view,
     told_size,
     unit_of,
 )
@@ -64,82 +49,17 @@ TITLES = {
 }  # fmt: skip
 """The operations in sentences."""
 _QUANTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
-_WITH_LIMITS = ("mean", "ratio", "per_second", "scaling")
+_UNITS = {"mean": "", "ratio": "", "per_second": "per second", "scaling": ""}
 _ROW_KEYS = tuple(
     name
     for name in ROW_FIELDS
-    if name not in (*_QUANTILES, *_WITH_LIMITS) and not name.endswith(("_low", "_high"))
+    if name not in (*_QUANTILES, *_UNITS) and not name.endswith(("_low", "_high"))
 )
 _WAYS = ("compact key", "expanded key", *KEYS.values())
-_CROSSED = (
-    "Measured in the same run, on random inputs. No reference of ours stands behind it: the gate "
-    "asks for {known}, rejection of what was altered, and the other implementations' agreement, "
-    "where there are any."
-)
-_FAMILIES = {
-    "classical": "Measured in the same run for comparison. They have no iterations; the gate "
-    "checks that they sign, verify, and reject what was altered.",
-    "slh-dsa": _CROSSED.format(known="NIST's known answers"),
-    "fn-dsa": _CROSSED.format(known="signatures by its own keys")
-    + " FIPS 206 is a draft without vectors.",
-    "ml-kem": _CROSSED.format(known="NIST's known answers"),
-    "hash": "What signers and pipelines hash with; the gate compares digests with Python's.",
-}
-_TEXTS = {
-    LEADERS: "Of each implementation the best variant. Times: how many times as much an operation "
-    "costs with the next implementation, from the same rounds.",
-    BATCHES: "A batch is one call that performs many operations, by an interface made for it; the "
-    "figure is the cost of one of them. Many keys: the inputs have keys of their own, compact; one "
-    "key: all share an expanded one. Batches take a hundred inputs in turn, whose mean iterations "
-    "are those of all signatures. An implementation without such an interface is measured in a "
-    "loop of single calls over the same inputs, which costs the same for each at any length. Below "
-    "each cost stand its interval and its ratio to single calls of {reference}, measured in the "
-    "same rounds.",
-    THREADS: "Each thread has keys and inputs of its own and does as much as every other; the "
-    "figure is the number of operations of all threads together in a second by the wall clock, "
-    "from the common start to the end of the last. Scaling is that over the same with one thread, "
-    "in the same rounds. Cores that share execution units, and other work of the machine, keep it "
-    "below the number of threads.",
-    CLASSICAL: "The cost of one ML-DSA operation over that of one classical operation, single "
-    "calls, in the same rounds: below 1 ML-DSA is cheaper. Of each kind the cheapest variant of "
-    "the run.",
-}
-_METHOD = (
-    "Deterministic signing is bit-exact, so the iterations that a message costs are the same for "
-    "every correct implementation. They are traced once; a small set of inputs is chosen so that "
-    "its iterations are near their exact expectations and well spread; all implementations sign "
-    "those same inputs in interleaved rounds of rotated order. The cost of a signature is fitted "
-    "as a base plus a cost per iteration rejected by z, by r0 and by the hint; the fit is "
-    "evaluated at the exact expectations for the mean, and summed over the exact law of the "
-    "rejections for percentiles. Key generation and verification are robust means over rounds. "
-    "Signers that are hedged only are measured on random inputs and marked. The derivation, the "
-    "intervals and the checks on them are in `docs/methodology.md`. In “Where the mean goes” the "
-    "fit cannot separate set-up from the one successful iteration that every signature has. The "
-    "successful iteration is shown as what an r0-rejected one costs, which it does at least; "
-    "set-up is the rest, with the hint in it."
-)
-_LAW = (
-    "Each line is the exact distribution of rejected iterations, priced by the fit of that "
-    "implementation and spread by what signatures of equal iterations differ in: read upwards "
-    "from a percentile. Dots at p50, p95, p99 and p99.9; dashed for an expanded key. Of each "
-    "implementation the fastest variant, and an expanded key where it saves more than a tenth. "
-    "Where a fit falls to 0 or below nothing is drawn."
-)
-_CLOUDS = (
-    "Cost over iterations: a dot is a designed input, its cost over all rounds; the line is the "
-    "fit at the expected mix of rejections, the shade reaches from rejections by z alone to r0 "
-    "alone. Each plot has its own scale, from zero. Rejected iterations:"
-)
 _MIXES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
 _PARTS = {"setup": "set-up", "final": "final iteration", "z": "z-rejected", "r": "r0-rejected"}
-
-
-def view_of(record: Record, look: Look, colours: dict[str, int] | None = None) -> View:
-    """Summarise and arrange a record. LabError if it cannot be summarised."""
-    summary = summarise(
-        record, reference=look.reference, clock=look.clock, confidence=look.confidence
-    )
-    return read_view(record, summary, colours)
+_CELL = ("set", "operation", "variant")
+Cells = dict[tuple[Key, ...], list[Figure]]
 
 
 def operations_report(view: View, source: str, name: str = "", *, clouds: bool = True) -> Report:
@@ -158,7 +78,7 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
         headline=found.headline,
         figures=figures,
         sections=[*sections, *more.sections],
-        method=_METHOD,
+        method=texts("operations")[0],
         notes=[f"{mark}: {text}" for mark, text in MARKS.items() if mark in used],
         source=source,
         sentences=found.sentences,
@@ -183,14 +103,19 @@ def operation_figures(view: View) -> list[Figure]:
 
 def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator[Figure]:
     keys: dict[str, Key] = {name: getattr(row, name) for name in _ROW_KEYS}
-    keys |= {"variant": row.variant, "label": view.label(row.variant)} | about
-    flags = view.marks(row)
+    keys |= {
+        "variant": row.variant, "label": view.label(row.variant), "calls": calls(row),
+        "keys": KEYS[row.key], "size": row.batch_size if row.mode == "batch" else "loop", **about,
+    }  # fmt: skip
+    marks = view.marks(row)
     if row.mean is None:
-        yield Figure(keys, "mean", None, unit=row.unit, flags=flags)
-    for name in _WITH_LIMITS:
+        yield Figure(keys, "mean", None, unit=row.unit, flags=marks)
+    for name, unit in _UNITS.items():
         if (found := row.interval(name)) is not None:
-            unit = row.unit if name == "mean" else ""
-            yield replace(Figure.of(keys, name, found, unit), flags=flags * (name == "mean"))
+            is_mean = name == "mean"
+            yield replace(
+                Figure.of(keys, name, found, row.unit if is_mean else unit), flags=marks * is_mean
+            )
     for name in _QUANTILES:
         if (value := getattr(row, name)) is not None:
             yield Figure(keys, name, value, unit=row.unit)
@@ -203,40 +128,36 @@ def _row_figures(view: View, row: SummaryRow, about: dict[str, Key]) -> Iterator
 
 def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[Section]:
     """Every table with its plots, in the order of the page."""
-    confidence = view.summary.confidence
-    by_cell: dict[tuple[Key, Key], list[Figure]] = {}
+    cells: Cells = {}
     for f in figures:
-        if (f.keys["set"], f.keys["operation"], f.keys["variant"]) in view.ranks:
-            by_cell.setdefault((f.keys["set"], f.keys["operation"]), []).append(f)
-    if view.main_set is not None:
-        for section in _overviews(view, view.main_set):
-            yield replace(section, is_first=True)
+        cells.setdefault(tuple(f.keys[k] for k in _CELL), []).append(f)
+    main, built = view.main_set, f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
+    made = partial(sections_of, confidence=view.summary.confidence)
+    best = f"the best variant of each implementation{built}"
+    for name in [main] if main else []:
+        yield from (replace(s, is_first=True) for s in _overviews(view, cells, name, best))
     times, layout = leader_table(view)
-    yield from sections_of(times, [layout], confidence, _built(view)[2:], chapter=LEADERS)
+    yield from made(times, [layout], note=built[2:], chapter=LEADERS)
     for name in view.sets:
-        if name != view.main_set:
-            for section in _overviews(view, name):
-                yield replace(section, brief=False)
+        if name != main:
+            yield from _overviews(view, cells, name, best)
         for operation in SHOWN_OPERATIONS:
+            of = [f for row in view.table(name, operation) for f in cells[cell(row)]]
             layout = _of_operation(view, operation)
-            note = f"best first{_built(view)}"
-            found = by_cell.get((name, operation), [])
-            for section in sections_of(found, [layout], confidence, note, brief=False):
+            for section in made(of, [layout], note=f"best first{built}", brief=False, chapter=name):
                 plots = _cost_plots(view, name, clouds) if operation == "sign" else ()
-                yield replace(section, chapter=name, plots=tuple(plots))
-    for chapter, of in ((BATCHES, batch_tables(view)), (THREADS, thread_tables(view))):
-        for found, layout in of:
-            brief = view.main_set in (None, found[0].keys["set"])
-            yield from sections_of(found, [layout], confidence, brief=brief, chapter=chapter)
-    brief = view.main_set is None
+                yield replace(section, plots=tuple(plots))
+    for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
+        for name, of, layout in tables(view, cells):
+            yield from made(of, [layout], brief=main in (None, name), chapter=chapter)
     if view.summary.classical and any(is_run(row) for row in view.summary.rows):
-        found, layout = _beside(view)
+        of, layout = _beside(view, cells)
         note = "cost over that of the fastest implementation of each"
-        yield from sections_of(found, [layout], confidence, note, brief=brief, chapter=CLASSICAL)
+        yield from made(of, [layout], note=note, brief=main is None, chapter=CLASSICAL)
     for family in view.others:
-        found, layout = _family(view, family)
-        chapter, note = SCHEME_FAMILIES[family].title, "for comparison"
-        yield from sections_of(found, [layout], confidence, note, brief=brief, chapter=chapter)
+        of, layout = _family(view, cells, family)
+        chapter = layout.title
+        yield from made(of, [layout], note="for comparison", brief=main is None, chapter=chapter)
 
 
 def _of_operation(view: View, operation: str) -> TableLayout:
@@ -261,40 +182,44 @@ def _of_operation(view: View, operation: str) -> TableLayout:
     )  # fmt: skip
 
 
-def _told(view: View, set_name: str) -> list[SummaryRow]:
-    """Single calls and batches of the size that is told, on one thread, in default builds where
-    both were measured; cheapest first."""
-    rows = [r for r in view.summary.rows if r.set == set_name and r.mean is not None]
-    size = told_size(rows)
-    kept = [
-        r
-        for r in rows
-        if not r.again and r.threads == 1 and r.batch_size == (size if r.mode == "batch" else 1)
-    ]
-    return sorted(kept, key=lambda r: r.mean or 0.0)
-
-
-def _overviews(view: View, set_name: str) -> Iterator[Section]:
+def _overviews(view: View, cells: Cells, set_name: str, note: str) -> Iterator[Section]:
     """How implementations stand in one set: single calls with a compact key, beside the
     distribution of signing cost, then expanded keys and batches."""
     plots = tuple(_law_plots(view, set_name))
-    note = f"the best variant of each implementation{_built(view)}"
-    for figures, layout in overview_tables(view, set_name):
+    for figures, layout in overview_tables(view, cells, set_name):
         for section in sections_of(figures, [layout], view.summary.confidence, note):
-            yield replace(section, chapter=set_name, plots=plots)
+            brief = set_name == view.main_set
+            yield replace(section, chapter=set_name, plots=plots, brief=brief)
             plots = ()
 
 
-def overview_tables(view: View, set_name: str) -> Iterator[tuple[list[Figure], TableLayout]]:
+def overview_tables(
+    view: View, cells: Cells, set_name: str
+) -> Iterator[tuple[list[Figure], TableLayout]]:
     """Yield the best variants of each implementation in one set: single calls with a compact key,
-    then expanded keys and batches. Of default builds where both were measured."""
-    found: dict[tuple[bool, str], dict[tuple[str, str], dict[str, SummaryRow]]] = {}
-    for row in _told(view, set_name):
-        more = row.mode == "batch" or row.key != "compact"
-        best = found.setdefault((more, row.unit), {})
-        best.setdefault((row.implementation, calls(row)), {}).setdefault(row.operation, row)
-    for (more, _), ways in sorted(found.items(), key=lambda item: item[0][0]):
-        measured = [o for o in SHOWN_OPERATIONS if any(o in best for best in ways.values())]
+    then expanded keys and batches."""
+    for more in (False, True):
+        rows = {
+            o: [r for r in view.told(set_name, o) if (calls(r) != _WAYS[0]) == more]
+            for o in SHOWN_OPERATIONS
+        }
+        measured = [o for o in SHOWN_OPERATIONS if rows[o]]
+        if not measured:
+            continue
+        first = rows[measured[0]]
+        figures = [
+            Figure(cells[cell(r)][0].keys, "place", rank)
+            for r, rank in zip(first, ranks(view.summary, first), strict=True)
+        ]
+        for operation in measured:
+            figures += [f for r in rows[operation] for f in cells[cell(r)]]
+            known = {r.implementation for r in rows[operation]}
+            # An implementation that signs with expanded keys alone can sign.
+            others = [] if more else view.told(set_name, operation)
+            for row in others:
+                if row.implementation not in known:
+                    keys = {**cells[cell(row)][0].keys, "calls": _WAYS[0]}
+                    figures.append(Figure(keys, "mean", None, flags=("expanded",)))
         columns = [
             spread
             for o in measured
@@ -303,74 +228,27 @@ def overview_tables(view: View, set_name: str) -> Iterator[tuple[list[Figure], T
                 SpreadColumns("ratio", "ratio", "operation", o, spare=2),
             )
         ]
-        batches = any(way.startswith("batch") for _, way in ways)
+        batches = any(r.mode == "batch" for of in rows.values() for r in of)
         kind = f"expanded keys{' and batches' * batches}" if more else "single calls, compact key"
-        layout = TableLayout(
-            f"{set_name}: {kind}", (), ("implementation", "calls"), tuple(columns),
-            leading=(SpreadColumns("rank", "#"),), below=("language", "backend", "build"),
+        yield figures, TableLayout(
+            f"{set_name}: {kind}", ("unit",), ("implementation", "calls"), tuple(columns),
+            leading=(SpreadColumns("place", "#"),), below=("language", "backend", "build"),
             colours=view.colours, tag="language",
         )  # fmt: skip
-        yield list(_overview(view, ways, measured, more)), layout
-
-
-def _overview(
-    view: View,
-    ways: dict[tuple[str, str], dict[str, SummaryRow]],
-    measured: Sequence[str],
-    more: bool,
-) -> Iterator[Figure]:
-    def order(item: tuple[object, dict[str, SummaryRow]]) -> tuple[int, float]:
-        best = item[1]
-        return next((i, best[o].mean or 0.0) for i, o in enumerate(measured) if o in best)
-
-    listed = sorted(ways.items(), key=order)
-    ranked = ranks(view.summary, [of[measured[0]] for _, of in listed if measured[0] in of])
-    # An implementation that signs with expanded keys alone can sign.
-    others = {(r.implementation, r.operation) for rows in view.tables.values() for r in rows}
-    for place, ((name, way), best) in enumerate(listed):
-        first = next(iter(best.values()))
-        keys: dict[str, Key] = {
-            "set": first.set, "implementation": name, "calls": way, "key": first.key,
-            "language": first.language, "build": first.build,
-            "backend": join_words(dict.fromkeys(r.backend for r in best.values())),
-        }  # fmt: skip
-        if place < len(ranked):
-            yield Figure(keys, "rank", ranked[place])
-        for operation in measured:
-            at, row = keys | {"operation": operation}, best.get(operation)
-            if row is not None:
-                yield from _with_ratio(at, row)
-            elif not more and (name, operation) in others:
-                yield Figure(at, "mean", None, unit=first.unit, flags=("expanded",))
-
-
-def _with_ratio(keys: dict[str, Key], row: SummaryRow) -> Iterator[Figure]:
-    for name, unit in (("mean", row.unit), ("ratio", "")):
-        if (found := row.interval(name)) is not None:
-            yield Figure.of(keys, name, found, unit)
 
 
 def leader_table(view: View) -> tuple[list[Figure], TableLayout]:
     """Return the fastest implementation of each operation, way of calling and set, the next one,
     and its cost over that of the fastest; nothing where no operation was measured of two."""
-    found: dict[tuple[str, str, str], dict[str, dict[str, SummaryRow]]] = {}
-    for name in view.sets:
-        for row in _told(view, name):
-            rows = found.setdefault((row.operation, calls(row), row.unit), {}).setdefault(name, {})
-            rows.setdefault(row.implementation, row)
-    order = {way: place for place, way in enumerate(_WAYS)}
     figures = []
-    for (operation, way, _), of in sorted(
-        found.items(),
-        key=lambda item: (
-            SHOWN_OPERATIONS.index(item[0][0]),
-            next(place for said, place in order.items() if item[0][1].endswith(said)),
-        ),
-    ):
-        if any(len(rows) > 1 for rows in of.values()):
-            for name in view.sets:
-                keys: dict[str, Key] = {"operation": operation, "calls": way, "set": name}
-                figures.append(_leader(view, keys, list(of.get(name, {}).values())))
+    for operation in SHOWN_OPERATIONS:
+        told = {name: view.told(name, operation) for name in view.sets}
+        ways = {calls(r) for rows in told.values() for r in rows}
+        for way in sorted(ways, key=lambda way: [way.endswith(w) for w in _WAYS], reverse=True):
+            of = {name: [r for r in rows if calls(r) == way] for name, rows in told.items()}
+            if any(len(rows) > 1 for rows in of.values()):
+                keys: dict[str, Key] = {"operation": operation, "calls": way}
+                figures += [_leader(view, keys | {"set": name}, of[name]) for name in of]
     columns = [
         replace(spread, across="set", which=name, spare=0 if name == view.main_set else 2)
         for name in view.sets
@@ -403,112 +281,71 @@ def _leader(view: View, keys: dict[str, Key], best: Sequence[SummaryRow]) -> Fig
     following = min((row for row in best if row is not first), key=lambda row: factor(row, first))
     if factor(following, first) < 1:  # the ratios form a cycle
         first, following = following, first
-    names = {"fastest": first.implementation, "next": following.implementation}
+    keys = keys | {"fastest": first.implementation, "next": following.implementation}
     found = view.summary.over(following, first)
-    return Figure(keys | names, "times", None) if found is None else Figure.of(
-        keys | names, "times", found
-    )  # fmt: skip
+    return Figure(keys, "times", None) if found is None else Figure.of(keys, "times", found)
 
 
 def _runs(
-    view: View, rows: Iterable[SummaryRow]
-) -> Iterator[tuple[dict[str, Key], dict[tuple[str, str], list[SummaryRow]]]]:
-    """Of each set and operation its keys, and rows of batches or threads by variant and mode;
-    nanoseconds alone."""
-    found: dict[tuple[str, str], dict[tuple[str, str], list[SummaryRow]]] = {}
-    for row in rows:
-        if is_run(row) and row.mean is not None and row.unit == "ns":
-            series = found.setdefault((row.set, row.operation), {})
-            series.setdefault((base_id(row.variant), row.mode), []).append(row)
+    view: View, is_wanted: Callable[[SummaryRow], bool]
+) -> Iterator[tuple[str, list[SummaryRow]]]:
+    """The rows of batches or threads of each set and operation; nanoseconds alone."""
+    rows = [r for r in view.summary.rows if is_run(r) and r.mean and r.unit == "ns"]
     for set_name in ALL_SETS:
         for operation in SHOWN_OPERATIONS:
-            if (set_name, operation) in found:
-                yield {"set": set_name, "operation": operation}, found[set_name, operation]
+            of = [r for r in rows if (r.set, r.operation) == (set_name, operation)]
+            if of := [r for r in of if is_wanted(r)]:
+                yield set_name, of
 
 
-def batch_tables(view: View) -> Iterator[tuple[list[Figure], TableLayout]]:
-    """Yield the cost of an operation over batch size; loops of single calls have the cost of one
-    at any length."""
-    for keys, found in _runs(view, (r for r in view.summary.rows if r.threads == 1)):
-        every = [r for rows in found.values() for r in rows]
-        sizes = sorted({r.batch_size for r in every if r.mode == "batch"})
-        if not sizes:
+def batch_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], TableLayout]]:
+    """Yield the cost of an operation over batch size, the best at the size that is told first;
+    loops of single calls have the cost of one at any length."""
+    for name, rows in _runs(view, lambda r: r.threads == 1):
+        size = told_size(rows)
+        if not size:
             continue
-        size, series = told_size(every), []
-        for (base, mode), rows in found.items():
-            loop = next(iter(found.get((base, "single"), [])), None)
-            if mode == "batch" or (base, "batch") not in found:
-                sized = {r.batch_size: r for r in rows if r.mode == "batch"}
-                series.append((sized.get(size) if sized else loop, sized, loop))
-        series.sort(key=lambda of: (of[0].mean if of[0] else None) or float("inf"))
-        figures: list[Figure] = []
-        for told, sized, loop in series:
-            row = next(iter(sized.values()), loop)
-            assert row is not None
-            own: dict[str, Key] = keys | _names(view, row) | {"keys": KEYS[row.key]}
-            for at, one in (("loop", loop), *sorted(sized.items())):
-                there: dict[str, Key] = own | {"batch_size": at}
-                figures += _with_ratio(there, one) if one is not None else ()
-            if told is not None and (ratio := told.interval("ratio")) is not None:
-                figures.append(Figure.of(own, "told", ratio))
-            if not sized and loop is not None:
-                figures.append(Figure(own, "level", loop.mean, unit=loop.unit))
-        columns = [SpreadColumns("mean", "loop", "batch_size", "loop", 2, below="ratio")]
-        columns += [
-            SpreadColumns("mean", f"{n:,}", "batch_size", n, 3 * (n != size), below="ratio")
-            for n in sizes
-        ]
-        columns.append(SpreadColumns("told", f"ratio at {size:,}", where=TERMINAL))
+        costs = {base_id(r.variant): r.mean or 0.0 for r in rows if r.mode == "single"}
+        costs |= {base_id(r.variant): r.mean or 0.0 for r in rows if r.batch_size == size}
+        rows.sort(key=lambda r: costs.get(base_id(r.variant), float("inf")))
+        columns = [
+            SpreadColumns(
+                "mean", f"{n:,}" if n else "loop", "size", n or "loop", 3 * (n != size),
+                below="ratio",
+            )
+            for n in (0, *sorted({r.batch_size for r in rows if r.mode == "batch"}))
+        ]  # fmt: skip
+        columns.append(SpreadColumns("ratio", f"ratio at {size:,}", "size", size, where=TERMINAL))
         lines = Lines(
-            "mean", "batch_size", ("label", "keys"), "Cost over batch size",
-            "operations in a batch", level="level",
+            "mean", "size", ("label", "keys"), "Cost over batch size", "operations in a batch",
+            level="loop", reference=view.summary.reference,
         )  # fmt: skip
-        yield figures, TableLayout(
+        yield name, [f for r in rows for f in cells[cell(r)]], TableLayout(
             "{set} {operation} in batches", ("set", "operation"), ("label", "keys"),
             tuple(columns), (lines,), colours=view.colours,
         )  # fmt: skip
 
 
-def _names(view: View, row: SummaryRow) -> dict[str, Key]:
-    return {
-        "implementation": row.implementation, "label": view.label(row.variant), "key": row.key,
-        "mode": row.mode,
-    }  # fmt: skip
-
-
-def thread_tables(view: View) -> Iterator[tuple[list[Figure], TableLayout]]:
-    """Yield operations per second over numbers of threads, and over those of one."""
-    measured = (r for r in view.summary.rows if r.per_second is not None)
-    for keys, found in _runs(view, measured):
-        every = [r for rows in found.values() for r in rows]
-        counts = sorted({r.threads for r in every})
-        thousands = min(r.per_second or 1.0 for r in every) >= 100
-        unit = Unit(1e3, "thousand per second") if thousands else Unit(1.0, "per second")
-        figures = []
-        series = [sorted(rows, key=lambda r: r.threads) for rows in found.values()]
-        for rows in sorted(series, key=lambda rows: -(rows[-1].per_second or 0.0)):
-            size = rows[0].batch_size
-            way = f"batches of {size:,}" if rows[0].mode == "batch" else "single"
-            for row in rows:
-                own = keys | _names(view, row) | {"calls": way, "threads": row.threads}
-                for name, scale, of in (
-                    ("per_second", 1 / unit.divisor, unit.name), ("scaling", 1.0, ""),
-                ):  # fmt: skip
-                    if (value := row.interval(name)) is not None:
-                        figures.append(Figure.of(own, name, value.times(scale), of))
-        columns = []
+def thread_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], TableLayout]]:
+    """Yield operations per second over numbers of threads, and over those of one; the most
+    first."""
+    for name, rows in _runs(view, lambda r: r.per_second is not None):
+        rows.sort(key=lambda r: r.threads)
+        rates = {(base_id(r.variant), r.mode): r.per_second or 0.0 for r in rows}
+        rows.sort(key=lambda r: -rates[base_id(r.variant), r.mode])
+        counts, columns = sorted({r.threads for r in rows}), []
         for n in counts:
             spare, where = 2 * (n not in (1, counts[-1])), "" if n == counts[-1] else PAGE
             columns.append(SpreadColumns("per_second", "{value} threads", "threads", n, spare))
             if n > 1:
                 columns.append(SpreadColumns("scaling", "scaling", "threads", n, where=where))
-        best, dashed = ("implementation", "mode"), ("mode", "batch")
-        rate = Lines("per_second", "threads", best, "Throughput", dashed=dashed, is_rate=True)
-        scaling = Lines(
-            "scaling", "threads", best, "Throughput over that of one thread", dashed=dashed,
-            is_rate=True, is_ratio=True,
+        rate = Lines(
+            "per_second", "threads", ("implementation", "mode"), "Throughput",
+            dashed=("mode", "batch"), is_rate=True,
         )  # fmt: skip
-        yield figures, TableLayout(
+        title = "Throughput over that of one thread"
+        scaling = replace(rate, name="scaling", title=title, is_ratio=True)
+        yield name, [f for r in rows for f in cells[cell(r)]], TableLayout(
             "{set} {operation} on threads", ("set", "operation"), ("label", "calls"),
             tuple(columns), (rate, scaling), colours=view.colours,
         )  # fmt: skip
@@ -516,10 +353,10 @@ def thread_tables(view: View) -> Iterator[tuple[list[Figure], TableLayout]]:
 
 def scaling_sentence(view: View) -> str:
     """Return what threads do together; nothing where they were not measured."""
-    found = [f for figures, _ in thread_tables(view) for f in figures if f.name == "scaling"]
-    most = max((int(f.keys["threads"] or 0) for f in found), default=0)
-    known = sorted(f.value or 0.0 for f in found if f.keys["threads"] == most)
-    if most < 2:
+    found = [r for r in view.summary.rows if r.scaling is not None and r.threads > 1]
+    most = max((r.threads for r in found), default=0)
+    known = sorted(r.scaling or 0.0 for r in found if r.threads == most)
+    if not known:
         return ""
     return (
         f"{most} threads do {known[len(known) // 2]:.2f} times the work of one (the middle of "
@@ -527,70 +364,47 @@ def scaling_sentence(view: View) -> str:
     )
 
 
-def _beside(view: View) -> tuple[list[Figure], TableLayout]:
-    """ML-DSA's cheapest variants of each kind over classical schemes; in the terminal only over
-    the fastest implementation of each."""
-    compared = sorted(view.summary.classical, key=lambda c: ALL_SETS.index(c.scheme))
+def _beside(view: View, cells: Cells) -> tuple[list[Figure], TableLayout]:
+    """ML-DSA's cheapest variants of each kind over classical schemes, the fastest implementation of
+    each scheme first."""
+    places = {name: place for place, name in enumerate((*ALL_SETS, *SHOWN_OPERATIONS))}
+    compared = sorted(view.summary.classical, key=lambda c: (places[c.scheme], -c.ratio.value))
     known = {(c.set, c.operation, c.variant) for c in compared}
-    titles = {c.against + c.scheme: (c.scheme, view.labels.get(c.against, c.against))
-              for c in compared}  # fmt: skip
-    labels = [label for _, label in titles.values()]
     rows = [r for r in view.summary.rows if cell(r) in known]
-    rows.sort(
-        key=lambda r: (
-            ALL_SETS.index(r.set),
-            SHOWN_OPERATIONS.index(r.operation),
-            -(r.mean or 0.0),
-        )
-    )
-    figures = []
-    for row in rows:
-        keys: dict[str, Key] = {"set": row.set, "operation": row.operation, "calls": calls(row)}
-        keys |= _names(view, row)
-        figures += [f for f in _with_ratio(keys, row) if f.name == "mean"]
-        mine = [c for c in compared if (c.set, c.operation, c.variant) == cell(row)]
-        for c in mine:
-            figures.append(Figure.of(keys | {"against": c.against + c.scheme}, "over", c.ratio))
-        for scheme in dict.fromkeys(c.scheme for c in mine):
-            most = max((c.ratio for c in mine if c.scheme == scheme), key=lambda i: i.value)
-            figures.append(Figure.of(keys | {"scheme": scheme}, "most", most))
-    columns = [SpreadColumns("mean", "cost", own_unit=CELL)]
-    for against, (scheme, label) in titles.items():
-        alone = labels.count(label) == 1 and scheme.lower().split("-")[-1] in label
-        title = f"÷ {label}" if alone else f"÷ {scheme} {label}"
-        columns.append(SpreadColumns("over", title, "against", against, where=PAGE))
-    for scheme in dict.fromkeys(scheme for scheme, _ in titles.values()):
-        title = scheme.removeprefix("ECDSA-")
-        columns.append(SpreadColumns("most", title, "scheme", scheme, where=TERMINAL))
-    return figures, TableLayout(
-        CLASSICAL, (), ("set", "operation", "label", "calls"), tuple(columns), colours=view.colours
-    )
+    rows.sort(key=lambda r: (places[r.set], places[r.operation], -(r.mean or 0.0)))
+    figures = [f for row in rows for f in cells[cell(row)]]
+    columns: dict[str, SpreadColumns] = {}
+    for c in compared:
+        title = f"÷ {c.scheme} {view.labels.get(c.against, c.against)}"
+        keys = {**cells[c.set, c.operation, c.variant][0].keys, "against": title}
+        figures.append(Figure.of(keys, "over", c.ratio))
+        spare = 3 * any(t.startswith(f"÷ {c.scheme} ") for t in columns)
+        columns.setdefault(title, SpreadColumns("over", title, "against", title, spare))
+    row_keys = ("set", "operation", "label", "calls")
+    cost = SpreadColumns("mean", "cost", own_unit=CELL)
+    return figures, TableLayout(CLASSICAL, (), row_keys, (cost, *columns.values()))
 
 
-def _family(view: View, family: str) -> tuple[list[Figure], TableLayout]:
+def _family(view: View, cells: Cells, family: str) -> tuple[list[Figure], TableLayout]:
     """All schemes of a family beside ML-DSA in one table: they stand for comparison and have no
     iterations."""
     kin, figures = SCHEME_FAMILIES[family], list[Figure]()
-    output = "ciphertext, bytes" if "encaps" in kin.operations else "signature, bytes"
-    for (set_name, operation, _), rows in view.tables.items():
-        for row in rows if set_name in sets_of(family) else ():
-            name = f"{row.implementation}{f' {TUNED_BUILD}' * row.again}"
-            keys: dict[str, Key] = {
-                "scheme": set_name, "implementation": name, "backend": row.backend, "key": row.key,
-            }  # fmt: skip
-            figures += _with_ratio(keys | {"operation": operation}, row)
-            scheme = SCHEMES[set_name]
-            for title, size in (
-                ("public key, bytes", scheme.public_key_bytes), (output, scheme.output_bytes),
-            ):  # fmt: skip
-                figures += [Figure(keys, title, size)] if kin.keyed else []
+    output = f"{'ciphertext' if 'encaps' in kin.operations else 'signature'}, bytes"
+    for name, _, _ in view.tables:
+        for row in (r for key, rows in view.tables.items() if key[0] == name for r in rows):
+            if name in sets_of(family):
+                figures += (own := cells[cell(row)])
+                sizes = {
+                    "public key, bytes": SCHEMES[name].public_key_bytes,
+                    output: SCHEMES[name].output_bytes,
+                }
+                figures += [Figure(own[0].keys, n, v) for n, v in sizes.items() if kin.keyed]
     columns = [
         *(SpreadColumns("mean", o, "operation", o, own_unit=CELL) for o in SHOWN_OPERATIONS),
-        SpreadColumns("public key, bytes", "public key, bytes", spare=2),
-        SpreadColumns(output, output, spare=2),
+        *(SpreadColumns(name, name, spare=2) for name in ("public key, bytes", output)),
     ]
-    rows_of = ("scheme", "implementation", "backend", "key")
-    return figures, TableLayout(kin.title, (), rows_of, tuple(columns))
+    row_keys = ("set", "implementation", "backend", "build", "key")
+    return figures, TableLayout(kin.title, (), row_keys, tuple(columns))
 
 
 # --- plots and words ------------------------------------------------------------------------------
@@ -610,7 +424,7 @@ def _law_plots(view: View, set_name: str) -> Iterator[PlotSpec]:
         yield PlotSpec(
             f"What signatures of {set_name} cost, from the cheapest to the rare and expensive",
             partial(_draw, "draw_laws", view, set_name, WIDE),
-            text=_LAW,
+            text=texts("distribution")[0],
             alt=f"Estimated distribution of the cost of {set_name} sign, over percentiles",
             narrow=partial(_draw, "draw_laws", view, set_name, NARROW),
         )
@@ -629,48 +443,22 @@ def _cost_plots(view: View, set_name: str, clouds: bool) -> Iterator[PlotSpec]:
     for row, fit in pairs if clouds else ():
         label, draw = view.label(row.variant), partial(_draw, "draw_cloud", fit, set_name, unit)
         alt = f"Cost over iterations of {label}, {set_name} sign"
-        yield PlotSpec(label, draw, mixes, _CLOUDS, alt, small=True)
-
-
-def _built(view: View) -> str:
-    return f"; {view.builds[0]} build" if len(view.builds) == 1 else ""
+        yield PlotSpec(label, draw, mixes, texts("clouds")[0], alt, small=True)
 
 
 def _texts(view: View, present: set[str]) -> dict[str, list[str]]:
     """The paragraphs of each chapter that is present, in the order of the page."""
-    reference = view.summary.reference
-    made = {READING: _reading(view)} if view.tables else {}
-    about = {title: [text.format(reference=reference)] for title, text in _TEXTS.items()}
-    about[THREADS].insert(0, scaling_sentence(view))
-    for title in (LEADERS, *view.sets, BATCHES, THREADS, CLASSICAL):
+    summary, made = view.summary, dict[str, list[str]]()
+    clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
+    known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
+    for title in (READING, LEADERS, *view.sets, BATCHES, THREADS, CLASSICAL):
         if title in view.sets:
             missing = [o for o in SIGNATURE_OPERATIONS if not view.table(title, o)]
             made[title] = [f"{TITLES[o]} of {title} was not measured in this run." for o in missing]
-        elif title in present:
-            made[title] = about[title]
-    return made | {SCHEME_FAMILIES[f].title: [_FAMILIES[f]] for f in view.others}
-
-
-def _reading(view: View) -> list[str]:
-    clock = "of the thread on the processor" if view.summary.clock == "cpu" else "by the wall clock"
-    builds = {
-        "default": "The default build is what a project gets that merely depends on the libraries: "
-        "Cargo's release profile, no flags. ",
-        "tuned": "The tuned build has link-time optimisation and flags for the CPU of the run; a "
-        "backend called +native may so use instructions beyond those of its name. ",
-    }
-    both = "Headline, sentences and the tables of implementations are of default builds. "
-    told = "".join(builds[b] for b in view.builds) + both * (len(view.builds) > 1)
-    return [
-        "The mean of signing is the expected cost of one signature over all messages, with its "
-        f"{100 * view.summary.confidence:g} % interval; p50 to p99.9 are percentiles of the cost "
-        "of a single signature. They spread because signing repeats whole iterations until one is "
-        "accepted, not because the machine is noisy. The ratio is the cost divided by that of "
-        f"{view.summary.reference}, measured in the same rounds: it carries over to other machines "
-        "and loads better than a time does. # is one more than the number of variants that are "
-        "clearly faster: variants whose own ratio, measured so, has 1 in its interval cannot be "
-        "told apart by this run and share a rank.",
-        "Compact keys (full dots) begin with the key's bytes or a parsed key; expanded ones "
-        "(hollow dots, exp. in plots) keep the matrix Â or transformed vectors from call to call, "
-        f"outside the timed part. Compare like with like. {told}Times are {clock}.",
-    ]
+        elif title in present or (title == READING and view.tables):
+            made[title] = [text.format(**known) for text in texts(title)]
+    if READING in made:
+        made[READING] += [text for build in view.builds for text in texts(build)]
+    if THREADS in made:
+        made[THREADS].insert(0, scaling_sentence(view))
+    return made | {SCHEME_FAMILIES[f].title: texts(f) for f in view.others}

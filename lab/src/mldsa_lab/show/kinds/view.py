@@ -10,10 +10,11 @@ from functools import cached_property
 
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
-from mldsa_lab.estimate.summary import Summary, SummaryRow
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.kinds.kind import Look
 from mldsa_lab.show.report import EXCLUDED, REJECTED, Remark
 from mldsa_lab.wording import join_words
 
@@ -87,6 +88,18 @@ class View:
     def rounds(self) -> int:
         """Rounds with samples."""
         return len({s.round for s in self.record.samples})
+
+    def told(self, set_name: str, operation: str) -> list[SummaryRow]:
+        """Return the best row of each implementation and way of calling: single calls and batches
+        of the size that is told, on one thread, in default builds where both were measured."""
+        rows = [r for r in self.summary.rows if r.set == set_name and r.mean is not None]
+        size = told_size(rows)
+        found: dict[tuple[str, str], SummaryRow] = {}
+        for r in rows:
+            is_told = r.batch_size == (size if r.mode == "batch" else 1) and r.threads == 1
+            if r.operation == operation and is_told and not r.again:
+                found.setdefault((r.implementation, calls(r)), r)
+        return list(found.values())
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str, str], int]:
@@ -179,8 +192,12 @@ class View:
         return {title: listed for title, listed in titled.items() if listed}
 
 
-def read_view(record: Record, summary: Summary, colours: dict[str, int] | None = None) -> View:
-    """Arrange a record. ``colours`` may come from `assign_colours` over several records."""
+def read_view(record: Record, look: Look, colours: dict[str, int] | None = None) -> View:
+    """Summarise and arrange a record. ``colours`` may come from `assign_colours` over several
+    records. LabError if it cannot be summarised."""
+    summary = summarise(
+        record, reference=look.reference, clock=look.clock, confidence=look.confidence
+    )
     found: dict[tuple[str, str, str], list[SummaryRow]] = defaultdict(list)
     for row in summary.rows:
         if row.mean is not None and not is_run(row):
