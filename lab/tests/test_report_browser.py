@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from mldsa_lab.show.page import render
-from mldsa_lab.show.view import View
-from mldsa_lab.show.view import build as build_view
-from report_records import Shape, build
+from report_records import Shape, build, page_of, view_of
 
-from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.files import write_text
+from mldsa_lab.show.format import estimate
+from mldsa_lab.show.kinds.view import View, unit_of
 
 pytestmark = pytest.mark.browser
 
@@ -56,10 +54,8 @@ def view(folder: Path) -> View:
         crashed="circl:go:compact", batch_sizes=(1, 8, 1000), thread_counts=(1, 2, 16),
     )  # fmt: skip
     record = build(folder / "run.jsonl", shape)
-    summary = summarise(record)
-    view = build_view(record, summary)
-    write_text(folder / "page.html", render([view]))
-    return view
+    write_text(folder / "page.html", page_of(record))
+    return view_of(record)
 
 
 def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:
@@ -108,9 +104,9 @@ def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, fo
     # Rankings and ratios; parts, two laws and nine clouds in each set.
     assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
-    for table in view.tables:
-        for line in table.lines:
-            assert line.mean.value in dom
+    for rows in view.tables.values():
+        for row in rows:
+            assert estimate(row.interval("mean"), unit_of(rows)).value in dom
 
 
 @pytest.mark.parametrize("width", [320, 400, 768, 1024, 1280, 1700])
@@ -159,8 +155,8 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
 """,
     )  # fmt: skip
     up, down, state = _json(result)
-    table = view.of(view.sets[0])[0]
-    expected = sorted(line.row.p50 for line in table.lines if line.row.p50 is not None)
+    rows = view.table(view.sets[0], "sign")
+    expected = sorted(row.p50 for row in rows if row.p50 is not None)
     assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
     assert state == "descending"
 

@@ -68,7 +68,7 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PagePart:
     """A report as the template shows it. ``data``: its rows as a data: URI of JSON."""
 
     anchor: str
@@ -110,7 +110,7 @@ def _asset(name: str) -> str:
     return resources.files("mldsa_lab.show").joinpath(name).read_text(encoding="utf-8").strip()
 
 
-def _part(report: Report, prefix: str) -> Part:
+def _part(report: Report, prefix: str) -> PagePart:
     """Chapters in the order of their texts, and others in that of their sections."""
     pages = [
         (s, PageTable(s.grid, _groups(s, f"{prefix}t{n}"))) for n, s in enumerate(report.sections)
@@ -125,7 +125,7 @@ def _part(report: Report, prefix: str) -> Part:
         chapters.append(Chapter(f"{prefix}s{number}", title, texts, facts, tables))
     data = figure_tables.as_json(rows_of(report)).encode()
     link = f"data:application/json;base64,{base64.b64encode(data).decode()}"
-    return Part(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
+    return PagePart(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
 
 
 def _groups(section: Section, anchor: str) -> list[PlotGroup]:

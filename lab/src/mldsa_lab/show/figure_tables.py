@@ -27,7 +27,7 @@ from mldsa_lab.wording import join_words
 KIB = Unit(1024.0, "KiB")
 ALL, FIRST, LAST = "all", "first", "last"
 FLAGS = "flags"
-COLUMN, CELL = "column", "cell"
+COLUMN, CELL, NOTE = "column", "cell", "note"
 FigureRow = dict[str, Key | float]
 _HEADS = ("implementation", "variant", "scheme", "label")
 _OPTIONAL = ("build", "language", "key", "batch", "call", "calls", "mode", "threads")
@@ -45,7 +45,7 @@ class SpreadColumns:
     ``show``: instead of its value its flags in words, without what follows a colon (`FLAGS`), or
     the key of this name. ``below``: the figure whose value stands below, as a factor.
     ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
-    one. ``spare``, ``spare_interval``, ``where``: as of `Column`.
+    one, which their titles name, or the table's note (`NOTE`). ``spare``, ``spare_interval``, ``where``: as of `Column`.
     """
 
     name: str
@@ -240,6 +240,8 @@ def grid(table: FigureTable, confidence: float, note: str = "") -> Grid:
         )  # fmt: skip
     for spread in layout.columns:
         columns += _spread(table, spread, units)
+    noted = {units[c.name].name for c in layout.columns if c.own_unit == NOTE and c.name in units}
+    note = ", ".join(filter(None, (*sorted(noted), note)))
     tags = [str(keys[layout.tag]) for keys in first] if layout.tag else []
     flags = [{flag for f in of for flag in f.flags} for of in rows]
     marks = ["".join(mark for mark in layout.legend if mark in of) for of in flags]
@@ -275,7 +277,8 @@ def _spread(
             continue
         same = (spread.name, value) if spread.own_unit == COLUMN else spread.name
         alike = [f for of in table.rows.values() for f in of if f.name == spread.name]
-        alike = known if spread.own_unit else [f for f in alike if f.value is not None]
+        is_shared = spread.own_unit in ("", NOTE)
+        alike = [f for f in alike if f.value is not None] if is_shared else known
         unit = units.setdefault(same, display_unit(alike))
         each = [
             display_unit([f]) if spread.own_unit == CELL and f is not None else unit for f in found
@@ -284,7 +287,7 @@ def _spread(
             f"× {f.value:.3f}" if f is not None and f.value else ""
             for f in (table.at(spread.below, across, value) if spread.below else ())
         ]
-        if unit.name and spread.own_unit != CELL:
+        if unit.name and spread.own_unit not in (CELL, NOTE):
             title += f", {unit.name}"
         cells = [_cell(f, u) for f, u in zip(found, each, strict=True)]
         limits = spread.spare_interval

@@ -89,7 +89,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class Reason:
     """What is to be said of a subject, such as a variant that the gate rejected; ``where`` it
     holds."""
 
@@ -126,7 +126,7 @@ class Report:
     source: str = ""
     sentences: Sequence[str] = ()
     warnings: Sequence[str] = ()
-    remarks: Mapping[str, Sequence[Remark]] = field(default_factory=dict)
+    remarks: Mapping[str, Sequence[Reason]] = field(default_factory=dict)
     texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     names: Sequence[str] = ()
@@ -134,7 +134,7 @@ class Report:
     lacking: str = ""
 
     @property
-    def serious(self) -> dict[str, Sequence[Remark]]:
+    def serious(self) -> dict[str, Sequence[Reason]]:
         """The remarks on what is missing."""
         return {t: self.remarks[t] for t in (REJECTED, EXCLUDED) if t in self.remarks}
 
@@ -210,9 +210,9 @@ def _print(report: Report, console: Console, every: bool) -> None:
         console.print(Text(clean(sentence)))
 
 
-def _grouped(remarks: Iterable[Remark]) -> list[str]:
+def _grouped(remarks: Iterable[Reason]) -> list[str]:
     """Remarks, those of one kind in one line: a count, some subjects, the first of them."""
-    kinds: dict[str, list[Remark]] = {}
+    kinds: dict[str, list[Reason]] = {}
     for remark in remarks:
         kind = re.sub(r"[\d.,]+|\b[0-9a-f]{8,}\b", "#", remark.reason)
         kinds.setdefault(kind, []).append(remark)

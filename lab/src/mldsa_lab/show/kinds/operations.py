@@ -12,7 +12,15 @@ from mldsa_lab.estimate.summary import KEYS as ROW_FIELDS
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.records import base_id
 from mldsa_lab.sets import ALL_SETS, SCHEME_FAMILIES, SCHEMES, SIGNATURE_OPERATIONS, sets_of
-from mldsa_lab.show.figure_tables import CELL, COLUMN, Lines, Ranking, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import (
+    CELL,
+    COLUMN,
+    NOTE,
+    Lines,
+    Ranking,
+    SpreadColumns,
+    TableLayout,
+)
 from mldsa_lab.show.format import MISSING
 from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
 from mldsa_lab.show.kinds.appendix import appendix, when, why_empty
@@ -71,7 +79,6 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
     sections = list(_sections(view, figures, clouds))
     builds = f", {join_words(view.builds)} build{'s' * (len(view.builds) > 1)}"
     cpu = run.machine.get("cpu") or "processor not known"
-    used = {m for rows in view.tables.values() for row in rows for m in view.marks(row)}
     empty = f"the run holds no measurements: {why_empty(record)}"
     return Report(
         kind=f"{when(run.started)}, {run.profile} profile{builds if view.builds else ''}, {cpu}",
@@ -79,7 +86,6 @@ def operations_report(view: View, source: str, name: str = "", *, clouds: bool =
         figures=figures,
         sections=[*sections, *more.sections],
         method=texts("operations")[0],
-        notes=[f"{mark}: {text}" for mark, text in MARKS.items() if mark in used],
         source=source,
         sentences=found.sentences,
         warnings=[*view.warnings(), *found.cautions],
@@ -149,7 +155,8 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
                 yield replace(section, plots=tuple(plots))
     for chapter, tables in ((BATCHES, batch_tables), (THREADS, thread_tables)):
         for name, of, layout in tables(view, cells):
-            yield from made(of, [layout], brief=main in (None, name), chapter=chapter)
+            brief = main in (None, name)
+            yield from made(of, [layout], note="best first", brief=brief, chapter=chapter)
     if view.summary.classical and any(is_run(row) for row in view.summary.rows):
         of, layout = _beside(view, cells)
         note = "cost over that of the fastest implementation of each"
@@ -163,13 +170,13 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
 def _of_operation(view: View, operation: str) -> TableLayout:
     """All variants of one set and operation. Percentiles are shown for signing, whose cost is
     random by design; those of other operations would show the machine's noise."""
-    quantiles = _QUANTILES if operation == "sign" else {}
+    quantiles = _QUANTILES.items() if operation == "sign" else ()
     return TableLayout(
         "{set} {operation}", ("set", "operation", "unit"),
         ("implementation", "backend", "key", "build"),
         (
-            SpreadColumns("mean", "mean", spare_interval=0),
-            *(SpreadColumns(n, t, spare=3 * (n == "p50")) for n, t in quantiles.items()),
+            SpreadColumns("mean", "mean", spare_interval=0, own_unit=NOTE),
+            *(SpreadColumns(n, t, spare=3 * (n == "p50"), own_unit=NOTE) for n, t in quantiles),
             SpreadColumns("ratio", "ratio", spare_interval=2),
         ),
         rankings=(
@@ -311,7 +318,7 @@ def batch_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure], 
         columns = [
             SpreadColumns(
                 "mean", f"{n:,}" if n else "loop", "size", n or "loop", 3 * (n != size),
-                below="ratio",
+                below="ratio", own_unit=NOTE,
             )
             for n in (0, *sorted({r.batch_size for r in rows if r.mode == "batch"}))
         ]  # fmt: skip
@@ -336,7 +343,8 @@ def thread_tables(view: View, cells: Cells) -> Iterator[tuple[str, list[Figure],
         counts, columns = sorted({r.threads for r in rows}), []
         for n in counts:
             spare, where = 2 * (n not in (1, counts[-1])), "" if n == counts[-1] else PAGE
-            columns.append(SpreadColumns("per_second", "{value} threads", "threads", n, spare))
+            threads = SpreadColumns("per_second", "{value} threads", "threads", n, spare)
+            columns.append(replace(threads, own_unit=NOTE))
             if n > 1:
                 columns.append(SpreadColumns("scaling", "scaling", "threads", n, where=where))
         rate = Lines(

@@ -38,7 +38,7 @@ def draw_relative(
     for entry, colour in zip(measured, colours_of(measured), strict=True):
         if entry.found.set == set_name:
             law = entry.figures.fit.law()
-            found.append(_law(entry.name, colour, False, law, 1 / entry.figures.mean.value))
+            found.append(curve_of(entry.name, colour, False, law, 1 / entry.figures.mean.value))
     for place, view in enumerate(views):
         run = f", run {chr(65 + place)}" if len(views) > 1 else ""
         for pair in chosen(view.fitted(set_name)):
@@ -69,10 +69,10 @@ def _curve(view: View, pair: Fitted, scale: float, run: str = "") -> plots.Curve
     """The law of a signer's cost, with the scatter that its percentiles include."""
     row, fit = pair
     colour = view.colours.get(row.implementation, 0)
-    return _law(view.label(row.variant) + run, colour, row.key == "expanded", fit.law(), scale)
+    return curve_of(view.label(row.variant) + run, colour, row.key == "expanded", fit.law(), scale)
 
 
-def _law(label: str, colour: int, dashed: bool, law: Law, scale: float) -> plots.Curve:
+def curve_of(label: str, colour: int, dashed: bool, law: Law, scale: float) -> plots.Curve:
     return plots.Curve(label, colour, dashed, law.curve(SHARES) * scale, SHARES)
 
 

@@ -15,7 +15,7 @@ from mldsa_lab.records import Gate, Record, Variant, base_id
 from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
 from mldsa_lab.show.format import Unit, choose_unit
 from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.report import EXCLUDED, REJECTED, Remark
+from mldsa_lab.show.report import EXCLUDED, REJECTED, Reason
 from mldsa_lab.wording import join_words
 
 SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")
@@ -165,7 +165,7 @@ class View:
             )
         return made
 
-    def remarks(self) -> dict[str, list[Remark]]:
+    def remarks(self) -> dict[str, list[Reason]]:
         """Return remarks by title: rejected and excluded variants, notes, skipped workers."""
         record = self.record
         rejected: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -180,13 +180,15 @@ class View:
         for fault in record.faults:
             parts = [fault.set or "all sets", fault.operation or "all operations"]
             parts += [f"from round {fault.round + 1} on"] if fault.round is not None else []
-            faults.append(Remark(fault.variant, ", ".join(parts), fault.reason))
+            faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
+        used = {m for rows in self.tables.values() for row in rows for m in self.marks(row)}
         titled = {
+            "Marks": [Reason(mark, "", text) for mark, text in MARKS.items() if mark in used],
             REJECTED: _joined(rejected),
             EXCLUDED: faults,
             "Notes on single figures": _joined(notes),
             "Workers that could not run here": [
-                Remark(s.worker, "", s.reason) for s in record.skipped
+                Reason(s.worker, "", s.reason) for s in record.skipped
             ],
         }
         return {title: listed for title, listed in titled.items() if listed}
@@ -326,6 +328,6 @@ def _why(gate: Gate) -> str:
     return "; ".join(parts) or "rejected without a named check"
 
 
-def _joined(found: dict[tuple[str, str], list[str]]) -> list[Remark]:
+def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
     """A remark per subject and reason, the places it holds for named together."""
-    return [Remark(who, join_words(places), reason) for (who, reason), places in found.items()]
+    return [Reason(who, join_words(places), reason) for (who, reason), places in found.items()]
