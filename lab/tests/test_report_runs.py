@@ -13,11 +13,11 @@ from report_records import CLASSICAL, SIGNERS, Shape, build, page_of, printed, v
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show import figure_tables, plots, svg
+from mldsa_lab.show import plots, svg
 from mldsa_lab.show.kinds.appendix import command
 from mldsa_lab.show.kinds.kind import Look
-from mldsa_lab.show.kinds.operations import leader_table, operations_report, scaling_sentence
-from mldsa_lab.show.kinds.view import View, best_rows, cell, is_run
+from mldsa_lab.show.kinds.operations import operations_report, scaling_sentence
+from mldsa_lab.show.kinds.view import View, cell, is_run
 from mldsa_lab.show.report import Report, Section
 
 SIZES = (1, 8, 100, 1000)
@@ -183,31 +183,6 @@ def test_batches_stand_on_the_first_screen_and_not_in_sentences(report: Report) 
     assert len(set(names)) == len(names), "a row for each implementation, not for each backend"
 
 
-def test_a_table_names_the_fastest_of_each_operation_and_the_next(view: View) -> None:
-    figures, layout = leader_table(view)
-    found = next(
-        f for f in figures if (f.keys["operation"], f.keys["calls"]) == ("sign", "compact key")
-    )
-    first, after, *_ = best_rows(view.table(SET, "sign"))
-    assert found.keys["fastest"] == first.implementation
-    assert found.keys["next"] == after.implementation
-    assert found.value is not None and found.low is not None
-    assert first.mean and after.mean
-    assert found.value == pytest.approx(after.mean / first.mean, rel=0.1)
-    [table] = figure_tables.tables(figures, layout)
-    titles = [c.title for c in figure_tables.grid(table, 0.95).columns]
-    assert titles == ["operation", "65: fastest", "next", "times"]
-    assert leader_table(dataclasses.replace(view, tables={}))[0] == []
-
-
-def test_the_next_implementation_costs_more_where_rounds_are_noisy(tmp_path: Path) -> None:
-    costs = SIGNERS[2].cost
-    signers = tuple(dataclasses.replace(s, cost=costs, noise=0.8) for s in SIGNERS[2:8])
-    noisy = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=signers, rounds=5, seed=3))
-    figures, _ = leader_table(view_of(noisy))
-    assert figures and all(f.value is not None and f.value >= 1 for f in figures)
-
-
 def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
     signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
     shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
@@ -220,8 +195,12 @@ def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:
     lone = dataclasses.replace(SIGNERS[1], implementation="lone")
     record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=(*SIGNERS[2:4], lone)))
     report = operations_report(view_of(record), "run.jsonl")
-    by = cells_of(report, f"{SET}: single calls, compact key")
-    assert by["sign, µs"][by["implementation"].index("lone")] == "expanded"
+    grid = section(report, f"{SET}: single calls, compact key").grid
+    by = cells_of(report, grid.title)
+    place = by["implementation"].index("lone")
+    assert float(by["sign, µs"][place]) == pytest.approx(228, rel=0.05)
+    assert [n for n, mark in enumerate(grid.marks) if "e" in mark] == [place]
+    assert "made beforehand" in printed(record, 120)
 
 
 def test_a_sentence_tells_threads(view: View) -> None:
@@ -243,7 +222,7 @@ def test_the_terminal_has_its_tables_at_any_width(record: Record, width: int) ->
 
 def test_the_page_has_its_chapters(record: Record) -> None:
     page = page_of(record)
-    for title in ("Batches", "Threads", "Beside classical schemes", "The fastest of each"):
+    for title in ("Batches", "Threads", "Beside classical schemes"):
         assert f"<h2>{title}" in page
     assert page.count("in batches<span") + page.count("in batches</h3>") == 3
     assert 'aria-label="Cost over batch size of ML-DSA-65 sign in batches"' in page

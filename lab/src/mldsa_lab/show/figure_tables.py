@@ -33,8 +33,6 @@ _HEADS = ("implementation", "variant", "scheme", "label")
 _OPTIONAL = ("build", "language", "key", "batch", "call", "calls", "mode", "threads")
 """Keys whose column appears only if their values differ."""
 _TITLES = {"label": "implementation"}
-_WORD = 10
-"""A lacking figure's reason of so many letters stands in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +43,8 @@ class SpreadColumns:
     ``show``: instead of its value its flags in words, without what follows a colon (`FLAGS`), or
     the key of this name. ``below``: the figure whose value stands below, as a factor.
     ``own_unit``: each column or each cell has a unit of its own; else all columns of a name have
-    one, which their titles name, or the table's note (`NOTE`). ``spare``, ``spare_interval``, ``where``: as of `Column`.
+    one, which their titles name, or the table's note (`NOTE`). ``spare``, ``spare_interval``,
+    ``where``: as of `Column`.
     """
 
     name: str
@@ -330,8 +329,7 @@ def flag_words(figure: Figure | None) -> str:
 
 def _cell(figure: Figure | None, unit: Unit) -> Shown:
     if figure is None or figure.value is None:
-        reason = flag_words(figure)
-        return Shown(reason) if 1 < len(reason) <= _WORD else UNKNOWN
+        return UNKNOWN
     if figure.low is None:
         exact = figure.unit == "" and isinstance(figure.value, int)
         text = number(figure.value, 0) if exact else plain(figure.value, unit)

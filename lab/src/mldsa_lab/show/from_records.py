@@ -26,7 +26,7 @@ def read_reports(
     paths: Sequence[Path], look: Look, measured: Sequence[Elsewhere] = ()
 ) -> list[Report]:
     """Return the reports of some records, their comparison first; ``measured``: what others
-    measured elsewhere. LabError for the first record that cannot be shown, or not with others."""
+    measured elsewhere. LabError for the first record that cannot be shown."""
     runs: dict[tuple[str, str], tuple[Path, Record]] = {}
     notes = []
     for path in paths:
@@ -34,30 +34,27 @@ def read_reports(
         first = runs.setdefault((record.run.seed, record.run.started), (path, record))
         if first[0] is not path:
             notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
-    if kinds := [kind for _, record in runs.values() if (kind := kind_of(record))]:
-        if len(paths) > 1 or measured:
-            raise LabError(
-                "report: a record of a block, of a pipeline, of memory or of cold starts must be "
-                "reported on its own"
-            )
-        ((path, record),) = runs.values()
+    operations = [(path, r) for path, r in runs.values() if kind_of(r) is None]
+    views = dict(zip((path for path, _ in operations), read_views(operations, look), strict=True))
+    several, clouds = len(runs) > 1, len(views) <= MOST_WITH_CLOUDS
+    reports = []
+    for n, (path, record) in enumerate(runs.values()):
+        name, kind = f"Run {chr(65 + n) if n < 26 else n + 1}" * several, kind_of(record)
         try:
-            return [kinds[0].report(record, path.name, look)]
+            report = (
+                operations_report(views[path], str(path), name, clouds=clouds)
+                if kind is None
+                else replace(kind.report(record, path.name, look), name=name)
+            )
         except LabError as error:
             raise LabError(f"{path}: {error}") from None
-    views = read_views(list(runs.values()), look)
-    clouds, several = len(views) <= MOST_WITH_CLOUDS, len(views) > 1
-    reports = [
-        operations_report(
-            view, str(path), f"Run {chr(65 + n) if n < 26 else n + 1}" * several, clouds=clouds
-        )
-        for n, (view, (path, _)) in enumerate(zip(views, runs.values(), strict=True))
-    ]
+        reports.append(report)
     if several:
-        reports.insert(0, _compared(views, reports, look))
+        reports.insert(0, _compared(list(views.values()), reports, look))
     reports[0] = replace(reports[0], warnings=[*notes, *reports[0].warnings])
     if measured:
-        reports.append(elsewhere_report(measured, views, look.confidence, FIELDS))
+        listed = list(views.values())
+        reports.append(elsewhere_report(measured, listed, look.confidence, FIELDS))
     return reports
 
 
@@ -77,16 +74,16 @@ def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
 
 
 def _compared(views: Sequence[View], reports: Sequence[Report], look: Look) -> Report:
-    """The report of several runs: how far they agree, and the cost of each cell in each of them.
-    Its figures are those of the runs."""
-    figures = compare(
+    """The report of several runs: how far those of operations agree, and the cost of each cell in
+    each of them. Its figures are those of the runs."""
+    figures = [] if len(views) < 2 else compare(
         [v.record for v in views], reference=look.reference, clock=look.clock,
         confidence=look.confidence, summaries=[v.summary for v in views],
     )  # fmt: skip
     headlines = {r.headline for r in reports}
     agree = f"{reports[0].headline}: {len(reports)} runs agree"
     title = "Comparison of the runs"
-    sections = sections_over_runs(figures, look.confidence)
+    sections = sections_over_runs(figures, look.confidence) if figures else []
     return Report(
         kind=f"{len(reports)} runs",
         headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",

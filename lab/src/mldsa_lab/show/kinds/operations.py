@@ -21,13 +21,13 @@ from mldsa_lab.show.figure_tables import (
     SpreadColumns,
     TableLayout,
 )
-from mldsa_lab.show.format import MISSING
 from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
 from mldsa_lab.show.kinds.appendix import appendix, when, why_empty
 from mldsa_lab.show.kinds.elsewhere import NARROW, WIDE
 from mldsa_lab.show.kinds.findings import find
 from mldsa_lab.show.kinds.kind import texts
 from mldsa_lab.show.kinds.view import (
+    COMPACT,
     KEYS,
     MARKS,
     SHOWN_OPERATIONS,
@@ -49,7 +49,7 @@ RUN_FIELDS = ("started", "tool", "cpu", "architecture", "os", "commit")
 """What each row says of its run; null where the record does not say."""
 FIELDS = (*ROW_FIELDS, *RUN_FIELDS)
 """The documented fields of a row, in order."""
-LEADERS, BATCHES, THREADS = "The fastest of each operation", "Batches", "Threads"
+BATCHES, THREADS = "Batches", "Threads"
 CLASSICAL, READING = "Beside classical schemes", "How to read"
 TITLES = {
     "sign": "Signing", "verify": "Verification", "encaps": "Encapsulation",
@@ -63,7 +63,6 @@ _ROW_KEYS = tuple(
     for name in ROW_FIELDS
     if name not in (*_QUANTILES, *_UNITS) and not name.endswith(("_low", "_high"))
 )
-_WAYS = ("compact key", "expanded key", *KEYS.values())
 _MIXES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
 _PARTS = {"setup": "set-up", "final": "final iteration", "z": "z-rejected", "r": "r0-rejected"}
 _CELL = ("set", "operation", "variant")
@@ -142,8 +141,6 @@ def _sections(view: View, figures: Sequence[Figure], clouds: bool) -> Iterator[S
     best = f"the best variant of each implementation{built}"
     for name in [main] if main else []:
         yield from (replace(s, is_first=True) for s in _overviews(view, cells, name, best))
-    times, layout = leader_table(view)
-    yield from made(times, [layout], note=built[2:], chapter=LEADERS)
     for name in view.sets:
         if name != main:
             yield from _overviews(view, cells, name, best)
@@ -207,7 +204,7 @@ def overview_tables(
     then expanded keys and batches."""
     for more in (False, True):
         rows = {
-            o: [r for r in view.told(set_name, o) if (calls(r) != _WAYS[0]) == more]
+            o: [r for r in view.told(set_name, o) if (calls(r) != COMPACT) == more]
             for o in SHOWN_OPERATIONS
         }
         measured = [o for o in SHOWN_OPERATIONS if rows[o]]
@@ -220,13 +217,11 @@ def overview_tables(
         ]
         for operation in measured:
             figures += [f for r in rows[operation] for f in cells[cell(r)]]
-            known = {r.implementation for r in rows[operation]}
-            # An implementation that signs with expanded keys alone can sign.
-            others = [] if more else view.told(set_name, operation)
-            for row in others:
-                if row.implementation not in known:
-                    keys = {**cells[cell(row)][0].keys, "calls": _WAYS[0]}
-                    figures.append(Figure(keys, "mean", None, flags=("expanded",)))
+            for row in [] if more else view.told(set_name, operation):
+                if view.is_expanded_only(row):
+                    for f in cells[cell(row)]:
+                        keys = {**f.keys, "calls": COMPACT}
+                        figures.append(replace(f, keys=keys, flags=("e",)))
         columns = [
             spread
             for o in measured
@@ -240,57 +235,8 @@ def overview_tables(
         yield figures, TableLayout(
             f"{set_name}: {kind}", ("unit",), ("implementation", "calls"), tuple(columns),
             leading=(SpreadColumns("place", "#"),), below=("language", "backend", "build"),
-            colours=view.colours, tag="language",
+            colours=view.colours, legend=MARKS, tag="language",
         )  # fmt: skip
-
-
-def leader_table(view: View) -> tuple[list[Figure], TableLayout]:
-    """Return the fastest implementation of each operation, way of calling and set, the next one,
-    and its cost over that of the fastest; nothing where no operation was measured of two."""
-    figures = []
-    for operation in SHOWN_OPERATIONS:
-        told = {name: view.told(name, operation) for name in view.sets}
-        ways = {calls(r) for rows in told.values() for r in rows}
-        for way in sorted(ways, key=lambda way: [way.endswith(w) for w in _WAYS], reverse=True):
-            of = {name: [r for r in rows if calls(r) == way] for name, rows in told.items()}
-            if any(len(rows) > 1 for rows in of.values()):
-                keys: dict[str, Key] = {"operation": operation, "calls": way}
-                figures += [_leader(view, keys | {"set": name}, of[name]) for name in of]
-    columns = [
-        replace(spread, across="set", which=name, spare=0 if name == view.main_set else 2)
-        for name in view.sets
-        for spread in (
-            SpreadColumns("times", f"{name.removeprefix('ML-DSA-')}: fastest", show="fastest"),
-            SpreadColumns("times", "next", show="next"),
-            SpreadColumns("times", "times"),
-        )
-    ]
-    return figures, TableLayout(LEADERS, (), ("operation", "calls"), tuple(columns))
-
-
-def _leader(view: View, keys: dict[str, Key], best: Sequence[SummaryRow]) -> Figure:
-    """The next implementation's cost over that of the fastest.
-
-    Paired ratios decide: with few rounds the order of the means may contradict them.
-    """
-    if len(best) < 2:
-        names = {"fastest": best[0].implementation if best else MISSING, "next": MISSING}
-        return Figure(keys | names, "times", None)
-
-    def factor(row: SummaryRow, other: SummaryRow) -> float:
-        found = view.summary.over(row, other)
-        return (row.mean or 0.0) / (other.mean or 1.0) if found is None else found.value
-
-    first = best[0]
-    for row in best[1:]:
-        if factor(row, first) < 1:
-            first = row
-    following = min((row for row in best if row is not first), key=lambda row: factor(row, first))
-    if factor(following, first) < 1:  # the ratios form a cycle
-        first, following = following, first
-    keys = keys | {"fastest": first.implementation, "next": following.implementation}
-    found = view.summary.over(following, first)
-    return Figure(keys, "times", None) if found is None else Figure.of(keys, "times", found)
 
 
 def _runs(
@@ -459,7 +405,7 @@ def _texts(view: View, present: set[str]) -> dict[str, list[str]]:
     summary, made = view.summary, dict[str, list[str]]()
     clock = "of the thread on the processor" if summary.clock == "cpu" else "by the wall clock"
     known = {"reference": summary.reference, "confidence": 100 * summary.confidence, "clock": clock}
-    for title in (READING, LEADERS, *view.sets, BATCHES, THREADS, CLASSICAL):
+    for title in (READING, *view.sets, BATCHES, THREADS, CLASSICAL):
         if title in view.sets:
             missing = [o for o in SIGNATURE_OPERATIONS if not view.table(title, o)]
             made[title] = [f"{TITLES[o]} of {title} was not measured in this run." for o in missing]

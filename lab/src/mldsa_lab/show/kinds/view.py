@@ -27,12 +27,15 @@ TOLD_SIZE = 1000
 MARKS = {
     "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
     "part of its interval",
+    "e": "has no compact key for some operation: its time with an expanded key, made beforehand",
     "w": "wall-clock time, where others have the thread's processor time",
     "f": f"measured in fewer than {FEWEST_ROUNDS} rounds: no interval",
     "n": "see the notes on single figures",
     "!": "left out part-way through the run; the rounds before that count",
 }
 """What each mark of a table says."""
+COMPACT = "compact key"
+"""What `calls` says of single calls that begin with the key's bytes."""
 KEYS = {"compact": "many keys", "expanded": "one key"}
 """Which keys the operations of a batch have, by the variant's key form."""
 _PREFERRED = (
@@ -100,6 +103,13 @@ class View:
             if r.operation == operation and is_told and not r.again:
                 found.setdefault((r.implementation, calls(r)), r)
         return list(found.values())
+
+    def is_expanded_only(self, row: SummaryRow) -> bool:
+        """Return whether this is its implementation's best row of an operation that it does not
+        have with a compact key."""
+        mine = [r for r in self.told(row.set, row.operation) if r.mode == "single"]
+        mine = [r for r in mine if r.implementation == row.implementation]
+        return mine[:1] == [row] and all(r.key != "compact" for r in mine)
 
     @cached_property
     def ranks(self) -> dict[tuple[str, str, str], int]:
@@ -181,7 +191,9 @@ class View:
             parts = [fault.set or "all sets", fault.operation or "all operations"]
             parts += [f"from round {fault.round + 1} on"] if fault.round is not None else []
             faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
-        used = {m for rows in self.tables.values() for row in rows for m in self.marks(row)}
+        rows = [row for of in self.tables.values() for row in of]
+        used = {m for row in rows for m in self.marks(row)}
+        used |= {"e" for row in rows if row.set in self.sets and self.is_expanded_only(row)}
         titled = {
             "Marks": [Reason(mark, "", text) for mark, text in MARKS.items() if mark in used],
             REJECTED: _joined(rejected),
