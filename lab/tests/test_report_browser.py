@@ -99,7 +99,8 @@ def test_the_console_check_sees_errors(browser: str, tmp_path: Path) -> None:
 def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, folder: Path) -> None:
     dom, console = run(browser, folder / "page.html", "--dump-dom")
     assert console == ""
-    assert dom.count('<table class="results sortable') == 6 + 6 + 9  # batches, threads
+    # Overviews, operations, batches, threads, classical schemes twice, gate, workers, variants.
+    assert dom.count('<table class="results sortable') == 4 + 6 + 6 + 9 + 2 + 3
     assert dom.count("single calls, compact key") == dom.count("expanded keys and batches") == 2
     # Rankings and ratios; parts, two laws and nine clouds in each set.
     assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
@@ -146,8 +147,8 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
     result = probe(
         browser, folder, "sort", 1280,
         """
-  const table = doc.querySelector("section.set table.sortable");
-  const button = [...table.querySelectorAll("th button")].find((b) => b.textContent === "p50");
+  const button = [...doc.querySelectorAll("th button")].find((b) => b.textContent === "p50");
+  const table = button.closest("table");
   const column = button.parentElement.cellIndex;
   const values = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[column].dataset.value));
   button.click(); const up = values(); button.click(); const down = values();

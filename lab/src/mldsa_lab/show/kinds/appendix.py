@@ -44,7 +44,7 @@ def appendix(record: Record, rows: int) -> Appendix:
         f"The run of {when(run.started)} with {run.tool}, profile {run.profile}, {rows} rows. In a "
         "clone of the repository, after `make bench` has set it up:",
         f"`{command(record)}`",
-        f"Seed of the inputs: {run.seed}",
+        f"Seed of the inputs: `{run.seed}`",
     ]
     words = {
         GATE: texts(GATE) if record.gates else ["The record holds no gate results."],
