@@ -222,15 +222,15 @@ def of_comparison(*arguments: object) -> Figures:
 
 def of_record(path: Path) -> Figures:
     """Rows of `report` under both clocks; of the wall clock means and ratios where they differ."""
-    present = import_module("mldsa_lab.show.present")
+    reports = import_module("mldsa_lab.show.from_records")
     # What no command writes as JSON is taken from the view that `report` makes.
-    made, views = present.build, []
+    made, views = reports.read_view, []
 
-    def build(*parts: Any) -> Any:
+    def read_view(*parts: Any) -> Any:
         views.append(made(*parts))
         return views[-1]
 
-    with mock.patch.object(present, "build", build):
+    with mock.patch.object(reports, "read_view", read_view):
         cpu, wall = (lab_json("report", path, "--no-page", "--clock", c) for c in ("cpu", "wall"))
     yield from flatten(cpu, {})
     for one in flatten([row for row in wall if row not in cpu], {}):
@@ -245,10 +245,8 @@ def _of_view(view: Any) -> Figures:
     for (variant, set_name), fit in summary.fits.items():
         for name, cost in (fit.costs(0.95) | fit.further(0.95)).items():
             yield figure({"variant": variant, "set": set_name}, f"cost of {name}", *cost)
-    for table in view.tables:
-        for line in table.lines:
-            keys = {"variant": line.row.variant, "set": table.set, "operation": table.operation}
-            yield figure(keys, "rank", line.rank)
+    for (set_name, operation, variant), rank in view.ranks.items():
+        yield figure({"variant": variant, "set": set_name, "operation": operation}, "rank", rank)
     for c in summary.classical:
         keys = {"variant": c.variant, "set": c.set, "operation": c.operation}
         yield figure(keys, f"over {c.scheme} {c.against}", *c.ratio)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from bisect import bisect
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
 
 from mldsa_lab.bench.shapes import Shape as ShapeOfRuns
 from mldsa_lab.choice.choice import Wish, choose
@@ -32,6 +34,11 @@ from mldsa_lab.records import (
     read_record,
 )
 from mldsa_lab.records.rows import Row
+from mldsa_lab.show.figure_page import render
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.operations import operations_report
+from mldsa_lab.show.kinds.view import View, read_view
+from mldsa_lab.show.report import ReportFiles, publish
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
@@ -415,6 +422,19 @@ def _weight(trace: tuple[str, ...]) -> float:
     return sum(weights[attempt[0]] for attempt in trace)
 
 
-def without(shape: Shape, *ids: str) -> Shape:
-    """`shape` less the variants named."""
-    return replace(shape, signers=tuple(s for s in shape.signers if s.id not in ids))
+def view_of(record: Record) -> View:
+    """The record arranged as by default."""
+    return read_view(record, Look())
+
+
+def page_of(record: Record, look: Look | None = None) -> str:
+    """The page of a record."""
+    return render([operations_report(read_view(record, look or Look()), "run.jsonl")])
+
+
+def printed(record: Record, width: int) -> str:
+    """What the terminal shows of a record with all tables."""
+    out = io.StringIO()
+    report = replace(operations_report(view_of(record), "run.jsonl"), lacking="")
+    publish(report, Console(file=out, width=width), ReportFiles(), every=True)
+    return out.getvalue()

@@ -49,7 +49,7 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     # `bench.signatures` signs samples, of which compressibility is measured.
     "pqc_impact": (
         "bench.signatures", "cli.shared", "estimate", "records", "show.figure_tables",
-        "show.format", "show.grid", "show.plots", "show.present", "show.report", "show.svg",
+        "show.format", "show.grid", "show.plots", "show.report", "show.svg",
         "theory.arrays",
     ),
     "mldsa_lab_rtl": (

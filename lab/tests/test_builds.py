@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 from fake_worker import HELLO
-from report_records import SIGNERS, TUNED, Shape, build, in_both_builds
+from report_records import SIGNERS, TUNED, Shape, build, in_both_builds, view_of
 
 from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id
-from mldsa_lab.show import tables
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.view import View
-from mldsa_lab.show.view import build as build_view
+from mldsa_lab.show.kinds.findings import find
+from mldsa_lab.show.kinds.view import View
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Build, WorkerEntry
@@ -117,13 +115,8 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 
 @pytest.fixture(scope="module")
-def summary(record: Record) -> Summary:
-    return summarise(record)
-
-
-@pytest.fixture(scope="module")
-def view(record: Record, summary: Summary) -> View:
-    return build_view(record, summary)
+def view(record: Record) -> View:
+    return view_of(record)
 
 
 def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
@@ -173,9 +166,7 @@ def test_what_is_said_of_an_implementation_is_of_its_default_build(view: View) -
     assert "of each implementation in its default build" in last
     assert "; tuned builds change the cost of signing by factors of 0." in last
     for name in SETS:
-        for grid in tables.overviews(view, name):
-            below = next(c for c in grid.columns if c.head).below
-            assert below and not any("tuned" in text for text in below)
+        assert not any("tuned" in r.variant for o in ("sign", "verify") for r in view.told(name, o))
     against = {c.against for c in view.summary.classical}
     assert against and not any(name.endswith(":tuned") for name in against)
     assert not any(c.variant.endswith("tuned") for c in view.summary.classical)

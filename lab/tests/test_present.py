@@ -10,7 +10,8 @@ import pytest
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import write_whole
-from mldsa_lab.show.present import Look, load
+from mldsa_lab.show.from_records import read_reports
+from mldsa_lab.show.kinds.kind import Look
 
 
 def test_a_failed_write_keeps_the_earlier_file(tmp_path: Path) -> None:
@@ -52,4 +53,4 @@ def test_a_folder_is_refused(tmp_path: Path) -> None:
 def test_a_reference_in_none_of_the_records_is_refused() -> None:
     record = Path(__file__).parents[2] / "records/2026-11-21-epyc-zen3/first.jsonl.xz"
     with pytest.raises(LabError, match="unknown reference 'nosuch': this run measures mldsa-lanes"):
-        load([record], Look("nosuch", "cpu", 0.95))
+        read_reports([record], Look("nosuch", "cpu", 0.95))

@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.image import imread
-from report_records import Shape, build
+from report_records import Shape, build, page_of, view_of
 
-from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.files import write_text
-from mldsa_lab.show.page import render
-from mldsa_lab.show.view import View
-from mldsa_lab.show.view import build as build_view
+from mldsa_lab.show.format import estimate
+from mldsa_lab.show.kinds.view import View, unit_of
 
 pytestmark = pytest.mark.browser
 
@@ -56,10 +54,8 @@ def view(folder: Path) -> View:
         crashed="circl:go:compact", batch_sizes=(1, 8, 1000), thread_counts=(1, 2, 16),
     )  # fmt: skip
     record = build(folder / "run.jsonl", shape)
-    summary = summarise(record)
-    view = build_view(record, summary)
-    write_text(folder / "page.html", render([view]))
-    return view
+    write_text(folder / "page.html", page_of(record))
+    return view_of(record)
 
 
 def run(browser: str, page: Path, *flags: str) -> tuple[str, str]:
@@ -103,14 +99,15 @@ def test_the_console_check_sees_errors(browser: str, tmp_path: Path) -> None:
 def test_the_page_loads_whole_and_without_complaint(browser: str, view: View, folder: Path) -> None:
     dom, console = run(browser, folder / "page.html", "--dump-dom")
     assert console == ""
-    assert dom.count('<table class="results sortable') == 6 + 6 + 9  # batches, threads
+    # Overviews, operations, batches, threads, classical schemes twice, gate, workers, variants.
+    assert dom.count('<table class="results sortable') == 4 + 6 + 6 + 9 + 2 + 3
     assert dom.count("single calls, compact key") == dom.count("expanded keys and batches") == 2
     # Rankings and ratios; parts, two laws and nine clouds in each set.
     assert dom.count("<svg ") == 12 + 2 * (3 + 9) + 6 + 2 * 9
     assert len(re.findall(r"<th [^>]*><button ", dom)) > 6 * 3, "the headings became buttons"
-    for table in view.tables:
-        for line in table.lines:
-            assert line.mean.value in dom
+    for rows in view.tables.values():
+        for row in rows:
+            assert estimate(row.interval("mean"), unit_of(rows)).value in dom
 
 
 @pytest.mark.parametrize("width", [320, 400, 768, 1024, 1280, 1700])
@@ -150,8 +147,8 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
     result = probe(
         browser, folder, "sort", 1280,
         """
-  const table = doc.querySelector("section.set table.sortable");
-  const button = [...table.querySelectorAll("th button")].find((b) => b.textContent === "p50");
+  const button = [...doc.querySelectorAll("th button")].find((b) => b.textContent === "p50");
+  const table = button.closest("table");
   const column = button.parentElement.cellIndex;
   const values = () => [...table.tBodies[0].rows].map((r) => Number(r.cells[column].dataset.value));
   button.click(); const up = values(); button.click(); const down = values();
@@ -159,8 +156,8 @@ def test_a_click_sorts_by_number_and_back(browser: str, view: View, folder: Path
 """,
     )  # fmt: skip
     up, down, state = _json(result)
-    table = view.of(view.sets[0])[0]
-    expected = sorted(line.row.p50 for line in table.lines if line.row.p50 is not None)
+    rows = view.table(view.sets[0], "sign")
+    expected = sorted(row.p50 for row in rows if row.p50 is not None)
     assert up == pytest.approx(expected) and down == pytest.approx(expected[::-1])
     assert state == "descending"
 

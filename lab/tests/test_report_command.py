@@ -17,12 +17,12 @@ from typer.testing import CliRunner, Result
 
 from mldsa_lab.cli.main import app
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import KEYS, summarise
-from mldsa_lab.records import Record
-from mldsa_lab.show.exports import RUN_KEYS
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.present import Look, load
-from mldsa_lab.show.view import build as build_view
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.show.format import estimate
+from mldsa_lab.show.kinds.findings import find
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.operations import FIELDS
+from mldsa_lab.show.kinds.view import cell, read_view, unit_of
 
 ROOT = Path(__file__).parents[2]
 SET = "ML-DSA-65"
@@ -75,7 +75,7 @@ def test_rows_say_which_run_they_are_of(path: Path, tmp_path: Path) -> None:
     text = shown(run(path, "--no-page", "--json", out, "--csv", table))
     assert str(out) in text and str(table) in text
     rows = json.loads(out.read_text())
-    assert {tuple(row) for row in rows} == {(*KEYS, *RUN_KEYS)}
+    assert {tuple(row) for row in rows} == {FIELDS}
     assert {(row["started"], row["cpu"]) for row in rows} == {
         ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
     }
@@ -95,17 +95,16 @@ def test_markdown_alone_is_on_standard_output(path: Path) -> None:
     for table in tables:
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
         assert len(widths) == 1, "every line has as many cells as the header"
-    summary = summarise(load([path], Look())[0][0])
-    view = build_view(load([path], Look())[0][0], summary)
-    for line in view.table(SET, "sign").lines:  # type: ignore[union-attr]
-        assert f"| {line.mean} |" in text
+    rows = read_view(read_record(path), Look()).table(SET, "sign")
+    for row in rows:
+        assert f"| {estimate(row.interval('mean'), unit_of(rows))} |" in text
 
 
 @pytest.mark.e2e
 def test_markdown_into_a_file(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "tables.md"
     text = shown(run(path, "--no-page", "--markdown", out))
-    assert "ML-DSA-65  sign" in text
+    assert "ML-DSA-65: single calls" in text
     assert out.read_text() == shown(run(path, "--markdown", "-"))
 
 
@@ -207,12 +206,12 @@ def short(folder: Path, rounds: int, noise: float) -> Record:
 @pytest.mark.parametrize("rounds", [1, 2])
 def test_a_short_run_ranks_nobody_and_says_how_long_to_run(tmp_path: Path, rounds: int) -> None:
     record = short(tmp_path, rounds, 0.8)
-    view = build_view(record, summarise(record))
+    view = read_view(record, Look())
     found = find(view)
     assert "this run cannot tell them apart" in found.headline
     assert found.cautions[0].startswith(f"Too uncertain to rank after {rounds} round")
     assert "ML-DSA-65 sign (" in found.cautions[0] and "--until 5" in found.cautions[1]
-    assert {n.rank for n in view.table(SET, "sign").lines} == {1}  # type: ignore[union-attr]
+    assert {view.ranks[cell(row)] for row in view.table(SET, "sign")} == {1}
     text = " ".join(shown(run(tmp_path / "r.jsonl")).split())
     assert "Too uncertain to rank" in text
     page = (tmp_path / "report.html").read_text()
@@ -221,6 +220,6 @@ def test_a_short_run_ranks_nobody_and_says_how_long_to_run(tmp_path: Path, round
 
 def test_a_long_run_ranks_and_warns_of_nothing(tmp_path: Path) -> None:
     record = short(tmp_path, 12, 0.002)
-    view = build_view(record, summarise(record))
+    view = read_view(record, Look())
     assert find(view).cautions == ()
-    assert [n.rank for n in view.table(SET, "verify").lines] == [1, 2, 3]  # type: ignore[union-attr]
+    assert [view.ranks[cell(row)] for row in view.table(SET, "verify")] == [1, 2, 3]

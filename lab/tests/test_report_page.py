@@ -9,17 +9,19 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
+from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build, page_of, view_of
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.summary import KEYS, Summary, summarise
 from mldsa_lab.files import write_text
-from mldsa_lab.records import Record
-from mldsa_lab.show import sections
-from mldsa_lab.show.exports import RUN_KEYS
-from mldsa_lab.show.findings import find
-from mldsa_lab.show.page import render
-from mldsa_lab.show.view import build as build_view
+from mldsa_lab.records import read_record
+from mldsa_lab.show.figure_page import render
+from mldsa_lab.show.format import estimate, plain
+from mldsa_lab.show.from_records import read_reports
+from mldsa_lab.show.kinds.appendix import command
+from mldsa_lab.show.kinds.findings import find
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.operations import FIELDS
+from mldsa_lab.show.kinds.view import View, unit_of
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 
@@ -60,56 +62,52 @@ class Parts(HTMLParser):
         return " ".join(" ".join(self.texts).split())
 
 
-def made(path: Path, shape: Shape) -> tuple[Record, Summary]:
-    record = build(path, shape)
-    return record, summarise(record)
-
-
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Record, Summary]:
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sets = ("ML-DSA-44", "ML-DSA-65", "Ed25519", "RSA-2048-PSS")
-    shape = Shape(sets=sets, refused=("fips204:portable:compact",))
-    return made(tmp_path_factory.mktemp("page") / "run.jsonl", shape)
+    target = tmp_path_factory.mktemp("page") / "run.jsonl"
+    build(target, Shape(sets=sets, refused=("fips204:portable:compact",)))
+    return target
 
 
 @pytest.fixture(scope="module")
-def page(run: tuple[Record, Summary]) -> str:
-    return render([build_view(*run)])
+def view(path: Path) -> View:
+    return view_of(read_record(path))
 
 
-def test_every_row_is_shown_with_its_numbers(run: tuple[Record, Summary], page: str) -> None:
-    view = build_view(*run)
+@pytest.fixture(scope="module")
+def page(path: Path) -> str:
+    return render(read_reports([path], Look()))
+
+
+def test_every_row_is_shown_with_its_numbers(view: View, page: str) -> None:
     parts = Parts(page)
     cells = {t.strip().rstrip("\u2007\u2008") for t in parts.texts}
     shown = 0
-    for table in view.tables:
-        if table.set not in ML_DSA:
-            continue
-        for line in table.lines:
-            numbers = [line.mean.value, line.mean.interval, line.ratio.value, line.ratio.interval]
-            if table.has_quantiles:
-                numbers += [q.value for q in line.quantiles]
+    for (set_name, operation, _), rows in view.tables.items():
+        for row in rows if set_name in ML_DSA else ():
+            unit = unit_of(rows)
+            mean, ratio = estimate(row.interval("mean"), unit), estimate(row.interval("ratio"))
+            numbers = [mean.value, mean.interval, ratio.value, ratio.interval]
+            if operation == "sign":
+                numbers += [plain(q, unit) for q in (row.p50, row.p95, row.p99, row.p999)]
             assert {n for n in numbers if n} <= cells
-            assert line.row.implementation in cells or line.label in cells
+            assert row.implementation in cells
             shown += 1
     assert shown == 10 * 2 * 3, "ten variants passed the gate, in two sets, three operations"
 
 
-def test_every_implementation_is_labelled_in_every_plot(
-    run: tuple[Record, Summary], page: str
-) -> None:
+def test_every_implementation_is_labelled_in_every_plot(view: View, page: str) -> None:
     pictures = re.findall(r"<svg .*?</svg>", page, flags=re.S)
-    view = build_view(*run)
     # Per set: ranking and ratios of three operations; parts and two laws of signing; clouds.
     assert len(pictures) == 2 * (6 + 3 + 9)
-    for set_name in view.sets:
-        for table in view.of(set_name):
-            mine = [p for p in pictures if f"{set_name} {table.operation}" in p.split(">")[0]]
-            rankings = [p for p in mine if "Mean cost of" in p or "relative to" in p]
-            assert len(rankings) == 2
-            for picture in rankings:
-                for line in table.lines:
-                    assert f">{line.label}<" in picture
+    for (set_name, operation, _), rows in view.tables.items():
+        mine = [p for p in pictures if f"{set_name} {operation}" in p.split(">")[0]]
+        rankings = [p for p in mine if "Mean cost of" in p or "Relative to" in p]
+        assert len(rankings) == (2 if set_name in ML_DSA else 0)
+        for picture in rankings:
+            for row in rows:
+                assert f">{view.label(row.variant)}<" in picture
 
 
 def test_the_page_loads_nothing_and_is_small(page: str) -> None:
@@ -136,27 +134,28 @@ def test_links_and_ids_fit_together(page: str) -> None:
             assert target[1:] in ids
 
 
-def test_the_download_holds_the_documented_rows(run: tuple[Record, Summary], page: str) -> None:
+def test_the_download_holds_the_documented_rows(view: View, page: str) -> None:
     [link] = [a for t, a in Parts(page).tags if t == "a" and "download" in a]
     data = (link["href"] or "").partition("base64,")[2]
     rows = json.loads(base64.b64decode(data))
-    assert [{k: row[k] for k in KEYS} for row in rows] == [row.as_dict() for row in run[1].rows]
+    assert all(tuple(row) == FIELDS for row in rows)
+    expected = [row.as_dict() for row in view.summary.rows]
+    assert [{k: row[k] for k in of} for row, of in zip(rows, expected, strict=True)] == expected
     assert {(row["started"], row["cpu"]) for row in rows} == {
         ("2026-11-21T21:40:00Z", "AMD EPYC 9B14")
     }
-    assert all(tuple(row) == (*KEYS, *RUN_KEYS) for row in rows)
 
 
-def test_refusal_machine_and_reproduction_are_told(run: tuple[Record, Summary], page: str) -> None:
+def test_rejection_machine_and_reproduction_are_told(view: View, page: str) -> None:
     text = Parts(page).text
     assert "acvp-sigver: 1 of 15 wrong (signature 3 differs at byte 17)" in text
-    assert "✗ refused" in text and text.count("✓ passed") == 10
+    assert "✗ rejected" in text and text.count("✓ passed") == 10
     assert "java : java is not installed" in text
     assert "AMD EPYC 9B14" in text and "profile release; RUSTFLAGS none" in text
     assert "docs/methodology.md" in text
-    assert sections.command(run[0]) in text
-    assert sections.command(run[0]).startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
-    assert run[0].run.seed in sections.command(run[0])
+    told = command(view.record)
+    assert told in text and view.record.run.seed in told
+    assert told.startswith("mldsa-lab bench --quick --sets ML-DSA-44,ML-DSA-65")
 
 
 def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
@@ -164,7 +163,7 @@ def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
     native = next(s for s in SIGNERS if s.implementation == "mldsa-native")
     aws = next(s for s in SIGNERS if s.implementation == "aws-lc")
     quick = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(native, aws))
-    assert find(build_view(*made(tmp_path / "a.jsonl", quick))).headline.startswith(
+    assert find(view_of(build(tmp_path / "a.jsonl", quick))).headline.startswith(
         "mldsa-native signs ML-DSA-65 fastest, "
     )
     slower = type(native)(
@@ -172,7 +171,7 @@ def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
         {"ML-DSA-65": (49e3, 400e3, 47e3)},
     )  # fmt: skip
     turned = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(slower, aws))
-    findings = find(build_view(*made(tmp_path / "b.jsonl", turned)))
+    findings = find(view_of(build(tmp_path / "b.jsonl", turned)))
     said = re.fullmatch(
         r"aws-lc signs ML-DSA-65 fastest, ([\d.]+)\s\[([\d.]+),\s([\d.]+)\] times as fast as "
         r"mldsa-native, the next", findings.headline
@@ -182,13 +181,13 @@ def test_the_headline_is_what_the_numbers_say(tmp_path: Path) -> None:
     assert factor == pytest.approx(400 / 167, rel=0.03) and low < factor < high
     twin = type(aws)("twin", "c", "compact", "rust", aws.cost)
     level = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(twin, aws))
-    findings = find(build_view(*made(tmp_path / "c.jsonl", level)))
+    findings = find(view_of(build(tmp_path / "c.jsonl", level)))
     assert re.fullmatch(
         "(twin and aws-lc|aws-lc and twin) sign ML-DSA-65 fastest: this run cannot tell them apart",
         findings.headline,
     )
     lone = Shape(sets=("ML-DSA-65",), operations=("sign",), signers=(aws,))
-    findings = find(build_view(*made(tmp_path / "d.jsonl", lone)))
+    findings = find(view_of(build(tmp_path / "d.jsonl", lone)))
     assert findings.headline.startswith("A mean signature of ML-DSA-65 costs ")
     assert re.search(r"costs [\d.]+\s\[[\d.]+,\s[\d.]+\]\sµs with aws-lc", findings.headline)
     [basis] = findings.sentences  # nothing is said twice
@@ -200,7 +199,7 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
         sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[:5], rounds=3,
         refused=(SIGNERS[4].id,), crashed=SIGNERS[1].id, hostile=HOSTILE,
     )  # fmt: skip
-    page = render([build_view(*made(tmp_path / "run.jsonl", shape))])
+    page = page_of(build(tmp_path / "run.jsonl", shape))
     parts = Parts(page)
     assert parts.count("script") == 1
     assert page.count("<script>alert") == 0
@@ -210,14 +209,14 @@ def test_every_value_of_a_hostile_record_is_escaped(tmp_path: Path) -> None:
 
 def test_an_interrupted_record_says_so(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-87",), signers=SIGNERS[:3], rounds=2, end=None)
-    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
     assert "interrupted after 2 rounds" in text
     assert "fewer than 4 rounds" in text
 
 
 def test_one_operation_alone(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-87",), operations=("verify",), signers=SIGNERS[2:5])
-    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
     assert "verifies ML-DSA-87 fastest" in text
     assert "Signing of ML-DSA-87 was not measured in this run." in text
     assert "Key generation of ML-DSA-87 was not measured in this run." in text
@@ -225,7 +224,7 @@ def test_one_operation_alone(tmp_path: Path) -> None:
 
 def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
     shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS[:1])
-    page = render([build_view(*made(tmp_path / "run.jsonl", shape))])
+    page = page_of(build(tmp_path / "run.jsonl", shape))
     assert "fastest," not in Parts(page).text
     assert "no measurements of the reference" in page
 
@@ -233,15 +232,15 @@ def test_one_implementation_alone_is_not_called_fastest(tmp_path: Path) -> None:
 def test_nothing_passed_the_gate(tmp_path: Path) -> None:
     everyone = tuple(s.id for s in SIGNERS)
     shape = Shape(sets=("ML-DSA-44",), signers=SIGNERS, refused=everyone)
-    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
     assert "Nothing was measured in this run" in text
     assert "no variant passed the correctness gate" in text
-    assert text.count("✗ refused") == len(everyone)
+    assert text.count("✗ rejected") == len(everyone)
 
 
 def test_classical_schemes_alone(tmp_path: Path) -> None:
     shape = Shape(sets=("Ed25519", "ECDSA-P256", "RSA-2048-PSS"), signers=CLASSICAL)
-    text = Parts(render([build_view(*made(tmp_path / "run.jsonl", shape))])).text
+    text = Parts(page_of(build(tmp_path / "run.jsonl", shape))).text
     assert "Only classical schemes were measured" in text
     assert "RSA-2048-PSS" in text and "The record holds no gate results." in text
 
@@ -250,8 +249,10 @@ def test_classical_schemes_alone(tmp_path: Path) -> None:
 def test_several_records_are_compared(tmp_path: Path) -> None:
     one = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[2:6])
     two = Shape(sets=("ML-DSA-44",), operations=("sign",), signers=SIGNERS[3:7], seed=2, drift=1.5)
-    pairs = [made(tmp_path / "a.jsonl", one), made(tmp_path / "b.jsonl", two)]
-    page = render([build_view(*p) for p in pairs])
+    paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+    for path, shape in zip(paths, (one, two), strict=True):
+        build(path, shape)
+    page = render(read_reports(paths, Look()))
     parts = Parts(page)
     ids = [a["id"] for _, a in parts.tags if "id" in a]
     assert len(ids) == len(set(ids))
@@ -263,7 +264,7 @@ def test_several_records_are_compared(tmp_path: Path) -> None:
 def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
     from msgspec.structs import replace
 
-    record, _ = made(
+    record = build(
         tmp_path / "run.jsonl", Shape(sets=("ML-DSA-44",), signers=(SIGNERS[3], SIGNERS[8]))
     )
     record.workers[1] = replace(record.workers[1], unit="cycles", cpu_clock=None)
@@ -273,20 +274,16 @@ def test_cycles_and_nanoseconds_are_not_ranked_together(tmp_path: Path) -> None:
         else s
         for s in record.samples
     ]
-    view = build_view(record, summarise(record))
+    view = view_of(record)
     # Cycles have no wall clock.
-    assert not any("w" in line.marks for t in view.tables for line in t.lines)
-    units = {(t.operation, t.unit.name, len(t.lines)) for t in view.tables}
+    assert not any("w" in view.marks(row) for rows in view.tables.values() for row in rows)
+    units = {(key[1], unit_of(rows).name, len(rows)) for key, rows in view.tables.items()}
     assert {u for u in units if u[0] == "sign"} == {("sign", "µs", 1), ("sign", "kcycles", 1)}
-    assert "kcycles" in render([build_view(record, summarise(record))])
+    assert "kcycles" in page_of(record)
 
 
-def test_a_page_that_cannot_be_written_is_a_clear_error(
-    tmp_path: Path, run: tuple[Record, Summary]
-) -> None:
+def test_a_page_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    record, summary = made(tmp_path / "r.jsonl", Shape(sets=("Ed25519",), signers=CLASSICAL[:1]))
+    record = build(tmp_path / "r.jsonl", Shape(sets=("Ed25519",), signers=CLASSICAL[:1]))
     with pytest.raises(LabError, match="cannot write it"):
-        write_text(tmp_path / "file" / "page.html", render([build_view(record, summary)]))
-    with pytest.raises(LabError, match="at least one record"):
-        render([])
+        write_text(tmp_path / "file" / "page.html", page_of(record))

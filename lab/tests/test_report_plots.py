@@ -4,49 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from mldsa_lab.show import plots, scales, svg
+from mldsa_lab.show import plots, svg
 
 MARKS = [
     plots.Mark("fast & <b>", 0, False, 80.0, 79.0, 81.0, "80.0"),
     plots.Mark("slow exp.", 1, True, 800.0, 700.0, 900.0, "800"),
     plots.Mark("bare", 12, False, 90.0, None, None, "90.0"),
 ]
-
-
-@pytest.mark.parametrize("low", [0.3, 0.97, 12.0, 85.0, 3e4])
-@pytest.mark.parametrize("factor", [1.05, 1.3, 2.2, 7.0, 13.0, 40.0, 2e3, 1e7])
-@pytest.mark.parametrize("length", [60.0, 140.0, 400.0])
-def test_ticks_are_few_inside_and_apart(low: float, factor: float, length: float) -> None:
-    def size(value: float) -> float:
-        return scales.text_width(f"{value:,.4g}")
-
-    high = low * factor
-    for ticks, place in (
-        (scales.log_ticks(low, high, length, size), lambda v: math.log(v / low) / math.log(factor)),
-        (scales.linear_ticks(high, length, size), lambda v: v / high),
-    ):
-        assert 1 <= len(ticks) <= 6
-        assert len(ticks) >= 2 or length < 200
-        assert all(0 <= t <= high for t in ticks)
-        assert ticks == sorted(set(ticks))
-        for a, b in pairwise(ticks):
-            assert length * (place(b) - place(a)) > (size(a) + size(b)) / 2
-
-
-def test_spread_keeps_order_gap_and_bounds() -> None:
-    rng = np.random.default_rng(5)
-    for count in (1, 2, 5, 11, 18):
-        wanted = sorted(float(x) for x in rng.uniform(0, 300, count))
-        places = scales.spread(wanted, 15, 0, 300)
-        assert len(places) == count
-        assert all(b - a >= 15 - 1e-9 for a, b in pairwise(places))
-        assert places[0] >= -1e-9 and places[-1] <= 300 + 1e-9
-    assert scales.spread([10, 100, 200], 15, 0, 300) == [10, 100, 200]
 
 
 def test_quantiles_of_a_curve() -> None:
@@ -58,24 +26,15 @@ def test_quantiles_of_a_curve() -> None:
 def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     """With the scatter about the fit that the percentiles include."""
     from mldsa_lab.estimate.fit import fit_costs
-    from mldsa_lab.show import plotdata
-    from mldsa_lab.show.format import Unit
-    from mldsa_lab.show.view import TableLine
+    from mldsa_lab.show.kinds.signing_plots import curve_of
     from mldsa_lab.theory.rejection import RejectionModel
     from mldsa_studies.signers import Signer, draw_traces
-
-    class OneLine:
-        label, colour = "a", 0
-
-        class row:
-            key = "compact"
 
     model, rng = RejectionModel.of("ML-DSA-65"), np.random.default_rng(1)
     traces = draw_traces(model, 20, rng)
     cost = Signer().cost_of(traces) * np.exp(noise * rng.standard_normal(20))
     fit = fit_costs(traces, cost[None, :], model, noise=0.0)
-    line: TableLine = OneLine()  # type: ignore[assignment]
-    [curve] = plotdata.curves([(line, fit)], Unit(1.0, "ns"))
+    curve = curve_of("a", 0, False, fit.law(), 1.0)
     shares = (0.5, 0.95, 0.99, 0.999)
     for share, interval in zip(shares, fit.quantiles(shares, 0.95), strict=True):
         assert curve.quantile(share) == pytest.approx(interval.value, rel=2e-3)
@@ -88,7 +47,8 @@ def draw(figure_of: str) -> str:
     )
     law = np.arange(1.0, 60), 1 - 0.8 ** np.arange(1.0, 60)
     curve = [plots.Curve(m.label, m.colour, m.hollow, m.value * law[0], law[1]) for m in MARKS]
-    bars = [plots.Bar(m.label, 20, 15, 30, -1e-9, m.text) for m in MARKS]
+    parts = tuple((c, svg.ON_DARK, v) for c, v in ((svg.SETUP, 20), (svg.Z, 30), (svg.R, -1e-9)))
+    bars = [plots.PartedBar(m.label, m.text, parts) for m in MARKS]
     with svg.drawing():
         figure = {
             "ranking": lambda: plots.ranking(MARKS, "µs", "mean"),
@@ -96,7 +56,7 @@ def draw(figure_of: str) -> str:
             "cloud": lambda: plots.cost_against_attempts(cloud, "µs"),
             "law": lambda: plots.distribution(curve, "µs"),
             "narrow law": lambda: plots.distribution(curve, "µs", 360),
-            "bars": lambda: plots.decomposition(bars, "µs"),
+            "bars": lambda: plots.shares(bars, "µs", 380),
         }[figure_of]()
         return svg.to_svg(figure, "name", 'a "title" <b>')
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import io
 import re
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from report_records import CLASSICAL, SIGNERS, Shape, build
-from rich.console import Console
+from report_records import CLASSICAL, SIGNERS, Shape, build, page_of, printed, view_of
 
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show import run_plots, svg
-from mldsa_lab.show.findings import best_lines, find
-from mldsa_lab.show.format import Shown
-from mldsa_lab.show.page import render
-from mldsa_lab.show.run_plots import MOST_LEVELS, batch_paths, rate_paths, scaling_paths
-from mldsa_lab.show.runs import batches, scaling, threads
-from mldsa_lab.show.sections import command
-from mldsa_lab.show.tables import leaders, overviews
-from mldsa_lab.show.terminal import print_view
-from mldsa_lab.show.view import View, is_run
-from mldsa_lab.show.view import build as build_view
+from mldsa_lab.show import plots, svg
+from mldsa_lab.show.kinds.appendix import command
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.operations import operations_report, scaling_sentence
+from mldsa_lab.show.kinds.view import View, cell, is_run
+from mldsa_lab.show.report import Report, Section
 
 SIZES = (1, 8, 100, 1000)
 SET = "ML-DSA-65"
@@ -39,13 +33,30 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 
 
 @pytest.fixture(scope="module")
-def summary(record: Record) -> Summary:
-    return summarise(record)
+def view(record: Record) -> View:
+    return view_of(record)
 
 
 @pytest.fixture(scope="module")
-def view(record: Record, summary: Summary) -> View:
-    return build_view(record, summary)
+def summary(view: View) -> Summary:
+    return view.summary
+
+
+@pytest.fixture(scope="module")
+def report(view: View) -> Report:
+    return operations_report(view, "run.jsonl")
+
+
+def section(report: Report, title: str) -> Section:
+    return next(s for s in report.sections if s.grid.title == title)
+
+
+def cells_of(report: Report, title: str) -> dict[str, list[str]]:
+    """The texts of a table by the titles of its columns; of equal titles the first."""
+    found: dict[str, list[str]] = {}
+    for column in section(report, title).grid.columns:
+        found.setdefault(column.title, [c.value for c in column.values])
+    return found
 
 
 def row(summary: Summary, variant: str, operation: str = "sign") -> SummaryRow:
@@ -126,41 +137,45 @@ def test_classical_schemes_stand_beside_the_cheapest_of_each_kind(summary: Summa
 
 
 def test_runs_stay_out_of_the_ordinary_tables(view: View) -> None:
-    assert all(not is_run(line.row) for t in view.tables for line in t.lines)
+    assert not any(is_run(row) for rows in view.tables.values() for row in rows)
     assert view.labels[LANES] == "mldsa-lanes avx2"
     assert view.labels[f"{LANES}:batch-8"] == "mldsa-lanes avx2 batch 8"
     assert view.labels[f"{LANES}:loop-100:threads-4"] == "mldsa-lanes avx2 loop 100 4 threads"
 
 
-def test_a_table_of_batches_has_a_series_for_each_variant(view: View) -> None:
-    signing = batches(view)[0]
-    assert (signing.set, signing.operation, signing.numbers) == (SET, "sign", SIZES)
-    assert signing.ratio_size == 1000
-    first = signing.series[0]
-    assert first.label == "mldsa-lanes avx2" and first.keys == "many keys"
-    assert list(first.rows) == list(SIZES) and first.loop is not None
-    expanded = next(s for s in signing.series if s.key == "expanded")
-    assert expanded.keys == "one key"
-    native = next(s for s in signing.series if s.label == "mldsa-native")
-    assert native.rows == {} and signing.told(native) is native.loop
-    costs = [signing.told(s) for s in signing.series]
-    means = [r.mean for r in costs if r is not None and r.mean is not None]
-    assert means == sorted(means) and len(means) == len(signing.series)
+def test_a_table_of_batches_has_a_row_for_each_variant(report: Report) -> None:
+    by = cells_of(report, f"{SET} sign in batches")
+    assert list(by)[2:-1] == ["loop", "1", "8", "100", "1,000"]
+    names = list(zip(by["implementation"], by["keys"], strict=True))
+    assert names[0] == ("mldsa-lanes avx2", "many keys")
+    assert ("mldsa-lanes portable exp.", "one key") in names
+    native = names.index(("mldsa-native", "many keys"))
+    assert by["1,000"][native] == "–" and float(by["loop"][native]) > 0
+    # What stands for each: the size that is told, or its loop.
+    told = [
+        float((loop if at == "–" else at).replace(",", ""))
+        for loop, at in zip(by["loop"], by["1,000"], strict=True)
+    ]
+    assert told == sorted(told)
 
 
-def test_a_table_of_threads_has_a_series_for_each_form(view: View) -> None:
-    signing = threads(view)[0]
-    assert (signing.set, signing.operation, signing.numbers) == (SET, "sign", (1, 2, 4))
-    lanes = [s for s in signing.series if s.label == "mldsa-lanes avx2"]
-    assert [s.calls for s in lanes] == ["batches of 1,000", "single"]
-    assert {t.set for t in threads(view)} == {SET, "Ed25519"}
+def test_a_table_of_threads_has_a_row_for_each_form(report: Report) -> None:
+    by = cells_of(report, f"{SET} sign on threads")
+    lanes = [
+        calls
+        for name, calls in zip(by["implementation"], by["calls"], strict=True)
+        if name == "mldsa-lanes avx2"
+    ]
+    assert lanes == ["batch of 1,000, many keys", "compact key"]
+    assert {"1 thread", "4 threads", "scaling"} <= set(by)
+    assert section(report, "Ed25519 verify on threads")
 
 
-def test_batches_stand_on_the_first_screen_and_not_in_sentences(view: View) -> None:
-    single, more = overviews(view, SET)
-    assert not any("batch" in sentence for sentence in find(view).sentences)
-    calls = next(c for c in more.columns if c.title == "calls").cells
-    assert {"batch of 1,000, many keys", "batch of 1,000, one key", "expanded key"} == set(calls)
+def test_batches_stand_on_the_first_screen_and_not_in_sentences(report: Report) -> None:
+    single, more = [s.grid for s in report.sections if s.is_first]
+    assert not any("batch" in sentence for sentence in report.sentences)
+    ways = {"batch of 1,000, many keys", "batch of 1,000, one key", "expanded key"}
+    assert set(cells_of(report, more.title)["calls"]) == ways
     assert [c.title for c in single.columns if c.number] == [
         "#", "sign, µs", "ratio", "verify, µs", "ratio", "keygen, µs", "ratio",
     ]  # fmt: skip
@@ -168,98 +183,63 @@ def test_batches_stand_on_the_first_screen_and_not_in_sentences(view: View) -> N
     assert len(set(names)) == len(names), "a row for each implementation, not for each backend"
 
 
-def test_a_table_names_the_fastest_of_each_operation_and_the_next(view: View) -> None:
-    grid = leaders(view)
-    assert grid is not None
-    by = {c.title: c.cells for c in grid.columns}
-    short = SET.removeprefix("ML-DSA-")
-    row = list(zip(by["operation"], by["calls"], strict=True)).index(("sign", "compact key"))
-    table = view.table(SET, "sign")
-    assert table is not None
-    first, after, *_ = best_lines(table)
-    assert by[f"{short}: fastest"][row] == first.row.implementation
-    assert by["next"][row] == after.row.implementation
-    factor = by["times"][row]
-    assert isinstance(factor, Shown) and factor.number is not None and factor.low
-    assert first.row.mean and after.row.mean
-    assert factor.number == pytest.approx(after.row.mean / first.row.mean, rel=0.1)
-    assert leaders(dataclasses.replace(view, tables=())) is None
-
-
-def test_the_next_implementation_costs_more_where_rounds_are_noisy(tmp_path: Path) -> None:
-    costs = SIGNERS[2].cost
-    signers = tuple(dataclasses.replace(s, cost=costs, noise=0.8) for s in SIGNERS[2:8])
-    noisy = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=signers, rounds=5, seed=3))
-    grid = leaders(build_view(noisy, summarise(noisy)))
-    assert grid is not None
-    (factors,) = (c.cells for c in grid.columns if c.title == "times")
-    assert all(isinstance(f, Shown) and f.number is not None and f.number >= 1 for f in factors)
-
-
 def test_ranks_ascend_where_ratios_contradict_means(tmp_path: Path) -> None:
     signers = tuple(dataclasses.replace(s, noise=0.1 * (1 + i % 3)) for i, s in enumerate(SIGNERS))
     shape = Shape(sets=(SET,), signers=signers, rounds=6, random=8, seed=0)
-    noisy = build(tmp_path / "run.jsonl", shape)
-    table = build_view(noisy, summarise(noisy)).table(SET, "verify")
-    assert table is not None
-    assert [line.rank for line in table.lines] == [1, 2, 2, 2, 2, 6, 7, 8, 9, 9, 9]
+    view = view_of(build(tmp_path / "run.jsonl", shape))
+    ranks = [view.ranks[cell(row)] for row in view.table(SET, "verify")]
+    assert ranks == [1, 2, 2, 2, 2, 6, 7, 8, 9, 9, 9]
+
+
+def test_signers_with_expanded_keys_alone_are_named(tmp_path: Path) -> None:
+    lone = dataclasses.replace(SIGNERS[1], implementation="lone")
+    record = build(tmp_path / "run.jsonl", Shape(sets=(SET,), signers=(*SIGNERS[2:4], lone)))
+    report = operations_report(view_of(record), "run.jsonl")
+    grid = section(report, f"{SET}: single calls, compact key").grid
+    by = cells_of(report, grid.title)
+    place = by["implementation"].index("lone")
+    assert float(by["sign, µs"][place]) == pytest.approx(228, rel=0.05)
+    assert [n for n, mark in enumerate(grid.marks) if "e" in mark] == [place]
+    assert "made beforehand" in printed(record, 120)
 
 
 def test_a_sentence_tells_threads(view: View) -> None:
-    text = scaling(view)
+    text = scaling_sentence(view)
     assert "4 threads do 3.8" in text or "4 threads do 3.9" in text
 
 
-def printed(view: View, width: int) -> str:
-    out = io.StringIO()
-    print_view(view, Console(file=out, width=width), every=True)
-    return out.getvalue()
-
-
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_the_terminal_has_its_tables_at_any_width(view: View, width: int) -> None:
-    text = printed(view, width)
+def test_the_terminal_has_its_tables_at_any_width(record: Record, width: int) -> None:
+    text = printed(record, width)
     assert max(map(len, text.splitlines())) <= width
     for title in (
-        f"{SET}  sign in batches", f"{SET}  keygen in batches", f"{SET}  sign on threads",
-        "Ed25519  verify on threads", "Beside classical schemes",
+        f"{SET} sign in batches", f"{SET} keygen in batches", f"{SET} sign on threads",
+        "Ed25519 verify on threads", "Beside classical schemes",
     ):  # fmt: skip
         assert title in text
     assert "ratio at 1,000" in text and "4 threads" in text and "scaling" in text
 
 
-def test_the_page_has_its_sections(view: View) -> None:
-    page = render([view])
-    for anchor in ("batches", "threads", "versus", "fastest"):
-        assert f'id="{anchor}"' in page
-    assert '<a href="#batches">' in page and '<a href="#threads">' in page
-    assert page.count("in batches<span") == 3
-    assert 'aria-label="Cost of ML-DSA-65 sign over batch size, in µs"' in page
-    assert "Throughput of ML-DSA-65 sign over that of one thread" in page
-    ids = re.findall(r'\bid="([^"]+)"', page)
-    assert len(ids) == len(set(ids))
-
-
-@pytest.mark.e2e
-def test_several_records_keep_their_anchors_apart(view: View) -> None:
-    page = render([view] * 2)
-    assert 'id="r1-batches"' in page and 'id="r2-threads"' in page
+def test_the_page_has_its_chapters(record: Record) -> None:
+    page = page_of(record)
+    for title in ("Batches", "Threads", "Beside classical schemes"):
+        assert f"<h2>{title}" in page
+    assert page.count("in batches<span") + page.count("in batches</h3>") == 3
+    assert 'aria-label="Cost over batch size of ML-DSA-65 sign in batches"' in page
+    assert "Throughput over that of one thread of ML-DSA-65 sign" in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
 
 
 @pytest.mark.e2e
 def test_a_page_without_runs_has_none_of_them(tmp_path: Path) -> None:
-    record = build(
-        tmp_path / "r.jsonl",
-        Shape(sets=(SET, "Ed25519"), signers=FEW, rounds=2),
-    )
-    view = build_view(record, summarise(record))
-    assert batches(view) == [] and threads(view) == [] and scaling(view) == ""
-    page = render([view])
-    for text in ('id="batches"', 'id="threads"', 'id="versus"', "in batches"):
+    shape = Shape(sets=(SET, "Ed25519"), signers=FEW, rounds=2)
+    record = build(tmp_path / "r.jsonl", shape)
+    assert scaling_sentence(view_of(record)) == ""
+    page = page_of(record)
+    for text in ("<h2>Batches", "<h2>Threads", "<h2>Beside", "sign in batches"):
         assert text not in page
-    assert "Beside classical" not in printed(view, 120)
+    assert "Beside classical" not in printed(record, 120)
 
 
 def test_the_command_names_the_runs(record: Record) -> None:
@@ -274,29 +254,25 @@ def test_the_command_names_the_runs(record: Record) -> None:
 # --- plots --------------------------------------------------------------------------------------
 
 
-def test_the_plots_have_a_line_for_each_batch_and_few_levels(view: View) -> None:
-    table = batches(view)[0]
-    paths = batch_paths(table, "mldsa-native")
-    lines = [p for p in paths if p.points]
-    assert lines[0].label == "mldsa-lanes avx2, many keys"
-    assert len(lines) == 3 and all(len(p.points) == len(SIZES) for p in lines)
-    levels = [p for p in paths if p.level is not None]
-    assert 1 < len(levels) <= MOST_LEVELS + 1
-    assert any(p.label == "mldsa-native, loop" for p in levels)
-    slowest = batch_paths(table, "rustcrypto")
-    assert any(p.label == "rustcrypto, loop" for p in slowest)
+@pytest.mark.parametrize("reference", ["mldsa-native", "rustcrypto"])
+def test_the_plot_of_batches_has_few_levels_and_the_reference(
+    record: Record, reference: str
+) -> None:
+    page = page_of(record, Look(reference))
+    [picture] = re.findall(r'<svg [^>]*"Cost over batch size of ML-DSA-65 sign.*?</svg>', page)
+    labels = re.findall(r">([^<]+)</text>", picture)
+    assert "mldsa-lanes avx2, many keys" in labels
+    levels = [label for label in labels if label.endswith(", loop")]
+    assert 1 < len(levels) <= 6 and f"{reference}, loop" in levels
 
 
-@pytest.mark.parametrize("counts", [(1,), (1, 2), (1, 2, 4, 8, 16, 32, 64)])
-def test_plots_are_drawn_for_any_numbers(view: View, counts: tuple[int, ...]) -> None:
-    table = threads(view)[0]
-    cost = batches(view)[0]
-    with svg.drawing():
-        for figure in (
-            run_plots.throughput(rate_paths(table), counts, "per second", 540),
-            run_plots.scaling(scaling_paths(table), counts, 540),
-            run_plots.batch_costs(batch_paths(cost, "mldsa-native"), counts, "µs", 760),
-        ):
+@pytest.mark.parametrize("counts", [(1,), (1, 2), (1, 2, 4, 8, 16, 32, 64), ()])
+def test_lines_are_drawn_over_any_numbers(counts: tuple[int, ...]) -> None:
+    points = tuple((float(n), Interval(n, 0.9 * n, 1.1 * n)) for n in counts or (3, 50))
+    paths = [plots.Path("a", 0, "-", points), plots.Path("b", 1, "--", (), 3.0)]
+    for how in ({}, {"is_rate": True}, {"is_ratio": True}):
+        with svg.drawing():
+            figure = plots.over_key(paths, counts, "threads", "per second", 540, **how)
             text = svg.to_svg(figure, "name", "title")
-            assert text.startswith("<svg") and "nan" not in text.lower()
-            assert f">{counts[-1]}<" in text
+        assert text.startswith("<svg") and "nan" not in text.lower()
+        assert not counts or f">{counts[-1]}<" in text

@@ -7,23 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build
+from report_records import CLASSICAL, ML_DSA, SIGNERS, Shape, build, printed, view_of
 from rich.console import Console
 from tiers import first_of
 
-from mldsa_lab.estimate.summary import Summary, summarise
+from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record
-from mldsa_lab.show.format import Shown
+from mldsa_lab.show.format import Shown, estimate, plain
 from mldsa_lab.show.grid import Column, Grid, terminal
-from mldsa_lab.show.terminal import print_view
-from mldsa_lab.show.view import build as build_view
-
-
-def printed(record: Record, width: int, summary: Summary | None = None) -> str:
-    out = io.StringIO()
-    view = build_view(record, summary or summarise(record))
-    print_view(view, Console(file=out, width=width), every=True)
-    return out.getvalue()
+from mldsa_lab.show.kinds.view import unit_of
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +23,6 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
     sets = (*ML_DSA, "Ed25519", "RSA-2048-PSS")
     shape = Shape(sets=sets, refused=("fips204:portable:compact",), crashed="circl:go:compact")
     return build(tmp_path_factory.mktemp("table") / "run.jsonl", shape)
-
-
-@pytest.fixture(scope="module")
-def summary(record: Record) -> Summary:
-    return summarise(record)
 
 
 def test_long_names_fold_before_numbers_are_cut_off() -> None:
@@ -56,37 +43,31 @@ def test_long_names_fold_before_numbers_are_cut_off() -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("width", first_of([100, 140, 200]))
-def test_every_number_is_there_and_no_line_is_cut(
-    record: Record, summary: Summary, width: int
-) -> None:
-    text = printed(record, width, summary)
+def test_every_number_is_there_and_no_line_is_cut(record: Record, width: int) -> None:
+    text = printed(record, width)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
-    view = build_view(record, summary)
-    lines = text.splitlines()
-    for table in view.tables:
-        if table.set not in ML_DSA:
+    view, lines = view_of(record), text.splitlines()
+    for (set_name, operation, _), rows in view.tables.items():
+        if set_name not in ML_DSA:
             continue
-        title = next(
-            i for i, t in enumerate(lines) if t.split()[:2] == [table.set, table.operation]
-        )
-        body = lines[title + 3 : title + 3 + len(table.lines)]
-        for line, shown in zip(table.lines, body, strict=True):
+        unit = unit_of(rows)
+        title = next(i for i, t in enumerate(lines) if t.split()[:2] == [set_name, operation])
+        for row, shown in zip(rows, lines[title + 3 : title + 3 + len(rows)], strict=True):
             words = shown.split()
-            key = {"compact": ("compact", "comp"), "expanded": ("expanded", "exp")}[line.row.key]
-            words = words[words.index(line.row.implementation) :]
-            assert words[1] == line.row.backend and words[2] in key
-            assert line.mean.value in words and line.ratio.value in words
-            if table.operation == "sign":
-                assert all(q.value in words for q in line.quantiles)
-            interval = line.mean.interval if width >= 132 else line.mean.distance
-            assert interval in shown
-            for mark in line.marks:
+            words = words[words.index(row.implementation) :]
+            assert words[1:3] == [row.backend, row.key]
+            mean, ratio = estimate(row.interval("mean"), unit), estimate(row.interval("ratio"))
+            assert mean.value in words and ratio.value in words
+            if operation == "sign":
+                assert all(plain(q, unit) in words for q in (row.p95, row.p99, row.p999))
+            assert (mean.interval if width >= 132 else mean.distance) in shown
+            for mark in view.marks(row):
                 assert mark in words[-1]
 
 
-def test_a_narrow_terminal_gives_up_the_least_needed(record: Record, summary: Summary) -> None:
-    lines = printed(record, 80, summary).splitlines()
+def test_a_narrow_terminal_gives_up_the_least_needed(record: Record) -> None:
+    lines = printed(record, 80).splitlines()
     assert max(map(len, lines)) <= 80
     signing = next(i for i, t in enumerate(lines) if t.split()[:2] == ["ML-DSA-65", "sign"])
     assert "…" not in "".join(lines[signing : signing + 13])
@@ -94,8 +75,8 @@ def test_a_narrow_terminal_gives_up_the_least_needed(record: Record, summary: Su
 
 
 @pytest.mark.e2e
-def test_reasons_are_told(record: Record, summary: Summary) -> None:
-    text = " ".join(printed(record, 100, summary).split())
+def test_reasons_are_told(record: Record) -> None:
+    text = " ".join(printed(record, 100).split())
     assert (
         "fips204:portable:compact (ML-DSA-44, ML-DSA-65 and ML-DSA-87): acvp-sigver: 1 of 15"
         in text

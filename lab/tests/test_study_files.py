@@ -20,12 +20,12 @@ from mldsa_lab.sets import sets_of
 from mldsa_lab.show import svg
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.grid import markdown
+from mldsa_lab.show.plots import LINE, text_width
 from mldsa_lab.show.report import Report, as_markdown
-from mldsa_lab.show.scales import LINE, beside_points, text_width
 from mldsa_lab.study.cells import Gathered, StudyCell, gather_cells
 from mldsa_lab.study.file import FIELDS, FigureAsked, find_study, parse_study, read_study, shipped
 from mldsa_lab.study.luck import relative_costs
-from mldsa_lab.study.plots import plot_specs
+from mldsa_lab.study.plots import beside_points, plot_specs
 from mldsa_lab.study.report import study_report
 from mldsa_lab.study.run import Step, begin, measure, steps
 from mldsa_lab.theory.arrays import Array
@@ -204,7 +204,7 @@ def test_a_crash_loses_only_what_was_not_measured(tmp_path: Path) -> None:
     once = [text for text in found.notes if text.startswith("Excluded in 1 of 3 runs: ")]
     assert any(f"{names[2]} ML-DSA-44: rejected by the correctness gate" in t for t in once)
     assert any(names[1] in text for text in once) and len(once) == 2
-    for text in (as_markdown(found), render(found)):
+    for text in (as_markdown([found]), render([found])):
         assert "Excluded in 1 of 3 runs" in text and "Excluded in 3 of 3 runs: worker " in text
 
 
@@ -509,5 +509,5 @@ def test_labels_of_points_lie_on_nothing() -> None:
 def test_hostile_names_stay_text() -> None:
     text = SMALL.replace("A small study", "<script>x</script>")
     text += '[[tables]]\nname = "t"\nrows = ["set"]\ncolumns = ["implementation"]\n'
-    page = render(report(gathered({"a<b>{0}": [1, 2], "c&d": [3, 4]}), text))
+    page = render([report(gathered({"a<b>{0}": [1, 2], "c&d": [3, 4]}), text)])
     assert "<script>x" not in page and "a&lt;b&gt;{0}" in page

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, choose_unit
@@ -173,7 +174,7 @@ def grid(found: Impact, made: FigureTable) -> Grid:
         for k in keys
     ]
     dots = [Dot(schemes.index(k["scheme"])) for k in keys]
-    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend, wide=True)
+    return replace(plain, columns=tuple(columns), dots=dots, marks=marks, legend=legend)
 
 
 def document_table(
@@ -208,7 +209,7 @@ def _kinds(made: FigureTable) -> str:
     """Return the columns of each kind; of several kinds in one column the least certain counts."""
     titles: dict[str, dict[str, None]] = {}
     for column in made.layout.columns:
-        found = {f.flags[0] for f in made.at(column, None) if f is not None}
+        found = {f.flags[0] for f in made.at(column.name) if f is not None}
         kind = next(kind for kind in ("measured", "assumed", "exact") if kind in found)
         titles.setdefault(kind, {})[column.title.partition(", ")[0]] = None
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in titles.items())
@@ -356,11 +357,10 @@ def _draw_spread(found: Impact, form: Key, relay: Key) -> Drawing:
         sizes = {f.keys["block"]: (f.value or 0.0) / 1e6 for f in here if "relay" not in f.keys}
         for share, style in zip(SHARES, (":", "-", "--"), strict=True):
             points = sorted(
-                (sizes[f.keys["block"]], f.value)
+                (sizes[f.keys["block"]], Interval(f.value))
                 for f in here
                 if (f.name, f.keys.get("relay")) == (reach(share), relay) and f.value
             )
             if points:
-                x, y = ([point[axis] for point in points] for axis in (0, 1))
-                drawn.append(plots.DottedCurve(scheme, place, style, x, y))
-    return plots.curves(drawn, "MB of a block", "s", 380.0)
+                drawn.append(plots.Path(scheme, place, style, tuple(points)))
+    return plots.over_key(drawn, (), "MB of a block", "s", 380.0)

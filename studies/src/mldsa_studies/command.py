@@ -52,14 +52,12 @@ def estimators(
     """Compare ways to estimate the cost of signing from n inputs: random ones, greedy and balanced
     selections, designs with a regression."""
     from mldsa_lab.bench.options import parse_seed
+    from mldsa_lab.cli.shared import OutputOptions, show_path, words
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path, words
     from mldsa_lab.errors import LabError
     from mldsa_lab.machine import cores_to_use
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
     from mldsa_studies.choices import SIZES, Plan
     from mldsa_studies.collect import collect_all
     from mldsa_studies.costs import read_costs
@@ -90,10 +88,8 @@ def estimators(
     with screen.phase("evaluate", total=1.0) as phase:
         study = evaluate(costs, plan, processes=cores_to_use(), show=phase.reach)
         phase.summary = f"{sum(len(c.errors) for c in study.cells):,} estimates"
-    outputs = ReportFiles(page=out / "estimators.html", json=out / "estimators.json")
-    publish(report(study), console, outputs)
-    for title, path in outputs.named():
-        show_path(console, title, path)
+    outputs = OutputOptions(json=out / "estimators.json", page=out / "estimators.html")
+    outputs.show(report(study), console)
 
 
 @app.command()
@@ -219,11 +215,9 @@ def fits(record: _RecordArgument) -> None:
 
 
 def _publish(report: Report) -> None:
-    from mldsa_lab.cli.shared import console
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
+    from mldsa_lab.cli.shared import OutputOptions, console
 
-    publish(report, console(), ReportFiles())
+    OutputOptions().show(report, console())
     if report.about:
         print(report.about)
 

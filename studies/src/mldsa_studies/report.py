@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mldsa_lab.estimate.figure import Figure, Key
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.report import Report, sections_of
 from mldsa_studies.choices import METHODS, PERCENTILES, REGRESSION
 from mldsa_studies.costs import Costs
@@ -30,8 +30,8 @@ _METHOD = (
 _OVER = "over draws and implementations"
 _BY_N = SpreadColumns("rmse", "n = {value}", "n")
 _MEANS = TableLayout(
-    "Error of the mean, {measured}, {set}", ("measured", "set"), ("method",), (_BY_N,), _BY_N,
-    series=("method",),
+    "Error of the mean, {measured}, {set}", ("measured", "set"), ("method",), (_BY_N,),
+    (Lines("rmse", "n", ("method",)),),
 )  # fmt: skip
 _PARTS = [
     TableLayout(

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.cli.shared import OutputOptions
     from mldsa_lab.show.report import Report
     from pqc_impact.network import Network
     from pqc_impact.propagation import BlockLoad
@@ -85,45 +85,40 @@ def propagate(
     show(network_report(assumed, figures), screen, files, json_path)
 
 
-def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, ReportFiles]:
+def open_outputs(json_path: str, folder: Path | None = None) -> tuple[Console, OutputOptions]:
     """Return the screen, and the files to write: the JSON alone, or all in ``folder``, which is
     made. LabError, before any work is done, if they cannot be written."""
     from rich.console import Console
 
-    from mldsa_lab.cli.shared import console
-    from mldsa_lab.files import check_target
-    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.cli.shared import OutputOptions, console
 
-    files = ReportFiles()
+    files = OutputOptions(no_page=True)
     if json_path not in ("", STANDARD_OUTPUT):
-        files = ReportFiles(json=Path(json_path))
+        files = files._replace(json=Path(json_path))
     elif folder is not None and not json_path:
         check_folder(folder)
-        files = ReportFiles(*(folder / f"impact.{end}" for end in ("html", "json", "csv", "md")))
-    for _, target in files.named():
-        check_target(target)
+        ends = ("json", "csv", "md", "html")
+        files = OutputOptions(False, *(folder / f"impact.{end}" for end in ends))
+    files.check()
     return Console(stderr=True) if json_path == STANDARD_OUTPUT else console(), files
 
 
 def show(
-    report: Report, screen: Console, files: ReportFiles, json_path: str, *, every: bool = False
+    report: Report, screen: Console, files: OutputOptions, json_path: str, *, every: bool = False
 ) -> None:
     """Print a report and write its files; its JSON alone, if that goes to standard output."""
     from dataclasses import replace
 
-    from mldsa_lab.cli.shared import show_path
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import as_json, publish
+    from mldsa_lab.cli.shared import OutputOptions
+    from mldsa_lab.show.report import as_json
 
     if json_path == STANDARD_OUTPUT:
-        print(as_json(report), end="")
+        print(as_json([report]), end="")
         return
     # Notes of a scenario fill screens. Without --all-tables they are in the files alone.
     shown = report if every else replace(report, notes=())
-    publish(shown, screen, ReportFiles(), every=every)
-    publish(report, screen, files, tables=False)
-    for title, target in files.named():
-        show_path(screen, title, target)
+    OutputOptions().show(shown, screen, every=every)
+    files.show(report, screen, tables=False)
 
 
 def check_folder(folder: Path) -> None:

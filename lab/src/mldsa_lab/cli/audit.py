@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import JsonOption
+from mldsa_lab.cli.shared import JsonOption, OutputOptions
 
 
 def audit(
@@ -33,12 +33,8 @@ def audit(
     from mldsa_lab.audit.judgement import Verdict
     from mldsa_lab.audit.reading import example_path, examples
     from mldsa_lab.audit.report import audit_report
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path, words
+    from mldsa_lab.cli.shared import console, words
     from mldsa_lab.errors import LabError
-    from mldsa_lab.files import check_target
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
 
     names = words(example)
     if names == ("list",):
@@ -47,13 +43,9 @@ def audit(
         return
     if not files and not names:
         raise LabError("audit: name a file of claims, or a worked example: --example list")
-    if json_path is not None:
-        check_target(json_path)
+    outputs = OutputOptions(no_page=True, json=json_path).check()
     tables = [read_claims(path) for path in (*(files or ()), *map(example_path, names))]
     audits = [(table, judge(table)) for table in tables]
-    console = make_console()
-    publish(audit_report(audits), console, ReportFiles(json=json_path))
-    if json_path is not None:
-        show_path(console, "findings", json_path)
+    outputs.show(audit_report(audits), console())
     if strict and any(f.verdict is Verdict.CONTRADICTION for _, found in audits for f in found):
         raise typer.Exit(1)

@@ -27,7 +27,6 @@ from mldsa_lab.cli import shared
 from mldsa_lab.cli.shared import refuse_given, show_path, words
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
-from mldsa_lab.files import check_target
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import Record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -130,10 +129,7 @@ def bench(
     console = shared.console()
     named = "quick" if quick else "default"
     need("bench", "bench")
-    if not no_page:
-        need("page", "the page")
-    if json_path is not None:
-        check_target(json_path)
+    outputs = shared.OutputOptions(no_page, json_path).check()
     if rounds is not None and (until is not None or limit is not None):
         raise LabError("--rounds: says how much to measure, and so do --until and --limit")
     selections = read_selections(selection or ())
@@ -165,7 +161,7 @@ def bench(
     if options.workload != "operations":
         judge = no_precision
     outcome = run_bench(options, Screen(console), judge)
-    show_outcome(outcome, options, console, no_page, json_path, all_tables)
+    show_outcome(outcome, options, console, outputs, every=all_tables)
 
 
 def options_of(params: Mapping[str, Any], sets: Sequence[str], **more: Any) -> Options:
@@ -187,27 +183,22 @@ def show_outcome(
     outcome: Outcome,
     options: Options,
     console: Console,
-    no_page: bool,
-    json_path: Path | None,
-    all_tables: bool = False,
+    outputs: shared.OutputOptions,
+    *,
+    every: bool = False,
 ) -> None:
     """Show what was measured, and where it lies; an interrupted run ends the program."""
     folder = outcome.record.parent
-    page = None if no_page else folder / "report.html"
     if outcome.samples:
         # Only here: the plots' libraries take longer to load than the other commands to run.
-        from mldsa_lab.show.figure_report import show_figures
-        from mldsa_lab.show.present import Look, ReportFiles, present
+        from mldsa_lab.show.from_records import read_reports
+        from mldsa_lab.show.kinds.kind import Look
 
         console.print()
-        outputs = ReportFiles(page, json_path or folder / "table.json")
-        if options.workload != "operations":
-            show_figures(outcome.record, options.confidence, console, outputs)
-        else:
-            look = Look(options.reference, options.clock, options.confidence)
-            present([outcome.record], look, console, outputs, every=all_tables)
-        for title, path in outputs.named():
-            show_path(console, title, path)
+        look = Look(options.reference, options.clock, options.confidence)
+        json_path = outputs.json or folder / "table.json"
+        outputs = outputs._replace(page=folder / "report.html", json=json_path)
+        outputs.show(read_reports([outcome.record], look), console, every=every)
     show_path(console, "record", outcome.record)
     if outcome.interrupted:
         raise typer.Exit(shared.EXIT_INTERRUPTED)

@@ -12,6 +12,8 @@ from mldsa_lab.cli.shared import (
     ClockOption,
     ConfidenceOption,
     JsonOption,
+    OutputOptions,
+    PageOption,
     ReferenceOption,
 )
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -40,9 +42,7 @@ def compare(
         ),
     ] = None,
     json_path: JsonOption = None,
-    page: Annotated[
-        Path | None, typer.Option(help="Write a page with all tables to this file.")
-    ] = None,
+    page: PageOption = None,
     all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
@@ -50,16 +50,15 @@ def compare(
 ) -> None:
     """Show what became slower or faster from one run to another, how far the runs agree, and what
     else differs."""
-    from mldsa_lab.cli.shared import console, show_path
+    from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
     from mldsa_lab.estimate.compare import Pairing
     from mldsa_lab.estimate.compare import compare as compare_runs
     from mldsa_lab.estimate.figure import Figure
-    from mldsa_lab.extras import need
-    from mldsa_lab.files import check_target
+    from mldsa_lab.records import read_record
     from mldsa_lab.show.compare import comparison, effects, slower_cells
-    from mldsa_lab.show.present import Look, ReportFiles, load
-    from mldsa_lab.show.report import publish
+    from mldsa_lab.show.from_records import read_views
+    from mldsa_lab.show.kinds.kind import Look
 
     pairs = []
     for text in pair or ():
@@ -67,27 +66,22 @@ def compare(
         if not (before and after):
             raise LabError(f"--pair: must be BEFORE=AFTER, is {text!r}")
         pairs.append((before, after))
-    files = ReportFiles(page, json_path)
-    if page is not None:
-        need("page", "the page")
-    for _, path in files.named():
-        check_target(path)
+    outputs = OutputOptions(page is None, json_path, page=page).check()
+    runs = [(path, read_record(path)) for path in (first, second)]
 
     def compared(confidence: float) -> list[Figure]:
         look = Look(reference, clock, confidence)
-        records, summaries = zip(*load([first, second], look), strict=True)
+        summaries = [view.summary for view in read_views(runs, look)]
         return compare_runs(
-            records, Pairing(tuple(pairs)), reference=reference, clock=clock,
-            confidence=confidence, summaries=summaries,
+            [record for _, record in runs], Pairing(tuple(pairs)), reference=reference,
+            clock=clock, confidence=confidence, summaries=summaries,
         )  # fmt: skip
 
     figures = compared(confidence)
     if not effects(figures):
         raise LabError("compare: the runs have no cell (variant, set, operation) in common")
     screen = console()
-    publish(comparison(figures, confidence), screen, files, every=all_tables)
-    for title, path in files.named():
-        show_path(screen, title, path)
+    outputs.show(comparison(figures, confidence), screen, every=all_tables)
     if fail_above is None:
         return
     judged, _ = slower_cells(figures, fail_above)

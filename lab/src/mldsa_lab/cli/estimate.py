@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption, JsonOption
+from mldsa_lab.cli.shared import ConfidenceOption, JsonOption, OutputOptions
 
 
 def estimate(
@@ -56,8 +56,6 @@ def estimate(
     from mldsa_lab.files import check_target, write_text
     from mldsa_lab.inputs.selection import Selection
     from mldsa_lab.show.estimation import estimation_report
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
 
     wanted = parse_percentiles(words([percentiles]))
     for path in (plot, json_path, cost_model):
@@ -76,7 +74,7 @@ def estimate(
         noise=None if noise is None else noise / 100,
     )
     screen = make_console()
-    publish(estimation_report(found), screen, ReportFiles())
+    OutputOptions().show(estimation_report(found), screen)
     # Nothing is written where the costs make no model.
     model = None if cost_model is None else found.cost_model().to_json()
     if json_path is not None:

@@ -12,7 +12,6 @@ from mldsa_lab.cli import shared
 from mldsa_lab.cli.bench import no_precision, options_of, show_outcome
 from mldsa_lab.errors import LabError
 from mldsa_lab.extras import need
-from mldsa_lab.files import check_target
 from mldsa_lab.records import read_record
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS, parse_set_names
@@ -49,11 +48,8 @@ def memory(
 
     if record is not None:
         raise LabError(f"{record}: `mldsa-lab report {record}` shows a record")
-    if json_path is not None:
-        check_target(json_path)
+    outputs = shared.OutputOptions(no_page, json_path).check()
     need("bench", "memory")
-    if not no_page:
-        need("page", "the page")
     options = options_of(
         ctx.params,
         parse_set_names(sets or PARAMETER_SETS),
@@ -65,7 +61,7 @@ def memory(
     )
     console = shared.console()
     outcome = run_bench(options, Screen(console), no_precision)
-    show_outcome(outcome, options, console, no_page, json_path)
+    show_outcome(outcome, options, console, outputs)
     # The gate's faults have no operation.
     if failed := [f for f in read_record(outcome.record).faults if f.operation is not None]:
         first = failed[0]

@@ -12,6 +12,8 @@ from mldsa_lab.cli.shared import (
     ClockOption,
     ConfidenceOption,
     JsonOption,
+    NoPageOption,
+    OutputOptions,
     ReferenceOption,
 )
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
@@ -48,7 +50,7 @@ def report(
             metavar="PATH",
         ),
     ] = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    no_page: NoPageOption = False,
     all_tables: AllTablesOption = False,
     reference: ReferenceOption = DEFAULT_REFERENCE,
     clock: ClockOption = "cpu",
@@ -59,48 +61,24 @@ def report(
 
     from rich.console import Console
 
-    from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import show_path
+    from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
-    from mldsa_lab.extras import need
-    from mldsa_lab.files import check_target
-    from mldsa_lab.records import read_record
-    from mldsa_lab.show import elsewhere, exports
-    from mldsa_lab.show.figure_report import show_figures
-    from mldsa_lab.show.kinds import kind_of
-    from mldsa_lab.show.present import Look, ReportFiles, present
+    from mldsa_lab.show.from_records import read_reports
+    from mldsa_lab.show.kinds import elsewhere
+    from mldsa_lab.show.kinds.kind import Look
+    from mldsa_lab.show.report import as_markdown
 
-    look = Look(reference, clock, confidence)
     records, measured = elsewhere.split(files or [])
     quiet = markdown == _STANDARD_OUTPUT
-    markdown_path = None if quiet or markdown is None else Path(markdown)
-    written = [path for path in (page, json_path, csv, markdown_path) if path is not None]
-    for path in written:
-        check_target(path)
+    path = None if quiet or markdown is None else Path(markdown)
+    outputs = OutputOptions(no_page or quiet, json_path, csv, path, page)
     if not records:
         hint = "; for measurements alone there is `mldsa-lab estimate`" if measured else ""
         raise LabError(f"report: at least one record is needed{hint}")
-    target = None if no_page or quiet else page or records[0].parent / "report.html"
-    if target is not None:
-        need("page", "the page")
-        check_target(target)
-    outputs = ReportFiles(target, json_path, csv, markdown_path)
-    screen = Console(file=sys.stderr) if quiet else make_console()
-    if any(kind_of(read_record(path)) for path in records):
-        if len(records) > 1 or measured or selection:
-            raise LabError(
-                "report: a record of a block, of memory or of cold starts must be reported on its "
-                "own"
-            )
-        text, _ = show_figures(records[0], confidence, screen, outputs, tables=not quiet)
-        if quiet:
-            print(text, end="")
-        for title, path in outputs.named():
-            show_path(screen, title, path)
-        return
+    outputs = outputs._replace(page=page or records[0].parent / "report.html").check()
     found = elsewhere.read(measured, selection, confidence)
-    views = present(records, look, screen, outputs, found, tables=not quiet, every=all_tables)
+    reports = read_reports(records, Look(reference, clock, confidence), found)
+    screen = Console(file=sys.stderr) if quiet else console()
+    outputs.show(reports, screen, tables=not quiet, every=all_tables)
     if quiet:
-        print(exports.as_markdown(views, found), end="")
-    for title, path in outputs.named():
-        show_path(screen, title, path)
+        print(as_markdown(reports), end="")

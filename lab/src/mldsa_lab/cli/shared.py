@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -12,10 +12,13 @@ from rich.console import Console
 
 from mldsa_lab import plugins
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
+from mldsa_lab.files import check_target
 from mldsa_lab.sets import FAMILIES, OPERATIONS
 
 if TYPE_CHECKING:
     from mldsa_lab.inputs.spec import Spec
+    from mldsa_lab.show.report import Report, ReportFiles
 
 _PIPE_WIDTH = 120
 EXIT_INTERRUPTED = 130
@@ -97,6 +100,10 @@ RegistryOption = Annotated[
     ),
 ]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write no page.")]
+PageOption = Annotated[
+    Path | None,
+    typer.Option("--page", help="Write a page with all tables to this file.", metavar="PATH"),
+]
 ReferenceOption = Annotated[
     str, typer.Option(help="Implementation or variant id that ratios are to.", metavar="NAME")
 ]
@@ -150,6 +157,48 @@ class SpecOptions(NamedTuple):
 
         given = self._asdict() | others
         return msgspec.structs.replace(spec, **{k: v for k, v in given.items() if v is not None})
+
+
+class OutputOptions(NamedTuple):
+    """Where a command writes what it shows; None for what is not asked for."""
+
+    no_page: bool = False
+    json: Path | None = None
+    csv: Path | None = None
+    markdown: Path | None = None
+    page: Path | None = None
+
+    def check(self) -> OutputOptions:
+        """Return itself. LabError, before any work is done, if something cannot be written."""
+        for path in (self.json, self.csv, self.markdown, self.page):
+            if path is not None:
+                check_target(path)
+        if not self.no_page:
+            need("page", "the page")
+        return self
+
+    def files(self) -> ReportFiles:
+        """Return the files to write."""
+        from mldsa_lab.show.report import ReportFiles
+
+        page = None if self.no_page else self.page
+        return ReportFiles(page, self.json, self.csv, self.markdown)
+
+    def show(
+        self,
+        reports: Report | Sequence[Report],
+        screen: Console,
+        *,
+        tables: bool = True,
+        every: bool = False,
+    ) -> None:
+        """Print reports (``tables``; ``every``: all tables), write the files and say where."""
+        from mldsa_lab.show.report import publish
+
+        files = self.files()
+        publish(reports, screen, files, tables=tables, every=every)
+        for title, path in files.named():
+            show_path(screen, title, path)
 
 
 def add_commands(app: typer.Typer, parent: str = "") -> None:

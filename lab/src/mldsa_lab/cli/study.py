@@ -14,6 +14,8 @@ from mldsa_lab.cli.shared import (
     ClockOption,
     ConfidenceOption,
     JdkOption,
+    NoPageOption,
+    OutputOptions,
     add_commands,
 )
 
@@ -77,16 +79,14 @@ def run(
     timeout: Annotated[
         float, typer.Option(help="Seconds a worker has for one request.", min=0.5)
     ] = 120.0,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    no_page: NoPageOption = False,
     all_tables: AllTablesOption = False,
 ) -> None:
     """Measure what a study file says, resume where it was interrupted, and compare."""
     from functools import partial
 
-    from mldsa_lab.cli.shared import console, show_path
+    from mldsa_lab.cli.shared import console
     from mldsa_lab.extras import need
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
     from mldsa_lab.study.cells import gather_cells
     from mldsa_lab.study.file import find_study, read_study
     from mldsa_lab.study.run import begin, find_records, measure, steps
@@ -96,8 +96,7 @@ def run(
     read.amount(profile)  # LabError for an unknown one
     if any("dunn" in contrast.tests for contrast in read.contrasts):
         need("study", "Dunn's test")
-    if not no_page:
-        need("page", "the page")
+    outputs = OutputOptions(no_page).check()
     folder = out or Path("out") / f"study-{path.stem}-{profile if record is None else 'records'}"
     screen = console()
     if record is None:
@@ -127,9 +126,7 @@ def run(
         from mldsa_lab.study.report import study_report
 
         report = study_report(read, profile, gather_cells(paths, clock, confidence), names)
-    page = None if no_page else folder / "study.html"
     folder.mkdir(parents=True, exist_ok=True)
-    files = ReportFiles(page, folder / "study.json", markdown=folder / "study.md")
-    publish(report, screen, files, every=all_tables)
-    for title, target in files.named():
-        show_path(screen, title, target)
+    json, markdown, page = (folder / f"study.{end}" for end in ("json", "md", "html"))
+    outputs = outputs._replace(json=json, markdown=markdown, page=page)
+    outputs.show(report, screen, every=all_tables)

@@ -30,7 +30,7 @@ AGREEMENT = TableLayout(
 )  # fmt: skip
 _COSTS = SpreadColumns("mean", "run {value}", "run", spare=1)
 _EFFECT = SpreadColumns("effect", "change", spare_interval=3)
-_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", which=FLAGS))
+_CHANGES = (_COSTS, _EFFECT, SpreadColumns("effect", "verdict", show=FLAGS))
 _CLASSES = (
     SpreadColumns(f"{SIGNING}first", "accepted at once", spare_interval=3),
     SpreadColumns(f"{SIGNING}z", "z iteration", spare_interval=3),
@@ -42,7 +42,7 @@ _OVER_RUNS = (
     SpreadColumns("ratio", "ratio, run {value}", "run"),
     SpreadColumns("change", "mean, last ÷ first"),
     SpreadColumns("ratio_change", "ratio, last ÷ first"),
-    SpreadColumns("change", "means", which=FLAGS),
+    SpreadColumns("change", "means", show=FLAGS),
 )
 
 

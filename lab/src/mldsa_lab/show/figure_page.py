@@ -1,145 +1,277 @@
-"""The page of a report: tables, and plots of what their layouts name."""
+"""One self-contained HTML page from reports: no network, no script needed to read it."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources
+from itertools import groupby
 
-from markupsafe import Markup
-from matplotlib.figure import Figure as Drawing
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
-from mldsa_lab.estimate.figure import Figure
-from mldsa_lab.show import plots, run_plots, svg
-from mldsa_lab.show.figure_tables import Bars, FigureTable, SpreadColumns, display_unit
-from mldsa_lab.show.format import Unit, clean, plain
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.show import figure_tables, plots, svg
+from mldsa_lab.show.figure_tables import Bars, FigureTable, Lines, Ranking, display_unit
+from mldsa_lab.show.format import Unit, clean, estimate, plain
 from mldsa_lab.show.grid import Dot, Grid, heading
-from mldsa_lab.show.page import asset, script_hash, templates
-from mldsa_lab.show.report import Report, Section
+from mldsa_lab.show.report import PlotSpec, Report, Section, rows_of
 
-_WIDTH, _BARS_WIDTH = 560.0, 380.0
+_WIDTH, _BARS_WIDTH, _LONG_WIDTH = 560.0, 380.0, 760.0
 _FEWEST_POINTS = 3
 """Points below which a line says no more than the table."""
+_LEVELS = 5
+"""Rows without points in a plot of lines: the best, and the reference."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot with its title and its colours' names."""
+    """A plot with its title and its colours' names; of a wide one also a narrow picture."""
 
     title: str
     picture: Markup
-    legend: tuple[tuple[str, Dot], ...] = ()
+    legend: tuple[tuple[str, Dot], ...]
+    narrow: Markup | None
 
 
 @dataclass(frozen=True, slots=True)
-class PageSection:
-    """A table with its plots."""
+class PlotGroup:
+    """Plots that stand together; ``text`` and ``legend``: what is said once."""
 
-    grid: Grid
+    text: str
+    legend: tuple[tuple[str, Dot], ...]
+    shape: str
     plots: list[Plot]
 
 
-def render(report: Report) -> str:
-    """Return the page as text."""
-    script = asset("page.js")
-    sections = [PageSection(s.grid, _plots(s, f"t{n}")) for n, s in enumerate(report.sections)]
-    return templates("mldsa_lab.show").get_template("figures.html.j2").render(
-        report=report, sections=sections, heading=heading,
-        css=Markup(asset("page.css")), script=Markup(script), script_hash=script_hash(script),
-        total_series=svg.SERIES_COUNT,
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """A table with its plots."""
+
+    grid: Grid
+    groups: list[PlotGroup]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A part of the page that the navigation names."""
+
+    anchor: str
+    title: str
+    texts: Sequence[str]
+    facts: Sequence[tuple[str, str]]
+    tables: list[PageTable]
+
+
+@dataclass(frozen=True, slots=True)
+class PagePart:
+    """A report as the template shows it. ``data``: its rows as a data: URI of JSON."""
+
+    anchor: str
+    report: Report
+    first: list[PageTable]
+    chapters: list[Chapter]
+    data: str
+
+
+def render(reports: Sequence[Report]) -> str:
+    """Return the page of one report, or of several, as text."""
+    found = Environment(
+        loader=PackageLoader("mldsa_lab.show", "."),
+        autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+        # A value without control characters, then escaped like every other.
+        finalize=lambda value: value if isinstance(value, Markup) else clean(value),
+    )  # fmt: skip
+    found.filters["code"] = as_code
+    script = _asset("page.js")
+    # No other script may run.
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts = [
+        _part(report, f"r{n}-" if len(reports) > 1 else "") for n, report in enumerate(reports)
+    ]
+    methods = dict.fromkeys(r.method for r in reports if r.method)
+    return found.get_template("figures.html.j2").render(
+        parts=parts, methods=list(methods), heading=heading, css=Markup(_asset("page.css")),
+        script=Markup(script), script_hash=digest, total_series=svg.SERIES_COUNT,
     )  # fmt: skip
 
 
-def _plots(section: Section, anchor: str) -> list[Plot]:
+def as_code(text: str) -> Markup:
+    """A sentence whose parts between backticks are set as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(clean(text)))))
+
+
+def _asset(name: str) -> str:
+    return resources.files("mldsa_lab.show").joinpath(name).read_text(encoding="utf-8").strip()
+
+
+def _part(report: Report, prefix: str) -> PagePart:
+    """Chapters in the order of their texts, and others in that of their sections."""
+    pages = [
+        (s, PageTable(s.grid, _groups(s, f"{prefix}t{n}"))) for n, s in enumerate(report.sections)
+    ]
+    shown = [(s.chapter or s.grid.title, page) for s, page in pages if not s.is_first]
+    titles = [title for title, _ in shown]
+    order = dict.fromkeys([*report.texts, *titles, *report.facts])
+    chapters = []
+    for number, title in enumerate(order, 1):
+        tables = [page for of, page in shown if of == title]
+        texts, facts = report.texts.get(title, ()), report.facts.get(title, ())
+        chapters.append(Chapter(f"{prefix}s{number}", title, texts, facts, tables))
+    data = figure_tables.as_json(rows_of(report)).encode()
+    link = f"data:application/json;base64,{base64.b64encode(data).decode()}"
+    return PagePart(prefix, report, [p for s, p in pages if s.is_first], chapters, link)
+
+
+def _groups(section: Section, anchor: str) -> list[PlotGroup]:
     """The plots of a section: those of its layout, then its own."""
+    specs = [*(_layout_plots(section.table) if section.table else ()), *section.plots]
     made = []
-    if section.table is not None:
-        made += [*_lines(section.table, anchor), *_bars(section.table, anchor)]
-    for number, spec in enumerate(section.plots):
-        with svg.drawing():
-            drawing = spec.draw()
-        made.append(_plot(spec.title, drawing, f"{anchor}-p{number}", spec.legend))
+    for number, ((text, wide, small), of) in enumerate(
+        groupby(specs, lambda p: (p.text, p.narrow is not None, p.small))
+    ):
+        listed = list(of)
+        legend = listed[0].legend if text else ()
+        drawn = [_plot(p, f"{anchor}-{number}-{n}", bool(legend)) for n, p in enumerate(listed)]
+        shape = "law" if wide else "clouds" if small else "plots"
+        shape += " pair" if shape == "plots" and len(drawn) < 3 else ""
+        made.append(PlotGroup(text, legend, shape, drawn))
     return made
 
 
-def _lines(table: FigureTable, anchor: str) -> Iterator[Plot]:
-    """Lines over the layout's key; bars at its last value where lines have too few points."""
-    spread = table.layout.lines
-    values = [v for v in table.values(spread.across) if isinstance(v, int)] if spread else []
-    if spread is None or not values:
+def _plot(spec: PlotSpec, anchor: str, is_shared: bool) -> Plot:
+    pictures = []
+    for draw, name in ((spec.draw, anchor), (spec.narrow, f"{anchor}n")):
+        if draw is not None:
+            with svg.drawing():
+                text = svg.to_svg(draw(), name, clean(spec.alt or spec.title))
+            pictures.append(Markup(text))
+    legend = () if is_shared else spec.legend
+    return Plot(spec.title, pictures[0], legend, pictures[1] if spec.narrow else None)
+
+
+# --- the plots of a layout ------------------------------------------------------------------------
+
+
+def _layout_plots(table: FigureTable) -> Iterator[PlotSpec]:
+    for ranking in table.layout.rankings:
+        yield from _ranking(table, ranking)
+    for lines in table.layout.lines:
+        yield from _lines(table, lines)
+    for operation in table.values(table.layout.of_bars) if table.layout.bars else ():
+        for bars in table.layout.bars:
+            yield from _bars(table, operation, bars)
+
+
+def _ranking(table: FigureTable, ranking: Ranking) -> Iterator[PlotSpec]:
+    """A dot with its interval for each row."""
+    known = [f for f in table.at(ranking.name) if f and f.value is not None]
+    if not known:
         return
-    found = [f for v in values for f in table.at(spread, v) if f and f.value is not None]
-    unit = display_unit(found)
-    paths = list(_series(table, spread, values, unit))
-    with svg.drawing():
-        if len(values) >= _FEWEST_POINTS:
-            drawing = run_plots.over_key(paths, values, spread.across, unit.name, _WIDTH)
-        else:
-            bars = [
-                plots.PartedBar(
-                    path.label,
-                    plain(path.end, Unit(1.0, unit.name)),
-                    ((svg.series(0), svg.ON_DARK, path.end),),
-                )
-                for path in paths
-            ]
-            drawing = plots.amounts(bars, unit.name, _WIDTH)
-    title = table.title
-    if len(values) < _FEWEST_POINTS:
-        title += f", {spread.across} {values[-1]}"
-    yield _plot(title, drawing, anchor)
+    unit, marks = display_unit(known), []
+    for f, label, dot in zip(table.at(ranking.name), table.labels(), table.dots(), strict=True):
+        if f is not None and f.interval is not None:
+            x, text = f.interval.times(1 / unit.divisor), estimate(f.interval, unit).value
+            colour = int(dot.colour)
+            marks.append(plots.Mark(label, colour, dot.hollow, x.value, x.low, x.high, text))
+    confidence = "mean and interval"
+    draw = partial(plots.ranking, marks, unit.name, confidence, _BARS_WIDTH)
+    if ranking.reference:
+        draw = partial(plots.ratios, marks, ranking.reference, _BARS_WIDTH)
+    listed = ", ".join(f"{m.label} {m.text}" for m in marks)
+    yield PlotSpec(ranking.title, draw, alt=f"{ranking.title} of {table.title}: {listed}")
 
 
-def _series(
-    table: FigureTable, spread: SpreadColumns, values: Sequence[int], unit: Unit
-) -> Iterator[run_plots.Path]:
-    """Of the rows of each series the one that ends lowest, the lowest series first."""
-    best: dict[tuple[object, ...], run_plots.Path] = {}
-    for of in table.rows.values():
-        by_value = {f.keys.get(spread.across): f for f in of if f.name == spread.name}
+def _lines(table: FigureTable, lines: Lines) -> Iterator[PlotSpec]:
+    """Lines over a key; bars at its last value where lines have too few points."""
+    values = [v for v in table.values(lines.across) if isinstance(v, int)]
+    found = [f for v in values for f in table.at(lines.name, lines.across, v) if f is not None]
+    found = [f for f in found if f.value is not None]
+    if not found:
+        return
+    unit, title = display_unit(found), lines.title or table.title
+    paths = list(_paths(table, lines, values, unit))
+    alt = f"{title} of {table.title}" if lines.title else title
+    if len(values) >= _FEWEST_POINTS or lines.title:
+        draw = partial(
+            plots.over_key, paths, values, lines.x_title or lines.across.replace("_", " "),
+            "× one" if lines.is_ratio else unit.name, _LONG_WIDTH if lines.level else _WIDTH,
+            is_rate=lines.is_rate, is_ratio=lines.is_ratio,
+        )  # fmt: skip
+    else:
+        bars = [
+            plots.PartedBar(
+                path.label,
+                plain(path.end, Unit(1.0, unit.name)),
+                ((svg.series(0), svg.ON_DARK, path.end),),
+            )
+            for path in paths
+        ]
+        draw = partial(plots.amounts, bars, unit.name, _WIDTH)
+        title += f", {lines.across} {values[-1]}"
+    yield PlotSpec(title, draw, alt=alt)
+
+
+def _paths(
+    table: FigureTable, lines: Lines, values: Sequence[int], unit: Unit
+) -> Iterator[plots.Path]:
+    """Of the rows of each series the one that ends best, the best series first; then the levels of
+    the best rows without points, one for each implementation, and of the reference."""
+    best: dict[tuple[object, ...], tuple[float, plots.Path]] = {}
+    levels: dict[Key, plots.Path] = {}
+    dots: Sequence[Dot | None] = table.dots() or [None] * len(table.rows)
+    for (row, of), dot in zip(table.rows.items(), dots, strict=True):
+        keys, names = of[0].keys, (*lines.series, "label")
+        words = row if "label" in keys else [keys.get(k) for k in names]
+        separator = ", " if "label" in keys else " "
+        label = separator.join(str(w) for w in words if w not in (None, "compact", "single"))
+        by_value = {f.keys.get(lines.across): f for f in of if f.name == lines.name}
         known = [(v, by_value[v].interval) for v in values if v in by_value]
         points = tuple((float(v), y.times(1 / unit.divisor)) for v, y in known if y is not None)
-        series = tuple(of[0].keys.get(k) for k in table.layout.series)
-        label = " ".join(str(part) for part in series if part not in (None, "compact"))
-        if points and (series not in best or points[-1][1].value < best[series].end):
-            best[series] = run_plots.Path(label, 0, False, points)
-    ordered = sorted(best.values(), key=lambda path: path.end)[: svg.SERIES_COUNT]
-    for colour, path in enumerate(ordered):
-        yield run_plots.Path(path.label, colour, False, path.points)
+        colour = dot.colour if dot is not None and isinstance(dot.colour, int) else -1
+        style = "--" if keys.get(lines.dashed[0]) == lines.dashed[1] else "-"
+        path = plots.Path(label, colour, style, points)
+        level = by_value.get(lines.level)
+        if points:
+            series = tuple(keys.get(k) for k in lines.series)
+            end = -path.end if lines.is_rate else path.end
+            if series not in best or end < best[series][0]:
+                best[series] = end, path
+        elif level is not None and level.value is not None:
+            label, y = f"{keys['label']}, {lines.level}", unit.shown(level.value)
+            levels.setdefault(keys["implementation"], plots.Path(label, colour, "-", (), y))
+    ordered = [path for _, path in sorted(best.values(), key=lambda of: of[0])]
+    for number, path in enumerate(ordered[: svg.SERIES_COUNT]):
+        own = number if path.colour < 0 else path.colour
+        yield replace(path, colour=own)
+    for number, (name, flat) in enumerate(levels.items()):
+        if number < _LEVELS or name == lines.reference:
+            yield flat
 
 
-def _bars(table: FigureTable, anchor: str) -> Iterator[Plot]:
-    for operation in table.values(table.layout.of_bars) if table.layout.bars else ():
-        rows = [of for of in table.rows.values() if of[0].keys[table.layout.of_bars] == operation]
-        for number, bars in enumerate(table.layout.bars):
-            drawn = [bar for of in rows if (bar := _bar(of, bars)) is not None]
-            if drawn:
-                with svg.drawing():
-                    drawing = plots.amounts(drawn, _unit_of(bars, rows).name, _BARS_WIDTH)
-                legend = tuple((title, Dot(i)) for i, title in enumerate(bars.titles))
-                title = f"{heading(str(operation))}: {bars.title[:1].lower()}{bars.title[1:]}"
-                yield _plot(title, drawing, f"{anchor}-{operation}-{number}", legend)
+def _bars(table: FigureTable, operation: object, bars: Bars) -> Iterator[PlotSpec]:
+    """A bar for each row whose first figure is known."""
+    drawn, units = [], []
+    for of, label in zip(table.rows.values(), table.labels(), strict=True):
+        by_name = {f.name: f for f in of}
+        first = by_name.get(bars.names[0])
+        if of[0].keys[table.layout.of_bars] != operation or first is None or first.value is None:
+            continue
+        unit = display_unit([first])
+        values = [_value(by_name.get(n)) for n in bars.names]
+        parts = tuple((svg.series(i), svg.ON_DARK, unit.shown(v)) for i, v in enumerate(values))
+        drawn.append(plots.PartedBar(label, plain(sum(values), unit), parts))
+        units.append(unit.name)
+    if drawn:
+        legend = tuple((title, Dot(i)) for i, title in enumerate(bars.titles))
+        title = f"{heading(str(operation))}: {bars.title[:1].lower()}{bars.title[1:]}"
+        yield PlotSpec(title, partial(plots.amounts, drawn, units[0], _BARS_WIDTH), legend)
 
 
-def _unit_of(bars: Bars, rows: Sequence[Sequence[Figure]]) -> Unit:
-    return display_unit([f for of in rows for f in of if f.name in bars.names])
-
-
-def _bar(of: Sequence[Figure], bars: Bars) -> plots.PartedBar | None:
-    """A row of a plot; None where its first figure is not known."""
-    by_name = {f.name: f for f in of}
-    if bars.names[0] not in by_name or by_name[bars.names[0]].value is None:
-        return None
-    unit = display_unit([by_name[bars.names[0]]])
-    values = [by_name[n].value or 0.0 if n in by_name else 0.0 for n in bars.names]
-    keys = of[0].keys
-    words = [keys["implementation"], keys["backend"]]
-    words += [keys[k] for k in ("build", "key") if keys[k] not in (None, "default", "compact")]
-    words += [f"×{keys['batch_size']}"] if keys.get("batch_size", 1) != 1 else []
-    parts = tuple((svg.series(i), svg.ON_DARK, unit.shown(v)) for i, v in enumerate(values))
-    return plots.PartedBar(" ".join(map(str, words)), plain(sum(values), unit), parts)
-
-
-def _plot(
-    title: str, drawing: Drawing, anchor: str, legend: tuple[tuple[str, Dot], ...] = ()
-) -> Plot:
-    return Plot(title, Markup(svg.to_svg(drawing, anchor, clean(title))), legend)
+def _value(figure: Figure | None) -> float:
+    return figure.value or 0.0 if figure is not None else 0.0

@@ -117,6 +117,8 @@ class Shown:
         return f"{self.value} {self.interval}".rstrip()
 
 
+_SMALL, _LARGE = 1e-2, 1e9
+"""Costs in units of others are of any size: beyond these they have up to six digits."""
 UNKNOWN = Shown(MISSING)
 """What was not measured."""
 
@@ -126,6 +128,8 @@ def estimate(found: Interval | None, unit: Unit | None = None) -> Shown:
     if found is None or not math.isfinite(found.value):
         return UNKNOWN
     raw, scale = found.value, unit.divisor if unit else 1.0
+    if None not in found and raw and not _SMALL <= abs(raw / scale) < _LARGE:
+        return of_interval(found.times(1 / scale))
     value, low, high = (math.nan if x is None else x / scale for x in found)
     if not (math.isfinite(low) and math.isfinite(high)):
         return Shown(number(value, decimals_for(value, None, None)), number=raw)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rich import box
@@ -19,19 +19,21 @@ PAGE, TERMINAL = "page", "terminal"
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """The mark of an implementation on the page: its colour's number; hollow for expanded keys."""
+    """The mark of an implementation on the page: its colour's number, or the name of a colour of
+    the page's style; hollow for expanded keys."""
 
-    colour: int
+    colour: int | str
     hollow: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of texts or of estimates; the intervals of these stand in a column of their own.
+    """A column of texts or of estimates; on the page intervals stand below their values.
 
     A terminal that is too narrow gives up columns, those of `spare` 1 first, and intervals alone
     by `spare_interval`; 0 stays. `where`: PAGE or TERMINAL if it stands only there. `below`: a
-    second, smaller line of each cell on the page. `head`: it names the rows.
+    second, smaller line of each cell on the page. `head`: it names the rows. `hints`: what the
+    page says of a cell under the pointer.
     """
 
     title: str
@@ -42,6 +44,7 @@ class Column:
     where: str = ""
     below: Sequence[str] = ()
     head: bool = False
+    hints: Sequence[str] = ()
 
     @property
     def values(self) -> list[Shown]:
@@ -64,7 +67,6 @@ class Grid:
     """A table. `dots` and `marks` belong to the rows' names.
 
     `bold`: the row that stands out in the terminal; `reference`: the one that ratios are to.
-    `stacked`: on the page intervals stand below their values; `wide`: it takes the whole width.
     `tags`: of each row, what the page's filter knows it by; none where all have the same.
     """
 
@@ -74,12 +76,9 @@ class Grid:
     confidence: float = 0.95
     dots: Sequence[Dot | None] = ()
     marks: Sequence[str] = ()
-    legend: dict[str, str] = field(default_factory=dict)
+    legend: Mapping[str, str] = field(default_factory=dict)
     bold: int | None = None
     reference: int | None = None
-    stacked: bool = False
-    wide: bool = False
-    sortable: bool = True
     tags: Sequence[str] = ()
 
     @property

@@ -3,7 +3,7 @@
 "use strict";
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0];
-  for (const head of table.tHead.querySelectorAll("th:not(.interval)")) {
+  for (const head of table.tHead.querySelectorAll("th")) {
     const button = document.createElement("button");
     button.type = "button";
     button.append(...head.childNodes);

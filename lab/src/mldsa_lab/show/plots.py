@@ -1,4 +1,4 @@
-"""The plots of a report, one function each; every one takes plain data and gives a figure.
+"""The plots of a report, one function each, and their axes; all take plain data and give a figure.
 
 Call them inside `svg.drawing()`. Sizes are CSS pixels. An implementation has one colour in all
 plots; an expanded key is a hollow dot or a dashed line. Colour never carries a label alone.
@@ -9,23 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
-
-from mldsa_lab.show import svg
-from mldsa_lab.show.axes import (
-    axis_from_zero,
-    axis_length,
-    end_labels,
-    framed,
-    log_axis,
-    unit_title,
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
 )
+
+from mldsa_lab.estimate.interval import Interval
+from mldsa_lab.show import svg
 from mldsa_lab.show.format import tick
-from mldsa_lab.show.scales import text_width
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
@@ -35,8 +37,6 @@ PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 """The percentiles that the distribution plot marks."""
 GRID = np.linspace(0, 4, 161)
 """Where the distribution plot's curves have points: minus log10 of the share above."""
-MIX_NAMES = ("all z", "mostly z", "even, or none", "mostly r0", "all r0")
-"""What the five colours of `cost_against_attempts` stand for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,30 +90,21 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """Where the mean signing cost of one signer goes, in the plot's unit; negative parts are 0.
-
-    `final` is the part of the successful attempt that an r0-rejected one also does, `setup` all
-    that is done once: key parsing, mu, the hint.
-    """
-
-    label: str
-    setup: float
-    final: float
-    z: float
-    r0: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class DottedCurve:
-    """One of `curves`, ``x`` ascending, in the plot's units; ``style`` as matplotlib has it."""
+class Path:
+    """A series of a plot: x and y with its interval, in order; ``style`` as Matplotlib has it.
+    Without points it is a thin line over the whole width at `level`: a cost that does not depend
+    on x."""
 
     label: str
     colour: int
     style: str
-    x: Sequence[float]
-    y: Sequence[float]
+    points: tuple[tuple[float, Interval], ...]
+    level: float = 0.0
+
+    @property
+    def end(self) -> float:
+        """Where its label stands."""
+        return self.points[-1][1].value if self.points else self.level
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +127,7 @@ def ranking(marks: Sequence[Mark], unit: str, of: str, width: float = 380) -> Fi
     if logarithmic:
         log_axis(axes, *_bounds(marks))
     else:
-        axis_from_zero(axes, 1.06 * _bounds(marks)[1], tick)
+        zero_axis(axes, 1.06 * _bounds(marks)[1])
     axes.set_xlabel(f"{unit}, {of}, {scale}")
     return figure
 
@@ -157,10 +148,14 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
     The shaded fan is what the fit allows, from all attempts rejected at z to all at r0; the line
     is their expected mix.
     """
-    figure, axes = framed(width, 198, left=46, right=8, bottom=36, top=26)
+    figure, axes = new_axes(width, 198, left=46, right=8, bottom=36, top=26)
     last = float(cloud.attempts.max())
     share = cloud.expected_z / (cloud.expected_z + cloud.expected_r0)
-    fan(axes, (cloud.base, cloud.cost_z, cloud.cost_r0), share, last + 0.5, svg.MUTED)
+    ends, slopes = np.array([0.0, last - 0.5]), (cloud.cost_z, cloud.cost_r0)
+    z, r0 = (cloud.base + ends * slope for slope in slopes)
+    axes.fill_between(ends + 1, z, r0, color=svg.MUTED, alpha=0.17, linewidth=0)
+    mixed = share * z + (1 - share) * r0
+    axes.plot(ends + 1, mixed, color=svg.MUTED, linewidth=1.2)
     mix = np.where(np.isnan(cloud.share_r0), 2, np.round(cloud.share_r0 * 4)).astype(int)
     for index, colour in enumerate(svg.MIX):
         chosen = mix == index
@@ -171,28 +166,12 @@ def cost_against_attempts(cloud: Cloud, unit: str, width: float = 275) -> Figure
             )  # fmt: skip
     axes.set_xlim(0.5, last + 0.7)
     most = cloud.base + (last - 0.5) * max(cloud.cost_z, cloud.cost_r0)
-    axis_from_zero(axes, 1.03 * max(float(cloud.cost.max()), most), tick, vertical=True)
+    zero_axis(axes, 1.03 * max(float(cloud.cost.max()), most), vertical=True)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
     axes.grid(axis="y")
     axes.set_xlabel("attempts", labelpad=2)
-    unit_title(axes, unit, 36)
+    name_vertical(axes, unit, 36)
     return figure
-
-
-def fan(
-    axes: Axes, costs: tuple[float, float, float], share_z: float, last: float, colour: str
-) -> float:
-    """What a fit of ``costs`` (accepted at once, rejected at z, at r0) allows up to ``last``
-    attempts, and its line at the expected share of z, whose slope is returned."""
-    first, z, r0 = costs
-    ends = np.array([1.0, last])
-    axes.fill_between(
-        ends, first + (ends - 1) * z, first + (ends - 1) * r0, color=colour, alpha=0.17,
-        linewidth=0,
-    )  # fmt: skip
-    slope = share_z * z + (1 - share_z) * r0
-    axes.plot(ends, first + (ends - 1) * slope, color=colour, linewidth=1.2)
-    return slope
 
 
 def distribution(
@@ -206,7 +185,7 @@ def distribution(
     """
     grid = GRID * tail / float(GRID[-1])
     right = max(text_width(c.label) for c in curves) + 14
-    figure, axes = framed(width, 390, left=48, right=right, bottom=52, top=20)
+    figure, axes = new_axes(width, 390, left=48, right=right, bottom=52, top=20)
     end = float(grid[-1])
     # A fit to costs that do not follow the attempts may reach below 0, where a log axis has no
     # room: a curve starts where it is above, if it ever is.
@@ -233,57 +212,95 @@ def distribution(
         names[end] = "p99.99"
     room = axis_length(axes, False) / end
     shown = {x: n for x, n in names.items() if n not in ("p90", "min", "p99.99") or room > 110}
-    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
-    axes.xaxis.set_major_formatter(_lookup(shown))
-    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticks(list(shown), list(shown.values()))
     axes.grid(axis="both")
     axes.set_xlabel("percentile, stretched towards the tail", labelpad=6)
-    unit_title(axes, f"{unit}, log scale", 47)
+    name_vertical(axes, f"{unit}, log scale", 47)
     end_labels(axes, [(c.quantile(1 - 10**-end), c.label, svg.series(c.colour)) for c in curves])
     return figure
 
 
-def curves(drawn: Sequence[DottedCurve], across: str, up: str, width: float = 380) -> Figure:
-    """Positive curves with a dot at each point, both axes logarithmic; of several with one label
+def over_key(
+    paths: Sequence[Path],
+    values: Sequence[float],
+    x_title: str,
+    y_title: str,
+    width: float,
+    *,
+    is_rate: bool = False,
+    is_ratio: bool = False,
+) -> Figure:
+    """A figure over the values of a key with intervals, both on log scales; without ``values`` the
+    horizontal axis has round numbers. ``is_rate``: dotted what the first point in proportion would
+    be; ``is_ratio``: both from zero, with the line of proportion. Of several series with one label
     the middle one has it at its end."""
-    right = max(text_width(c.label) for c in drawn) + 14
-    figure, axes = framed(width, 240, left=40, right=right, bottom=38, top=24)
-    for curve in drawn:
-        colour = svg.series(curve.colour)
-        axes.plot(
-            curve.x, curve.y, "o", linestyle=curve.style, linewidth=1.3, markersize=3.2,
-            color=colour, markeredgewidth=0,
-        )  # fmt: skip
-    xs, ys = [x for c in drawn for x in c.x], [y for c in drawn for y in c.y]
-    log_axis(axes, min(xs), max(xs))
-    log_axis(axes, min(ys), max(ys), vertical=True)
+    right = max(text_width(p.label) for p in paths) + 16
+    height = max(330.0, LABEL_GAP * len(paths) + 66)
+    figure, axes = new_axes(width, height, left=46, right=right, bottom=44, top=22)
+    across = list(values) or [x for path in paths for x, _ in path.points]
+    most, low, high = max(across), *_reach(paths)
+    if is_ratio:
+        axes.plot([0, most], [0, most], ":", color=svg.MUTED, linewidth=1.1)
+        zero_axis(axes, 1.06 * max(most, high), suffix="×", vertical=True)
+        axes.set_xlim(0, most * 1.06)
+    else:
+        firsts = [p.points[0] for p in paths if p.points and is_rate]
+        for x, y in firsts:
+            line = [y.value, y.value * most / x]
+            axes.plot([x, most], line, ":", color=svg.MUTED, linewidth=1.1, zorder=0.9)
+            high = max(high, *line)
+        log_axis(axes, low, high, vertical=True)
+        log_axis(axes, min(across), most if most > min(across) else 1.5 * most)
+    for path in paths:
+        _draw_path(axes, path)
+    kept: list[float] = []
+    for value in sorted(values, reverse=True):  # the last one always
+        place, *last = (float(axes.transData.transform((v, 1.0))[0]) for v in (value, *kept[-1:]))
+        if not last or last[0] - place >= text_width(f"{most:,}") + 6:
+            kept.append(value)
+    if values:
+        _set_ticks(axes, FixedLocator(kept))
     axes.grid(axis="both")
-    axes.set_xlabel(f"{across}, log scale", labelpad=2)
-    unit_title(axes, f"{up}, log scale", 36)
+    dotted = "; dotted: in proportion" if is_rate or is_ratio else ""
+    axes.set_xlabel(x_title + ("" if is_ratio else ", log scale") + dotted, labelpad=6)
+    name_vertical(axes, y_title + (", from zero" if is_ratio else ", log scale"), 46)
     ends: dict[str, list[tuple[float, str, str]]] = {}
-    for curve in drawn:
-        end = (curve.y[-1], curve.label, svg.series(curve.colour))
-        ends.setdefault(curve.label, []).append(end)
+    for p in paths:
+        ends.setdefault(p.label, []).append((p.end, p.label, svg.series(p.colour)))
     end_labels(axes, [sorted(of)[len(of) // 2] for of in ends.values()])
     return figure
 
 
-def decomposition(bars: Sequence[Bar], unit: str, width: float = 380) -> Figure:
-    """Shares of the mean signing cost, one bar a signer, the parts' cost written where it fits."""
-    of_signing = [
-        PartedBar(
-            bar.label,
-            bar.text,
-            (
-                (svg.SETUP, svg.ON_DARK, bar.setup),
-                (svg.FINAL, svg.ON_LIGHT, bar.final),
-                (svg.Z, svg.ON_DARK, bar.z),
-                (svg.R, svg.ON_LIGHT, bar.r0),
-            ),
-        )
-        for bar in bars
-    ]
-    return shares(of_signing, unit, width)
+def _draw_path(axes: Axes, path: Path) -> None:
+    colour = svg.series(path.colour)
+    if not path.points:
+        axes.axhline(path.level, color=colour, linewidth=1, alpha=0.75)
+        return
+    x = [p[0] for p in path.points]
+    y = [p[1].value for p in path.points]
+    axes.plot(x, y, color=colour, linewidth=1.6, linestyle=path.style)
+    for at, (_, low, high) in path.points:
+        if low is not None and high is not None:
+            axes.plot(
+                [at, at], [low, high], color=colour, linewidth=5, alpha=0.35,
+                solid_capstyle="butt",
+            )  # fmt: skip
+    axes.plot(
+        x, y, "o", markersize=5,
+        color=colour if path.style == "-" else svg.SURFACE, markeredgecolor=colour,
+        markeredgewidth=1.3,
+    )  # fmt: skip
+
+
+def _reach(paths: Sequence[Path]) -> tuple[float, float]:
+    """Of values, and of interval ends within a factor of three of their value: one bad interval
+    must not squeeze all lines."""
+    values = [p.level for p in paths if not p.points]
+    for path in paths:
+        for _, found in path.points:
+            y = found.value
+            values += [y, max(found.low or y, y / 3), min(found.high or y, 3 * y)]
+    return min(values), max(values)
 
 
 def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
@@ -341,7 +358,7 @@ def lines(texts: Sequence[tuple[str, str]], width: float) -> tuple[Figure, Axes,
     labels = max(text_width(label) for label, _ in texts) + 12
     right = max(text_width(text) for _, text in texts) + 10
     height = 21.0 * len(texts) + 44
-    figure, axes = framed(width, height, left=labels, right=right, bottom=42, top=2)
+    figure, axes = new_axes(width, height, left=labels, right=right, bottom=42, top=2)
     axes.set_ylim(len(texts) - 0.5, -0.5)
     axes.set_yticks(range(len(texts)), [label for label, _ in texts], color=svg.INK)
     for line, (_, text) in enumerate(texts):
@@ -384,5 +401,116 @@ def _tail(p: float) -> float:
     return -math.log10(1 - p)
 
 
-def _lookup(names: dict[float, str]) -> FuncFormatter:
-    return FuncFormatter(lambda v, _: min(names.items(), key=lambda item: abs(item[0] - v))[1])
+# --- axes ---------------------------------------------------------------------------------------
+
+LINE = 1.2 * svg.FONT_PX
+"""Height of a line of text."""
+LABEL_GAP = svg.FONT_PX + 3.5
+"""Between the middles of two labels."""
+_DIGITS = ((1, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))
+
+
+def new_axes(
+    width: float, height: float, *, left: float, right: float, bottom: float, top: float
+) -> tuple[Figure, Axes]:
+    """A new figure of this size, and axes within these margins, open at the left."""
+    figure = svg.new_figure(width, height)
+    inner, tall = width - left - right, height - bottom - top
+    axes = figure.add_axes((left / width, bottom / height, inner / width, tall / height))
+    axes.tick_params(length=0)
+    axes.spines["left"].set_visible(False)
+    return figure, axes
+
+
+def name_vertical(axes: Axes, text: str, left: float, colour: str = svg.MUTED) -> None:
+    """What the vertical axis shows, above it and as far left of it as ``left``."""
+    axes.set_title(
+        text, loc="left", x=-left / axis_length(axes, False), fontsize=svg.FONT_PX - 0.5,
+        color=colour, pad=7,
+    )  # fmt: skip
+
+
+def log_axis(
+    axes: Axes, low: float, high: float, *, suffix: str = "", vertical: bool = False
+) -> None:
+    """A log axis over [low, high] with a little air and ticks at round numbers."""
+    air = (high / low) ** 0.05 * 1.01
+    low, high = low / air, high * air
+    (axes.set_yscale if vertical else axes.set_xscale)("log")
+    (axes.set_ylim if vertical else axes.set_xlim)(low, high)
+    room, decades = _room(axes, high, suffix, vertical), math.log10(high / low)
+    if decades < 0.6:  # nearly linear
+        _set_ticks(axes, _even(room), suffix, vertical)
+    else:
+        subs = next((s for s in _DIGITS if len(s) * decades <= room), _DIGITS[-1])
+        _set_ticks(axes, LogLocator(subs=subs, numticks=room + 1), suffix, vertical)
+
+
+def zero_axis(axes: Axes, high: float, *, suffix: str = "", vertical: bool = False) -> None:
+    """A linear axis over [0, high]."""
+    (axes.set_ylim if vertical else axes.set_xlim)(0, high)
+    _set_ticks(axes, _even(_room(axes, high, suffix, vertical)), suffix, vertical)
+
+
+def _even(room: int) -> MaxNLocator:
+    return MaxNLocator(min(room, 4), steps=[1, 2, 2.5, 5, 10])
+
+
+def _room(axes: Axes, high: float, suffix: str, vertical: bool) -> int:
+    """The number of ticks whose labels keep apart."""
+    size = 2 * LINE if vertical else text_width(tick(high, suffix)) + 22
+    return max(1, int(axis_length(axes, vertical) / size))
+
+
+def _set_ticks(axes: Axes, locator: Locator, suffix: str = "", vertical: bool = False) -> None:
+    axis = axes.yaxis if vertical else axes.xaxis
+    axis.set_major_locator(locator)
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda v, _: tick(v, suffix)))
+
+
+def axis_length(axes: Axes, vertical: bool) -> float:
+    """The axis' length in CSS pixels."""
+    figure = axes.get_figure()
+    assert isinstance(figure, Figure)
+    width, height = figure.get_size_inches()
+    place = axes.get_position()
+    return 72 * float(height * place.height if vertical else width * place.width)
+
+
+def end_labels(axes: Axes, labels: Sequence[tuple[float, str, str]]) -> None:
+    """Labels (value on the vertical axis, text, colour) right of the axes, moved apart where they
+    would overlap."""
+    width, height = axis_length(axes, False), axis_length(axes, True)
+    to_axes = axes.transData + axes.transAxes.inverted()
+    wanted = sorted(
+        (float(to_axes.transform((axes.get_xlim()[1], v))[1]) * height, text, colour)
+        for v, text, colour in labels
+    )
+    places: list[float] = []
+    for y, _, _ in wanted:
+        places.append(max(y, places[-1] + LABEL_GAP if places else 0.0))
+    highest = height
+    for n in reversed(range(len(places))):
+        places[n] = min(places[n], highest)
+        highest = places[n] - LABEL_GAP
+    for place, (y, text, colour) in zip(places, wanted, strict=True):
+        if abs(place - y) > 2:
+            axes.annotate(
+                "", (1, y / height), (1 + 9 / width, place / height), xycoords="axes fraction",
+                textcoords="axes fraction", annotation_clip=False,
+                arrowprops={"arrowstyle": "-", "color": svg.GRID, "shrinkA": 0, "shrinkB": 0},
+            )  # fmt: skip
+        axes.text(
+            1 + 11 / width, place / height, text, transform=axes.transAxes, ha="left",
+            va="center_baseline", color=colour,
+        )  # fmt: skip
+
+
+@cache
+def text_width(text: str) -> float:
+    """Width in CSS pixels, in the font that the page most likely has or a wider one."""
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, FontProperties(family="DejaVu Sans", size=svg.FONT_PX), ismath=False
+    )
+    return float(width)

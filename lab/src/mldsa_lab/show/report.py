@@ -5,53 +5,115 @@ Everything that the lab and its companions show goes through `publish`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.files import write_text
 from mldsa_lab.show import figure_tables
 from mldsa_lab.show.figure_tables import FigureTable, TableLayout
 from mldsa_lab.show.format import clean
-from mldsa_lab.show.grid import Dot, Grid, terminal
-from mldsa_lab.show.present import ReportFiles
+from mldsa_lab.show.grid import Dot, Grid, markdown, terminal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
+
+REJECTED, EXCLUDED = "Rejected by the correctness gate, not timed", "Excluded after a fault"
+"""Titles of remarks on what is missing, which the first screen of a page has."""
+_NAMED = 3
+"""Subjects that a group of remarks names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFiles:
+    """The files that a report writes, each whole or not at all; None for those not asked for."""
+
+    page: Path | None = None
+    json: Path | None = None
+    csv: Path | None = None
+    markdown: Path | None = None
+
+    def named(self) -> list[tuple[str, Path]]:
+        """What was written, with a title each."""
+        titled = (
+            ("page", self.page), ("table", self.json), ("table", self.csv),
+            ("markdown", self.markdown),
+        )  # fmt: skip
+        return [(title, path) for title, path in titled if path is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class PlotSpec:
     """A plot that the page draws: its title, the function that draws it (inside `svg.drawing()`),
-    and the names of its colours."""
+    and the names of its colours.
+
+    ``text``: what the page says before all plots that share it; ``alt``: what the plot shows, in
+    words; ``narrow``: draws it for a phone, ``draw`` then for the whole width; ``small``: as one of
+    many.
+    """
 
     title: str
     draw: Callable[[], Drawing]
     legend: tuple[tuple[str, Dot], ...] = ()
+    text: str = ""
+    alt: str = ""
+    narrow: Callable[[], Drawing] | None = None
+    small: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A table of a report. ``table``: its figures, which the page draws as its layout says;
-    ``plots``: further plots; ``brief``: whether the terminal shows it without ``--all-tables``."""
+    ``plots``: further plots; ``brief``: whether the terminal shows it without ``--all-tables``.
+
+    ``chapter``: the chapter of the page that it belongs to, if it has none of its own;
+    ``is_first``: it stands on the page's first screen, and last in the terminal; ``only_page``: it
+    stands nowhere else.
+    """
 
     grid: Grid
     table: FigureTable | None = None
     plots: tuple[PlotSpec, ...] = ()
     brief: bool = True
+    chapter: str = ""
+    is_first: bool = False
+    only_page: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What is to be said of a subject, such as a variant that the gate rejected; ``where`` it
+    holds."""
+
+    subject: str
+    where: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.subject}{f' ({self.where})' if self.where else ''}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Everything that is shown at once.
 
-    ``kind``: a word for the page's title; ``about``: what was measured, where and when, in a
-    sentence without its full stop; ``method``: how, for the end of the page; ``source``: the file
-    that the figures are from.
+    ``kind``: words for the page's title; ``about``: what was measured, where and when, in a
+    sentence without its full stop; ``sentences``: what supports the headline; ``warnings``: what
+    makes its figures doubtful; ``remarks`` by their title; ``method``: how, for the end of the
+    page; ``source``: the file that the figures are from.
+
+    ``texts``: the paragraphs of a chapter of the page, by its title; one within backticks is a
+    command. ``facts``: what it lists by name. ``names``: the fields of every row, where these are
+    documented. ``name``: what tells it from others on the same page. ``lacking``: why it has no
+    figures.
     """
 
     kind: str
@@ -62,6 +124,19 @@ class Report:
     method: str = ""
     notes: Sequence[str] = field(default=())
     source: str = ""
+    sentences: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    remarks: Mapping[str, Sequence[Reason]] = field(default_factory=dict)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    facts: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    name: str = ""
+    lacking: str = ""
+
+    @property
+    def serious(self) -> dict[str, Sequence[Reason]]:
+        """The remarks on what is missing."""
+        return {t: self.remarks[t] for t in (REJECTED, EXCLUDED) if t in self.remarks}
 
 
 def sections_of(
@@ -71,54 +146,112 @@ def sections_of(
     note: str = "",
     *,
     brief: bool = True,
+    chapter: str = "",
 ) -> list[Section]:
     """Return a section for each table of the layouts."""
     return [
-        Section(figure_tables.grid(table, confidence, note), table, brief=brief)
+        Section(figure_tables.grid(table, confidence, note), table, brief=brief, chapter=chapter)
         for layout in layouts
         for table in figure_tables.tables(figures, layout)
     ]
 
 
 def publish(
-    report: Report,
+    reports: Report | Sequence[Report],
     console: Console,
     outputs: ReportFiles,
     *,
     tables: bool = True,
     every: bool = False,
 ) -> None:
-    """Print a report and write the files asked for; ``every``: with the tables that are not
-    brief."""
-    if tables:
-        shown = [s for s in report.sections if every or s.brief]
-        for section in shown:
-            console.print(terminal(section.grid, console.width))
-            console.print()
-        for note in report.notes:
-            console.print(Text(clean(note)), soft_wrap=True)
-        if more := len(report.sections) - len(shown):
-            text = f"{more} more table{'s' * (more > 1)}: --all-tables, or the page."
-            console.print(Text(text, style="dim"))
-        console.print(Text(clean(report.headline) + ".", style="bold"))
-    if outputs.json is not None:
-        write_text(outputs.json, as_json(report))
-    if outputs.csv is not None:
-        write_text(outputs.csv, figure_tables.as_csv(report.figures))
-    if outputs.markdown is not None:
-        write_text(outputs.markdown, as_markdown(report))
+    """Print reports and write the files asked for; ``every``: with the tables that are not brief.
+    LabError, once all is written, if a report lacks figures."""
+    listed = [reports] if isinstance(reports, Report) else reports
+    for report in listed if tables else ():
+        if len(listed) > 1 and report.name:
+            console.rule(clean(report.name))
+        _print(report, console, every)
+    for path, write in (
+        (outputs.json, as_json), (outputs.csv, as_csv), (outputs.markdown, as_markdown),
+    ):  # fmt: skip
+        if path is not None:
+            write_text(path, write(listed))
     if outputs.page is not None:
         # Imported only here: its libraries may be missing, and take long to load.
         from mldsa_lab.show.figure_page import render
 
-        write_text(outputs.page, render(report))
+        with console.status("drawing the page"):
+            write_text(outputs.page, render(listed))
+    for report in listed:
+        if report.lacking:
+            raise LabError(f"{report.source}: {report.lacking}")
 
 
-def as_json(report: Report) -> str:
+def _print(report: Report, console: Console, every: bool) -> None:
+    """Print tables, those of the first screen last; then remarks, warnings and the headline."""
+    listed = [s for s in report.sections if not s.only_page]
+    shown = [s for s in listed if every or s.brief]
+    for section in sorted(shown, key=lambda s: s.is_first):
+        console.print(terminal(section.grid, console.width))
+        console.print()
+    for note in report.notes:
+        console.print(Text(clean(note)), soft_wrap=True)
+    if more := len(listed) - len(shown):
+        text = f"{more} more table{'s' * (more > 1)}: --all-tables, or the page."
+        console.print(Text(text, style="dim"))
+    for title, remarks in report.remarks.items():
+        console.print(Text(title, style="bold"))
+        for line in _grouped(remarks):
+            console.print(Padding(Text(clean(line)), (0, 0, 0, 2)))
+    for warning in report.warnings:
+        console.print(Text(clean(f"note: {warning}"), style="yellow"))
+    console.print(Text(clean(report.headline) + ".", style="bold"))
+    for sentence in report.sentences:
+        console.print(Text(clean(sentence)))
+
+
+def _grouped(remarks: Iterable[Reason]) -> list[str]:
+    """Remarks, those of one kind in one line: a count, some subjects, the first of them."""
+    kinds: dict[str, list[Reason]] = {}
+    for remark in remarks:
+        kind = re.sub(r"[\d.,]+|\b[0-9a-f]{8,}\b", "#", remark.reason)
+        kinds.setdefault(kind, []).append(remark)
+    lines = []
+    for same in kinds.values():
+        subjects = list(dict.fromkeys(remark.subject for remark in same))
+        more = len(subjects) - _NAMED
+        named = ", ".join(subjects[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+        lines.append(f"{len(same)} × {named}; {same[0]}" if len(same) > 1 else str(same[0]))
+    return lines
+
+
+def as_json(reports: Sequence[Report]) -> str:
     """Return the figures as rows of JSON."""
-    return figure_tables.as_json(report.figures)
+    return figure_tables.as_json(row for r in reports for row in rows_of(r))
 
 
-def as_markdown(report: Report) -> str:
-    """Return tables and notes as Markdown."""
-    return figure_tables.as_markdown([s.grid for s in report.sections], report.notes)
+def as_csv(reports: Sequence[Report]) -> str:
+    """Return the figures as lines of CSV, under a header of all names."""
+    return figure_tables.as_csv([row for r in reports for row in rows_of(r)])
+
+
+def rows_of(report: Report) -> list[figure_tables.FigureRow]:
+    """Return the figures as rows."""
+    return figure_tables.as_rows(report.figures, report.names)
+
+
+def as_markdown(reports: Sequence[Report]) -> str:
+    """Return headline, tables and notes as Markdown."""
+    parts = []
+    for r in reports:
+        about = [f"{r.about}."] if r.about else []
+        parts += [f"## {clean(r.headline)}\n"]
+        parts += [f"{clean(text)}\n" for text in (*about, *r.sentences, *r.warnings)]
+        parts += [
+            f"### {clean(g.title)}\n\n{f'{clean(g.note)}.' if g.note else ''}\n\n{markdown(g)}"
+            for g in (s.grid for s in r.sections if not s.only_page)
+        ]
+        remarks = (f"{title}: {r}" for title, of in r.remarks.items() for r in of)
+        if listed := "".join(f"- {clean(text)}\n" for text in (*r.notes, *remarks)):
+            parts.append(listed)
+    return "\n".join(parts)

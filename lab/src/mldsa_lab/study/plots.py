@@ -14,11 +14,20 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.sets import OPERATIONS
 from mldsa_lab.show import plots, svg
-from mldsa_lab.show.axes import axis_from_zero, axis_length, framed, log_axis, unit_title
-from mldsa_lab.show.format import Unit, choose_unit, estimate, tick
-from mldsa_lab.show.plots import LOG_FROM, Mark, lines
+from mldsa_lab.show.format import Unit, choose_unit, estimate
+from mldsa_lab.show.plots import (
+    LINE,
+    LOG_FROM,
+    Mark,
+    axis_length,
+    lines,
+    log_axis,
+    name_vertical,
+    new_axes,
+    text_width,
+    zero_axis,
+)
 from mldsa_lab.show.report import PlotSpec
-from mldsa_lab.show.scales import beside_points
 from mldsa_lab.sizes import raw_bytes
 from mldsa_lab.study.cells import Gathered, StudyCell
 from mldsa_lab.study.file import FigureAsked
@@ -147,12 +156,12 @@ def scatter(points: Sequence[Point], x: str, y: str, width: float = 380) -> Figu
     """Points with their names beside them, less what all begin with; an axis is logarithmic where
     its values differ by more than `LOG_FROM`."""
     shared = common_start([p.label for p in points])
-    figure, axes = framed(width, 330, left=44, right=22, bottom=40, top=26)
+    figure, axes = new_axes(width, 330, left=44, right=22, bottom=40, top=26)
     for vertical, values in ((False, [p.x for p in points]), (True, [p.y for p in points])):
         if max(values) / min(values) > LOG_FROM:
             log_axis(axes, min(values), max(values), vertical=vertical)
         else:
-            axis_from_zero(axes, 1.1 * max(values), tick, vertical=vertical)
+            zero_axis(axes, 1.1 * max(values), vertical=vertical)
     axes.grid(axis="both")
     for point in points:
         axes.plot(
@@ -170,8 +179,37 @@ def scatter(points: Sequence[Point], x: str, y: str, width: float = 380) -> Figu
             va="center", color=svg.INK,
         )  # fmt: skip
     axes.set_xlabel(x, labelpad=4)
-    unit_title(axes, f"{shared.rstrip(' -')}: {y}" if shared else y, 44)
+    name_vertical(axes, f"{shared.rstrip(' -')}: {y}" if shared else y, 44)
     return figure
+
+
+def beside_points(
+    points: Sequence[tuple[float, float]], labels: Sequence[str], size: tuple[float, float]
+) -> list[tuple[float, float]]:
+    """Left end and middle height of a label for each point, within an area of ``size`` and where
+    it lies on the fewest points and labels before it: right of its point, left, above or below."""
+    taken = [(x - 4, x + 4, y - 4, y + 4) for x, y in points]
+    found = []
+    for (x, y), label in zip(points, labels, strict=True):
+        width, aside = text_width(label), 7.0
+        tries = [
+            (left, y + step * LINE)
+            for step in (0, 1, -1, 2, -2, 3, -3)
+            for left in (x + aside, x - aside - width, x - width / 2)
+            if step or left != x - width / 2
+        ]
+
+        def lies_on(place: tuple[float, float], width: float = width) -> float:
+            left, middle = place
+            right, low, high = left + width, middle - LINE / 2, middle + LINE / 2
+            outside = left < 0 or right > size[0] or low < 0 or high > size[1]
+            met = sum(left < b and a < right and low < d and c < high for a, b, c, d in taken)
+            return met + 3 * outside
+
+        left, middle = min(tries, key=lies_on)
+        taken.append((left, left + width, middle - LINE / 2, middle + LINE / 2))
+        found.append((left, middle))
+    return found
 
 
 def common_start(labels: Sequence[str]) -> str:

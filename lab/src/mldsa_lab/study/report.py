@@ -152,7 +152,7 @@ def _contrast(contrast: Contrast, measured: Gathered) -> Iterator[Part]:
         SpreadColumns("ratio", "ratio", spare_interval=3),
         SpreadColumns("delta", "delta", spare=2),
         *(SpreadColumns(name, name.title(), spare=1) for name in contrast.tests),
-        SpreadColumns("ratio", "finding", which=FLAGS),
+        SpreadColumns("ratio", "finding", show=FLAGS),
     )
     note = f"{_REPLICATES[contrast.replicates]}; p-values, of pairs after Bonferroni; "
     layout = TableLayout("{contrast}", ("contrast",), rows, columns)

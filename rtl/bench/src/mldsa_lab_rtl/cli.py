@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import JsonOption, SeedText
+from mldsa_lab.cli.shared import JsonOption, OutputOptions, PageOption, SeedText
 
 if TYPE_CHECKING:
     from mldsa_lab_rtl.manifest import Manifest
@@ -32,8 +32,6 @@ def synth(
     from mldsa_lab.cli.shared import show_path
     from mldsa_lab.files import write_text
     from mldsa_lab.screen import Screen
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
     from mldsa_lab_rtl.study_show import CoreFindings
     from mldsa_lab_rtl.synth import synthesise
 
@@ -47,7 +45,7 @@ def synth(
         path = out / f"{manifest.worker}.json"
         write_text(path, found[-1].to_json())
         show_path(console, "resources", path)
-    publish(CoreFindings([], found).report(), console, ReportFiles())
+    OutputOptions().show(CoreFindings([], found).report(), console)
 
 
 def study_rtl(
@@ -72,29 +70,19 @@ def study_rtl(
         Path, typer.Option(help="Folder in which the run gets a folder of its own.")
     ] = Path("out"),
     json_path: JsonOption = None,
-    page: Annotated[
-        Path | None, typer.Option(help="Write a page with all tables to this file.", metavar="PATH")
-    ] = None,
+    page: PageOption = None,
 ) -> None:
     """Measure hardware cores in cycles: every operation by phase, signing exactly."""
     from mldsa_lab.bench.options import parse_seed
     from mldsa_lab.cli.shared import console as make_console
-    from mldsa_lab.cli.shared import refuse_beside, show_path
-    from mldsa_lab.extras import need
-    from mldsa_lab.files import check_target
+    from mldsa_lab.cli.shared import refuse_beside
     from mldsa_lab.screen import Screen
     from mldsa_lab.sets import parse_set_names
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
     from mldsa_lab_rtl.study_run import measure_cores
     from mldsa_lab_rtl.study_show import read_findings
 
     console = make_console()
-    outputs = ReportFiles(page, json_path)
-    for _, path in outputs.named():
-        check_target(path)
-    if page is not None:
-        need("page", "the page")
+    outputs = OutputOptions(page is None, json_path, page=page).check()
     if files:
         options = {"--core": core, "--sets": sets, "--seed": seed, "--random": random}
         refuse_beside("FILES", "are shown as they are", dict[str, object](options))
@@ -105,9 +93,7 @@ def study_rtl(
         found = read_findings(
             *measure_cores(_manifests(core), chosen, key, random, out, Screen(console))
         )
-    publish(found.report(), console, outputs)
-    for title, path in outputs.named():
-        show_path(console, title, path)
+    outputs.show(found.report(), console)
 
 
 def _manifests(given: Sequence[Path] | None) -> list[Manifest]:

@@ -1,4 +1,4 @@
-"""The kinds of record that are shown as figures, and which one a record is of."""
+"""The kinds of record, and which one a record is of."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from mldsa_lab.show.kinds.memory import MEMORY
 from mldsa_lab.show.kinds.pipeline import PIPELINE
 
 KINDS = {"block": BLOCK, "memory": MEMORY, "cold": COLD, "pipeline": PIPELINE}
-"""The kinds by what `Definition.kind` calls them."""
+"""The kinds by what `Definition.kind` calls them, beside operations, which have no definition."""
 
 
 def kind_of(record: Record) -> Kind | None:
-    """Return the kind of a record that is shown as figures; None for one of operations."""
+    """Return the kind of a record; None for one of operations (`kinds/operations.py`)."""
     return next((KINDS[d.kind] for d in record.definitions if d.kind in KINDS), None)

@@ -8,7 +8,7 @@ from mldsa_lab.estimate.blocks import block_figures, block_of
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.interval import FEWEST_ROUNDS
 from mldsa_lab.records import Record
-from mldsa_lab.show.figure_tables import FIRST, LAST, SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import FIRST, LAST, Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.format import Unit, plain
 from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
@@ -28,7 +28,8 @@ def _block_layouts(record: Record) -> tuple[TableLayout, ...]:
     )
     rows = ("set", *ROW_KEYS, "batch")
     title = "A block, {caches} caches"
-    made = [TableLayout(title, ("caches",), rows, columns, over, series=("set", "key"))]
+    lines = Lines("block", "threads", ("set", "key"))
+    made = [TableLayout(title, ("caches",), rows, columns, (lines,))]
     if len(threads) > 2:
         made.append(
             TableLayout("A block over threads, {caches} caches", ("caches",), rows, (over,))
@@ -99,13 +100,6 @@ BLOCK = Kind(
     _block_headline,
     block_figures,
     _block_layouts,
-    "Threads share a block in equal parts, in an order in which neighbours lie far apart. Its "
-    "time is from the common start to the end of the last thread, by single calls or by calls "
-    "of a batch interface. Keys are read, and expanded for the key form expanded, before the "
-    "clock starts; signatures are read while it runs. Each round has fresh processes and counts "
-    "once; intervals are Student's over rounds. Before anything was timed every verifier "
-    "accepted the whole block, and rejected exactly an altered signature, message and key in "
-    "another one. The verdicts of every timed pass are compared again.",
     _block_about,
     _block_notes,
 )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mldsa_lab.estimate.cold import cold_figures
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
 
@@ -16,7 +16,13 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
     return (
-        TableLayout(title, ("set", "operation"), rows, (over,), over, series=("implementation",)),
+        TableLayout(
+            title,
+            ("set", "operation"),
+            rows,
+            (over,),
+            (Lines("cost", "call", ("implementation",)),),
+        ),
     )
 
 
@@ -38,7 +44,4 @@ COLD = Kind(
     _cold_headline,
     cold_figures,
     _cold_layouts,
-    "Each round starts a process for each row, prepares one input, and times 1,000 operations "
-    "on it one by one, by the wall clock, without a warm-up. From the fifth on a column is the "
-    "median of the calls within 10 %. Intervals are Student's over processes.",
 )

@@ -40,8 +40,5 @@ MEMORY = Kind(
     lambda record, figures: "Memory of each operation",
     lambda record, confidence: memory_figures(record),
     _memory_layouts,
-    "Stack and heap are the maximum of each over the inputs, not necessarily at the same moment. A "
-    "key made ready is kept while it is used. Reads and writes are all of a core's, those that its "
-    "first cache serves too; caches are simulated, warm, and the same on every machine.",
     notes=_memory_notes,
 )

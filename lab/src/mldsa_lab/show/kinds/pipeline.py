@@ -13,10 +13,10 @@ from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, pipeline_figures, pipelines_of
 from mldsa_lab.records import Record
 from mldsa_lab.show import report
-from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout, display_unit
+from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout, display_unit
 from mldsa_lab.show.format import plain
 from mldsa_lab.show.grid import Dot
-from mldsa_lab.show.kinds.kind import Kind
+from mldsa_lab.show.kinds.kind import Kind, texts
 from mldsa_lab.show.report import PlotSpec, Report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _layouts(record: Record) -> tuple[TableLayout, ...]:
         TableLayout(
             "Throughput, all threads together", (), ("pipeline",),
             (rate, SpreadColumns("scaling", "{value} threads over one", "threads", "last")),
-            rate, series=("pipeline",),
+            (Lines("per_second", "threads", ("pipeline",)),),
         ),
         TableLayout(
             "Cost of a record over that of another pipeline", (), ("pipeline", "against"),
@@ -72,13 +72,6 @@ PIPELINE = Kind(
     _headline,
     lambda record, confidence: pipeline_figures([record], confidence),
     _layouts,
-    "Of each record the pass counts in whose round it took its median time, so that its stages "
-    "and what lies between them add up to the whole; between stages outputs are handed on and the "
-    "clock is read. Each process counts once, by its mean; intervals are Student's over "
-    "processes, from four processes on. Records were chosen by the traces of signing them, so that "
-    "ML-DSA's rejections have their law: a share of the records stands for that share of all, to "
-    "within one record. Records that go together wait for each other. A ratio to another pipeline "
-    "is the median over rounds, all passes counted, so it differs from the quotient of the wholes.",
     notes=_notes,
 )
 
@@ -100,7 +93,7 @@ def pipeline_report(records: Sequence[Record], title: str, confidence: float) ->
     about = f"{title}; processes: {len(records)}. {where}"
     headline = _headline(records[0], figures)
     notes = _notes(records[0])
-    return Report(PIPELINE.name, headline, figures, sections, about, PIPELINE.method, notes)
+    return Report(PIPELINE.name, headline, figures, sections, about, texts(PIPELINE.name)[0], notes)
 
 
 def _shares(figures: Sequence[Figure], stages: Sequence[str]) -> Drawing:

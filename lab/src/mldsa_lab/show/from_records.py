@@ -1,0 +1,95 @@
+"""From record files to reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.compare import compare
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
+from mldsa_lab.show.compare import sections_over_runs
+from mldsa_lab.show.kinds import kind_of
+from mldsa_lab.show.kinds.elsewhere import Elsewhere, elsewhere_report
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.kinds.operations import FIELDS, operations_report
+from mldsa_lab.show.kinds.view import View, assign_colours, read_view
+from mldsa_lab.show.report import Report
+
+MOST_WITH_CLOUDS = 2
+"""Records in a page that still shows cost over iterations of each; more would make it heavy."""
+
+
+def read_reports(
+    paths: Sequence[Path], look: Look, measured: Sequence[Elsewhere] = ()
+) -> list[Report]:
+    """Return the reports of some records, their comparison first; ``measured``: what others
+    measured elsewhere. LabError for the first record that cannot be shown."""
+    runs: dict[tuple[str, str], tuple[Path, Record]] = {}
+    notes = []
+    for path in paths:
+        record = read_record(path)
+        first = runs.setdefault((record.run.seed, record.run.started), (path, record))
+        if first[0] is not path:
+            notes.append(f"{path} holds the same run as {first[0]}: it is shown once")
+    operations = [(path, r) for path, r in runs.values() if kind_of(r) is None]
+    views = dict(zip((path for path, _ in operations), read_views(operations, look), strict=True))
+    several, clouds = len(runs) > 1, len(views) <= MOST_WITH_CLOUDS
+    reports = []
+    for n, (path, record) in enumerate(runs.values()):
+        name, kind = f"Run {chr(65 + n) if n < 26 else n + 1}" * several, kind_of(record)
+        try:
+            report = (
+                operations_report(views[path], str(path), name, clouds=clouds)
+                if kind is None
+                else replace(kind.report(record, path.name, look), name=name)
+            )
+        except LabError as error:
+            raise LabError(f"{path}: {error}") from None
+        reports.append(report)
+    if several:
+        reports.insert(0, _compared(list(views.values()), reports, look))
+    reports[0] = replace(reports[0], warnings=[*notes, *reports[0].warnings])
+    if measured:
+        listed = list(views.values())
+        reports.append(elsewhere_report(measured, listed, look.confidence, FIELDS))
+    return reports
+
+
+def read_views(runs: Sequence[tuple[Path, Record]], look: Look) -> list[View]:
+    """Return the views of records of operations, with one colour for each implementation."""
+    colours = assign_colours([record for _, record in runs])
+    views = []
+    for path, record in runs:
+        try:
+            views.append(read_view(record, look, colours))
+        except LabError as error:
+            raise LabError(f"{path}: {error}") from None
+    announced = [v for _, record in runs for worker in record.workers for v in worker.variants]
+    if look.reference != DEFAULT_REFERENCE and announced:
+        known_reference(look.reference, announced)
+    return views
+
+
+def _compared(views: Sequence[View], reports: Sequence[Report], look: Look) -> Report:
+    """The report of several runs: how far those of operations agree, and the cost of each cell in
+    each of them. Its figures are those of the runs."""
+    figures = [] if len(views) < 2 else compare(
+        [v.record for v in views], reference=look.reference, clock=look.clock,
+        confidence=look.confidence, summaries=[v.summary for v in views],
+    )  # fmt: skip
+    headlines = {r.headline for r in reports}
+    agree = f"{reports[0].headline}: {len(reports)} runs agree"
+    title = "Comparison of the runs"
+    sections = sections_over_runs(figures, look.confidence) if figures else []
+    return Report(
+        kind=f"{len(reports)} runs",
+        headline=agree if len(headlines) == 1 else f"{len(reports)} runs compared",
+        figures=(),
+        sections=[replace(s, brief=False, chapter=title) for s in sections],
+        facts={title: [(r.name, f"{r.kind}: {r.headline}") for r in reports]},
+        texts={} if sections else {title: ["The runs hold no results to compare."]},
+        name=title,
+    )

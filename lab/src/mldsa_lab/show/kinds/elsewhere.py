@@ -1,0 +1,213 @@
+"""Somebody's own measurements of a selection, beside the workers of a run.
+
+A card, a board and a simulator have clocks and units of their own and were not measured in the
+same rounds: their costs are not divided by those of workers. What has no unit can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.measured import Estimation, estimate
+from mldsa_lab.estimate.reader import read_measurements
+from mldsa_lab.inputs.selection import Selection
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
+from mldsa_lab.show.kinds.kind import texts
+from mldsa_lab.show.kinds.view import View, best_rows
+from mldsa_lab.show.report import PlotSpec, Report, sections_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TITLE = "Measured elsewhere"
+WIDE, NARROW = 1150.0, 360.0
+"""Widths in CSS pixels of a distribution plot on a wide page and on a phone."""
+ENDINGS = (".csv", ".json")
+"""What a file of measurements ends in; all others are records."""
+_FIRST = "first: a signature accepted at once; z, r0: an attempt rejected there"
+_PERCENTILES = (50.0, 95.0, 99.0, 99.9)
+_NAMES = ("p50", "p95", "p99", "p999")
+_COSTS = ("mean", "p50", "p95", "p99", "p99.9", "first")
+_SHAPES = ("mean ÷ first", "p99 ÷ p50", "p99.9 ÷ p50", "z ÷ first", "r0 ÷ first")
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Measurements of a selection, and what they say about all signatures."""
+
+    name: str
+    found: Estimation
+
+    @property
+    def figures(self) -> Estimation:
+        """The estimates, of the inputs without outliers where there are some."""
+        return self.found.without_outliers or self.found
+
+    def rows(self) -> list[Figure]:
+        """Return its figures as rows of a run have them: signing, in its own unit."""
+        of = self.figures
+        empty = dict.fromkeys(("version", "language", "backend", "key", "clock"), "")
+        keys: dict[str, Key] = {
+            **empty,
+            "implementation": self.name, "mode": "single", "batch_size": 1, "threads": 1,
+            "set": of.set, "operation": "sign", "deterministic": True,
+            "unit": of.unit or "unit not given", "samples": len(self.found.residuals) * of.rounds,
+        }  # fmt: skip
+        percentiles = zip(_NAMES, _PERCENTILES, strict=True)
+        return [
+            Figure.of(keys, "mean", of.mean),
+            *(Figure(keys, name, of.percentiles[p].value) for name, p in percentiles),
+        ]
+
+
+def split(files: Sequence[str]) -> tuple[list[Path], list[tuple[Path, Path | None]]]:
+    """Records, and measurements with the selection that stands behind a colon, of arguments like
+    `run.jsonl`, `card.csv` and `card.csv:selection.json`."""
+    records, measured = [], []
+    for text in files:
+        path, selection = Path(text), None
+        if not path.exists() and ":" in text:
+            before, _, after = text.rpartition(":")
+            path, selection = Path(before), Path(after)
+        if path.suffix.lower() in ENDINGS:
+            measured.append((path, selection))
+        elif selection is not None:
+            raise LabError(f"{text}: a selection belongs to measurements (.csv or .json)")
+        else:
+            records.append(path)
+    return records, measured
+
+
+def read(
+    files: Sequence[tuple[Path, Path | None]], selection: Path | None, confidence: float
+) -> list[Elsewhere]:
+    """Estimate from these measurements; ``selection``: of those that name none. LabError."""
+    chosen: dict[Path, Selection] = {}
+    made: list[Elsewhere] = []
+    for path, own in files:
+        of = own or selection
+        if of is None:
+            raise LabError(
+                f"measurements {path}: which selection they are of must be said, by --selection "
+                f"SELECTION.json or as {path}:SELECTION.json"
+            )
+        if of not in chosen:
+            chosen[of] = Selection.read(of)
+        found = estimate(
+            chosen[of], read_measurements(path, chosen[of]), percentiles=_PERCENTILES,
+            confidence=confidence,
+        )  # fmt: skip
+        name = path.stem
+        if any(e.name == name for e in made):
+            name = str(path.with_suffix(""))
+        made.append(Elsewhere(name, found))
+    return made
+
+
+def elsewhere_report(
+    measured: Sequence[Elsewhere], views: Sequence[View], confidence: float, names: Sequence[str]
+) -> Report:
+    """Return the report of what was measured elsewhere, beside the workers of runs; ``names``: the
+    fields of their rows."""
+    rows = ("measured", "set", "unit", "inputs", "rounds")
+    columns = (SpreadColumns(n, n, spare_interval=2) for n in _COSTS)
+    costs = TableLayout(TITLE, (), rows, tuple(columns))
+    found = [f for e in measured for f in _costs(e)]
+    sections = sections_of(
+        found, [costs], confidence, "signing, each in its own unit", chapter=TITLE
+    )
+    colours = dict(zip((e.name for e in measured), colours_of(measured), strict=True))
+    for set_name in dict.fromkeys(e.found.set for e in measured):
+        shapes = TableLayout(
+            f"{set_name}: what has no unit", (), ("signing",),
+            tuple(SpreadColumns(title, title) for title in _SHAPES),
+            colours={**colours, **{k: n for view in views for k, n in view.colours.items()}},
+        )  # fmt: skip
+        plot = _plot(measured, views, set_name)
+        for section in sections_of(
+            list(_shapes(measured, views, set_name)), [shapes], confidence, _FIRST, chapter=TITLE
+        ):
+            sections.append(replace(section, plots=(plot,)))
+    doubts = [f"{e.name}: {f.code}: {f.text}" for e in measured for f in e.found.findings]
+    return Report(
+        kind="measured elsewhere",
+        headline=f"{TITLE}: {', '.join(e.name for e in measured)}",
+        figures=[f for e in measured for f in e.rows()],
+        sections=sections,
+        warnings=[*texts(TITLE), *doubts],
+        names=names,
+        name=TITLE,
+    )
+
+
+def _costs(entry: Elsewhere) -> Iterator[Figure]:
+    """The costs of an entry, in its own unit."""
+    of = entry.figures
+    keys: dict[str, Key] = {
+        "measured": entry.name, "set": of.set, "unit": of.unit or "not given",
+        "inputs": len(entry.found.residuals), "rounds": of.rounds,
+    }  # fmt: skip
+    costs = (of.mean, *(of.percentiles[p] for p in _PERCENTILES), of.costs["first"])
+    for name, cost in zip(_COSTS, costs, strict=True):
+        yield Figure.of(keys, name, cost)
+
+
+def colours_of(measured: Sequence[Elsewhere]) -> list[int]:
+    """Return colour numbers from the end of the palette, away from those of usual
+    implementations."""
+    return [9 - i % 10 for i in range(len(measured))]
+
+
+def _shapes(
+    measured: Sequence[Elsewhere], views: Sequence[View], set_name: str
+) -> Iterator[Figure]:
+    """What has no unit, of these and of each implementation's best variant in the same set."""
+    for entry in measured:
+        if entry.found.set == set_name:
+            of = entry.figures
+            costs = [of.mean.value, *(of.percentiles[p].value for p in (50.0, 99.0, 99.9))]
+            parts = [of.costs[name].value for name in ("first", "z", "r")]
+            keys: dict[str, Key] = {"signing": entry.name, "implementation": entry.name}
+            yield from _unitless(keys, costs, parts)
+    for place, view in enumerate(views):
+        signing, run = view.table(set_name, "sign"), f", run {chr(65 + place)}" * (len(views) > 1)
+        for row in best_rows(signing) or best_rows(signing, "expanded"):
+            fit = view.summary.fits.get((row.variant, set_name))
+            if fit is not None:
+                keys = {
+                    "signing": view.label(row.variant) + run, "key": row.key,
+                    "implementation": row.implementation,
+                }  # fmt: skip
+                costs_of = [row.mean, row.p50, row.p99, row.p999]
+                yield from _unitless(keys, costs_of, fit.attempt_costs[:3])
+
+
+def _unitless(
+    keys: dict[str, Key], costs: Sequence[float | None], parts: Sequence[float]
+) -> Iterator[Figure]:
+    mean, p50, p99, p999 = costs
+    first, z, r0 = parts
+    pairs = ((mean, first), (p99, p50), (p999, p50), (z, first), (r0, first))
+    for name, (a, b) in zip(_SHAPES, pairs, strict=True):
+        yield Figure(keys, name, a / b if a is not None and b else None)
+
+
+def _plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
+    def draw(width: float) -> Drawing:
+        from mldsa_lab.show.kinds.signing_plots import draw_relative
+
+        return draw_relative(measured, views, set_name, width)
+
+    return PlotSpec(
+        "How signatures spread, each over its own mean",
+        partial(draw, WIDE),
+        text="Read upwards from a percentile; workers beside what was measured elsewhere.",
+        alt=f"Estimated distributions of the cost of {set_name} sign, over each one's mean",
+        narrow=partial(draw, NARROW),
+    )

@@ -1,0 +1,256 @@
+"""What a run of operations found about implementations, in sentences made from its numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from scipy.special import ndtri, stdtrit
+
+from mldsa_lab.estimate.summary import SummaryRow
+from mldsa_lab.sets import SCHEME_FAMILIES
+from mldsa_lab.show.format import estimate
+from mldsa_lab.show.kinds.view import View, best_rows, slower, unit_of
+from mldsa_lab.show.report import EXCLUDED, REJECTED
+from mldsa_lab.wording import join_words
+
+UNCERTAIN = 0.10
+"""A mean whose interval reaches further than this share of it is too uncertain to rank."""
+ENOUGH = 0.05
+"""The share that `--until` is advised for where means are too uncertain."""
+
+_MOST_NAMED = 4
+_VERBS = {"sign": "signs", "verify": "verifies", "keygen": "generates keys of"}
+_PLURAL = {"sign": "sign", "verify": "verify", "keygen": "generate keys of"}
+_NOUNS = {"sign": "signature", "verify": "verification", "keygen": "key pair"}
+_DOING = {"sign": "signing", "verify": "verifying", "keygen": "key generation"}
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """A headline, the sentences that support it, and what is too uncertain; plain text."""
+
+    headline: str
+    sentences: tuple[str, ...]
+    cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The best variant of each implementation in one set and operation, the fastest first.
+
+    `level`: those after the fastest that this run cannot tell from it; `next`: the first of those
+    clearly slower if there is one, else the first after the fastest, and `factor`: how many times
+    as much it costs.
+    """
+
+    rows: list[SummaryRow]
+    level: list[SummaryRow]
+    next: SummaryRow | None
+    factor: str
+    cost: str
+
+    @property
+    def set(self) -> str:
+        """The set."""
+        return self.rows[0].set
+
+    @property
+    def first(self) -> str:
+        """The implementation with the smallest mean."""
+        return self.rows[0].implementation
+
+    @property
+    def names(self) -> str:
+        """The implementations that share the first place."""
+        return _listed([row.implementation for row in (self.rows[0], *self.level)], "others")
+
+
+def standing(view: View, rows: list[SummaryRow]) -> Standing | None:
+    """Return who leads, starting from a compact key if anybody does; None where nobody was
+    measured."""
+    best = best_rows(rows) or best_rows(rows, "expanded")
+    if not best:
+        return None
+    first, others = best[0], best[1:]
+    level = [r for r in others if not slower(view.summary, r, first)]
+    rival = next((r for r in others if r not in level), level[0] if level else None)
+    factor = view.summary.over(rival, first) if rival is not None else None
+    unit = unit_of(rows)
+    cost = f"{_tight(estimate(first.interval('mean'), unit))}\N{NO-BREAK SPACE}{unit.name}"
+    return Standing(best, level, rival, _tight(estimate(factor)), cost)
+
+
+def find(view: View) -> Findings:
+    """Return the findings of one record: of signing, else of whichever operation was measured."""
+    if not view.tables:
+        return Findings("Nothing was measured in this run", tuple(_absent(view)))
+    found = [rows for o in ("sign", "verify", "keygen") for s in view.sets
+             if (rows := view.table(s, o))]  # fmt: skip
+    if not found:
+        names = [SCHEME_FAMILIES[family].name_in_text for family in view.others]
+        were = "was" if names == [names[0]] and "classical" not in view.others else "were"
+        told = f"Only {join_words(names)} {were} measured in this run"
+        return Findings(told, tuple(_absent(view)))
+    operation = found[0][0].operation
+    each = (standing(view, rows) for rows in found if rows[0].operation == operation)
+    standings = [s for s in each if s is not None]
+    main = next((s for s in standings if s.set == view.main_set), standings[0])
+    rest = [s for s in standings if s is not main]
+    sentences = _others(main, rest, operation) + _basis(view, main, operation)
+    return Findings(_headline(main, operation), tuple(sentences), tuple(_cautions(view)))
+
+
+def _headline(main: Standing, operation: str) -> str:
+    if main.next is None:
+        return f"A mean {_NOUNS[operation]} of {main.set} costs {main.cost} with {main.first}"
+    if main.level:
+        verb = _PLURAL[operation]
+        return f"{main.names} {verb} {main.set} fastest: this run cannot tell them apart"
+    verb, second = _VERBS[operation], main.next.implementation
+    return (
+        f"{main.first} {verb} {main.set} fastest, {main.factor} times as fast as {second}, the next"
+    )
+
+
+def _tight(figure: object) -> str:
+    """A figure with its interval that no line break parts."""
+    return str(figure).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def _listed(names: list[str], others: str) -> str:
+    more = len(names) - _MOST_NAMED
+    return join_words(names[:_MOST_NAMED] + [f"{more} {others}"] * (more > 0))
+
+
+def _others(main: Standing, rest: list[Standing], operation: str) -> list[str]:
+    """What the headline leaves out: its cost, and the other sets."""
+    # Without a rival the headline has said the cost.
+    parts = [f"a mean {_NOUNS[operation]} of {main.set} costs {main.cost}"]
+    parts = parts if main.next is not None else []
+    if main.level and main.next is not None and main.next not in main.level:
+        name = main.next.implementation
+        parts.append(f"{name}, the next, costs {main.factor} times as much")
+    for one in rest:
+        if one.next is None:
+            parts.append(f"one of {one.set} {one.cost}")
+        elif one.level:
+            parts.append(f"in {one.set} this run cannot tell {one.names} apart")
+        else:
+            who = "" if one.first == main.first else f" with {one.first}"
+            parts.append(
+                f"one of {one.set} {one.cost}{who}, {one.factor} times as fast as "
+                f"{one.next.implementation}"
+            )
+    text = "; ".join(parts)
+    return [f"{text[0].upper()}{text[1:]}."] if parts else []
+
+
+def _basis(view: View, main: Standing, operation: str) -> list[str]:
+    """What the figures of the first screen are of, and what the other build changes."""
+    first = main.rows[0]
+    key = "a compact" if first.key == "compact" else "an expanded"
+    of = f" in its {first.build} build" if first.build else ""
+    confidence = f"{100 * view.summary.confidence:g}\N{NO-BREAK SPACE}%"
+    tuned = _tuned(view, view.table(main.set, operation))
+    return [
+        f"Single calls with {key} key, the best variant of each implementation{of}, "
+        f"{confidence} intervals{f'; {tuned}' if tuned else ''}."
+    ]
+
+
+def _tuned(view: View, rows: list[SummaryRow]) -> str:
+    """What the tuned build changes, where both were measured."""
+    default = {_same(r): r for r in rows if not r.again}
+    changes = [
+        (r.ratio / other.ratio, view.label(other.variant))
+        for r in rows
+        if r.again and (other := default.get(_same(r))) is not None
+        if r.ratio and other.ratio
+    ]
+    if not changes:
+        return ""
+    (low, most), (high, least) = min(changes), max(changes)
+    return (
+        f"tuned builds change the cost of {_DOING[rows[0].operation]} by factors of "
+        f"{low:.2f} ({most}) to {high:.2f} ({least})"
+    )
+
+
+def _same(row: SummaryRow) -> tuple[str, str, str]:
+    """What a variant has in common in both builds; flags for the CPU may change its backend's
+    name."""
+    return row.implementation, row.backend.removesuffix("+native"), row.key
+
+
+def _absent(view: View) -> list[str]:
+    return [
+        f"{title}: {join_words(dict.fromkeys(remark.subject for remark in remarks))}."
+        for title, remarks in view.remarks().items()
+        if title in (REJECTED, EXCLUDED)
+    ]
+
+
+def _cautions(view: View) -> list[str]:
+    """What is too uncertain to rank, and how long a run would be that is not."""
+    cells: list[str] = []
+    needed = 0.0
+    for (set_name, operation, _), rows in view.tables.items():
+        unit = unit_of(rows)
+        for best in (best_rows(rows), best_rows(rows, "expanded")):
+            loose = [r for r in best if uncertainty(r) > UNCERTAIN and _mixed(view, r, best)]
+            if loose:
+                means = ((view.label(r.variant), estimate(r.interval("mean"), unit)) for r in loose)
+                names = "; ".join(f"{label} {mean} {unit.name}" for label, mean in means)
+                cells.append(f"{set_name} {operation} ({names})")
+            # More rounds do not help where the inputs' own luck is the interval.
+            sampled = (r for r in loose if "h" not in view.marks(r))
+            needed = max([needed, *(_rounds_needed(view, row) for row in sampled)])
+    if not cells:
+        return []
+    rounds = f"{view.rounds} round{'s' if view.rounds > 1 else ''}"
+    percent = f"{100 * ENOUGH:g}"
+    minutes = max(needed / max(view.rounds, 1) * _seconds(view) / 60, 1)
+    amount = f"; here that takes some {needed:,.0f} rounds, {minutes:,.0f} min or more"
+    return [
+        f"Too uncertain to rank after {rounds}: {_listed(cells, 'more tables')}.",
+        f"`mldsa-lab bench --until {percent}` measures until intervals reach no further than "
+        f"{percent}\N{NO-BREAK SPACE}%{amount if needed else ''}.",
+    ]
+
+
+def _mixed(view: View, row: SummaryRow, rows: Iterable[SummaryRow]) -> bool:
+    """Whether it cannot be told from another implementation."""
+    return any(
+        other is not row
+        and not slower(view.summary, other, row)
+        and not slower(view.summary, row, other)
+        for other in rows
+    )
+
+
+def uncertainty(row: SummaryRow) -> float:
+    """Return how far the interval of a row's mean reaches, as a share of the mean; infinite
+    without."""
+    if not row.mean or row.mean_low is None or row.mean_high is None:
+        return math.inf
+    return max(row.mean_high - row.mean, row.mean - row.mean_low) / row.mean
+
+
+def _rounds_needed(view: View, row: SummaryRow) -> float:
+    """Rounds after which its interval would reach no further than `ENOUGH`, if it went on as it
+    was; 0 where that cannot be said."""
+    if row.mean_low is None or row.mean_high is None or row.mean_low <= 0 or view.rounds < 2:
+        return 0.0
+    half = math.log(row.mean_high / row.mean_low) / 2
+    share = (1 + view.summary.confidence) / 2
+    # Few rounds have few degrees of freedom, many have a normal law.
+    error = half * float(ndtri(share) / stdtrit(view.rounds - 1, share))
+    return view.rounds * (error / math.log1p(ENOUGH)) ** 2
+
+
+def _seconds(view: View) -> float:
+    """Time in timed calls of those workers whose ticks are nanoseconds."""
+    timed = {v.id for w in view.record.workers for v in w.variants if w.unit == "ns"}
+    return sum(sum(s.wall) for s in view.record.samples if s.variant in timed) / 1e9

@@ -1,0 +1,345 @@
+"""A record of operations and its summary, as a reader meets them: tables in order, ranks, marks,
+labels, colours, reasons."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.estimate.interval import FEWEST_ROUNDS
+from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
+from mldsa_lab.records import Gate, Record, Variant, base_id
+from mldsa_lab.sets import ALL_SETS, BUILDS, FAMILIES, PARAMETER_SETS, TUNED_BUILD, sets_of
+from mldsa_lab.show.format import Unit, choose_unit
+from mldsa_lab.show.kinds.kind import Look
+from mldsa_lab.show.report import EXCLUDED, REJECTED, Reason
+from mldsa_lab.wording import join_words
+
+SHOWN_OPERATIONS = ("sign", "verify", "encaps", "decaps", "keygen", "hash", "lookup")
+"""Operations in the order of a report: signing first, which differs most."""
+MAIN_SET = "ML-DSA-65"
+"""The set that a headline is of, where it was measured; else the first one."""
+TOLD_SIZE = 1000
+"""The batch size that stands for all, where it was measured; else the largest."""
+MARKS = {
+    "h": "signs hedged only, so it was measured on random inputs: the luck of their attempts is "
+    "part of its interval",
+    "e": "has no compact key for some operation: its time with an expanded key, made beforehand",
+    "w": "wall-clock time, where others have the thread's processor time",
+    "f": f"measured in fewer than {FEWEST_ROUNDS} rounds: no interval",
+    "n": "see the notes on single figures",
+    "!": "left out part-way through the run; the rounds before that count",
+}
+"""What each mark of a table says."""
+COMPACT = "compact key"
+"""What `calls` says of single calls that begin with the key's bytes."""
+KEYS = {"compact": "many keys", "expanded": "one key"}
+"""Which keys the operations of a batch have, by the variant's key form."""
+_PREFERRED = (
+    "mldsa-native", "mldsa-lanes", "aws-lc", "libcrux", "rustcrypto", "fips204", "filippo", "circl",
+)  # fmt: skip
+_FORMS = {"batch": "batch", "single": "loop"}
+Fitted = tuple[SummaryRow, Fit]
+
+
+@dataclass(frozen=True)
+class View:
+    """A record with its summary. ``tables``: rows of single calls by set, operation and unit, best
+    first; ``labels`` by variant, ``colours`` by implementation."""
+
+    record: Record
+    summary: Summary
+    tables: dict[tuple[str, str, str], list[SummaryRow]]
+    labels: dict[str, str]
+    colours: dict[str, int]
+
+    def table(self, set_name: str, operation: str) -> list[SummaryRow]:
+        """Return the rows of the first table of this set and operation; none if there is none."""
+        found = (rows for key, rows in self.tables.items() if key[:2] == (set_name, operation))
+        return next(found, [])
+
+    def fitted(self, set_name: str) -> list[Fitted]:
+        """Return the signing rows of a set that have a fit, fastest first."""
+        rows, fits = self.table(set_name, "sign"), self.summary.fits
+        return [(r, fits[r.variant, set_name]) for r in rows if (r.variant, set_name) in fits]
+
+    @property
+    def sets(self) -> list[str]:
+        """The ML-DSA sets that were measured, in canonical order."""
+        return [s for s in PARAMETER_SETS if any(key[0] == s for key in self.tables)]
+
+    @property
+    def main_set(self) -> str | None:
+        """The set that stands for all; None where no ML-DSA was measured."""
+        return MAIN_SET if MAIN_SET in self.sets else next(iter(self.sets), None)
+
+    @property
+    def others(self) -> list[str]:
+        """The families beside ML-DSA that were measured."""
+        present = {key[0] for key in self.tables}
+        return [f for f in FAMILIES if f != "ml-dsa" and present.intersection(sets_of(f))]
+
+    @property
+    def builds(self) -> list[str]:
+        """The builds that were measured; none in a record that names none."""
+        return [build for build in BUILDS if any(r.build == build for r in self.summary.rows)]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds with samples."""
+        return len({s.round for s in self.record.samples})
+
+    def told(self, set_name: str, operation: str) -> list[SummaryRow]:
+        """Return the best row of each implementation and way of calling: single calls and batches
+        of the size that is told, on one thread, in default builds where both were measured."""
+        rows = [r for r in self.summary.rows if r.set == set_name and r.mean is not None]
+        size = told_size(rows)
+        found: dict[tuple[str, str], SummaryRow] = {}
+        for r in rows:
+            is_told = r.batch_size == (size if r.mode == "batch" else 1) and r.threads == 1
+            if r.operation == operation and is_told and not r.again:
+                found.setdefault((r.implementation, calls(r)), r)
+        return list(found.values())
+
+    def is_expanded_only(self, row: SummaryRow) -> bool:
+        """Return whether this is its implementation's best row of an operation that it does not
+        have with a compact key."""
+        mine = [r for r in self.told(row.set, row.operation) if r.mode == "single"]
+        mine = [r for r in mine if r.implementation == row.implementation]
+        return mine[:1] == [row] and all(r.key != "compact" for r in mine)
+
+    @cached_property
+    def ranks(self) -> dict[tuple[str, str, str], int]:
+        """The rank of each row of the tables, by set, operation and variant."""
+        return {
+            cell(row): rank
+            for rows in self.tables.values()
+            for row, rank in zip(rows, ranks(self.summary, rows), strict=True)
+        }
+
+    @cached_property
+    def few_rounds(self) -> dict[tuple[str, str, str], bool]:
+        """Whether a cell has too few rounds for an interval."""
+        rounds: dict[tuple[str, str, str], set[int]] = defaultdict(set)
+        for s in self.record.samples:
+            rounds[s.set, s.operation, s.variant].add(s.round)
+        return {key: len(of) < FEWEST_ROUNDS for key, of in rounds.items()}
+
+    def marks(self, row: SummaryRow) -> tuple[str, ...]:
+        """Return the marks of a row."""
+        # What holds for all is said once.
+        few = self.few_rounds[cell(row)] and not all(self.few_rounds.values())
+        hedged = row.operation == "sign" and not row.deterministic and row.set in PARAMETER_SETS
+        told = {
+            "h": hedged,
+            "w": row.clock == "wall" and self.summary.clock == "cpu" and row.unit == "ns",
+            "f": few,
+            "n": bool(row.notes),
+            "!": any(
+                fault.variant == row.variant
+                and fault.set in (None, row.set)
+                and fault.operation in (None, row.operation)
+                for fault in self.record.faults
+            ),
+        }
+        return tuple(mark for mark, holds in told.items() if holds)
+
+    def label(self, variant: str) -> str:
+        """Return the label of a variant's single calls."""
+        return self.labels.get(base_id(variant), base_id(variant))
+
+    def warnings(self) -> list[str]:
+        """Return what makes all figures doubtful."""
+        record, made = self.record, []
+        if record.interrupted:
+            noun = "round" if self.rounds == 1 else "rounds"
+            made.append(
+                f"This run was interrupted after {self.rounds} {noun} (the last may be "
+                "incomplete): what was measured until then is shown."
+            )
+        cores = record.run.machine.get("cores")
+        loads = [row.load1 for row in record.loads if row.load1 is not None]
+        # The bench itself is one running thread.
+        if isinstance(cores, int) and loads and max(loads) > 1 + cores / 2:
+            made.append(
+                f"The machine was busy with other work: load average up to {max(loads):.1f} on "
+                f"{cores} cores. Ratios suffer less from that than absolute times."
+            )
+        made += record.warnings + list(self.summary.notes if self.summary.rows else ())
+        if self.tables and all(self.few_rounds.values()):
+            made.append(
+                f"Every figure rests on fewer than {FEWEST_ROUNDS} rounds: there are no intervals."
+            )
+        return made
+
+    def remarks(self) -> dict[str, list[Reason]]:
+        """Return remarks by title: rejected and excluded variants, notes, skipped workers."""
+        record = self.record
+        rejected: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for gate in record.gates:
+            if not gate.passed:
+                rejected[gate.variant, _why(gate)].append(gate.set)
+        notes: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for row in self.summary.rows:
+            for note in row.notes:
+                notes[row.variant, note].append(f"{row.set} {row.operation}")
+        faults = []
+        for fault in record.faults:
+            parts = [fault.set or "all sets", fault.operation or "all operations"]
+            parts += [f"from round {fault.round + 1} on"] if fault.round is not None else []
+            faults.append(Reason(fault.variant, ", ".join(parts), fault.reason))
+        rows = [row for of in self.tables.values() for row in of]
+        used = {m for row in rows for m in self.marks(row)}
+        used |= {"e" for row in rows if row.set in self.sets and self.is_expanded_only(row)}
+        titled = {
+            "Marks": [Reason(mark, "", text) for mark, text in MARKS.items() if mark in used],
+            REJECTED: _joined(rejected),
+            EXCLUDED: faults,
+            "Notes on single figures": _joined(notes),
+            "Workers that could not run here": [
+                Reason(s.worker, "", s.reason) for s in record.skipped
+            ],
+        }
+        return {title: listed for title, listed in titled.items() if listed}
+
+
+def read_view(record: Record, look: Look, colours: dict[str, int] | None = None) -> View:
+    """Summarise and arrange a record. ``colours`` may come from `assign_colours` over several
+    records. LabError if it cannot be summarised."""
+    summary = summarise(
+        record, reference=look.reference, clock=look.clock, confidence=look.confidence
+    )
+    found: dict[tuple[str, str, str], list[SummaryRow]] = defaultdict(list)
+    for row in summary.rows:
+        if row.mean is not None and not is_run(row):
+            found[row.set, row.operation, row.unit].append(row)  # by mean, as they come
+    places = {name: place for place, name in enumerate(ALL_SETS)}
+    order = sorted(found, key=lambda k: (places[k[0]], SHOWN_OPERATIONS.index(k[1]), k[2]))
+    measured = {s.variant for s in record.samples}
+    labels = short_labels(v for w in record.workers for v in w.variants if v.id in measured)
+    colours = colours or assign_colours([record])
+    return View(record, summary, {key: found[key] for key in order}, labels, colours)
+
+
+def cell(row: SummaryRow) -> tuple[str, str, str]:
+    """Return the set, operation and variant of a row."""
+    return row.set, row.operation, row.variant
+
+
+def is_run(row: SummaryRow) -> bool:
+    """Return whether a row's calls were batches or on threads: those have tables of their own."""
+    return row.mode == "batch" or row.batch_size > 1 or row.threads > 1
+
+
+def unit_of(rows: Iterable[SummaryRow]) -> Unit:
+    """Return the unit in which these means are shown."""
+    listed = list(rows)
+    return choose_unit([r.mean for r in listed], listed[0].unit)
+
+
+def calls(row: SummaryRow) -> str:
+    """Return how operations are called: with which key, and in which batches."""
+    if row.mode == "batch":
+        return f"batch of {row.batch_size:,}, {KEYS[row.key]}"
+    return f"{row.key} key"
+
+
+def told_size(rows: Iterable[SummaryRow]) -> int:
+    """Return the batch size that stands for all; 0 where there is none."""
+    known = {r.batch_size for r in rows if r.mode == "batch"}
+    return TOLD_SIZE if TOLD_SIZE in known else max(known, default=0)
+
+
+def best_rows(rows: Iterable[SummaryRow], key: str = "compact") -> list[SummaryRow]:
+    """Return the best variant of each implementation with this key form, the fastest first. Where
+    both builds were measured, of the default ones: those are what a user of the library gets."""
+    found: dict[str, SummaryRow] = {}
+    for row in rows:
+        if row.key == key and not row.again:
+            found.setdefault(row.implementation, row)
+    return list(found.values())
+
+
+def slower(summary: Summary, one: SummaryRow, other: SummaryRow) -> bool:
+    """Return whether `one` clearly costs more than `other`: the interval of their paired ratio is
+    above 1. Where there is none, their means' intervals must be apart; without intervals nothing
+    is clear."""
+    bounds = (one.ratio_low, other.ratio_high)
+    if None not in bounds and bounds[0] > bounds[1]:  # type: ignore[operator]
+        return True  # so is their own ratio, which is narrower: not worth its work
+    paired = summary.over(one, other)
+    if paired is not None and paired.low is not None:
+        return paired.low > 1
+    low, high = one.mean_low, other.mean_high
+    return low is not None and high is not None and low > high
+
+
+def ranks(summary: Summary, rows: Sequence[SummaryRow]) -> list[int]:
+    """Return, for rows by ascending mean, one more than the number of rows that are clearly
+    faster.
+
+    Ranks ascend: a paired ratio may contradict the means, so no rank exceeds a later one.
+    """
+    faster = [sum(slower(summary, row, other) for other in rows[:i]) for i, row in enumerate(rows)]
+    return [1 + int(min(faster[i:])) for i in range(len(faster))]
+
+
+def assign_colours(records: Iterable[Record]) -> dict[str, int]:
+    """Return a colour number per implementation: the same for the usual ones in every report."""
+    listed = list(records)
+    timed = {r.variant(s.variant).implementation for r in listed for s in r.samples}
+    ordered = list(_PREFERRED) + sorted(timed - set(_PREFERRED))
+    return {name: index for index, name in enumerate(ordered)}
+
+
+def short_labels(variants: Iterable[Variant]) -> dict[str, str]:
+    """Return the shortest label that tells each variant (by id) from the others: `aws-lc`,
+    `mldsa-lanes avx2`, `mldsa-lanes avx2 exp.` (expanded key), `aws-lc tuned` (beside the default
+    build). A variant measured in runs has the label of its single calls with the runs behind it."""
+    every = list(variants)
+    bases = {v.base: v for v in every}
+    labels = {base: _label(v, list(bases.values())) for base, v in bases.items()}
+    by_label: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for base, label in labels.items():
+        by_label[label, bases[base].family].append(base)
+    for same in by_label.values():
+        if len(same) > 1:
+            labels |= {base: base for base in same}
+    for variant in every:
+        if variant.runs:
+            parts = [labels[variant.base], f"{_FORMS[variant.mode]} {variant.batch_size}"]
+            parts += [f"{variant.threads} threads"] if variant.threads > 1 else []
+            labels[variant.id] = " ".join(parts)
+    return labels
+
+
+def _label(variant: Variant, listed: Sequence[Variant]) -> str:
+    """What tells it from the other variants of its implementation."""
+    own = (variant.implementation, variant.family)
+    peers = [v for v in listed if (v.implementation, v.family) == own]
+    parts = [variant.implementation]
+    if len({v.backend for v in peers if v.tuned == variant.tuned}) > 1:
+        parts.append(variant.backend)
+    if variant.key != "compact":
+        parts.append("exp.")
+    if variant.tuned and not all(v.tuned for v in peers):
+        parts.append(TUNED_BUILD)
+    return " ".join(parts)
+
+
+def _why(gate: Gate) -> str:
+    parts = [
+        f"{c.check}: {c.failed} of {c.cases} wrong"
+        + (f" ({c.first_failure})" if c.first_failure else "")
+        for c in gate.checks
+        if c.failed
+    ]
+    return "; ".join(parts) or "rejected without a named check"
+
+
+def _joined(found: dict[tuple[str, str], list[str]]) -> list[Reason]:
+    """A remark per subject and reason, the places it holds for named together."""
+    return [Reason(who, join_words(places), reason) for (who, reason), places in found.items()]
