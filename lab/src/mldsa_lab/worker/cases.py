@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mldsa_lab.sets import CONTEXT_BYTES_MAX, SECRET_BYTES
 from mldsa_lab.worker import vectors
@@ -33,7 +34,7 @@ FEW = 6
 RND = bytes(range(1, 33))
 """An rnd other than zeros."""
 _LONG_MESSAGE = bytes(range(256)) * 4096
-_TOO_LONG = bytes(CONTEXT_BYTES_MAX + 1)
+_TAKES_OUTPUT = ("verify", "decaps")
 
 Cases = Callable[[Examination], Iterable[Probe]]
 
@@ -92,24 +93,6 @@ def own_keys(e: Examination) -> Iterator[Probe]:
             yield good_case(e, replace(m, pk=o.value, sk=o.private_key), "sign")
 
 
-def wrong_seeds(e: Examination) -> Iterator[Probe]:
-    right = e.subject.scheme.seed_bytes
-    for size in (0, right - 1, right + 1):
-        yield Probe(f"a seed of {size} bytes", JobInput(0, seed=bytes(size)), must_fail)
-
-
-def wrong_private_keys(operation: str) -> Cases:
-    def cases(e: Examination) -> Iterator[Probe]:
-        m = e.items.made[0]
-        if m.sk is None or "sk" not in e.subject.private_keys:
-            return
-        for sk in (b"", m.sk[:-1], m.sk + b"\0"):
-            job = m.job(operation, e.subject.variant, sk=sk, seed=None)
-            yield Probe(f"a private key of {len(sk)} bytes", job, must_fail)
-
-    return cases
-
-
 def each_key_form(operation: str) -> Cases:
     def cases(e: Examination) -> Iterator[Probe]:
         m = e.items.made[0]
@@ -145,11 +128,12 @@ def good_case(e: Examination, m: Item, operation: str, what: str = "", **changed
 
 def made(operation: str, name: str = "made") -> Cases:
     """The items of this name that the subject can take."""
-    takes = operation in ("verify", "decaps")
 
     def cases(e: Examination) -> list[Probe]:
         usable = _usable(e, getattr(e.items, name))
-        return [good_case(e, m, operation) for m in usable if m.output or not takes]
+        return [
+            good_case(e, m, operation) for m in usable if m.output or operation not in _TAKES_OUTPUT
+        ]
 
     return cases
 
@@ -245,11 +229,32 @@ def z_norm(e: Examination) -> Iterator[Probe]:
         yield Probe(what, m.job("verify", e.subject.variant), must_refuse)
 
 
-def long_contexts(e: Examination) -> Iterator[Probe]:
-    contexts = [_TOO_LONG] if e.subject.variant.context else [b"c", _TOO_LONG]
-    for context in contexts:
-        job = e.items.made[0].job("sign", e.subject.variant, context=context)
-        yield Probe(f"signing with a context of {len(context)} bytes", job, must_fail)
+def wrong(operation: str, field: str) -> Cases:
+    """A good input with one field that cannot be used, which fails."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
+        for what, job in _wrong(e, m, operation, field).items():
+            yield Probe(what, job, must_fail)
+
+    return cases
+
+
+def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, JobInput]:
+    """Jobs of an item with such a field, by what is wrong with it; none without the field."""
+    v = e.subject.variant
+    job = m.job(operation, v, **({"seed": None} if field == "sk" else {}))
+    good: bytes | None = getattr(job, field)
+    if good is None or (field == "sk" and "sk" not in e.subject.private_keys):
+        return {}
+    values = [good[:-1], good + b"\0", b""]
+    if field == "context":
+        values = [bytes(CONTEXT_BYTES_MAX + 1), *([] if v.context else [b"c"])]
+    named = {f"a {field} of {len(value)} bytes": value for value in values}
+    if operation == "encaps":
+        named["a coefficient of pk above q"] = b"\xff\xff" + good[2:]
+    changed: dict[str, dict[str, Any]] = {what: {field: value} for what, value in named.items()}
+    return {what: replace(job, **change) for what, change in changed.items()}
 
 
 def altered_ciphertexts(e: Examination) -> Iterator[Probe]:
@@ -265,53 +270,31 @@ def altered_ciphertexts(e: Examination) -> Iterator[Probe]:
             yield Probe(f"{m}, a bit of the {name} byte", job, judge)
 
 
-def wrong_ciphertexts(e: Examination) -> Iterator[Probe]:
-    m = e.items.made[0]
-    c = m.output
-    for value in (b"", c[:-1], c + b"\0") if c else ():
-        job = m.job("decaps", e.subject.variant, ciphertext=value)
-        yield Probe(f"a ciphertext of {len(value)} bytes", job, must_fail)
-
-
-def wrong_public_keys(e: Examination) -> Iterator[Probe]:
-    m = e.items.made[0]
-    pk = m.pk or b""
-    wrong = {f"a key of {len(value)} bytes": value for value in (b"", pk[:-1], pk + b"\0")}
-    wrong["a coefficient above q"] = b"\xff\xff" + pk[2:]
-    for what, value in wrong.items():
-        yield Probe(what, m.job("encaps", e.subject.variant, pk=value), must_fail)
-
-
 # --- batches and other implementations ------------------------------------------------------------
 
-SPOILED: dict[str, dict[str, Callable[[Item], bytes]]] = {
-    "keygen": {"seed": lambda m: bytes(3)},
-    "sign": {"sk": lambda m: (m.sk or b"")[:-1]},
-    "verify": {
-        "signature": lambda m: (m.output or b"")[:-1],
-        "pk": lambda m: (m.pk or b"")[:-1],
-    },
-    "encaps": {"pk": lambda m: (m.pk or b"")[:-1]},
-    "decaps": {"ciphertext": lambda m: (m.output or b"")[:-1]},
-    "hash": {},
+SPOILED = {
+    "keygen": ("seed",),
+    "sign": ("sk", "context"),
+    "verify": ("signature", "pk"),
+    "encaps": ("pk",),
+    "decaps": ("ciphertext",),
+    "hash": (),
 }
 """By operation the fields that make an item a bad one."""
 
 
 def batch(operation: str) -> Cases:
     """Good and bad items beside each other: each has its own result."""
+    judge = must_refuse if operation == "verify" else must_fail
 
     def cases(e: Examination) -> Iterator[Probe]:
         v = e.subject.variant
-        if operation == "verify" and not e.subject.kin.encoded:
-            return
         for i, m in enumerate(_usable(e, e.items.group)):
-            for at, (field, spoil) in enumerate(SPOILED[operation].items()):
-                if i % 7 == 1 + at:
-                    changed = {field: spoil(m)} | ({"seed": None} if field == "sk" else {})
-                    judge = must_refuse if operation == "verify" else must_fail
-                    job = m.job(operation, v, **changed)
-                    yield Probe(f"{m}, its {field} cut short", job, judge)
+            if operation in _TAKES_OUTPUT and m.output is None:
+                continue
+            for at, field in enumerate(SPOILED[operation]):
+                for what, job in [*_wrong(e, m, operation, field).items()][: i % 7 == 1 + at]:
+                    yield Probe(f"{m}, {what}", job, judge)
             if operation == "verify" and i % 3 == 1 and m.output:
                 at = i * len(m.output) // len(e.items.group)
                 job = m.job("verify", v, signature=flip(m.output, at))
