@@ -452,7 +452,7 @@ DEVIATIONS = {
         "        if failed:\n",
         "        outputs = [o for o in outputs if o not in failed]\n        if False:\n",
         "runs-keygen",
-        "a loop of 2: runs with a bad input failed as [False, False, False]",
+        "a loop of 2: runs with a bad input failed as [False, False, False",
     ),
     "hangs at the end of input": (
         "if not line:\n            return",

@@ -16,10 +16,11 @@ from mldsa_lab.bench.shapes import role_of
 from mldsa_lab.records import Check, Gate, Variant
 from mldsa_lab.sets import SCHEMES
 from mldsa_lab.worker.cases import FEW
-from mldsa_lab.worker.examination import Examination, Items, SuiteFault
+from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, siblings_of
 from mldsa_lab.worker.suite import SUITE
+from mldsa_lab.worker.worker import WorkerFault
 
 _FEW_SLOW = 2  # items of a check where a signature takes seconds
 
@@ -62,8 +63,8 @@ def examine(
             return
         try:
             exam.run()
-        except SuiteFault as fault:
-            text = f"{fault.check}: {fault.fault.rule}"
+        except WorkerFault as fault:
+            text = f"{exam.checks[-1].check}: {fault.rule}"
             verdicts.faults[variant.id] = (exam.subject.set, text)
 
     for variant in listed:
@@ -149,9 +150,5 @@ def _peer(
         and set(SCHEMES[set_name].kin.operations[1:]) <= set(v.operations)
     ]
     return min(
-        able,
-        key=lambda v: (
-            preferred.index(v.implementation) if v.implementation in preferred else len(preferred)
-        ),
-        default=None,
+        able, key=lambda v: [*preferred, v.implementation].index(v.implementation), default=None
     )

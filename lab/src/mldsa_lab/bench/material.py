@@ -32,13 +32,13 @@ from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import suits
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.cases import RND
-from mldsa_lab.worker.examination import Examination, Items, SuiteFault
+from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.registry import read_registry
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items, siblings_of
 from mldsa_lab.worker.suite import SUITE
-from mldsa_lab.worker.worker import Limits
+from mldsa_lab.worker.worker import Limits, WorkerFault
 
 _RUNS_POOL = 4  # candidates for each input of a run
 _FEW = 4  # random inputs where an operation takes seconds
@@ -124,7 +124,7 @@ def confirm(reference: Subject, items: Items) -> None:
     exam = Examination(reference, items, rows)
     try:
         skipped = [c for c in exam.run() if not c.cases]
-    except SuiteFault as fault:
+    except WorkerFault as fault:
         raise LabError(f"the correctness reference broke down: {fault}") from None
     if not exam.passed or skipped:
         reason = exam.reason or f"{skipped[0].check}: {skipped[0].first_failure}"

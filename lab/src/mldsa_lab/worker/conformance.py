@@ -11,7 +11,6 @@ from typing import Literal
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.conformance_rules import rules
-from mldsa_lab.worker.examination import SuiteFault
 from mldsa_lab.worker.registry import WorkerEntry
 from mldsa_lab.worker.trials import ConformanceRule, Nonconformance, NotApplicable, Trials
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
@@ -107,7 +106,7 @@ def _finding(trials: Trials, check: ConformanceRule) -> Finding:
         wrong = check.run(trials)
     except NotApplicable as reason:
         return Finding(check.name, check.description, "skipped", (str(reason),))
-    except (Nonconformance, SuiteFault, WorkerFault, WorkerRefusal) as error:
+    except (Nonconformance, WorkerFault, WorkerRefusal) as error:
         wrong = [str(error)]
     if wrong:
         return Finding(check.name, check.description, "failed", tuple(wrong))

@@ -101,15 +101,6 @@ class CheckResult(NamedTuple):
     first_failure: str | None
 
 
-class SuiteFault(Exception):
-    """The worker broke down in a check; `fault` says how."""
-
-    def __init__(self, check: str, fault: WorkerFault) -> None:
-        super().__init__(str(fault))
-        self.check = check
-        self.fault = fault
-
-
 class PeerTrouble(LabError):
     """Another implementation could not be asked, which does not count."""
 
@@ -168,8 +159,8 @@ class Examination:
         return self.checks
 
     def make(self, case: CheckCase) -> CheckResult | None:
-        """Make a check once, as soon as it applies; None where there is nothing to ask. SuiteFault
-        if the subject breaks down."""
+        """Make a check once, as soon as it applies; None where there is nothing to ask. WorkerFault
+        if the subject breaks down, in the last check of `checks`."""
         if case not in self._made and case.applies(self):
             self._made[case] = None
             peer = self.items.peer.variant.implementation if self.items.peer is not None else ""
@@ -178,10 +169,6 @@ class Examination:
                 result = self._result(case, name)
             except PeerTrouble as trouble:
                 result = CheckResult(name, 0, 0, str(trouble))
-            except SuiteFault as fault:
-                if fault.check == name:
-                    self.add(name, f"fault: {fault.fault.rule}", 1)
-                raise
             if result is not None:
                 self._made[case] = result
                 self.checks.append(result)
@@ -206,7 +193,8 @@ class Examination:
             text = f"the worker refused the request: {refusal.text}"
             return CheckResult(name, len(listed), len(listed), text)
         except WorkerFault as fault:
-            raise SuiteFault(name, fault) from None
+            self.add(name, f"fault: {fault.rule}", len(listed))
+            raise
         failures = [o.failure for o in outputs if o.failure is not None]
         if case.may_refuse is not None and len(failures) == len(listed):
             return CheckResult(name, 0, 0, f"{case.may_refuse}: {failures[0]}")

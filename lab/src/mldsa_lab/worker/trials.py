@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import SCHEMES
-from mldsa_lab.worker.examination import Examination, Items, SuiteFault
+from mldsa_lab.worker.examination import Examination, Items
 from mldsa_lab.worker.protocol import Announcement, JobInput, Output, quote
 from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.subject import Subject, make_items
@@ -222,7 +222,7 @@ class ConformanceRule:
                 reasons.append(str(reason))
             except (Nonconformance, WorkerRefusal) as error:
                 wrong.append(f"{cell}: {error}")
-            except (WorkerFault, SuiteFault) as fault:
+            except WorkerFault as fault:
                 wrong.append(f"{cell}: {fault}")
                 faults += 1
                 if faults == _FAULTS_PER_RULE:
