@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from lab_runs import build_rust, here
 
-from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
+from mldsa_lab.bench.material import SampleSignature, draw_signatures
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures

@@ -34,7 +34,7 @@ from mldsa_lab.study.file import read_study
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.worker import protocol
 from mldsa_lab.worker.registry import read_registry
-from mldsa_lab.worker.replies import parse_link, parse_output, parse_sample, parse_trace
+from mldsa_lab.worker.replies import parse_link, parse_output, parse_sample
 from mldsa_lab_rtl.manifest import Manifest
 from pqc_impact.file import read_scenario
 from pqc_impact.network import read_network
@@ -90,7 +90,7 @@ def reply(path: Path) -> None:
     for line in path.read_bytes().decode("ascii", "replace").splitlines():
         for parse in (
             parse_sample,
-            parse_trace,
+            lambda line: parse_output(line, "trace"),
             lambda line: parse_link(line, 2),
             lambda line: parse_output(line, "keygen"),
             lambda line: parse_output(line, "verify"),

@@ -16,8 +16,8 @@ import mldsa_studies
 import pqc_impact
 
 BASE = (
-    "errors", "wording", "sets", "sizes", "extras", "files", "toml", "machine", "checkout",
-    "screen", "workforce", "plugins",
+    "errors", "wording", "sets", "sizes", "extras", "files", "implementation", "toml", "machine",
+    "checkout", "screen", "workforce", "plugins",
 )  # fmt: skip
 """The modules that every folder may use; each may use those before it."""
 
@@ -46,9 +46,9 @@ MAY_USE: dict[str, tuple[str, ...]] = {
 
 LAB = "mldsa_lab"
 PACKAGES: dict[str, tuple[str, ...]] = {
-    # `bench.signatures` signs samples, of which compressibility is measured.
+    # `bench.material` signs samples, of which compressibility is measured.
     "pqc_impact": (
-        "bench.signatures", "cli.shared", "estimate", "records", "show.figure_tables",
+        "bench.material", "cli.shared", "estimate", "records", "show.figure_tables",
         "show.format", "show.grid", "show.plots", "show.report", "show.svg",
         "theory.arrays",
     ),

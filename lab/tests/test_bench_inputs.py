@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from drifts import drift_correlations
@@ -14,19 +15,24 @@ from test_runs import measured
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.material import (
     GivenSelection,
-    Reference,
     Sizes,
     choose_inputs,
+    confirm,
+    find_reference,
     read_selections,
+    subject_of,
 )
 from mldsa_lab.choice.ready import path_of
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input, Outputs
+from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.records import MANY_KEYS, ONE_KEY
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import parse_trace
+from mldsa_lab.worker.alter import flip
+from mldsa_lab.worker.examination import Items
+from mldsa_lab.worker.request import Item
 
 LANES = ("--implementations", "mldsa-lanes:portable:compact", "--workers", "rust")
 SIZES = Sizes(design=12, random=6, pool=400, message_bytes=40, many_keys=10, one_key=10)
@@ -115,30 +121,32 @@ def test_inputs_of_a_run_follow_from_its_seed() -> None:
         choose_inputs(load(), "ML-DSA-65", bytes([n] * 32), SIZES, threads=t)
         for n, t in ((1, 1), (1, 2), (2, 1))
     )
-    assert one == two and {i.what for i in one}.isdisjoint({i.what for i in other})
+    assert one == two and {i.seed for i in one}.isdisjoint({i.seed for i in other})
     assert [i.id for i in one] == list(range(1, 12 + 6 + 20 + 1))
     names = ("design", "random", MANY_KEYS, ONE_KEY)
     roles = {role: [i for i in one if i.role == role] for role in names}
     assert [len(inputs) for inputs in roles.values()] == [12, 6, 10, 10]
-    assert len({i.what.xi for i in roles[ONE_KEY]}) == 1 and len({i.what.xi for i in one}) == 29
-    assert {len(i.what.message) for i in one} == {40}
+    assert len({i.seed for i in roles[ONE_KEY]}) == 1 and len({i.seed for i in one}) == 29
+    assert {len(i.message) for i in one} == {40}
     table = TraceTable.of("ML-DSA-65", [i.trace for i in roles["design"]])
     assert abs(drift_correlations(table)).max() < 0.25
 
 
 def test_the_reference_confirms_or_names_what_differs() -> None:
     build_rust()
-    item, other = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
+    made = _inputs(Selection.read(path_of("ML-DSA-44", "mean", 2)))
+    item, other = (Item.of(one, "ML-DSA-44") for one in made)
     with Fleet() as fleet:
         fleet.add(rust_station())
-        reference = Reference(fleet)
-        reference.confirm("ML-DSA-44", [item, other])
-        reference.confirm("ML-DSA-44", [])
-        for name, what in (("pk", "public key"), ("sk", "private key"), ("signature", "signature")):
-            made = {part: getattr(other.made, part) for part in ("pk", "sk", "signature")}
-            made[name] = made[name][:-1] + bytes([made[name][-1] ^ 1])
-            with pytest.raises(LabError, match=f"input 2: the {what} has SHA-256"):
-                reference.confirm("ML-DSA-44", [item, replace(other, outputs=Outputs(**made))])
-        wrong = (*parse_trace(["z0", "ok"])[:1], *other.trace)
-        with pytest.raises(LabError, match=r"input 2: its trace is z0 .*, by the correctness"):
-            reference.confirm("ML-DSA-44", [item, replace(other, trace=wrong)])
+        reference = subject_of(fleet, find_reference(fleet), "ML-DSA-44")
+        confirm(reference, Items("reference", [item, other]))
+        wrong: dict[str, Any] = {
+            "the public key differs": {"pk": flip(other.pk or b"", -1)},
+            "the private key differs": {"sk": flip(other.sk or b"", -1)},
+            "the signature differs": {"output": flip(other.output or b"", -1)},
+            "trace .*, must be z0 ": {"trace": (*parse_trace(["z0", "ok"])[:1], *other.trace)},
+        }
+        for what, changed in wrong.items():
+            items = Items("reference", [item, replace(other, **changed)])
+            with pytest.raises(LabError, match=f"makes something else: .*input 2 .*: {what}"):
+                confirm(reference, items)

@@ -1,16 +1,18 @@
 """The conformance test passes workers that conform and names what is wrong with the others."""
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from test_families import examined
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.worker.build import Place, build, unmet
-from mldsa_lab.worker.conformance import conform, conform_entry
+from mldsa_lab.worker.conformance import Conformance, conform_entry
 from mldsa_lab.worker.registry import WorkerEntry, read_registry
-from mldsa_lab.worker.worker import Limits, Worker
+from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
 GOOD = (Path(__file__).parent / "conforming_worker.py").read_text(encoding="utf-8")
@@ -21,522 +23,399 @@ LISTED = (
 QUICK = Limits(hello=2, prepare=5, answer=5, measure=5, forget=2, quit=2)
 
 
-def starter(folder: Path, source: str) -> Callable[[], Worker]:
+def judge(folder: Path, source: str, *only: str) -> Conformance:
+    """The findings on a worker of this source, whose signatures are worthless."""
     path = folder / "toy.py"
     path.write_text(source, encoding="utf-8")
-    return lambda: Worker.start("toy", [sys.executable, "-S", str(path)], limits=QUICK)
+    run = (sys.executable, "-S", str(path))
+    entry = WorkerEntry("toy", "Python", ".", (), run, implementations=LISTED)
+    return conform_entry(entry, folder, folder, limits=QUICK, only=only or None, known=False)
 
 
 def test_conforming_worker_passes_every_check(tmp_path: Path) -> None:
-    seen: list[str] = []
-    found = conform("toy", starter(tmp_path, GOOD), implementations=LISTED, progress=seen.append)
+    found = judge(tmp_path, GOOD)
     assert found.passed, "\n".join(found.lines())
     assert {finding.status for finding in found.findings} == {"passed"}
-    assert seen == [finding.check for finding in found.findings]
-    assert len(set(seen)) == len(seen)
-    assert found.lines()[-1] == f"worker toy: {len(seen)} passed, 0 failed, 0 skipped"
+    names = [finding.check for finding in found.findings]
+    assert len(set(names)) == len(names)
+    assert found.lines()[-1] == f"worker toy: {len(names)} passed, 0 failed, 0 skipped"
+    named = {check for checks, _, _ in DEVIATIONS.values() for check in checks}
+    assert set(names) == named, "every check has a deviation that fails it"
 
 
-# What is altered in the conforming worker, the check that must fail, and a part of what it shows.
-DEVIATIONS = {
-    "other name": ("worker toy\\n", "worker tay\\n", "hello", "it calls itself tay"),
-    "no clock": (
-        'say("clock time.monotonic_ns\\n',
-        'say("',
-        "hello",
-        "hello: clock is missing",
-    ),
-    "unknown key in hello": ("language Python", "language Python\\ncolour red", "hello", "colour"),
-    "not listed": (
-        '"toyzero:python:compact"',
-        '"toyhero:python:compact"',
-        "implementations",
-        "it announces toyhero, which is not listed",
-    ),
-    "hello once": (
-        'say("end")\n',
-        'say(f"note {time.monotonic_ns()}")\n    say("end")\n',
-        "hello-again",
-        "two announcements differ",
-    ),
-    "any version": ('if version != "1":', "if False:", "hello-version", "to `hello 999999`"),
-    "unknown request ignored": (
-        'raise ValueError("unknown request")',
-        "pass",
-        "unknown-request",
-        "no whole reply within 2 s",
-    ),
-    "unknown request echoed": (
-        'raise ValueError("unknown request")',
-        'say("what?")',
-        "unknown-request",
-        "to `frobnicate` it said `what?`, not an error",
-    ),
-    "garbage kills": (
-        "        word, *words = ",
-        "        line.encode('ascii')\n        word, *words = ",
-        "garbage",
-        "the worker ended with status 1",
-    ),
-    "two errors for garbage": (
-        'raise ValueError("unknown request")',
-        'say("error one") or say("error two")',
-        "unknown-request",
-        "after `frobnicate` and its error: worker toy, request hello",
-    ),
-    "unknown job answered": (
-        "    for i, fields in jobs[job][3]:\n        try:\n            value",
-        "    for i, fields in jobs.get(job, [[]] * 4)[3]:\n        try:\n            value",
-        "unknown-job",
-        "to `answer 4711` it said `done 4711`",
-    ),
-    "malformed prepare not read through": (
-        'if word == "prepare":\n            while',
-        'if word == "prepare" and words[0] != "x":\n            while',
-        "malformed-prepare",
-        "and its error: worker toy, request hello",
-    ),
-    "upper case accepted": (
-        "if text != text.lower() or",
-        "if",
-        "malformed-prepare",
-        "seed AB",
-    ),
-    "missing field accepted": (
-        'raise ValueError("missing " + key)',
-        "pass",
-        "malformed-prepare",
-        "",
-    ),
-    "one job at a time": (
-        "    jobs[job] = (",
-        "    jobs.clear()\n    jobs[job] = (",
-        "jobs",
-        "the worker refused: 1000",
-    ),
-    "forget keeps": ("del jobs[job]", "jobs[job]", "jobs", "to `answer 1000`"),
-    "job without inputs": (
-        "    began, lines = ",
-        '    if not jobs[job][3]:\n        raise ValueError("no inputs")\n    began, lines = ',
-        "no-inputs",
-        "the worker refused: no inputs",
-    ),
-    "sorted answers": (
-        "    for i, fields in jobs[job][3]:\n        try:\n            value",
-        "    for i, fields in sorted(jobs[job][3], key=lambda x: x[0]):\n"
-        "        try:\n            value",
-        "keygen",
-        "inputs must be answered in order: expected 9, got 0",
-    ),
-    "short public key": (
-        'return mix(pk_size, b"pk"',
-        'return mix(pk_size - 1, b"pk"',
-        "keygen",
-        "a public key of 1311 bytes, must be 1312",
-    ),
-    "random keys": (
-        'return mix(pk_size, b"pk"',
-        "return mix(pk_size, str(time.monotonic_ns()).encode()",
-        "keygen",
-        "one seed gave two different key pairs",
-    ),
-    "seed ignored": (
-        'return mix(pk_size, b"pk", f["seed"])',
-        'return mix(pk_size, b"pk")',
-        "keygen",
-        "two seeds gave the same public key",
-    ),
-    "seed of any length": (
-        'if len(f["seed"]) != seed_size:',
-        "if False:",
-        "keygen-seed-length",
-        "keygen of a seed of 0 bytes gave an output of 1312 bytes",
-    ),
-    "announced key form not read": (
-        '"private_keys": "seed sk",',
-        '"private_keys": "seed  sk",',
-        "hello",
-        "private_keys[1]: '' must be one of seed, sk",
-    ),
-    "seed announced but not read": (
-        'if "seed" in f and "seed" in forms',
-        "if False",
-        "sign",
-        "sign of a good input: `failed` no private key that can be read",
-    ),
-    "hedged though zero": (
-        'own_rnd() if about["rnd"] == "none"',
-        'own_rnd() if about["rnd"] != "given"',
-        "sign-rnd",
-        "it announces rnd zero, and signatures of one input differ",
-    ),
-    "deterministic though none": (
-        "counter += 1",
-        "counter += 0",
-        "sign-rnd",
-        "it announces rnd none, and signatures of one input repeat",
-    ),
-    "rnd ignored though given": (
-        'rnd = f.get("rnd", b"")',
-        "rnd = bytes(32)",
-        "sign-rnd",
-        "another rnd gives the same signature",
-    ),
-    "rnd not refused": (
-        'if about["rnd"] == "zero" and rnd != plain:',
-        "if False:",
-        "sign-rnd",
-        "with another rnd than",
-    ),
-    "long messages cut": (
-        'mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"], rnd)',
-        'mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"][:9999], rnd)',
-        "messages",
-        "refused a signature of toy:python:compact",
-    ),
-    "empty message fails": (
-        '    rnd = f.get("rnd", b"")',
-        '    if not f["message"]:\n        raise Failed("no message")\n    rnd = f.get("rnd", b"")',
-        "messages",
-        "`failed` no message",
-    ),
-    "context ignored": (
-        'mix(SIZES[set_name][2] - 32, pk, f["context"],',
-        'mix(SIZES[set_name][2] - 32, pk, b"",',
-        "context",
-        "signatures with different contexts are the same",
-    ),
-    "context though no": (
-        'or (f["context"] and about["context"] == "no")',
-        "",
-        "context",
-        "with a context, where none can be, gave an output",
-    ),
-    "256 bytes of context": (
-        'if len(f["context"]) > 255 or',
-        "if",
-        "context",
-        "with a context of 256 bytes gave an output",
-    ),
-    "private key of any length": (
-        'if len(f["sk"]) != SIZES[set_name][1]:',
-        "if not f['sk']:",
-        "sign-key-length",
-        "with a private key of 2559 bytes gave an output",
-    ),
-    "accepts everything": (
-        '(b"\\1" if verify(set_name, f) else b"\\0")',
-        'b"\\1"',
-        "verify",
-        "with the first bit flipped it said 01, not 00",
-    ),
-    "wrong length is an error": (
-        "!= SIZES[set_name][2]:\n        return False",
-        '!= SIZES[set_name][2]:\n        raise Failed("length")',
-        "verify",
-        "with the last byte cut off it said `failed` length, not 00",
-    ),
-    "trailing byte ignored": (
-        'len(f["signature"]) != SIZES[set_name][2]:\n        return False',
-        'len(f["signature"]) < SIZES[set_name][2]:\n        return False\n'
-        '    f["signature"] = f["signature"][: SIZES[set_name][2]]',
-        "verify",
-        "with a byte appended it said 01, not 00",
-    ),
-    "verdict as text": ('b"\\1" if verify', 'b"ok" if verify', "verify", "must be 00 or 01"),
-    "ciphertext without its secret": (
-        '+ mix(32, b"secret", f["pk"], m)',
-        "",
-        "encaps",
-        "a ciphertext with its secret of 768 bytes, must be 800",
-    ),
-    "own m though given": (
-        'm = own_rnd() if VARIANTS[variant]["rnd"] == "none" else f["rnd"]',
-        "m = own_rnd()",
-        "encaps",
-        "it announces rnd given; of two m and the first one again the outputs are different and",
-    ),
-    "public key of any length": (
-        'if len(f["pk"]) != SIZES[set_name][0]:\n        raise Failed("public',
-        'if False:\n        raise Failed("public',
-        "encaps-key-length",
-        "encaps for a public key of 0 bytes gave an output",
-    ),
-    "ciphertext of any length": (
-        'if len(c) != SIZES[set_name][2]:\n        raise Failed("ciphertext',
-        'if len(c) < 32:\n        raise Failed("ciphertext',
-        "decaps",
-        "decaps of a ciphertext of 767 bytes gave an output of 32 bytes",
-    ),
-    "no implicit rejection": (
-        'mix(32, b"secret", pk, c[:32]) if good else mix(32, seed, c)',
-        'mix(32, b"secret", pk, c[1:32])',
-        "decaps",
-        "decapsulation does not find the secret of a good ciphertext",
-    ),
-    "digest of the ciphertext alone": (
-        "digest = hashlib.sha256(value).hexdigest()",
-        "digest = hashlib.sha256(value[:768]).hexdigest()",
-        "measure-encaps",
-        "is not the SHA-256 of its output",
-    ),
-    "digest of a part of the secret": (
-        "digest = hashlib.sha256(value).hexdigest()",
-        "digest = hashlib.sha256(value[:31]).hexdigest()",
-        "measure-decaps",
-        "is not the SHA-256 of its output",
-    ),
-    "another hash": (
-        'hashlib.sha3_256(f["message"])',
-        'hashlib.sha256(f["message"])',
-        "hash",
-        "the digest of a message of 0 bytes is e3b0c442",
-    ),
-    "digest of a part of the digest": (
-        "digest = hashlib.sha256(value).hexdigest()",
-        "digest = hashlib.sha256(value[:31]).hexdigest()",
-        "measure-hash",
-        "is not the SHA-256 of its output",
-    ),
-    "a batch of hashes does its first input alone": (
-        "            outputs.append(perform(job, job[3][i][1]))",
-        '            sole = items[0] if job[2] == "hash" else i\n'
-        "            outputs.append(perform(job, job[3][sole][1]))",
-        "batch-hash",
-        "the output of input 0 is another than alone",
-    ),
-    "runs of hashes that begin at the first input": (
-        "        first = place * count // runs + thread",
-        "        first = thread",
-        "runs-hash",
-        "is not the SHA-256 of its output",
-    ),
-    "a chain that verifies what was prepared": (
-        '((message, "message"), (signature, "signature"))',
-        '((message, "message"),)',
-        "chain",
-        "the signature of the stage before is refused",
-    ),
-    "a block in the order of its inputs": (
-        "turn * stride % count",
-        "turn",
-        "block",
-        "is not the SHA-256 of its output",
-    ),
-    "a block that leaves out an input": (
-        "for place in turns]",
-        "for place in turns[1:]]",
-        "block",
-        "is not the SHA-256 of its output",
-    ),
-    "a block of any stride": (
-        " or math.gcd(stride, count) != 1",
-        "",
-        "block",
-        "to `block 1 1 0 1 2 0` it said `sample",
-    ),
-    "digest of no output at all": (
-        "digest = hashlib.sha256(value).hexdigest()",
-        'digest = hashlib.sha256(value or b"-").hexdigest()',
-        "measure-lookup",
-        "is not the SHA-256 of its output",
-    ),
-    "one sample too few": (
-        "    for line in lines:\n",
-        "    for line in lines[1:]:\n",
-        "measure-keygen",
-        "inputs must be answered in order",
-    ),
-    "passes ignored": (
-        "for _ in range(passes):\n        for i, fields",
-        "for _ in range(1):\n        for i, fields",
-        "measure-sign",
-        "the reply must have 6 lines before its last, got 2",
-    ),
-    "calls ignored": ("{cpu} {calls} {digest}", "{cpu} 1 {digest}", "measure-verify", "of 2 calls"),
-    "no ticks": ("{i} {wall} {cpu}", "{i} 0 {cpu}", "measure-keygen", "a sample of no wall ticks"),
-    "picoseconds": (
-        "{i} {wall} {cpu}",
-        "{i} {wall * 1000}000 {cpu}",
-        "measure-keygen",
-        "the unit is wrong",
-    ),
-    "CPU time of another clock": (
-        "cpu = time.monotonic_ns() - wall, time.thread_time_ns() - cpu",
-        "cpu = time.monotonic_ns() - wall, time.time_ns()",
-        "measure-keygen",
-        "ns of CPU time in",
-    ),
-    "CPU time left out": ("{wall} {cpu}", "{wall} -", "measure-keygen", "CPU ticks must be `-`"),
-    "digest of something else": (
-        "hashlib.sha256(value)",
-        "hashlib.sha256(value.hex().encode())",
-        "measure-sign",
-        "is not the SHA-256 of its output",
-    ),
-    "failed stops the measurement": (
-        'lines.append(f"failed {i} {error}")',
-        "raise ValueError('failed') from error",
-        "measure-failed",
-        "the worker refused: failed",
-    ),
-    "trace without ok": ("z0r2 h1 ok", "z0r2 h1", "trace", "and only that, must be 'ok'"),
-    "z violation is accepted": (
-        "return mix(len(signature), signature), None",
-        "return signature, None",
-        "z-violation",
-        "its own verification accepts it",
-    ),
-    "quit with status 3": (
-        'if word == "quit":\n            return',
-        'if word == "quit":\n            sys.exit(3)',
-        "quit",
-        "status 3 instead of status 0",
-    ),
-    "chatty quit": (
-        'if word == "quit":\n            return',
-        'if word == "quit":\n            return print("bye")',
-        "quit",
-        "spoke after it was told to end",
-    ),
-    "batch in another order": (
-        "        for i, output in zip(items,",
-        "        for i, output in zip(list(items)[::-1],",
-        "batch-keygen",
-        "inputs must be answered in order",
-    ),
-    "a bad input spoils its batch": (
-        "    return outputs\n\n\ndef limited",
-        "    bad = [o for o in outputs if isinstance(o, Failed)]\n"
-        "    return bad * len(outputs) if len(bad) == 1 else outputs\n\n\ndef limited",
-        "batch-keygen",
-        "in batches of 3 the output of input 9 is another than alone",
-    ),
-    "a batch signs its first input alone": (
-        "            outputs.append(perform(job, job[3][i][1]))",
-        '            sole = items[0] if job[2] == "sign" else i\n'
-        "            outputs.append(perform(job, job[3][sole][1]))",
-        "batch-sign",
-        "the output of input 0 is another than alone",
-    ),
-    "a batch of encaps does its first input alone": (
-        "            outputs.append(perform(job, job[3][i][1]))",
-        '            sole = items[0] if job[2] == "encaps" else i\n'
-        "            outputs.append(perform(job, job[3][sole][1]))",
-        "batch-encaps",
-        "the output of input 0 is another than alone",
-    ),
-    "runs of encaps that begin at the first input": (
-        "        first = place * count // runs + thread",
-        "        first = thread",
-        "runs-encaps",
-        "is not the SHA-256 of its output",
-    ),
-    "a batch of decaps does its first input alone": (
-        "            outputs.append(perform(job, job[3][i][1]))",
-        '            sole = items[0] if job[2] == "decaps" else i\n'
-        "            outputs.append(perform(job, job[3][sole][1]))",
-        "batch-decaps",
-        "the output of input 0 is another than alone",
-    ),
-    "runs of decaps that begin at the first input": (
-        "        first = place * count // runs + thread",
-        "        first = thread",
-        "runs-decaps",
-        "is not the SHA-256 of its output",
-    ),
-    "a bad signature spoils its batch": (
-        "    return outputs\n\n\ndef limited",
-        "    values = [o[0] for o in outputs if not isinstance(o, Failed)]\n"
-        '    bad = job[2] == "verify" and b"\\0" in values\n'
-        '    return [(b"\\0", None)] * len(outputs) if bad else outputs\n\n\ndef limited',
-        "batch-verify",
-        "in batches of 3 the output of input 9 is another than alone",
-    ),
-    "runs that begin at the first input": (
-        "        first = place * count // runs + thread",
-        "        first = thread",
-        "runs-keygen",
-        "is not the SHA-256 of its output",
-    ),
-    "one thread for all": (
-        "    for thread in range(threads):\n        first = place",
-        "    for thread in range(1):\n        first = place",
-        "runs-sign",
-        "a loop of 2 on 2 threads: digest",
-    ),
-    "threads in step": (
-        "        first = place * count // runs + thread * (count // threads)",
-        "        first = place * count // runs",
-        "runs-sign",
-        "a loop of 2 on 2 threads: digest",
-    ),
-    "runs of any size": (
-        "    if not 1 <= size <= int",
-        "    if size > 10**9 + int",
-        "runs-verify",
-        "to `measure 1 1 1 0 loop 0 1 1` it said `sample",
-    ),
-    "any number of threads": (
-        "    if not 1 <= threads <= int",
-        "    if not 1 <= threads <= 99 * int",
-        "runs-verify",
-        "to `measure 1 1 1 0 loop 1 1 4` it said `sample",
-    ),
-    "batches that are not announced": (
-        '(form == "batch" and about.get("mode") != "batch")',
-        "False",
-        "runs-keygen",
-        "to `measure 1 1 1 0 batch 1 1 1` it said `sample",
-    ),
-    "a failure in a run is overlooked": (
-        "        if failed:\n",
-        "        outputs = [o for o in outputs if o not in failed]\n        if False:\n",
-        "runs-keygen",
-        "a loop of 2: runs with a bad input failed as [False, False, False]",
-    ),
-    "hangs at the end of input": (
-        "if not line:\n            return",
-        "if not line:\n            time.sleep(60)",
-        "end-of-input",
-        "did not end within 2 s",
-    ),
-}
+# Faults to plant in the conforming worker, as patches: each with its name, the checks that must
+# fail and a part of what the first one shows.
+FAULTS = r"""
+@ other name | hello | it calls itself tay
+-worker toy\n
++worker tay\n
+@ no clock | hello | hello: clock is missing
+-say("clock time.monotonic_ns\n
++say("
+@ unknown key in hello | hello | colour
+-language Python
++language Python\ncolour red
+@ not listed | implementations | it announces toyhero, which is not listed
+-"toyzero:python:compact"
++"toyhero:python:compact"
+@ hello once | hello-again | two announcements differ
+-say("end")
++say(f"note {time.monotonic_ns()}")
++    say("end")
+@ any version | hello-version | to `hello 999999`
+-if version != "1":
++if False:
+@ unknown request ignored | unknown-request | no whole reply within 2 s
+-raise ValueError("unknown request")
++pass
+@ unknown request echoed | unknown-request | to `frobnicate` it said `what?`, not an error
+-raise ValueError("unknown request")
++say("what?")
+@ garbage kills | garbage | the worker ended with status 1
+-        word, *words = line.removesuffix
++        line.encode('ascii')
++        word, *words = line.removesuffix
+@ two errors for garbage | unknown-request | after `frobnicate` and its error: worker toy, request
+  hello
+-raise ValueError("unknown request")
++say("error one") or say("error two")
+@ unknown job answered | unknown-job | to `answer 4711` it said `done 4711`
+-    for i, fields in jobs[job][3]:
+-        try:
+-            value
++    for i, fields in jobs.get(job, [[]] * 4)[3]:
++        try:
++            value
+@ malformed prepare not read through | malformed-prepare | and its error: worker toy, request hello
+-if word == "prepare":
+-            while
++if word == "prepare" and words[0] != "x":
++            while
+@ upper case accepted | malformed-prepare | seed AB
+-if text != text.lower() or
++if
+@ missing field accepted | malformed-prepare |
+-raise ValueError("missing " + key)
++pass
+@ one job at a time | jobs | the worker refused: 1000
+-    jobs[job] = (
++    jobs.clear()
++    jobs[job] = (
+@ forget keeps | jobs | to `answer 1000`
+-del jobs[job]
++jobs[job]
+@ job without inputs | no-inputs | the worker refused: no inputs
+-    began, lines = time.monotonic_ns(), []
++    if not jobs[job][3]:
++        raise ValueError("no inputs")
++    began, lines = time.monotonic_ns(), []
+@ sorted answers | keygen-again jobs | in order: expected 6, got 1
+-    for i, fields in jobs[job][3]:
+-        try:
+-            value
++    for i, fields in sorted(jobs[job][3], key=lambda x: x[0]):
++        try:
++            value
+@ short public key | keygen-again worker-keygen | the public key has 1311 bytes, must have 1312
+-return mix(pk_size, b"pk"
++return mix(pk_size - 1, b"pk"
+@ random keys | keygen-again worker-keygen | the same input gave another output the second time
+-return mix(pk_size, b"pk"
++return mix(pk_size, str(time.monotonic_ns()).encode()
+@ seed ignored | keygen-again | different inputs gave the same output
+-return mix(pk_size, b"pk", f["seed"])
++return mix(pk_size, b"pk")
+@ seed of any length | refuses-seed batch-keygen measure-failed | a seed of 31 bytes: gave an
+  output of 1312 bytes
+-if len(f["seed"]) != seed_size:
++if False:
+@ announced key form not read | hello | private_keys[1]: '' must be one of seed, sk
+-"private_keys": "seed sk",
++"private_keys": "seed  sk",
+@ seed announced but not read | signs worker-trace decaps-each-key-form | failed: no private key
+  that can be read
+-if "seed" in f and "seed" in forms
++if False
+@ hedged though zero | signs-again signs | the same input gave another output the second time
+-own_rnd() if about["rnd"] == "none"
++own_rnd() if about["rnd"] != "given"
+@ deterministic though none | signs-again encaps-again | it gave the same output twice
+-counter += 1
++counter += 0
+@ rnd ignored though given | signs-rnd | it gave the same output twice
+-rnd = f.get("rnd", b"")
++rnd = bytes(32)
+@ rnd not refused | signs-rnd | an rnd other than that of deterministic signing: gave an output
+-if about["rnd"] == "zero" and rnd != plain:
++if False:
+@ long messages cut | verifies-own | (message 1048576 bytes): refused, must be accepted
+-mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"], rnd)
++mix(SIZES[set_name][2] - 32, pk, f["context"], f["message"][:9999], rnd)
+@ empty message fails | signs | failed: no message
+-    rnd = f.get("rnd", b"")
++    if not f["message"]:
++        raise Failed("no message")
++    rnd = f.get("rnd", b"")
+@ context ignored | refuses-context verifies-own | context: none: accepted, must be refused
+-mix(SIZES[set_name][2] - 32, pk, f["context"],
++mix(SIZES[set_name][2] - 32, pk, b"",
+@ context though no | refuses-long-context | a context of 1 bytes: gave an output
+-or (f["context"] and about["context"] == "no")
++
+@ 256 bytes of context | refuses-long-context | a context of 256 bytes: gave an output
+-if len(f["context"]) > 255 or
++if
+@ private key of any length | refuses-private-key batch-sign | a sk of 2559 bytes: gave an output
+-if len(f["sk"]) != SIZES[set_name][1]:
++if not f['sk']:
+@ accepts everything | refuses-signature refuses-c-tilde refuses-z refuses-hint refuses-message
+  refuses-key | a bit of the first byte of the signature: accepted, must be refused
+-(b"\1" if verify(set_name, f) else b"\0")
++b"\1"
+@ wrong length is an error | refuses-as-verdict | the last byte cut off: it said `failed` length,
+  not 00
+-!= SIZES[set_name][2]:
+-        return False
++!= SIZES[set_name][2]:
++        raise Failed("length")
+@ trailing byte ignored | refuses-length refuses-as-verdict | a zero byte appended: accepted, must
+  be refused
+-len(f["signature"]) != SIZES[set_name][2]:
+-        return False
++len(f["signature"]) < SIZES[set_name][2]:
++        return False
++    f["signature"] = f["signature"][: SIZES[set_name][2]]
+@ verdict as text | verifies-worker verifies-own | must be 00 or 01
+-b"\1" if verify
++b"ok" if verify
+@ ciphertext without its secret | encaps decaps-own decaps-worker | the output has 768 bytes, must
+  have 800
+-+ mix(32, b"secret", f["pk"], m)
++
+@ own m though given | encaps-again encaps | the same input gave another output
+-m = own_rnd() if VARIANTS[variant]["rnd"] == "none" else f["rnd"]
++m = own_rnd()
+@ public key of any length | refuses-key batch-encaps | a pk of 799 bytes: gave an output
+-if len(f["pk"]) != SIZES[set_name][0]:
+-        raise Failed("public
++if False:
++        raise Failed("public
+@ ciphertext of any length | refuses-length batch-decaps | a ciphertext of 767 bytes: gave an
+  output of 32 bytes
+-if len(c) != SIZES[set_name][2]:
+-        raise Failed("ciphertext
++if len(c) < 32:
++        raise Failed("ciphertext
+@ no implicit rejection | rejects-ciphertext | a bit of the first byte: the secret of implicit
+  rejection differs
+-good else implicit
++True else implicit
+@ digest of a part of the secret | measure-decaps measure-encaps measure-hash measure-keygen | is
+  not the SHA-256 of its output
+-digest = hashlib.sha256(value).hexdigest()
++digest = hashlib.sha256(value[:31]).hexdigest()
+@ another hash | known-digests batch-hash | 0 bytes: the output differs from byte 0 on
+-hashlib.sha3_256(f["message"])
++hashlib.sha256(f["message"])
+@ a chain that verifies what was prepared | chain | the signature of the stage before is refused
+-((message, "message"), (signature, "signature"))
++((message, "message"),)
+@ a block in the order of its inputs | block | is not the SHA-256 of its output
+-turn * stride % count
++turn
+@ a block that leaves out an input | block | is not the SHA-256 of its output
+-for place in turns]
++for place in turns[1:]]
+@ a block of any stride | block | to `block 1 1 0 1 2 0` it said `sample
+- or math.gcd(stride, count) != 1
++
+@ digest of no output at all | measure-lookup | is not the SHA-256 of its output
+-digest = hashlib.sha256(value).hexdigest()
++digest = hashlib.sha256(value or b"-").hexdigest()
+@ one sample too few | measure-keygen | inputs must be answered in order
+-    for line in lines:
++    for line in lines[1:]:
+@ passes ignored | measure-sign | the reply must have 6 lines before its last, got 2
+-for _ in range(passes):
+-        for i, fields
++for _ in range(1):
++        for i, fields
+@ calls ignored | measure-verify | of 2 calls
+-{cpu} {calls} {digest}
++{cpu} 1 {digest}
+@ no ticks | measure-keygen measure-lookup | a sample of no wall ticks
+-{i} {wall} {cpu}
++{i} 0 {cpu}
+@ picoseconds | measure-keygen | the unit is wrong
+-{i} {wall} {cpu}
++{i} {wall * 1000}000 {cpu}
+@ CPU time of another clock | measure-keygen | ns of CPU time in
+-cpu = time.monotonic_ns() - wall, time.thread_time_ns() - cpu
++cpu = time.monotonic_ns() - wall, time.time_ns()
+@ CPU time left out | measure-keygen | CPU ticks must be `-`
+-{wall} {cpu}
++{wall} -
+@ failed stops the measurement | measure-failed | the worker refused: failed
+-lines.append(f"failed {i} {error}")
++raise ValueError('failed') from error
+@ trace without ok | worker-trace | and only that, must be 'ok'
+-z0r2 h1 ok
++z0r2 h1
+@ z violation is accepted | refuses-z-norm | a signature whose only fault is the norm of z:
+  accepted
+-return mix(len(signature), signature), None
++return signature, None
+@ rejects everything | verifies-own verifies-worker | refused, must be accepted
+-(b"\1" if verify(set_name, f) else b"\0")
++b"\0"
+@ another secret | decaps-own decaps-worker | the secret differs from byte 0 on
+-mix(32, b"secret", pk, c[:32]) if
++mix(32, b"secret", c[:32]) if
+@ quit with status 3 | quit | status 3 instead of status 0
+-if word == "quit":
+-            return
++if word == "quit":
++            sys.exit(3)
+@ chatty quit | quit | spoke after it was told to end
+-if word == "quit":
+-            return
++if word == "quit":
++            return print("bye")
+@ batch in another order | batch-keygen | inputs must be answered in order
+-        for i, output in zip(items,
++        for i, output in zip(list(items)[::-1],
+@ a bad input spoils its batch | batch-keygen batch-encaps | in batches of 3: input 9
+-    return outputs
+-
+-
+-def limited
++    bad = [o for o in outputs if isinstance(o, Failed)]
++    return bad * len(outputs) if len(bad) == 1 else outputs
++
++
++def limited
+@ a batch does its first input alone | batch-sign batch-encaps batch-decaps batch-hash | in batches
+  of 3: input 0
+-            outputs.append(perform(job, job[3][i][1]))
++            outputs.append(perform(job, job[3][items[0]][1]))
+@ a bad signature spoils its batch | batch-verify | in batches of 3: input 9
+-    return outputs
+-
+-
+-def limited
++    values = [o[0] for o in outputs if not isinstance(o, Failed)]
++    bad = job[2] == "verify" and b"\0" in values
++    return [(b"\0", None)] * len(outputs) if bad else outputs
++
++
++def limited
+@ runs that begin at the first input | runs-keygen runs-encaps runs-decaps runs-hash | is not the
+  SHA-256 of its output
+-        first = place * count // runs + thread
++        first = thread
+@ one thread for all | runs-sign | a loop of 2 on 2 threads: digest
+-    for thread in range(threads):
+-        first = place
++    for thread in range(1):
++        first = place
+@ threads in step | runs-sign | a loop of 2 on 2 threads: digest
+-        first = place * count // runs + thread * (count // threads)
++        first = place * count // runs
+@ runs of any size | runs-verify | to `measure 1 1 1 0 loop 0 1 1` it said `sample
+-    if not 1 <= size <= int
++    if size > 10**9 + int
+@ any number of threads | runs-verify | to `measure 1 1 1 0 loop 1 1 4` it said `sample
+-    if not 1 <= threads <= int
++    if not 1 <= threads <= 99 * int
+@ batches that are not announced | runs-keygen | to `measure 1 1 1 0 batch 1 1 1` it said `sample
+-(form == "batch" and about.get("mode") != "batch")
++False
+@ a failure in a run is overlooked | runs-keygen | a loop of 2: runs with a bad input failed as
+  [False, False, False
+-        if failed:
++        outputs = [o for o in outputs if o not in failed]
++        if False:
+@ hangs at the end of input | end-of-input | did not end within 2 s
+-if not line:
+-            return
++if not line:
++            time.sleep(60)
+@ z violation cut | z-violation | the signature has 2419 bytes, must have 2420
+-return mix(len(signature), signature), None
++return signature[1:], None
+@ coefficients of any size | refuses-key | a coefficient of pk above q: gave an output
+-if f["pk"].startswith(b"\xff\xff"):
++if False:
+@ encoded private key misread | signs-each-key-form decaps-each-key-form | a private key as
+-return f["sk"][: SIZES[set_name][3]]
++return f["sk"][::-1][: SIZES[set_name][3]]
+"""
+
+
+def read_faults(text: str) -> Iterator[tuple[str, list[str], str, str]]:
+    """Name, checks, what is shown, and the source of the worker with the fault."""
+    for fault in text.split("\n@ ")[1:]:
+        lines = fault.splitlines()
+        old, new = ("\n".join(x[1:] for x in lines if x[0] == sign) for sign in "-+")
+        head = " ".join(x.strip() for x in lines if x[0] not in "-+")
+        name, checks, said = (part.strip() for part in re.sub(r" \| *", "|", head).split("|", 2))
+        assert GOOD.count(old) == 1, f"{name}: {GOOD.count(old)} places to alter"
+        yield name, checks.split(), said, GOOD.replace(old, new)
+
+
+DEVIATIONS = {name: fault for name, *fault in read_faults(FAULTS)}
 
 
 @pytest.mark.parametrize("name", DEVIATIONS)
 def test_deviation_is_named(tmp_path: Path, name: str) -> None:
-    old, new, check, said = DEVIATIONS[name]
-    assert GOOD.count(old) == 1, f"{GOOD.count(old)} places to alter"
-    altered = starter(tmp_path, GOOD.replace(old, new))
-    found = conform("toy", altered, implementations=LISTED, only=[check])
-    assert not found.passed
-    (finding,) = [finding for finding in found.findings if finding.check == check]
-    assert finding.status == "failed", "\n".join(found.lines())
-    assert said in " ".join(finding.said), finding.said
+    checks, said, source = DEVIATIONS[name]
+    found = judge(tmp_path, source, *checks)
+    findings = {finding.check: finding for finding in found.findings}
+    failed = [findings[check] for check in checks]
+    assert not found.passed and {f.status for f in failed} == {"failed"}, "\n".join(found.lines())
+    assert said in " ".join(failed[0].said), failed[0].said
     shown = "\n".join(found.lines())
-    assert finding.description in shown and finding.said[0] in shown
+    assert failed[0].description in shown and failed[0].said[0] in shown
 
 
-def test_program_that_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
-    found = conform("toy", starter(tmp_path, "print('Usage: toy FILE')"))
-    assert [finding.check for finding in found.findings] == ["hello"]
-    assert not found.passed
+@pytest.mark.parametrize(
+    ("name", "variant", "check"),
+    [
+        ("short public key", "toy", "others-keygen"),
+        ("random keys", "toyslh", "others-keygen"),
+        ("seed announced but not read", "toyhedged", "signs"),
+        ("hedged though zero", "toyslhzero", "signs"),
+        ("encoded private key misread", "toyfn", "own-keys-verify"),
+        ("context though no", "toyzero", "refuses-long-context"),
+        ("private key of any length", "toy", "refuses-private-key"),
+        ("accepts everything", "toyfn", "refuses-signature"),
+        ("rejects everything", "toyslh", "verifies-own"),
+        ("trailing byte ignored", "toy", "refuses-length"),
+        ("ciphertext without its secret", "toykem", "encaps"),
+        ("another secret", "toykem", "decaps-own"),
+        ("no implicit rejection", "toykem", "rejects-ciphertext"),
+        ("coefficients of any size", "toykem", "refuses-key"),
+        ("another hash", "toyhash", "known-digests"),
+    ],
+)
+def test_the_gate_names_deviations_too(name: str, variant: str, check: str) -> None:
+    """By its own choice of the suite's checks, on inputs that a sound implementation made."""
+    assert check not in {c.check for c in examined(variant, GOOD).checks if c.failed}
+    exam = examined(variant, DEVIATIONS[name][2])
+    assert check in {c.check for c in exam.checks if c.failed}, exam.reason
 
 
-def test_every_check_has_a_deviation_that_fails_it(tmp_path: Path) -> None:
-    names = {finding.check for finding in conform("toy", starter(tmp_path, GOOD)).findings}
-    assert names - {check for _, _, check, _ in DEVIATIONS.values()} == set()
+def test_what_is_no_worker_is_judged_by_hello_alone(tmp_path: Path) -> None:
+    found = judge(tmp_path, "print('Usage: toy FILE')")
+    assert [finding.check for finding in found.findings] == ["hello"] and not found.passed
+    entry = WorkerEntry("none", "Python", ".", (), ("/no/such/program",))
+    found = conform_entry(entry, tmp_path, tmp_path, limits=QUICK)
+    assert not found.passed and "cannot run" in found.findings[0].said[0]
 
 
 def test_unknown_check_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="unknown conformance check `speed`; known are hello, "):
-        conform("toy", starter(tmp_path, GOOD), only=["speed"])
-
-
-def test_program_that_does_not_exist() -> None:
-    found = conform("none", lambda: Worker.start("none", ["/no/such/program"], limits=QUICK))
-    assert not found.passed and "cannot run" in found.findings[0].said[0]
+        judge(tmp_path, GOOD, "speed")
 
 
 @pytest.mark.parametrize(

@@ -3,43 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import conforming_worker as toy
 import pytest
 
-from mldsa_lab.bench import gate_plain, vectors
-from mldsa_lab.bench.examination import Examination
-from mldsa_lab.bench.material import PlainInput, Sizes, plain_inputs
+from mldsa_lab.bench.material import Sizes, plain_inputs
 from mldsa_lab.bench.workloads.operations import make_cell
 from mldsa_lab.records import Variant
-from mldsa_lab.sets import SCHEMES, sets_of
-from mldsa_lab.worker.protocol import JobInput, Output, ProtocolError, parse_hello
+from mldsa_lab.sets import SCHEMES
+from mldsa_lab.theory.trace import ACCEPTED
+from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.protocol import INPUT_FIELDS, JobInput, Output, ProtocolError, parse_hello
+from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.subject import Subject, make_items, siblings_of
+from mldsa_lab.worker.suite import SUITE
+from mldsa_lab.worker.vectors import known_answers
 
 SIZES = Sizes(design=0, random=3, pool=0, message_bytes=32)
-PARTS = ("seed", "sk", "pk", "message", "context", "rnd", "signature", "ciphertext")
-
-
-@pytest.mark.parametrize("name", [*sets_of("slh-dsa"), *sets_of("ml-kem")])
-def test_sizes_are_those_of_the_known_answers(name: str) -> None:
-    scheme = SCHEMES[name]
-    sizes = (scheme.public_key_bytes, scheme.private_key_bytes)
-    made = vectors.keygen_cases(name)
-    assert {(len(c.seed), len(c.pk), len(c.sk)) for c in made} == {(scheme.seed_bytes, *sizes)}
-    if scheme.family == "ml-kem":
-        given = {(len(c.rnd), len(c.ciphertext)) for c in vectors.encaps_cases(name)}
-        assert given == {(scheme.rnd_bytes, scheme.output_bytes)}
-        assert len(vectors.encaps_cases(name)) == 25 and len(vectors.decaps_cases(name)) == 10
-        for key in ("ek", "dk"):
-            assert {c.valid for c in vectors.key_check_cases(name, key)} == {True, False}
-        return
-    signed = vectors.siggen_cases(name, deterministic=False)
-    assert {(len(c.rnd or b""), len(c.signature)) for c in signed} == {
-        (scheme.rnd_bytes, scheme.output_bytes)
-    }
-    assert len(signed) == (3 if scheme.slow else 7)
-    assert all(c.rnd is None for c in vectors.siggen_cases(name, deterministic=True))
 
 
 def announced(**changed: str) -> list[str]:
@@ -70,151 +54,115 @@ def test_what_a_family_has_not_cannot_be_announced(changed: dict[str, str], said
 
 
 def variant(name: str, **changed: Any) -> Variant:
-    about, family = toy.VARIANTS[name], toy.family_of(name)
-    implementation, backend, key = name.split(":")
+    (found,) = (v for v in toy.VARIANTS if v.startswith(f"{name}:"))
+    about, family = toy.VARIANTS[found], toy.family_of(found)
+    implementation, backend, key = found.split(":")
     fields: dict[str, Any] = {
-        "id": name, "implementation": implementation, "version": "1", "backend": backend,
+        "id": found, "implementation": implementation, "version": "1", "backend": backend,
         "key": key, "family": family, "sets": tuple(toy.SETS[family]),
-        "operations": toy.operations_of(name), "rnd": about["rnd"],
+        "operations": toy.operations_of(found), "rnd": about["rnd"],
         "context": about["context"] == "yes",
     } | changed  # fmt: skip
     return Variant(**fields)
 
 
 class Toys:
-    """A fleet whose only station performs operations by the toy worker's functions."""
+    """Performs operations by the functions of the toy worker of this source."""
 
-    def __init__(
-        self,
-        spoil: Callable[[str, bytes], bytes] = lambda operation, value: value,
-        others: Sequence[Variant] = (),
-    ):
-        self.spoil, self.others = spoil, others
-
-    def station(self, _: str) -> Toys:
-        return self
-
-    def private_keys(self, name: str) -> Sequence[str]:
-        return ("sk",) if "fn" in name else ("seed", "sk")
-
-    def variants(self) -> list[tuple[Variant, None]]:
-        return [(v, None) for v in self.others]
+    def __init__(self, source: str = Path(toy.__file__).read_text(encoding="utf-8")) -> None:
+        self._toy: dict[str, Any] = {"__name__": "toy"}
+        exec(compile(source, "toy", "exec"), self._toy)
 
     def answer(
         self, name: str, set_name: str, operation: str, inputs: Sequence[JobInput]
     ) -> dict[int, Output]:
         found = {}
         for item in inputs:
-            fields = {p: v for p in PARTS if (v := getattr(item, p)) is not None}
+            fields = {p: v for p in INPUT_FIELDS if (v := getattr(item, p)) is not None}
             try:
-                self._check(operation, item)
-                value, sk = toy.perform((name, set_name, operation, []), fields)
-            except toy.Failed as error:
-                found[item.id] = Output(item.id, None, failure=str(error))
-                continue
-            if operation == "decaps" and value == toy.mix(32, item.seed, item.ciphertext):
-                z_and_c = (item.seed or b"")[32:] + (item.ciphertext or b"")
-                value = hashlib.shake_256(z_and_c).digest(32)
-            found[item.id] = Output(item.id, self.spoil(operation, value), sk)
+                value, sk = self._toy["perform"]((name, set_name, operation, []), fields)
+                traced = (ACCEPTED,) if operation == "trace" else ()
+                found[item.id] = Output(item.id, value, sk, trace=traced)
+            except self._toy["Failed"] as error:
+                found[item.id] = Output(item.id, failure=str(error))
         return found
 
-    @staticmethod
-    def _check(operation: str, item: JobInput) -> None:
-        """A toy key has no coefficients; this one may not begin with ones."""
-        if operation == "encaps" and (item.pk or b"").startswith(b"\xff\xff"):
-            raise toy.Failed("a coefficient is not reduced")
+
+def subject(v: Variant, toys: Toys | None = None) -> Subject:
+    forms = toy.VARIANTS[v.id].get("private_keys", "seed sk").split()
+    return Subject(toys or Toys(), v, v.sets[0], tuple(forms))
 
 
-def examined(name: str, set_name: str, toys: Toys) -> Examination:
-    """The checks of the run's inputs, which a sound toy made, and with it on the other side."""
+def made_by(v: Variant, *siblings: Subject) -> list[Item]:
+    """The inputs of a run, made by a sound toy."""
+    drawn = plain_inputs(v.sets[0], bytes(32), SIZES)
+    return make_items(drawn, [subject(v)], siblings)
+
+
+def examined(name: str, source: str) -> Examination:
+    """The gate's checks of a toy worker of this source, with a sound one beside it."""
     v = variant(name)
-    made = gate_plain.make(Toys(), set_name, plain_inputs(set_name, bytes(32), SIZES), [v])  # type: ignore[arg-type]
-    exam = Examination(toys, v, set_name)  # type: ignore[arg-type]
-    gate_plain.examine(exam, made)
-    gate_plain.cross(exam, Examination(Toys(), v, set_name), made)  # type: ignore[arg-type]
+    items = Items(made=made_by(variant(MAKERS.get(name, name))), known=v.family == "fn-dsa")
+    exam = Examination(subject(v, Toys(source)), items, SUITE)
+    exam.run()
+    if SCHEMES[v.sets[0]].kin.encoded:
+        exam.items = replace(items, peer=subject(v))
+        exam.run()
     return exam
 
 
-CASES = [
-    ("toyslh:python:compact", "SLH-DSA-SHA2-128f"),
-    ("toyfn:python:compact", "FN-DSA-512"),
-    ("toykem:python:compact", "ML-KEM-512"),
-]
+MAKERS = {"toyzero": "toy", "toyhedged": "toy", "toyslhzero": "toyslh"}
+KINDS = {
+    "toyslh": {"others", "signs", "verifies", "verified", "refuses"},
+    "toyfn": {"own", "signs", "verifies", "verified", "refuses"},
+    "toykem": {"others", "encaps", "decaps", "rejects", "refuses"},
+    "toyhash": {"known"},
+}
 
 
-@pytest.mark.parametrize(("name", "set_name"), CASES)
-def test_a_sound_implementation_passes(name: str, set_name: str) -> None:
-    exam = examined(name, set_name, Toys())
+@pytest.mark.parametrize("name", KINDS)
+def test_a_sound_implementation_passes(name: str) -> None:
+    exam = examined(name, Path(toy.__file__).read_text(encoding="utf-8"))
     assert exam.passed, exam.reason
     assert all(c.cases for c in exam.checks)
-    kinds = {c.check.split("-")[0] for c in exam.checks}
-    kem = {"others", "encaps", "decaps", "rejects", "refuses"}
-    signs = {"signs", "verifies", "verified", "refuses"}
-    assert kinds - {"others"} == (kem - {"others"} if "KEM" in set_name else signs)
+    assert {c.check.split("-")[0] for c in exam.checks} == KINDS[name]
 
 
-@pytest.mark.parametrize(
-    ("name", "set_name", "operation", "spoil", "check"),
-    [
-        (*CASES[0], "keygen", lambda v: v[:-1] + b"x", "others-keygen"),
-        (*CASES[0], "sign", lambda v: v[:-1], "signs"),
-        (*CASES[1], "sign", lambda v: v[:-1] + b"x", "verifies-own"),
-        (*CASES[0], "verify", lambda v: b"\0", "verifies-own"),
-        (*CASES[1], "verify", lambda v: b"\1", "refuses-signature"),
-        (*CASES[2], "encaps", lambda v: v[:-1] + b"x", "encaps"),
-        (*CASES[2], "decaps", lambda v: v[:-1] + b"x", "decaps-own"),
-    ],
-)
-def test_a_wrong_implementation_is_named(
-    name: str, set_name: str, operation: str, spoil: Callable[[bytes], bytes], check: str
-) -> None:
-    exam = examined(name, set_name, Toys(lambda o, v: spoil(v) if o == operation else v))
-    assert not exam.passed
-    assert check in [c.check for c in exam.checks if c.failed]
-
-
-def test_no_implicit_rejection_is_named() -> None:
-    class Explicit(Toys):
-        @staticmethod
-        def _check(operation: str, item: JobInput) -> None:
-            Toys._check(operation, item)
-            sent = (item.ciphertext or b"")[:32]
-            if operation == "decaps" and item.ciphertext != sent + toy.mix(736, item.pk, sent):
-                raise toy.Failed("altered")
-
-    exam = examined(*CASES[2], Explicit())
-    assert [c.check for c in exam.checks if c.failed] == ["rejects-ciphertext"]
+def test_what_only_verifies_has_no_line_of_what_it_does_not() -> None:
+    v = variant("toyslh", operations=("verify",))
+    exam = Examination(subject(v), Items(made=made_by(variant("toyslh"))), SUITE)
+    names = {c.check for c in exam.run() if not c.cases}
+    assert exam.passed and names == {"others-keygen", "signs"}
+    assert any(c.check == "refuses-signature" and c.cases for c in exam.checks)
+    only_signs = variant("toyslh", operations=("keygen", "sign"))
+    exam = Examination(subject(only_signs), Items(made=made_by(only_signs)), SUITE)
+    assert "refuses-signature" not in {c.check for c in exam.run()}
 
 
 def test_keys_that_nobody_makes_are_published_ones() -> None:
-    drawn = plain_inputs("ML-KEM-512", bytes(32), SIZES)
-    v = variant(CASES[2][0], operations=("encaps", "decaps"))
-    made = gate_plain.make(Toys(), "ML-KEM-512", drawn, [v])  # type: ignore[arg-type]
-    known = vectors.keygen_cases("ML-KEM-512")[: len(drawn)]
-    assert [(m.row.seed, m.pk, m.sk) for m in made] == [(c.seed, c.pk, c.sk) for c in known]
+    made = made_by(variant("toykem", operations=("encaps", "decaps")))
+    known = known_answers("ML-KEM-512", "keygen")[: len(made)]
+    assert [(m.seed, m.pk, m.sk) for m in made] == [(c.seed, c.pk, c.sk) for c in known]
     assert all(m.output and m.secret for m in made)
 
 
 def test_keys_of_a_variant_that_makes_none_are_its_siblings() -> None:
-    name, set_name = CASES[1]
-    v = variant(name, operations=("sign", "verify"))
-    for others, passes in (((variant(name),), True), ((), False)):
-        toys = Toys(others=others)
-        exam = Examination(toys, v, set_name)  # type: ignore[arg-type]
-        gate_plain.known_answers(exam)
-        assert exam.passed is passes
-        drawn = plain_inputs(set_name, bytes(32), SIZES)
-        made = gate_plain.make(toys, set_name, drawn, [v])  # type: ignore[arg-type]
-        gate_plain.examine(exam, made)
-        assert exam.passed is passes
-    assert exam.reason == "inputs: all: no implementation that has passed makes keys (1 of 1)"
+    v = subject(variant("toyfn", operations=("sign", "verify")))
+    (sibling,) = siblings_of(v, [subject(variant("toy")), subject(variant("toyfn"))])
+    for maker in (sibling, None):
+        exam = Examination(v, Items(known=True, sibling=maker), SUITE)
+        exam.run()
+        assert exam.passed is (maker is not None)
+    made = made_by(variant("toyfn", operations=("sign", "verify")), sibling)
+    assert all(m.pk and m.sk and m.output for m in made)
+    assert not any(m.pk for m in made_by(variant("toyfn", operations=("sign", "verify"))))
 
 
 def test_cells_hand_over_what_the_operation_takes() -> None:
     """And expect outputs only where they follow from that."""
-    kem, fn = variant(CASES[2][0]), variant(CASES[1][0])
-    row = plain_inputs("ML-KEM-512", bytes(32), SIZES)[0].row
-    made = PlainInput(row, pk=b"pk", sk=b"sk", output=b"c", secret=b"K")
+    kem, fn = variant("toykem"), variant("toyfn")
+    row = plain_inputs("ML-KEM-512", bytes(32), SIZES)[0]
+    made = replace(row, pk=b"pk", sk=b"sk", output=b"c", secret=b"K")
 
     def digest(data: bytes) -> dict[int, bytes]:
         return {0: hashlib.sha256(data).digest()}
@@ -222,12 +170,13 @@ def test_cells_hand_over_what_the_operation_takes() -> None:
     cell = make_cell(kem, "ML-KEM-512", "encaps", [made])
     assert cell.inputs == [JobInput(0, pk=b"pk", rnd=row.rnd)]
     assert cell.expected == digest(b"cK")
-    own = make_cell(variant("toykemseed:python:expanded"), "ML-KEM-512", "encaps", [made])
+    own = make_cell(variant("toykemseed"), "ML-KEM-512", "encaps", [made])
     assert own.inputs == [JobInput(0, pk=b"pk")] and own.expected == {} and not own.random
     cell = make_cell(kem, "ML-KEM-512", "decaps", [made])
     assert cell.inputs == [JobInput(0, seed=row.seed, sk=b"sk", pk=b"pk", ciphertext=b"c")]
     assert cell.expected == digest(b"K")
-    made = PlainInput(plain_inputs("FN-DSA-512", bytes(32), SIZES)[0].row, b"pk", b"sk", b"s")
+    row = plain_inputs("FN-DSA-512", bytes(32), SIZES)[0]
+    made = replace(row, pk=b"pk", sk=b"sk", output=b"s")
     cell = make_cell(fn, "FN-DSA-512", "sign", [made])
     assert cell.inputs[0].seed is None and cell.inputs[0].rnd is None
     assert cell.random and cell.expected == {}

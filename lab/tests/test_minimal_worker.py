@@ -19,7 +19,8 @@ def test_minimal_worker_conforms() -> None:
     found = conform_entry(entry, place.root, place.target)
     assert found.passed, "\n".join(found.lines())
     judged = {finding.check for finding in found.findings if finding.status == "passed"}
-    assert {"keygen", "sign", "sign-rnd", "context", "verify", "measure-sign"} <= judged
+    assert {"acvp-siggen", "keygen-again", "signs", "signs-rnd", "verifies-own"} <= judged
+    assert {"refuses-context", "refuses-as-verdict", "measure-sign"} <= judged
 
 
 def test_minimal_worker_is_at_most_80_lines() -> None:

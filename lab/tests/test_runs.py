@@ -15,13 +15,12 @@ from mldsa_lab.bench.shapes import BATCH_SIZES, GROUP, Shape, role_of, shaped_va
 from mldsa_lab.bench.workloads.operations import Cell, Operations, make_cell, role_in
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input, Outputs, SigningInput
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, Variant
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
-from mldsa_lab.theory.trace import ACCEPTED
 from mldsa_lab.worker.protocol import Announced, Runs
+from mldsa_lab.worker.request import Item
 from mldsa_studies.signers import draw_traces
 
 
@@ -170,13 +169,7 @@ def test_a_balanced_choice_has_the_expected_mean_trace(name: str) -> None:
 # --- cells --------------------------------------------------------------------------------------
 
 SIGNED = [
-    Input(
-        50 + i,
-        SigningInput(bytes([i]) * 32, b"m"),
-        (ACCEPTED,),
-        Outputs(b"pk%d" % i, b"sk", b"sig%d" % i),
-        MANY_KEYS,
-    )
+    Item("ML-DSA-44", 50 + i, bytes([i]) * 32, b"m", pk=b"pk%d" % i, sk=b"sk", output=b"sig%d" % i)
     for i in range(4)
 ]
 

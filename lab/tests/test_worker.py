@@ -78,12 +78,12 @@ def test_hello_announces(tmp_path: Path) -> None:
 def test_trace(tmp_path: Path) -> None:
     with good(tmp_path, "trace 3 z0r2 h3 ok\ntrace 5 ok\ndone 1\n") as worker:
         worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS)
-        assert worker.trace(1) == {3: parse_trace(["z0r2", "h3", "ok"]), 5: (ACCEPTED,)}
+        outputs = worker.answer(1)
+        assert outputs[3].trace == parse_trace(["z0r2", "h3", "ok"])
+        assert outputs[5].trace == (ACCEPTED,)
     with good(tmp_path, "trace 3 ok\nfailed 5 bad key\ndone 1\n") as worker:
         worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS)
-        with pytest.raises(WorkerRefusal, match="input 5 failed: bad key"):
-            worker.trace(1)
-        assert worker.alive
+        assert worker.answer(1)[5].failure == "bad key"
 
 
 def test_links_are_parsed_strictly() -> None:
@@ -177,7 +177,7 @@ def test_trace_faults(tmp_path: Path, attempts: str) -> None:
     with good(tmp_path, f"trace 3 {attempts}\ndone 1\n") as worker:
         worker.prepare(1, "v", "ML-DSA-44", "trace", INPUTS[:1])
         with pytest.raises(WorkerFault, match="trace 3"):
-            worker.trace(1)
+            worker.answer(1)
 
 
 @pytest.mark.parametrize(

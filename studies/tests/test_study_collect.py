@@ -104,8 +104,9 @@ def test_failures_are_named() -> None:
         check_signatures(variant("a:b:compact"), made, [(1, None, "out of memory")])
     strange = replace(made[0], what=SigningInput(bytes(32), b"m", b"context", bytes([1] * 32)))
     with pytest.raises(LabError, match="input 0: it has a context, and a:b:compact takes none"):
-        sign_jobs([strange], variant("a:b:compact", context=False, rnd="given"))
-    assert sign_jobs([strange], variant("a:b:compact", rnd="given"))[0].rnd == bytes([1] * 32)
+        sign_jobs([strange], variant("a:b:compact", context=False, rnd="given"), "ML-DSA-44")
+    (job,) = sign_jobs([strange], variant("a:b:compact", rnd="given"), "ML-DSA-44")
+    assert job.rnd == bytes([1] * 32)
 
 
 def test_of_an_implementation_the_ordinary_variant_is_taken() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mldsa_lab.bench.signatures import SampleSignature, draw_signatures
+from mldsa_lab.bench.material import SampleSignature, draw_signatures
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import ML_DSA_44, N, ParameterSet, Q
 from mldsa_lab.sizes import CURVES

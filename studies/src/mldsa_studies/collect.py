@@ -167,7 +167,7 @@ def measure_time(fleet: Fleet, batch: InputBatch, variant: Announced, number: in
     if station.announcement.unit != "ns":
         raise LabError(f"worker {station.name}: times in {station.announcement.unit}, not in ns")
     order = np.random.default_rng(number).permutation(len(batch.inputs))
-    jobs = sign_jobs(batch.inputs, variant)
+    jobs = sign_jobs(batch.inputs, variant, batch.spec.set)
     worker.prepare(_JOB, variant.id, batch.spec.set, "sign", [jobs[i] for i in order])
     samples = worker.measure(_JOB, 1, 1, _WARMUP_NS)
     check_signatures(variant, batch.inputs, ((s.input, s.digest, s.failure) for s in samples))

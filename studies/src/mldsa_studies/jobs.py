@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mldsa_lab.bench.material import check_taken, sign_job
+from mldsa_lab.bench.material import check_taken
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.worker.protocol import Announced, JobInput
+from mldsa_lab.worker.request import Item
 
 _WEAKEST = ("portable", "literal")
 
 
-def sign_jobs(inputs: Sequence[Input], variant: Announced) -> list[JobInput]:
+def sign_jobs(inputs: Sequence[Input], variant: Announced, set_name: str) -> list[JobInput]:
     """Return what this variant's signing is given, in order; LabError if it cannot take one of the
     inputs."""
     for item in inputs:
         check_taken(item, variant, f"input {item.id}")
-    return [sign_job(item, variant) for item in inputs]
+    return [Item.of(item, set_name).job("sign", variant) for item in inputs]
 
 
 def check_signatures(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from mldsa_lab import __version__, machine
 from mldsa_lab.bench import gate
 from mldsa_lab.bench.engine import Case, Engine, Workload
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.gate_material import Material, make_material
 from mldsa_lab.bench.launch import launch
 from mldsa_lab.bench.material import (
-    PlainInput,
-    Reference,
     choose_inputs,
+    confirm,
+    find_reference,
     input_row,
+    make_items_of_gate,
     plain_inputs,
+    subject_of,
 )
 from mldsa_lab.bench.options import Options, select
 from mldsa_lab.bench.pace import Judge, Pace
@@ -31,7 +33,6 @@ from mldsa_lab.bench.workloads import PLANS
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
 from mldsa_lab.machine import cores_to_use
 from mldsa_lab.records import (
@@ -51,6 +52,8 @@ from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.screen import Screen
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.examination import Items
+from mldsa_lab.worker.request import Item
 
 RECORD_NAME = "record.jsonl"
 _PEERS = (DEFAULT_REFERENCE, "aws-lc", "mldsa-lanes", "filippo")
@@ -85,7 +88,7 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
             given.check(variants)
         if options.reference != DEFAULT_REFERENCE:
             known_reference(options.reference, variants)
-        reference = Reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
+        reference = find_reference(fleet) if set(options.sets) & set(PARAMETER_SETS) else None
         runs = options.batch_sizes, options.thread_counts
         variants += shaped_variants(fleet, variants, *runs, in_memory=options.workload == "memory")
         variants = plan.choose(fleet, variants)
@@ -198,14 +201,14 @@ class _Session:
         shown = f" ({' '.join(features)})" if features else ""
         self.screen.line("machine", f"{cpu}{shown}, {described['cores']} cores{load}")
 
-    def prepare(self, variants: Sequence[Variant], reference: Reference | None) -> Workload[Any]:
+    def prepare(self, variants: Sequence[Variant], reference: Variant | None) -> Workload[Any]:
         """Inputs and gate; the workload over what passed."""
         o = self.options
-        inputs: dict[str, list[Input]] = {}
-        plain: dict[str, list[PlainInput]] = {}
-        materials: dict[str, Material] = {}
+        inputs: dict[str, list[Item]] = {}
+        plain: dict[str, list[Item]] = {}
+        items: dict[str, Items] = {}
         if reference is not None:
-            load(built=reference.library)
+            load(built=self.fleet.station(reference.id).library)
         used = [name for name in o.sets if any(name in v.sets for v in variants)]
         with self.screen.phase("inputs", total=3 * len(used)) as phase:
             for name in used:
@@ -216,30 +219,29 @@ class _Session:
                     continue
                 assert reference is not None
                 phase.show(f"{name}: the reference and NIST's known answers")
-                gate.examine_reference(reference, self.fleet, name)
+                judge = subject_of(self.fleet, reference, name)
+                confirm(judge, Items(known=True))
                 phase.show(f"{name}: tracing {o.sizes.pool} candidates", step=1)
                 library = load()
                 given = o.selections.get(name)
                 made = choose_inputs(library, name, o.seed, o.sizes, given, cores_to_use())
                 made += self.plan.more_inputs(name, max(item.id for item in made) + 1)
                 phase.show(f"{name}: the reference confirms them; altered signatures", step=1)
-                materials[name] = make_material(library, reference, name, made, o.seed)
+                items[name] = make_items_of_gate(library, judge, made, o.seed)
                 inputs[name] = made
                 phase.show(name, step=1)
             phase.summary = self._words_of_inputs(inputs)
-        for name in inputs:
-            for item in inputs[name]:
-                self.write(input_row(item, name))
-        passed, replaced = self._gate(variants, reference, materials, plain)
-        for items in replaced.values():  # their keys may have been made by the gate
-            for one in items:
-                self.write(one.row)
+        for item in chain.from_iterable(inputs.values()):
+            self.write(input_row(item))
+        passed, replaced = self._gate(variants, items, plain)
+        for item in chain.from_iterable(replaced.values()):  # their keys may be the gate's
+            self.write(input_row(item))
         ready = Ready(
             self.fleet, self._writer.path.parent, variants, passed, {**inputs, **replaced}
         )
         return self.plan.workload(ready)
 
-    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Input]]) -> str:
+    def _words_of_inputs(self, inputs: Mapping[str, Sequence[Item]]) -> str:
         o = self.options
         texts = [self.plan.about_inputs] if self.plan.about_inputs else []
         if given := [str(o.selections[name]) for name in inputs if name in o.selections]:
@@ -257,10 +259,9 @@ class _Session:
     def _gate(
         self,
         every: Sequence[Variant],
-        reference: Reference | None,
-        materials: dict[str, Material],
-        plain: dict[str, list[PlainInput]],
-    ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[PlainInput]]]:
+        items: dict[str, Items],
+        plain: dict[str, list[Item]],
+    ) -> tuple[set[tuple[str, str]], Mapping[str, Sequence[Item]]]:
         """The pairs of variant and set that may be measured, and by set what was made of inputs
         without traces.
 
@@ -268,14 +269,13 @@ class _Session:
         passed, and threads do what one does.
         """
         variants = [v for v in every if not v.runs or (v.mode == "batch" and v.threads == 1)]
-        sets = {*materials, *plain}
+        sets = {*items, *plain}
         pairs = sum(len(sets & set(v.sets)) for v in variants)
         with self.screen.phase("gate", total=2 * pairs) as phase:
             verdicts = gate.examine(
                 self.fleet,
-                reference,
                 variants,
-                materials,
+                items,
                 plain,
                 _PEERS,
                 lambda v, name: phase.show(f"{v.id} {name}", step=1),

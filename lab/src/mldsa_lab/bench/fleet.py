@@ -14,7 +14,6 @@ from mldsa_lab.bench.shapes import Shape
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.library import CRATE, library_name
 from mldsa_lab.records import Variant, WorkerRow
-from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker.build import Place, lock_digests
 from mldsa_lab.worker.protocol import Announced, Announcement, JobInput, Output
 from mldsa_lab.worker.registry import WorkerEntry, build_mark
@@ -149,18 +148,6 @@ class Station:
         outputs = self.worker().answer(job, batch=batch)
         self.worker().forget(job)
         return outputs
-
-    def trace(self, variant: str, set_name: str, inputs: Sequence[JobInput]) -> dict[int, Trace]:
-        """The attempts of each input, by input number."""
-        job = self.prepare(variant, set_name, "trace", inputs)
-        traces = self.worker().trace(job)
-        self.worker().forget(job)
-        return traces
-
-    def private_keys(self, variant: str) -> Sequence[str]:
-        """The forms of private keys that a variant reads."""
-        known = {v.id: v.private_keys for v in self.announcement.variants}
-        return known[announced_id(variant)]
 
     def row(self) -> WorkerRow:
         """Its line in a record."""

@@ -1,24 +1,28 @@
 """The correctness gate: a variant that fails one check is not measured for that set.
 
-What must come out is taken from sources that are independent of the implementation under test:
-NIST's known answers, the literal reference, and another implementation that has passed.
+It makes the fast checks of the correctness suite (`worker/suite.py`). What must come out is taken
+from sources that are independent of the implementation under test: NIST's known answers, the
+literal reference, and another implementation that has passed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 
-from mldsa_lab.bench import gate_checks, gate_plain
-from mldsa_lab.bench.examination import Examination, GateFault
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.gate_material import Material
-from mldsa_lab.bench.material import PlainInput, Reference
-from mldsa_lab.errors import LabError
-from mldsa_lab.records import Gate, Variant
+from mldsa_lab.bench.material import make_plain, subject_of
+from mldsa_lab.bench.shapes import role_of
+from mldsa_lab.records import Check, Gate, Variant
 from mldsa_lab.sets import SCHEMES
+from mldsa_lab.worker.cases import FEW
+from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.subject import Subject, siblings_of
+from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import WorkerFault
+
+_FEW_SLOW = 2  # items of a check where a signature takes seconds
 
 
 @dataclass(slots=True)
@@ -30,104 +34,103 @@ class Verdicts:
     """Why a variant is left out of a set."""
     faults: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Variants whose worker broke down, with the set it happened at and how."""
-    made: dict[str, Sequence[PlainInput]] = field(default_factory=dict)
+    made: dict[str, Sequence[Item]] = field(default_factory=dict)
     """By set, the inputs of schemes without traces, with what was made of them."""
-
-
-def examine_reference(reference: Reference, fleet: Fleet, set_name: str) -> None:
-    """The reference must itself pass NIST's known answers; LabError if it does not."""
-    station = fleet.station(reference.variant.id)
-    exam = Examination(station, reference.variant, set_name)
-    try:
-        gate_checks.acvp(exam)
-    except GateFault as fault:
-        raise LabError(f"the correctness reference broke down: {fault}") from None
-    skipped = [c for c in exam.checks if not c.cases]
-    if not exam.passed or skipped:
-        reason = exam.reason or f"{skipped[0].check}: {skipped[0].first_failure}"
-        raise LabError(f"the correctness reference {reference.variant.id} fails the gate: {reason}")
 
 
 def examine(
     fleet: Fleet,
-    reference: Reference | None,
     variants: Iterable[Variant],
-    materials: Mapping[str, Material],
-    plain: Mapping[str, Sequence[PlainInput]],
+    items: Mapping[str, Items],
+    plain: Mapping[str, Sequence[Item]],
     peers: Sequence[str],
     on_step: Callable[[Variant, str], None],
 ) -> Verdicts:
-    """Put every variant through the gate, for each set that has material.
+    """Put every variant through the gate, for each set that has inputs.
 
-    `plain`: the inputs of schemes without traces, by set.
-    `peers` are implementations to prefer as the other one in cross-verification. `on_step` is
-    told what comes next. A worker that breaks down is started afresh for its other variants.
+    `items`: by set of ML-DSA; `plain`: the inputs of schemes without traces, by set. `peers` are
+    implementations to prefer as the other one in cross-verification. `on_step` is told what comes
+    next. A worker that breaks down is started afresh for its other variants.
     """
     verdicts = Verdicts(made=dict(plain))
     exams: dict[tuple[str, str], Examination] = {}
     listed = list(variants)
+    every = [subject_of(fleet, v, name) for v in fleet.variants.values() for name in v.sets]
 
-    def guarded(exam: Examination, checks: Callable[[], None]) -> None:
-        if exam.variant.id in verdicts.faults:
+    def run(variant: Variant, exam: Examination) -> None:
+        """What can be made now."""
+        if variant.id in verdicts.faults:
             return
         try:
-            checks()
-        except GateFault as fault:
-            text = f"{fault.check}: {fault.fault.rule}"
-            verdicts.faults[exam.variant.id] = (exam.set_name, text)
-        except WorkerFault as fault:  # it could not be started afresh
-            verdicts.faults[exam.variant.id] = (exam.set_name, fault.rule)
+            exam.run()
+        except WorkerFault as fault:
+            text = f"{exam.checks[-1].check}: {fault.rule}"
+            verdicts.faults[variant.id] = (exam.subject.set, text)
 
     for variant in listed:
-        for set_name in variant.sets:
+        for name in variant.sets:
             if variant.id in verdicts.faults:
                 break
-            if set_name in materials or set_name in plain:
-                on_step(variant, set_name)
-                exam = Examination(fleet.station(variant.id), variant, set_name)
-                exams[variant.id, set_name] = exam
-                if reference is not None and set_name in materials:
-                    material = materials[set_name]
-                    guarded(exam, partial(gate_checks.ml_dsa, exam, material, reference))
-                elif SCHEMES[set_name].kin.encoded or not SCHEMES[set_name].kin.keyed:
-                    guarded(exam, partial(gate_plain.known_answers, exam))
-                else:
-                    guarded(exam, partial(gate_plain.classical, exam, plain[set_name]))
+            if name in items or name in plain:
+                on_step(variant, name)
+                subject = subject_of(fleet, variant, name)
+                given = items.get(name) or _first_items(subject, plain[name], every)
+                group = [i for i in given.group if i.role == role_of(variant, name)]
+                given = replace(given, group=group if variant.mode == "batch" else ())
+                exams[variant.id, name] = Examination(subject, given, SUITE)
+                run(variant, exams[variant.id, name])
 
-    for set_name in plain:
-        if SCHEMES[set_name].kin.encoded:
-            able = [e for (_, name), e in exams.items() if name == set_name and not e.failed]
-            sound = [e.variant for e in able if e.passed and e.variant.id not in verdicts.faults]
-            made = gate_plain.make(fleet, set_name, plain[set_name], sound)
-            verdicts.made[set_name] = made
-            for exam in able:
-                guarded(exam, partial(gate_plain.examine, exam, made))
+    for name, drawn in plain.items():
+        if not SCHEMES[name].kin.encoded:
+            continue
+        able = [v for v in listed if (v.id, name) in exams and not exams[v.id, name].failed]
+        sound = [v for v in able if exams[v.id, name].passed and v.id not in verdicts.faults]
+        made = verdicts.made[name] = make_plain(fleet, drawn, sound)
+        lacking = next((what for what in ("pk", "output") if not getattr(made[0], what)), None)
+        for v in able:
+            exam = exams[v.id, name]
+            if lacking:
+                signs = "signatures" if "sign" in v.operations else "outputs"
+                what = "keys" if lacking == "pk" else signs
+                exam.add("inputs", f"all: no implementation that has passed makes {what}", 1)
+                continue
+            few = made[: _FEW_SLOW if SCHEMES[name].slow else FEW]
+            group = made if v.mode == "batch" else []
+            exam.items = replace(exam.items, made=few, group=group)
+            run(v, exam)
 
     # Only now: a peer must have passed, so that a wrong one casts no doubt on the right ones.
     passed = {key for key, exam in exams.items() if exam.passed}
-    for (variant_id, set_name), exam in exams.items():
-        if not SCHEMES[set_name].kin.encoded:
-            continue
-        if exam.passed and variant_id not in verdicts.faults:
-            peer = _peer(exam.variant, set_name, listed, passed, peers)
-            if peer is None:
-                exam.skip("cross-verification", "no other implementation has passed")
+    for variant in listed:
+        for name in variant.sets:
+            if (variant.id, name) not in passed or not SCHEMES[name].kin.encoded:
                 continue
-            on_step(exam.variant, set_name)
-            other = Examination(fleet.station(peer.id), peer, set_name)
-            if set_name in materials:
-                guarded(exam, partial(gate_checks.cross, exam, other, materials[set_name]))
-            else:
-                guarded(exam, partial(gate_plain.cross, exam, other, verdicts.made[set_name]))
+            if variant.id in verdicts.faults:
+                continue
+            exam = exams[variant.id, name]
+            peer = _peer(variant, name, listed, passed, peers)
+            if peer is None:
+                exam.add("cross-verification", "no other implementation has passed")
+                continue
+            on_step(variant, name)
+            exam.items = replace(exam.items, peer=subject_of(fleet, peer, name))
+            run(variant, exam)
 
-    for (variant_id, set_name), exam in exams.items():
+    for (variant_id, name), exam in exams.items():
         broke = verdicts.faults.get(variant_id)
-        good = exam.passed and (broke is None or broke[0] != set_name)
-        verdicts.gates.append(Gate(variant_id, set_name, good, tuple(exam.checks)))
+        good = exam.passed and (broke is None or broke[0] != name)
+        verdicts.gates.append(Gate(variant_id, name, good, tuple(Check(*c) for c in exam.checks)))
         if not good:
-            reason = exam.reason or (broke[1] if broke else "")
-            verdicts.reasons[variant_id, set_name] = reason
+            verdicts.reasons[variant_id, name] = exam.reason or (broke[1] if broke else "")
     return verdicts
+
+
+def _first_items(subject: Subject, drawn: Sequence[Item], every: Sequence[Subject]) -> Items:
+    """What needs no other implementation: known answers, and where keys never leave a worker all
+    of its own."""
+    if subject.kin.encoded or not subject.kin.keyed:
+        return Items(known=True, sibling=next(siblings_of(subject, every), None))
+    return Items(made=drawn[:FEW])
 
 
 def _peer(
@@ -147,9 +150,5 @@ def _peer(
         and set(SCHEMES[set_name].kin.operations[1:]) <= set(v.operations)
     ]
     return min(
-        able,
-        key=lambda v: (
-            preferred.index(v.implementation) if v.implementation in preferred else len(preferred)
-        ),
-        default=None,
+        able, key=lambda v: [*preferred, v.implementation].index(v.implementation), default=None
     )

@@ -8,30 +8,42 @@ before anything is measured, and where it finds something else the run ends.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from mldsa_lab.bench.examination import ACCEPTED
-from mldsa_lab.bench.fleet import Fleet
+from mldsa_lab.bench.fleet import Fleet, Station
 from mldsa_lab.bench.options import REFERENCE
+from mldsa_lab.checkout import find_root
 from mldsa_lab.choice.build import build, complete
 from mldsa_lab.choice.choice import Wish, choose
 from mldsa_lab.errors import LabError
+from mldsa_lab.extras import need
 from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
-from mldsa_lab.inputs.library import Library
+from mldsa_lab.inputs.library import Library, load
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
 from mldsa_lab.records.rows import DESIGN, RANDOM
-from mldsa_lab.sets import LOOKUP, SCHEMES
-from mldsa_lab.theory.trace import format_trace
-from mldsa_lab.worker.protocol import Announced, JobInput, Output
+from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker.alter import suits
+from mldsa_lab.worker.build import Place
+from mldsa_lab.worker.cases import RND
+from mldsa_lab.worker.examination import Examination, Items
+from mldsa_lab.worker.protocol import Announced
+from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.subject import Subject, make_items, siblings_of
+from mldsa_lab.worker.suite import SUITE
+from mldsa_lab.worker.worker import Limits, WorkerFault
 
 _RUNS_POOL = 4  # candidates for each input of a run
 _FEW = 4  # random inputs where an operation takes seconds
+# Bytes of message and context of the gate's own inputs.
+_GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +70,6 @@ GATE_SIZES = Sizes(design=0, random=8, pool=0, message_bytes=32)
 """Of runs that have inputs of their own: those that the gate takes beside these."""
 
 
-def keygen_job(item: Input) -> JobInput:
-    """What key generation is handed of an input."""
-    return JobInput(item.id, seed=item.what.seed)
-
-
-def sign_job(item: Input, variant: Variant | Announced, rnd: bytes | None = None) -> JobInput:
-    """What this variant's signing is handed: the input's rnd or another, none where it draws its
-    own."""
-    what, made = item.what, item.made
-    return JobInput(
-        item.id,
-        seed=what.xi,
-        sk=made.sk,
-        pk=made.pk,
-        message=what.message,
-        context=what.context,
-        rnd=(rnd or what.rnd) if variant.rnd != "none" else None,
-    )
-
-
 def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
     """LabError if this variant cannot sign an input as it is given."""
     if item.what.rnd != ZERO_RND and variant.rnd == "zero":
@@ -86,22 +78,11 @@ def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
         raise LabError(f"{where}: it has a context, and {variant.id} takes none")
 
 
-def verify_job(item: Input, signature: bytes | None = None) -> JobInput:
-    """What verification is handed: the input's signature or another."""
-    return JobInput(
-        item.id,
-        pk=item.made.pk,
-        message=item.what.message,
-        context=item.what.context,
-        signature=item.made.signature if signature is None else signature,
-    )
-
-
-def input_row(item: Input, set_name: str) -> InputRow:
+def input_row(item: Item) -> InputRow:
     """An input's line in a record."""
-    what, words = item.what, tuple(map(str, item.trace))
-    rnd = None if what.rnd == ZERO_RND else what.rnd
-    return InputRow(set_name, item.id, item.role, what.seed, what.message, what.context, words, rnd)
+    words = tuple(map(str, item.trace)) or None
+    seed = item.seed or b""
+    return InputRow(item.set, item.id, item.role, seed, item.message, item.context, words, item.rnd)
 
 
 def selection_of(record: Record, set_name: str, library: Library) -> Selection:
@@ -121,83 +102,123 @@ def selection_of(record: Record, set_name: str, library: Library) -> Selection:
     )
 
 
-class Reference:
-    """The correctness reference as a service: keys, signatures, traces, verdicts."""
-
-    def __init__(self, fleet: Fleet) -> None:
-        """Takes the reference from the fleet's workers; LabError if none has it."""
-        found = [v for v in fleet.variants.values() if v.implementation == REFERENCE]
-        if not found:
-            raise LabError(f"no worker has the correctness reference {REFERENCE}")
-        self.variant = found[0]
-        self._fleet = fleet
-
-    @property
-    def library(self) -> Path | None:
-        """The library of traces, where the build of the reference's worker makes it too."""
-        return self._fleet.station(self.variant.id).library
-
-    def outputs(
-        self, set_name: str, operation: str, inputs: Sequence[JobInput]
-    ) -> dict[int, Output]:
-        """Its outputs; LabError if it fails on one."""
-        if not inputs:
-            return {}
-        station = self._fleet.station(self.variant.id)
-        try:
-            outputs = station.answer(self.variant.id, set_name, operation, inputs)
-        except LabError as error:  # not the fault of the variant that is being examined
-            raise LabError(f"the correctness reference broke down: {error}") from None
-        for output in outputs.values():
-            if output.failure is not None:
-                raise LabError(
-                    f"the correctness reference {self.variant.id} failed at {operation} of "
-                    f"{set_name}, input {output.input}: {output.failure}"
-                )
-        return outputs
-
-    def values(self, set_name: str, operation: str, inputs: Sequence[JobInput]) -> dict[int, bytes]:
-        """Its output bytes by input number."""
-        outputs = self.outputs(set_name, operation, inputs)
-        return {number: _value(output) for number, output in outputs.items()}
-
-    def confirm(self, set_name: str, inputs: Sequence[Input]) -> None:
-        """LabError that names the first input whose keys, signature or trace are not what the
-        reference makes of it."""
-        if not inputs:
-            return
-        name = self.variant.id
-
-        def same(item: Input, what: str, found: bytes, right: bytes | None) -> None:
-            if found != right:
-                raise LabError(
-                    f"{set_name}, input {item.id}: the {what} has SHA-256 {_digest(found)}, the "
-                    f"correctness reference {name} makes one with {_digest(right)}"
-                )
-
-        keys = self.outputs(set_name, "keygen", [keygen_job(i) for i in inputs])
-        for item in inputs:
-            same(item, "public key", item.made.pk, keys[item.id].value)
-            same(item, "private key", item.made.sk, keys[item.id].private_key)
-        jobs = [sign_job(i, self.variant) for i in inputs]
-        signatures = self.values(set_name, "sign", jobs)
-        traces = self._fleet.station(name).trace(name, set_name, jobs)
-        for item in inputs:
-            same(item, "signature", item.made.signature, signatures[item.id])
-            if traces[item.id] != item.trace:
-                raise LabError(
-                    f"{set_name}, input {item.id}: its trace is {format_trace(item.trace)}, by the "
-                    f"correctness reference {name} {format_trace(traces[item.id])}"
-                )
+def subject_of(fleet: Fleet, variant: Variant, set_name: str) -> Subject:
+    """A variant of a run as what the suite judges."""
+    forms = fleet.announced[variant.base].private_keys
+    return Subject(fleet.station(variant.id), variant, set_name, forms)
 
 
-def _value(output: Output) -> bytes:
-    assert output.value is not None
-    return output.value
+def find_reference(fleet: Fleet) -> Variant:
+    """The correctness reference among the fleet's variants; LabError if no worker has it."""
+    found = next((v for v in fleet.variants.values() if v.implementation == REFERENCE), None)
+    if found is None:
+        raise LabError(f"no worker has the correctness reference {REFERENCE}")
+    return found
 
 
-def _digest(value: bytes | None) -> str:
-    return "of nothing" if value is None else hashlib.sha256(value).hexdigest()[:16]
+def confirm(reference: Subject, items: Items) -> None:
+    """LabError that names the first input whose keys, signature or trace are not what the
+    correctness reference makes of it, or the known answer that it does not give."""
+    names = ("{source}-keygen", "reference-sign", "{source}-trace")
+    rows = [row for row in SUITE if row.name in names or row.needs == ("known",)]
+    exam = Examination(reference, items, rows)
+    try:
+        skipped = [c for c in exam.run() if not c.cases]
+    except WorkerFault as fault:
+        raise LabError(f"the correctness reference broke down: {fault}") from None
+    if not exam.passed or skipped:
+        reason = exam.reason or f"{skipped[0].check}: {skipped[0].first_failure}"
+        raise LabError(
+            f"{reference.set}: the correctness reference {reference.variant.id} makes something "
+            f"else: {reason}"
+        )
+
+
+def make_items_of_gate(
+    library: Library, reference: Subject, inputs: Sequence[Item], run_seed: bytes
+) -> Items:
+    """What the gate puts to every variant of an ML-DSA set, ``inputs`` being those of the run.
+
+    Beside these it takes some with contexts of 0 to 255 bytes and messages of 0 to 200 bytes.
+    LabError if one of them is not what the reference makes of it, or the reference cannot make what
+    is needed.
+    """
+    set_name = inputs[0].set
+
+    def drawn(count: int, message: int, context: int, stream: str) -> Iterator[SigningInput]:
+        sizes = {"message_bytes": message, "context_bytes": context}
+        return candidates(run_seed, set_name, count, stream=stream, **sizes)
+
+    def sign(what: Sequence[SigningInput], first: int = 1) -> list[Item]:
+        signed = library.make(set_name, what, first_id=first, role=RANDOM)
+        return [Item.of(item, set_name) for item in signed]
+
+    first = max(item.id for item in inputs) + 1
+    chosen = [next(drawn(1, *shape, "gate")) for shape in _GATE_SHAPES]
+    others = sign(chosen, first)
+    hedged = sign([replace(what, rnd=RND) for what in chosen], first)
+    bases = []
+    for context in (16, 0):
+        signed = sign(list(drawn(64, 48, context, "altered")))
+        found = (i for i in signed if suits(PARAMETER_SETS[set_name], i.output or b""))
+        bases += [replace(i, id=context) for i in found][:1]
+    if len(bases) < 2:
+        raise LabError(f"no {set_name} signature of this seed has two hints in a row to alter")
+    for several in ([*inputs, *others], hedged, bases):
+        confirm(reference, Items("reference", several))
+    plain = [item for item in others if not item.context]
+    violations = reference.outputs("z_violation", plain)
+    if not violations:
+        raise LabError(f"{set_name}: the correctness reference makes no z_violation")
+    return Items(
+        "reference",
+        [*others, *(i for i in inputs if i.role not in (MANY_KEYS, ONE_KEY))],
+        hedged,
+        bases,
+        others[0].pk,
+        [item.with_output(violations[item.id].value) for item in plain],
+        [i for i in inputs if i.role in (MANY_KEYS, ONE_KEY)],
+        known=True,
+        reference=reference,
+    )
+
+
+def make_plain(fleet: Fleet, drawn: Sequence[Item], sound: Iterable[Variant]) -> list[Item]:
+    """The inputs of a scheme without traces with keys and outputs, by the first of the
+    implementations that have passed known answers and can make them."""
+    set_name = drawn[0].set
+    able = [subject_of(fleet, v, set_name) for v in sound]
+    every = [subject_of(fleet, v, set_name) for v in fleet.variants.values() if set_name in v.sets]
+    return make_items(drawn, able, [s for one in able for s in siblings_of(one, every)])
+
+
+class SampleSignature(NamedTuple):
+    """A signature and the public key that verifies it."""
+
+    public_key: bytes
+    signature: bytes
+
+
+def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignature]:
+    """Sign ``count`` inputs drawn from ``seed``: with ML-DSA by the library, which is built if need
+    be, with the others by a Rust worker, which is not. LabError if neither can sign."""
+    if set_name in PARAMETER_SETS:
+        signed = load().sign(set_name, Spec(set_name, seed).inputs(0, count))
+        return [SampleSignature(one.pk, one.signature) for one in signed]
+    need("bench", f"signing with {set_name}")
+    root = find_root()
+    entries = read_registry(root / "workers" / "registry.toml")
+    entry = next(e for e in entries if SCHEMES[set_name].family in e.families)
+    with Fleet() as fleet:
+        fleet.add(Station(entry, Place.of(root), Limits()))
+        able = [v for v in fleet.variants.values() if set_name in v.sets]
+        if not able:
+            raise LabError(f"worker {entry.name} has no {set_name}")
+        drawn = plain_inputs(set_name, seed, Sizes(0, count, 0, message_bytes=32))
+        made = make_plain(fleet, drawn, able)
+    if not all(m.pk and m.output for m in made):
+        raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
+    return [SampleSignature(m.pk or b"", m.output or b"") for m in made]
 
 
 def choose_inputs(
@@ -207,7 +228,7 @@ def choose_inputs(
     sizes: Sizes,
     given: GivenSelection | None = None,
     threads: int = 1,
-) -> list[Input]:
+) -> list[Item]:
     """The inputs of an ML-DSA set: those to sign, of a selection if one is ``given``, else chosen
     by their traces, in the order to measure; those drawn at random; then those of runs.
 
@@ -240,7 +261,7 @@ def choose_inputs(
     for role, count, per_key in ((MANY_KEYS, sizes.many_keys, 1), (ONE_KEY, sizes.one_key, 0)):
         if count:
             add(role, chosen(spec(role, per_key), _RUNS_POOL * count, Wish("mean", count)))
-    return found
+    return [Item.of(item, set_name) for item in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,77 +300,9 @@ def read_selections(paths: Sequence[Path]) -> dict[str, GivenSelection]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class PlainInput:
-    """An input of a scheme without traces, and what the gate's first sound implementation made of
-    it: keys, ``output`` (a signature, or a ciphertext) and, of a ciphertext, the shared ``secret``.
-
-    All None where keys never leave a worker, which makes them of the seed.
-    """
-
-    row: InputRow
-    pk: bytes | None = None
-    sk: bytes | None = None
-    output: bytes | None = None
-    secret: bytes | None = None
-
-    @property
-    def id(self) -> int:
-        """Its number in the set."""
-        return self.row.id
-
-    @property
-    def role(self) -> str:
-        """What it is for, as in a record."""
-        return self.row.role
-
-    def job(self, operation: str, variant: Variant | Announced) -> JobInput:
-        """What this variant is handed for the operation."""
-        row, kin = self.row, SCHEMES[self.row.set].kin
-        if operation == LOOKUP:
-            return JobInput(row.id)
-        if operation == "keygen":
-            return JobInput(row.id, seed=row.seed)
-        if operation == "hash":
-            return JobInput(row.id, message=row.message)
-        if operation == "encaps":
-            return JobInput(row.id, pk=self.pk, rnd=row.rnd if variant.rnd == "given" else None)
-        private = JobInput(
-            row.id, seed=row.seed if "seed" in kin.private_keys else None, sk=self.sk, pk=self.pk
-        )
-        if operation == "decaps":
-            return replace(private, ciphertext=self.output)
-        signed = replace(private, message=row.message, context=row.context)
-        if operation == "sign":
-            return replace(signed, rnd=None if variant.rnd == "none" else kin.plain_rnd)
-        return replace(
-            signed, seed=None if kin.encoded else row.seed, sk=None, signature=self.output
-        )
-
-    def expected(self, operation: str, variant: Variant | Announced) -> bytes | None:
-        """The output that must come out; None where it is not known, or another each time."""
-        match operation:
-            case "lookup":
-                return b""
-            case "keygen":
-                return self.pk if "seed" in SCHEMES[self.row.set].kin.private_keys else None
-            case "sign":
-                return None if variant.rnd == "none" else self.output
-            case "verify":
-                return ACCEPTED
-            case "hash":
-                return hashlib.sha3_256(self.row.message).digest()
-            case "encaps":
-                both = None not in (self.output, self.secret) and variant.rnd == "given"
-                return (self.output or b"") + (self.secret or b"") if both else None
-            case _:
-                return self.secret
-
-
-def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[PlainInput]:
+def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[Item]:
     """The inputs of a scheme without traces, drawn at random."""
     scheme = SCHEMES[set_name]
-    assert scheme.family != "ml-dsa"
     kem = "encaps" in scheme.kin.operations  # its m, which FIPS 203 calls randomness, is rnd
     drawn = candidates(
         run_seed,
@@ -359,10 +312,8 @@ def plain_inputs(set_name: str, run_seed: bytes, sizes: Sizes) -> list[PlainInpu
         stream=RANDOM,
     )
     return [
-        PlainInput(
-            InputRow(set_name, i, RANDOM, c.seed, b"", b"", None, c.message)
-            if kem
-            else InputRow(set_name, i, RANDOM, c.seed, c.message, c.context, None)
-        )
+        Item(set_name, i, c.xi, b"", b"", c.message, role=RANDOM)
+        if kem
+        else Item(set_name, i, c.xi, c.message, c.context, role=RANDOM)
         for i, c in enumerate(drawn)
     ]

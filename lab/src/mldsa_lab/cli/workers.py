@@ -81,7 +81,7 @@ def conform(
     jdk: JdkOption = None,
     core: CoreOption = None,
 ) -> None:
-    """Build a worker and check that it keeps to the worker protocol."""
+    """Build a worker and check that it keeps to the protocol and gives right answers."""
     from mldsa_lab.worker.conformance import conform_entry
 
     console = make_console()

@@ -12,16 +12,13 @@ from msgspec import Meta, Struct
 
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import Count, Hex, Positive, convert
+from mldsa_lab.implementation import Implementation
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
     SCHEMES,
     TUNED_BUILD,
     BuildName,
-    Family,
-    KeyForm,
-    Mode,
     Operation,
-    Rnd,
     SetName,
     Unit,
     WorkerOperation,
@@ -67,33 +64,13 @@ class Run(RecordLine, frozen=True, tag="run"):
     clean: bool | None = None
 
 
-class Variant(Struct, frozen=True, forbid_unknown_fields=True):
+class Variant(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation, backend and key form, as its worker announced it, and how it is measured.
 
     ``mode`` "batch": by calls of a batch interface, each of ``batch_size`` operations; "single":
     by calls of one operation, ``batch_size`` of them in a row where it is above 1. ``threads`` do
     so at the same time.
     """
-
-    id: str
-    implementation: str
-    version: str
-    backend: str
-    key: KeyForm
-    family: Family
-    sets: tuple[SetName, ...]
-    operations: tuple[WorkerOperation, ...]
-    rnd: Rnd
-    context: bool
-    mode: Mode = "single"
-    batch_size: Positive = 1
-    threads: Positive = 1
-    note: str = ""
-
-    @property
-    def deterministic(self) -> bool:
-        """Whether it can sign deterministically (with rnd of 32 zero bytes)."""
-        return self.rnd != "none"
 
     @property
     def hardened(self) -> bool:

@@ -1,7 +1,5 @@
-"""The conformance test of a worker: what `workers/PROTOCOL.md` asks, as named checks.
-
-It tests the protocol, not the cryptography: known answers are the gate's. A new worker passes this
-first.
+"""The conformance test of a worker: the rules of `workers/PROTOCOL.md` and the correctness suite,
+as named checks. A new worker passes this first.
 """
 
 from __future__ import annotations
@@ -12,19 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.worker.conformance_bench import (
-    ConformanceRule,
-    Nonconformance,
-    NotApplicable,
-    Trials,
-)
-from mldsa_lab.worker.conformance_checks import RULES
+from mldsa_lab.worker.conformance_rules import rules
 from mldsa_lab.worker.registry import WorkerEntry
+from mldsa_lab.worker.trials import ConformanceRule, Nonconformance, NotApplicable, Trials
 from mldsa_lab.worker.worker import Limits, Worker, WorkerFault, WorkerRefusal
 
 Status = Literal["passed", "failed", "skipped"]
 
-CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=60, measure=60, forget=20, quit=10)
+CONFORMANCE_LIMITS = Limits(hello=20, prepare=60, answer=300, measure=60, forget=20, quit=10)
 """For ordinary programs; a simulator needs longer ones."""
 
 
@@ -66,40 +59,6 @@ class Conformance:
         return [*text, f"worker {self.worker}: {total}"]
 
 
-def conform(
-    name: str,
-    start: Callable[[], Worker],
-    *,
-    implementations: Collection[str] = (),
-    only: Collection[str] | None = None,
-    progress: Callable[[str], None] | None = None,
-) -> Conformance:
-    """Makes the checks on the worker that `start` starts; `progress` gets each check's name first.
-
-    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
-    itself is judged by that one alone. `implementations` are those that the registry lists.
-    LabError for a name in `only` that no check has.
-    """
-    names = [check.name for check in RULES.listed]
-    for wanted in only or ():
-        if wanted not in names:
-            raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
-    findings: list[Finding] = []
-    bench = Trials(name, start, implementations)
-    try:
-        for check in RULES.listed:
-            if findings and only is not None and check.name not in only:
-                continue
-            if progress is not None:
-                progress(check.name)
-            findings.append(_finding(bench, check))
-            if check is RULES.listed[0] and findings[0].status == "failed":
-                break
-    finally:
-        bench.close()
-    return Conformance(name, tuple(findings))
-
-
 def conform_entry(
     entry: WorkerEntry,
     root: Path,
@@ -107,22 +66,44 @@ def conform_entry(
     *,
     limits: Limits = CONFORMANCE_LIMITS,
     only: Collection[str] | None = None,
-    progress: Callable[[str], None] | None = None,
+    known: bool = True,
+    progress: Callable[[str], None] = lambda name: None,
 ) -> Conformance:
-    """The same for a worker of the registry that has been built."""
+    """Make the checks on a worker of the registry that has been built; `progress` gets each check's
+    name first.
+
+    All are made, or those of `only` and the first one, `hello`. A worker that cannot announce
+    itself is judged by that one alone. `known`: whether it is asked for NIST's known answers.
+    LabError for a name in `only` that no check has.
+    """
     argv = entry.run_command(root, target)
-    return conform(
+    listed = rules(known=known)
+    names = [rule.name for rule in listed]
+    for wanted in only or ():
+        if wanted not in names:
+            raise LabError(f"unknown conformance check `{wanted}`; known are {', '.join(names)}")
+    findings: list[Finding] = []
+    trials = Trials(
         entry.name,
         lambda: Worker.start(entry.name, argv, cwd=root, limits=limits),
-        implementations=entry.implementations,
-        only=only,
-        progress=progress,
+        entry.implementations,
+        known=known,
     )
-
-
-def _finding(bench: Trials, check: ConformanceRule) -> Finding:
     try:
-        wrong = check.run(bench)
+        for rule in listed:
+            if not findings or only is None or rule.name in only:
+                progress(rule.name)
+                findings.append(_finding(trials, rule))
+            if findings[0].status == "failed":
+                break
+    finally:
+        trials.close()
+    return Conformance(entry.name, tuple(findings))
+
+
+def _finding(trials: Trials, check: ConformanceRule) -> Finding:
+    try:
+        wrong = check.run(trials)
     except NotApplicable as reason:
         return Finding(check.name, check.description, "skipped", (str(reason),))
     except (Nonconformance, WorkerFault, WorkerRefusal) as error:

@@ -13,21 +13,16 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Positive, Text, convert
+from mldsa_lab.files import Count, convert
+from mldsa_lab.implementation import Implementation
 from mldsa_lab.inputs.turns import positions
 from mldsa_lab.sets import (
     SCHEME_FAMILIES,
     BuildName,
-    Family,
-    KeyForm,
-    Mode,
-    Rnd,
-    SetName,
     Unit,
-    WorkerOperation,
     sets_of,
 )
-from mldsa_lab.theory import trace
+from mldsa_lab.theory.trace import Trace
 
 PROTOCOL_VERSION = 1
 MAX_LINE_BYTES = 16 * 1024 * 1024  # without the line end
@@ -45,7 +40,7 @@ class ProtocolError(LabError):
     """A line or reply that is not of the protocol's form; the text says which rule it breaks."""
 
 
-class Announced(Struct, frozen=True, forbid_unknown_fields=True):
+class Announced(Implementation, frozen=True, forbid_unknown_fields=True):
     """One implementation with one backend and one key form, as its worker announces it.
 
     ``mode`` "batch" has a batch interface. ``batch_size`` and ``threads`` are the most that a run
@@ -54,25 +49,13 @@ class Announced(Struct, frozen=True, forbid_unknown_fields=True):
     ticks for which its cells together run in a new process before any is measured.
     """
 
-    id: str  # implementation:backend:key
-    implementation: str
-    version: Text
-    backend: str
-    key: KeyForm
-    family: Family
-    sets: tuple[SetName, ...]
-    operations: tuple[WorkerOperation, ...]
-    rnd: Rnd
-    context: bool
-    mode: Mode = "single"
-    batch_size: Positive = 1
-    threads: Positive = 1
-    note: str = ""
     language: str = ""
     private_keys: tuple[Literal["seed", "sk"], ...] = ("seed", "sk")
     warmup: Count = 0
 
     def __post_init__(self) -> None:
+        if not self.version:
+            raise ProtocolError("version is empty")
         for key in ("implementation", "backend"):
             _check_name(getattr(self, key), key)
         expected = f"{self.implementation}:{self.backend}:{self.key}"
@@ -172,15 +155,7 @@ class Output:
     value: bytes | None = None
     private_key: bytes | None = None  # keygen only: its encoding, where the worker gives it
     failure: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Attempts:
-    """The attempts of one input; none where there is a `failure`."""
-
-    input: int
-    attempts: trace.Trace = ()
-    failure: str | None = None
+    trace: Trace = ()  # trace only, instead of a value
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +261,6 @@ def parse_hex(text: str, what: str) -> bytes:
     return bytes.fromhex(text)
 
 
-def format_hex(data: bytes) -> str:
-    return data.hex() if data else "-"
-
-
 # --- requests -----------------------------------------------------------------------------------
 
 
@@ -316,7 +287,7 @@ def format_prepare(
                     f"job {job}, input {item.id}: {field} of {len(value)} bytes does not fit "
                     f"a protocol line of {MAX_LINE_BYTES} bytes"
                 )
-            lines.append(f"{field} {format_hex(value)}")
+            lines.append(f"{field} {value.hex() or '-'}")
     lines.append("end")
     return "".join(line + "\n" for line in lines).encode("ascii")
 

@@ -12,7 +12,6 @@ from mldsa_lab.errors import LabError
 from mldsa_lab.theory import trace
 from mldsa_lab.worker.protocol import (
     DIGEST_BYTES,
-    Attempts,
     Link,
     Output,
     ProtocolError,
@@ -22,13 +21,15 @@ from mldsa_lab.worker.protocol import (
     quote,
 )
 
-Reply = TypeVar("Reply", Output, Attempts, Sample, Link)
+Reply = TypeVar("Reply", Output, Sample, Link)
 
 
 def parse_output(line: str, operation: str) -> Output:
-    """Parse `output INPUT HEX`; for keygen two values, pk and sk."""
+    """Parse `output INPUT HEX`; for keygen two values, pk and sk; of a trace `trace INPUT …`."""
     if failed := _failed(line, Output):
         return failed
+    if operation == "trace":
+        return _trace(line)
     keys = ("PK", "SK") if operation == "keygen" else ("HEX",)
     number_text, text, *rest = _words(line, " ".join(("output INPUT", *keys)))
     number = parse_number(number_text, "input number")
@@ -39,15 +40,13 @@ def parse_output(line: str, operation: str) -> Output:
     return Output(number, value, parse_hex(known[0], f"private key {number}") if known else None)
 
 
-def parse_trace(line: str) -> Attempts:
+def _trace(line: str) -> Output:
     """Parse `trace INPUT ATTEMPT …`, the last attempt being `ok`."""
-    if failed := _failed(line, Attempts):
-        return failed
     attempts = line.split(" ")[2:]
     number_text, *_ = _words(line, "trace INPUT" + " ATTEMPT" * len(attempts))
     number = parse_number(number_text, "input number")
     try:
-        return Attempts(number, trace.parse_trace(attempts))
+        return Output(number, trace=trace.parse_trace(attempts))
     except LabError as error:
         raise ProtocolError(f"trace {number}: {error}") from None
 

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Self
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.theory.trace import Trace
 from mldsa_lab.worker import protocol, replies
 from mldsa_lab.worker.channel import Channel
 from mldsa_lab.worker.protocol import (
@@ -177,18 +176,6 @@ class Worker:
             request, job, lambda line: replies.parse_output(line, known.operation), known.inputs
         )
         return {output.input: output for output in found}
-
-    def trace(self, job: int) -> dict[int, Trace]:
-        """The attempts of each input of a `trace` job, by input number.
-
-        Raises WorkerRefusal where the implementation failed on an input.
-        """
-        found = self._listed(f"answer {job}", job, replies.parse_trace, self._job(job).inputs)
-        for one in found:
-            if one.failure is not None:
-                rule = f"input {one.input} failed: {one.failure}"
-                raise WorkerRefusal(self.name, f"answer {job}", rule)
-        return {one.input: one.attempts for one in found}
 
     def measure(
         self, job: int, passes: int, calls: int, warmup: int, *, runs: Runs | None = None

@@ -14,11 +14,9 @@ from typing import Any
 
 from msgspec import structs
 
-from mldsa_lab.bench import gate_plain
-from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.material import PlainInput
+from mldsa_lab.bench.material import make_plain
 from mldsa_lab.bench.workloads.block_file import MeasuredBlock, resolve_block
 from mldsa_lab.bench.workloads.operations import other_message, times_of
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
@@ -33,12 +31,13 @@ from mldsa_lab.records import (
     Check,
     Definition,
     Fault,
-    InputRow,
     Row,
     Variant,
 )
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import BlockShape, JobInput, Sample
+from mldsa_lab.worker.request import Item
 
 _STREAM = "block"
 
@@ -183,37 +182,27 @@ class Blocks(Workload[BlockCase]):
         """Return a variant's inputs: where keys stay in the worker, it verifies signatures of its
         own."""
         made, v = self._made(set_name), self.fleet.variants[variant]
-        if isinstance(made[0], JobInput):
-            return [job for job in made if isinstance(job, JobInput)]
-        plain = [item for item in made if isinstance(item, PlainInput)]
-        if SCHEMES[set_name].kin.encoded:
-            return [item.job("verify", v) for item in plain]
-        outputs = self.fleet.station(variant).answer(
-            variant, set_name, "sign", [item.job("sign", v) for item in plain]
-        )
-        for output in outputs.values():
-            if output.failure is not None:
-                raise Excluded(f"signing input {output.input} failed: {output.failure}")
-        return [replace(item, output=outputs[item.id].value).job("verify", v) for item in plain]
+        if not SCHEMES[set_name].kin.encoded:
+            outputs = self.fleet.station(variant).answer(
+                variant, set_name, "sign", [item.job("sign", v) for item in made]
+            )
+            for output in outputs.values():
+                if output.failure is not None:
+                    raise Excluded(f"signing input {output.input} failed: {output.failure}")
+            made = [item.with_output(outputs[item.id].value) for item in made]
+        return [item.job("verify", v) for item in made]
 
-    def _make(self, set_name: str) -> Sequence[JobInput | PlainInput]:
+    def _make(self, set_name: str) -> Sequence[Item]:
         """A set's block; of keys that stay in a worker without signatures."""
         drawn = drawn_of(self.block.content, set_name, self._seed)
+        plain = [Item(set_name, i, d.seed, d.message, role=RANDOM) for i, d in enumerate(drawn)]
         if set_name in PARAMETER_SETS:
-            signed = zip(drawn, load().sign(set_name, drawn), strict=True)
-            return [
-                JobInput(i, pk=m.pk, message=d.message, context=b"", signature=m.signature)
-                for i, (d, m) in enumerate(signed)
-            ]
-        plain = [
-            PlainInput(InputRow(set_name, i, RANDOM, d.seed, d.message, b"", None))
-            for i, d in enumerate(drawn)
-        ]
+            signed = zip(plain, load().sign(set_name, drawn), strict=True)
+            return [replace(item, pk=m.pk, output=m.signature) for item, m in signed]
         if not SCHEMES[set_name].kin.encoded:
             return plain
         sound = [v for name, v in self.block.verifiers if name == set_name]
-        sound = [v for v in sound if (v.id, set_name) in self._passed]
-        made = gate_plain.make(self.fleet, set_name, plain, sound)
+        made = make_plain(self.fleet, plain, (v for v in sound if (v.id, set_name) in self._passed))
         if not all(m.pk and m.output for m in made):
             raise Excluded(
                 f"no implementation that passed the gate makes keys and signatures of {set_name}"

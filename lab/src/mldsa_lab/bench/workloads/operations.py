@@ -10,16 +10,14 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from mldsa_lab.bench.alter import flip
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet
-from mldsa_lab.bench.material import PlainInput, keygen_job, sign_job, verify_job
 from mldsa_lab.bench.shapes import role_of
-from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import DESIGN, RANDOM, Fault, Row, Variant
 from mldsa_lab.sets import LOOKUP, PARAMETER_SETS, SCHEMES
+from mldsa_lab.worker.alter import flip
 from mldsa_lab.worker.protocol import JobInput, Runs, Sample
+from mldsa_lab.worker.request import Item
 
 SAMPLE_NS = 150_000
 """Shortest sample of a deterministic operation: reading the clocks takes under 1/200 of it."""
@@ -99,14 +97,14 @@ def make_cell(
     variant: Variant,
     set_name: str,
     operation: str,
-    inputs: Sequence[Input | PlainInput],
+    inputs: Sequence[Item],
     runs: Runs | None = None,
 ) -> Cell:
     """A cell over these inputs, by single calls or by runs. Of classical references what comes out
     is not known, and signatures to verify are made when the cell is prepared."""
-    pairs = [job_and_output(item, variant, operation) for item in inputs]
-    jobs = [job for job, _ in pairs]
-    outputs = [output for _, output in pairs if output is not None]
+    jobs = [item.job(operation, variant) for item in inputs]
+    every = (item.expected(operation, variant) for item in inputs)
+    outputs = [output for output in every if output is not None]
     one_by_one = Runs("loop", 1, len(jobs), 1)
     known = len(outputs) == len(jobs)
     expected = _run_digests(jobs, outputs, runs or one_by_one) if known else {}
@@ -118,7 +116,7 @@ def cells_of(
     fleet: Fleet,
     variants: Sequence[Variant],
     passed: set[tuple[str, str]],
-    inputs: Mapping[str, Sequence[Input | PlainInput]],
+    inputs: Mapping[str, Sequence[Item]],
     sets: Sequence[str],
     operations: Sequence[str],
 ) -> list[Cell]:
@@ -136,24 +134,6 @@ def cells_of(
         runs = None if shape is None else shape.runs(len(taken))
         cells.append(make_cell(v, name, operation, taken, runs))
     return cells
-
-
-def job_and_output(
-    item: Input | PlainInput, variant: Variant, operation: str
-) -> tuple[JobInput, bytes | None]:
-    """What the worker is handed, and the output, None where it is not known."""
-    if isinstance(item, PlainInput):
-        return item.job(operation, variant), item.expected(operation, variant)
-    match operation:
-        case "lookup":
-            return JobInput(item.id), b""
-        case "keygen":
-            return keygen_job(item), item.made.pk
-        case "verify":
-            return verify_job(item), ACCEPTED
-        case _:
-            known = item.made.signature if variant.deterministic else None
-            return sign_job(item, variant), known
 
 
 def other_message(job: JobInput) -> JobInput:

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from mldsa_lab.bench.engine import Case, Excluded, Workload
-from mldsa_lab.bench.examination import ACCEPTED
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.workloads.operations import job_and_output, other_message
+from mldsa_lab.bench.workloads.operations import other_message
 from mldsa_lab.bench.workloads.pipeline_file import Line, resolve
-from mldsa_lab.bench.workloads.pipeline_inputs import Drawn, Item
+from mldsa_lab.bench.workloads.pipeline_inputs import Drawn
 from mldsa_lab.bench.workloads.plan import Ready, WorkloadPlan
 from mldsa_lab.errors import LabError
 from mldsa_lab.files import plain
@@ -29,13 +28,13 @@ from mldsa_lab.records import (
     Variant,
 )
 from mldsa_lab.worker.protocol import ChainStage, JobInput, Link, Pass
+from mldsa_lab.worker.request import ACCEPTED, REFUSED, Item
 
 WARMUP_NS = 20_000_000
 """Time each pipeline runs before a pass, in the fresh process of each round."""
 
 BETWEEN = "between stages"
 """The phase of no stage: handing outputs on, and reading the clock."""
-REFUSED = b"\x00"
 
 
 @dataclass(slots=True, eq=False)
@@ -137,13 +136,12 @@ class Pipelines(Workload[PipelineCase]):
                 if (v.id, stage.set) not in passed:
                     raise LabError(f"{pipeline}: {v.id} did not pass the gate for {stage.set}")
                 found = [by_id[stage.set][i] for i in stage.inputs]
-                pairs = [job_and_output(item, v, stage.operation) for item in found]
-                jobs = [replace(job, id=i) for i, (job, _) in enumerate(pairs)]
+                jobs = [replace(item.job(stage.operation, v), id=i) for i, item in enumerate(found)]
                 if stage.operation == "verify":
                     # Where keys never leave a worker the chain alone brings a signature.
                     jobs = [replace(job, signature=job.signature or b"") for job in jobs]
                 pipeline.inputs.append(jobs)
-                pipeline.outputs.append([output for _, output in pairs])
+                pipeline.outputs.append([item.expected(stage.operation, v) for item in found])
             self._cases += [PipelineCase(line.variants[0], pipeline, n) for n in line.threads]
 
     def cases(self) -> list[PipelineCase]:

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.workloads.pipeline_file import Line
 from mldsa_lab.inputs.candidates import candidates
-from mldsa_lab.inputs.input import Input, SigningInput
+from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.inputs.library import load
-from mldsa_lab.records import PIPELINE, InputRow
+from mldsa_lab.records import PIPELINE
 from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.arrays import Array
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
+from mldsa_lab.worker.request import Item
 
 _CANDIDATES = 128  # for each record that is chosen by its trace
 _CANDIDATES_MAX = 20_000
@@ -42,9 +42,6 @@ class Lot(NamedTuple):
         """That of a pipeline."""
         asked = line.asked
         return cls(asked.records, asked.record_bytes, asked.keys, tuple(sorted(line.designed)))
-
-
-Item = Input | PlainInput
 
 
 class Drawn:
@@ -81,9 +78,10 @@ class Drawn:
             for i in self._lots[lot]
         ]
         if set_name in PARAMETER_SETS:
-            return list(load().make(set_name, chosen, first_id=first, role=PIPELINE))
+            made = load().make(set_name, chosen, first_id=first, role=PIPELINE)
+            return [Item.of(item, set_name) for item in made]
         return [
-            PlainInput(InputRow(set_name, i, PIPELINE, what.seed, what.message, b"", None))
+            Item(set_name, i, what.seed, what.message, role=PIPELINE)
             for i, what in enumerate(chosen, first)
         ]
 

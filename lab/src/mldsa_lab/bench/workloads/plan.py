@@ -9,14 +9,11 @@ from typing import Any
 
 from mldsa_lab.bench.engine import Workload
 from mldsa_lab.bench.fleet import Fleet, Station
-from mldsa_lab.bench.material import PlainInput
 from mldsa_lab.bench.options import Options
 from mldsa_lab.bench.workloads.operations import Operations, cells_of
-from mldsa_lab.inputs.input import Input
 from mldsa_lab.records import Variant, WorkerRow
 from mldsa_lab.worker.build import Place
-
-Item = Input | PlainInput
+from mldsa_lab.worker.request import Item
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Ready:
             (name, item.id): len(item.trace)
             for name, items in self.inputs.items()
             for item in items
-            if isinstance(item, Input)
+            if item.trace
         }
 
 
@@ -61,7 +58,7 @@ class WorkloadPlan:
         """Return a worker's line in the record."""
         return station.row()
 
-    def more_inputs(self, set_name: str, first: int) -> list[Any]:
+    def more_inputs(self, set_name: str, first: int) -> list[Item]:
         """Return further inputs of a set, numbered from ``first``."""
         return []
 

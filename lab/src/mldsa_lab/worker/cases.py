@@ -1,0 +1,337 @@
+"""What the checks of the correctness suite put to an implementation, and how each answer is judged.
+
+A function of cases is named after what it makes; `suite.py` has the table that uses it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mldsa_lab.sets import CONTEXT_BYTES_MAX, SECRET_BYTES
+from mldsa_lab.worker import vectors
+from mldsa_lab.worker.alter import alter, flip
+from mldsa_lab.worker.examination import Examination, PeerTrouble, Probe
+from mldsa_lab.worker.judges import (
+    Judge,
+    must_accept,
+    must_be_keys,
+    must_equal,
+    must_fail,
+    must_give,
+    must_refuse,
+    must_trace,
+)
+from mldsa_lab.worker.protocol import JobInput, Output
+from mldsa_lab.worker.request import Item
+from mldsa_lab.worker.subject import Subject
+from mldsa_lab.worker.worker import WorkerFault, WorkerRefusal
+
+FEW = 6
+"""Items of a check that takes few."""
+RND = bytes(range(1, 33))
+"""An rnd other than zeros."""
+_LONG_MESSAGE = bytes(range(256)) * 4096
+_TAKES_OUTPUT = ("verify", "decaps")
+
+Cases = Callable[[Examination], Iterable[Probe]]
+
+
+# --- known answers --------------------------------------------------------------------------------
+
+
+def known(kind: str, operation: str) -> Cases:
+    """NIST's cases of a kind."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        for m in _usable(e, vectors.known_answers(e.subject.set, kind)):
+            if kind == "public-keys":
+                m = replace(m, rnd=bytes(SECRET_BYTES))
+            if kind == "private-keys":
+                m = replace(m, output=bytes(e.subject.scheme.output_bytes))
+            yield good_case(e, m, operation, f"tcId {m.id}")
+
+    return cases
+
+
+def known_digests(e: Examination) -> Iterator[Probe]:
+    """Around the lengths of one and two blocks of SHA3-256, 136 bytes each, as Python has them."""
+    for size in (0, 1, 135, 136, 137, 271, 272, 5000):
+        item = Item(e.subject.set, 0, b"", bytes(i % 251 for i in range(size)))
+        yield good_case(e, item, "hash", f"{size} bytes")
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+
+def _seeds(e: Examination) -> list[Item]:
+    size = e.subject.scheme.seed_bytes
+    return [Item(e.subject.set, i, bytes([i + 1]) * size, b"message") for i in range(FEW)]
+
+
+def _sizes(e: Examination) -> tuple[int, int] | None:
+    scheme = e.subject.scheme
+    return (scheme.public_key_bytes, scheme.private_key_bytes) if scheme.kin.encoded else None
+
+
+def new_keys(e: Examination) -> Iterator[Probe]:
+    return (good_case(e, m, "keygen", f"seed {m.id}") for m in _seeds(e))
+
+
+def own_keys(e: Examination) -> Iterator[Probe]:
+    """Signatures by private keys of its own. FIPS 206 is a draft without vectors, and its encodings
+    are not Falcon's."""
+    found = {p.item: o for p, o in e.results("own-keys-keygen") if p.item is not None}
+    if e.items.sibling is not None:
+        seeds = _seeds(e)
+        outputs = e.items.sibling.outputs("keygen", seeds)
+        found = {m: outputs[m.id] for m in seeds if outputs}
+    for m, o in found.items():
+        if o.value and o.private_key:
+            yield good_case(e, replace(m, pk=o.value, sk=o.private_key), "sign")
+
+
+def each_key_form(operation: str) -> Cases:
+    def cases(e: Examination) -> Iterator[Probe]:
+        m = e.items.made[0]
+        for form, other in (("seed", "sk"), ("sk", "seed")):
+            if form in e.subject.private_keys and getattr(m, form) is not None:
+                yield good_case(e, m, operation, f"a private key as {form}", **{other: None})
+
+    return cases
+
+
+# --- outputs --------------------------------------------------------------------------------------
+
+
+def good_case(e: Examination, m: Item, operation: str, what: str = "", **changed: None) -> Probe:
+    """An item whose output is the known one, or of the right size where none is known."""
+    v, scheme = e.subject.variant, e.subject.scheme
+    answer = m.expected(operation, v)
+    name = {"sign": "the signature", "encaps": "ciphertext and secret", "decaps": "the secret"}
+    size = {"encaps": scheme.output_bytes + SECRET_BYTES, "decaps": SECRET_BYTES}
+    judge: Judge = must_give(size.get(operation, scheme.output_bytes), "the output")
+    if operation == "verify":
+        judge = must_accept if m.valid else must_refuse
+    elif not m.valid:
+        judge = must_fail
+    elif operation == "keygen":
+        judge = must_be_keys(m.pk, m.sk, _sizes(e))
+    elif answer is not None:
+        judge = must_equal(answer, name.get(operation, "the output"))
+    elif not scheme.kin.encoded:
+        judge = must_give(None, "the signature")
+    return Probe(what or str(m), m.job(operation, v, **changed), judge, m)
+
+
+def made(operation: str, name: str = "made") -> Cases:
+    """The items of this name that the subject can take."""
+
+    def cases(e: Examination) -> list[Probe]:
+        usable = _usable(e, getattr(e.items, name))
+        return [
+            good_case(e, m, operation) for m in usable if m.output or operation not in _TAKES_OUTPUT
+        ]
+
+    return cases
+
+
+def _usable(e: Examination, items: Iterable[Item]) -> list[Item]:
+    return [m for m in items if e.subject.variant.context or not m.context]
+
+
+def own(operation: str, name: str) -> Cases:
+    return lambda e: [good_case(e, m, operation) for m in e.own(name)]
+
+
+def signs(e: Examination) -> Iterator[Probe]:
+    """Beside the made items another length, with a context where there are any."""
+    listed = _usable(e, e.items.made)
+    v = e.subject.variant
+    if e.items.source == "reference":
+        rnd = RND if v.rnd == "given" else None
+        listed = listed if not v.deterministic else listed[:FEW]
+        listed = [replace(m, rnd=rnd, output=None) for m in listed]
+    else:
+        longer = [(bytes(200), b"context")]
+        if e.items.every:
+            longer += [(b"", b""), (_LONG_MESSAGE, b""), (b"m", b"c" * CONTEXT_BYTES_MAX)]
+        for message, context in longer:
+            context = context if v.context else b""
+            listed.append(replace(listed[0], message=message, context=context, output=None))
+    return (good_case(e, m, "sign") for m in listed)
+
+
+def again(operation: str) -> Cases:
+    def cases(e: Examination) -> Iterator[Probe]:
+        for m in [*(_seeds(e) if operation == "keygen" else e.items.made)][:3] * 2:
+            yield good_case(e, replace(m, output=None), operation)
+
+    return cases
+
+
+def other_rnd(e: Examination) -> Iterator[Probe]:
+    s, m = e.subject, replace(e.items.made[0], output=None)
+    if s.kin.encoded and s.variant.deterministic:
+        other = replace(m, rnd=bytes(range(1, s.scheme.rnd_bytes + 1)))
+        job, given = other.job("sign", s.variant), s.variant.rnd == "given"
+        yield good_case(e, m, "sign")
+        judge = must_give(s.scheme.output_bytes, "the signature") if given else must_fail
+        yield Probe("an rnd other than that of deterministic signing", job, judge)
+
+
+def traces(e: Examination) -> Iterator[Probe]:
+    known = e.items.source == "reference"
+    listed = _usable(e, e.items.made)
+    for m in listed if known else listed[:3] * 2:
+        yield Probe(str(m), m.job("trace", e.subject.variant), must_trace(m.trace), m)
+
+
+def z_violations(e: Examination) -> Iterator[Probe]:
+    for m in _usable(e, e.items.made[:1]):
+        job = m.job("z_violation", e.subject.variant)
+        yield Probe(str(m), job, must_give(e.subject.scheme.output_bytes, "the signature"), m)
+
+
+# --- refusals -------------------------------------------------------------------------------------
+
+
+def _bases(e: Examination) -> Sequence[Item]:
+    """The signatures to alter."""
+    if e.items.bases:
+        return _usable(e, e.items.bases)[:1]
+    own = e.own("signs")
+    own = own[-1:] if e.subject.kin.encoded else own[:FEW]
+    return own or [m for m in e.items.made[:1] if m.output]
+
+
+def altered(check: str, judge: Judge = must_refuse) -> Cases:
+    """The alterations of one check, or of all."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        v = e.subject.variant
+        made = e.items.made
+        other = e.items.other_pk or (made[-1].pk if len({m.pk for m in made}) > 1 else None)
+        for base in _bases(e):
+            for a in alter(base, other if other != base.pk else None, context=v.context):
+                if check in (a.check, "all"):
+                    yield Probe(a.what, base.job("verify", v, **{a.field: a.value}), judge)
+
+    return cases
+
+
+def z_norm(e: Examination) -> Iterator[Probe]:
+    violations = [*_usable(e, e.items.z_violations), *e.own("z-violation")]
+    for m in violations:
+        what = "a signature whose only fault is the norm of z"
+        yield Probe(what, m.job("verify", e.subject.variant), must_refuse)
+
+
+def wrong(operation: str, field: str) -> Cases:
+    """A good input with one field that cannot be used, which fails."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        m = _seeds(e)[0] if operation == "keygen" else e.items.made[0]
+        for what, job in _wrong(e, m, operation, field).items():
+            yield Probe(what, job, must_fail)
+
+    return cases
+
+
+def _wrong(e: Examination, m: Item, operation: str, field: str) -> dict[str, JobInput]:
+    """Jobs of an item with such a field, by what is wrong with it; none without the field."""
+    v = e.subject.variant
+    job = m.job(operation, v, **({"seed": None} if field == "sk" else {}))
+    good: bytes | None = getattr(job, field)
+    if good is None or (field == "sk" and "sk" not in e.subject.private_keys):
+        return {}
+    values = [good[:-1], good + b"\0", b""]
+    if field == "context":
+        values = [bytes(CONTEXT_BYTES_MAX + 1), *([] if v.context else [b"c"])]
+    named = {f"a {field} of {len(value)} bytes": value for value in values}
+    if operation == "encaps":
+        named["a coefficient of pk above q"] = b"\xff\xff" + good[2:]
+    changed: dict[str, dict[str, Any]] = {what: {field: value} for what, value in named.items()}
+    return {what: replace(job, **change) for what, change in changed.items()}
+
+
+def altered_ciphertexts(e: Examination) -> Iterator[Probe]:
+    """An altered ciphertext gives the secret of implicit rejection, J(z || c) of FIPS 203
+    Algorithm 18, which needs no implementation to know."""
+    for m in e.items.made:
+        c = m.output or b""
+        for name, at in {"first": 0, "middle": len(c) // 2, "last": -1}.items() if c else ():
+            altered = flip(c, at)
+            secret = hashlib.shake_256((m.seed or b"")[-SECRET_BYTES:] + altered)
+            judge = must_equal(secret.digest(SECRET_BYTES), "the secret of implicit rejection")
+            job = m.job("decaps", e.subject.variant, ciphertext=altered)
+            yield Probe(f"{m}, a bit of the {name} byte", job, judge)
+
+
+# --- batches and other implementations ------------------------------------------------------------
+
+SPOILED = {
+    "keygen": ("seed",),
+    "sign": ("sk", "context"),
+    "verify": ("signature", "pk"),
+    "encaps": ("pk",),
+    "decaps": ("ciphertext",),
+    "hash": (),
+}
+"""By operation the fields that make an item a bad one."""
+
+
+def batch(operation: str) -> Cases:
+    """Good and bad items beside each other: each has its own result."""
+    judge = must_refuse if operation == "verify" else must_fail
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        v = e.subject.variant
+        for i, m in enumerate(_usable(e, e.items.group)):
+            if operation in _TAKES_OUTPUT and m.output is None:
+                continue
+            for at, field in enumerate(SPOILED[operation]):
+                for what, job in [*_wrong(e, m, operation, field).items()][: i % 7 == 1 + at]:
+                    yield Probe(f"{m}, {what}", job, judge)
+            if operation == "verify" and i % 3 == 1 and m.output:
+                at = i * len(m.output) // len(e.items.group)
+                job = m.job("verify", v, signature=flip(m.output, at))
+                yield Probe(f"{m}, a bit flipped", job, must_refuse)
+            yield good_case(e, m, operation)
+
+    return cases
+
+
+def by_other(who: str, operation: str, name: str) -> Cases:
+    """What the subject made, as another implementation is handed it."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        other: Subject = getattr(e.items, who)
+        made = [m for m in e.own(name) if other.variant.context or not m.context]
+        for m in made if who == "reference" else made[:FEW]:
+            good = good_case(e, m, operation)
+            yield good._replace(input=m.job(operation, other.variant))
+
+    return cases
+
+
+def of_peer(produce: str, operation: str) -> Cases:
+    """What another implementation makes of the items."""
+
+    def cases(e: Examination) -> Iterator[Probe]:
+        peer = e.items.peer
+        assert peer is not None
+        common = [m for m in _usable(e, e.items.made) if peer.variant.context or not m.context]
+        jobs = [m.job(produce, peer.variant) for m in common[:FEW]]
+        if not peer.has(produce):
+            return
+        try:
+            outputs: dict[int, Output] = peer.ask(produce, jobs)
+        except (WorkerFault, WorkerRefusal) as problem:
+            raise PeerTrouble(f"{peer.variant.id}: {problem}") from None
+        for m in common[:FEW]:
+            yield good_case(e, m.with_output(outputs[m.id].value or bytes(SECRET_BYTES)), operation)
+
+    return cases

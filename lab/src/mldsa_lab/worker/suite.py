@@ -1,0 +1,175 @@
+"""The correctness suite: one table of checks of an implementation.
+
+The gate of a run makes the fast ones, `conform` makes all. What must come out is taken from
+`Items`: NIST's known answers, outputs of the literal reference, of another implementation, or of
+other variants of the same worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from mldsa_lab.worker import cases
+from mldsa_lab.worker.examination import CheckCase, Examination, Source
+from mldsa_lab.worker.judges import GroupJudge, must_answer_refused, must_differ, must_repeat
+from mldsa_lab.worker.subject import Subject
+
+_NO_SK = "it does not start from an encoded private key alone"
+_ML_DSA = ("ml-dsa",)
+_ENCODED = ("ml-dsa", "slh-dsa", "fn-dsa")
+_SEEDED = ("ml-dsa", "slh-dsa", "ml-kem")
+_ACVP = ("ml-dsa", "slh-dsa")
+_FN = ("fn-dsa",)
+_KNOWN = ("known",)
+_PEER = ("made", "peer")
+_NOT_REFERENCE: tuple[Source, ...] = ("others", "worker")
+_REFUSED: dict[str, tuple[str, tuple[str, ...] | None]] = {
+    "refuses-signature": ("a signature with one bit flipped, of zeros or of ones", None),
+    "refuses-c-tilde": ("a signature with another c_tilde", _ML_DSA),
+    "refuses-z": ("a signature with another z", _ML_DSA),
+    "refuses-hint": ("a malformed hint, and another one", _ML_DSA),
+    "refuses-length": ("a signature of a wrong length", None),
+    "refuses-message": ("another message", None),
+    "refuses-context": ("another context, and one of 256 bytes", None),
+    "refuses-key": ("another public key, and one of a wrong length", _ENCODED),
+}
+
+
+def _no_rnd(*forms: str) -> Callable[[Subject], str | None]:
+    """Why a check of a deterministic output does not apply."""
+    return lambda s: f"it announces rnd {s.variant.rnd}" if s.variant.rnd in forms else None
+
+
+def _no_context(subject: Subject) -> str | None:
+    return None if subject.variant.context else "it announces context no"
+
+
+def _no_batch(subject: Subject) -> str | None:
+    return None if subject.variant.mode == "batch" else "it announces no batch interface"
+
+
+def _always(subject: Subject) -> str | None:
+    return None
+
+
+def _repeats(exam: Examination) -> GroupJudge:
+    return must_repeat if exam.subject.variant.deterministic else must_differ
+
+
+def _keys_repeat(exam: Examination) -> GroupJudge:
+    """A worker that cannot derive a key from a seed keeps one for all."""
+    return partial(must_repeat, distinct=exam.subject.scheme.seeded)
+
+
+def _traces_repeat(exam: Examination) -> GroupJudge | None:
+    asked_twice = exam.items.source != "reference" and exam.subject.variant.deterministic
+    return partial(must_repeat, distinct=False) if asked_twice else None
+
+
+# fmt: off
+SUITE: tuple[CheckCase, ...] = (
+    CheckCase("acvp-keygen", "keygen", "NIST's known answers: keys of a seed",
+              cases.known("keygen", "keygen"), _SEEDED, _KNOWN),
+    CheckCase("acvp-siggen", "sign", "NIST's known answers: deterministic signatures",
+              cases.known("siggen", "sign"), _ACVP, _KNOWN,
+              skip=_no_rnd("none"), may_refuse=_NO_SK),
+    CheckCase("acvp-siggen-hedged", "sign", "NIST's known answers: signatures with an rnd",
+              cases.known("siggen-hedged", "sign"), _ACVP, _KNOWN,
+              skip=_no_rnd("none", "zero"), may_refuse=_NO_SK),
+    CheckCase("acvp-sigver", "verify", "NIST's known answers: good and bad signatures",
+              cases.known("sigver", "verify"), _ACVP, _KNOWN),
+    CheckCase("acvp-encaps", "encaps", "NIST's known answers: ciphertexts and secrets",
+              cases.known("encaps", "encaps"), needs=_KNOWN, skip=_no_rnd("none")),
+    CheckCase("acvp-decaps", "decaps", "NIST's known answers: secrets of ciphertexts",
+              cases.known("decaps", "decaps"), needs=_KNOWN, may_refuse=_NO_SK),
+    CheckCase("acvp-public-keys", "encaps", "NIST's known answers: good and bad public keys",
+              cases.known("public-keys", "encaps"), needs=_KNOWN),
+    CheckCase("acvp-private-keys", "decaps", "NIST's known answers: good and bad private keys",
+              cases.known("private-keys", "decaps"), needs=_KNOWN, may_refuse=_NO_SK),
+    CheckCase("known-digests", "hash", "Digests of messages around the lengths of blocks",
+              cases.known_digests, needs=()),
+    CheckCase("own-keys-keygen", "keygen", "Keys of its own have the set's sizes",
+              cases.new_keys, _FN, _KNOWN, is_quiet=True),
+    CheckCase("own-keys-sign", "sign", "Private keys of its own sign",
+              cases.own_keys, _FN, _KNOWN),
+    CheckCase("own-keys-verify", "verify", "Public keys of its own verify these",
+              cases.own("verify", "own-keys-sign"), _FN, _KNOWN),
+
+    CheckCase("keygen-again", "keygen", "Keys have the set's sizes and are the seed's alone",
+              cases.again("keygen"), needs=(), together=_keys_repeat, is_fast=False),
+    CheckCase("refuses-seed", "keygen", "A seed of a wrong length fails",
+              cases.wrong("keygen", "seed"), needs=(), is_fast=False),
+    CheckCase("{source}-keygen", "keygen", "Keys are those that others make of the seed",
+              cases.made("keygen"), _SEEDED),
+    CheckCase("reference-sign", "sign", "Signatures are the reference's",
+              cases.made("sign"), sources=("reference",), skip=_no_rnd("none")),
+    CheckCase("reference-sign-rnd", "sign", "Signatures with an rnd are the reference's",
+              cases.made("sign", "hedged"), sources=("reference",), skip=_no_rnd("none", "zero")),
+    CheckCase("{source}-trace", "trace", "The iterations are the right ones, and repeat",
+              cases.traces, together=_traces_repeat, is_quiet=True),
+    CheckCase("signs", "sign", "Signatures have the right size, or are those of others",
+              cases.signs),
+    CheckCase("signs-again", "sign", "Deterministic signatures repeat, others never do",
+              cases.again("sign"), together=_repeats, is_fast=False),
+    CheckCase("signs-rnd", "sign", "Another rnd changes the signature, or fails where rnd is zero",
+              cases.other_rnd, together=lambda exam: must_differ, is_fast=False),
+    CheckCase("signs-each-key-form", "sign", "Each announced private key form signs",
+              cases.each_key_form("sign"), is_fast=False),
+    CheckCase("verified-by-reference", "verify", "The reference accepts its signatures",
+              cases.by_other("reference", "verify", "signs"), needs=("made", "reference"),
+              asks="reference"),
+    CheckCase("verifies-own", "verify", "It accepts its own signatures",
+              cases.own("verify", "signs"), sources=_NOT_REFERENCE),
+    CheckCase("verifies-{source}", "verify", "It accepts the signatures of others",
+              cases.made("verify")),
+    *(CheckCase(check, "verify", f"It refuses {what}", cases.altered(check), families,
+                skip=_no_context if check == "refuses-context" else _always,
+                is_quiet=check == "refuses-signature")
+      for check, (what, families) in _REFUSED.items()),
+    CheckCase("refuses-as-verdict", "verify", "Whatever is wrong, the verdict is 00 and no failure",
+              cases.altered("all", must_answer_refused), is_fast=False),
+    CheckCase("z-violation", "z_violation", "A signature with a z out of range has the set's size",
+              cases.z_violations, is_quiet=True, is_fast=False),
+    CheckCase("refuses-z-norm", "verify", "It refuses a signature with nothing wrong but z's norm",
+              cases.z_norm, _ML_DSA),
+    CheckCase("refuses-long-context", "sign", "It signs no context that is too long or unannounced",
+              cases.wrong("sign", "context"), is_quiet=True),
+    CheckCase("refuses-private-key", "sign", "A private key of a wrong length fails",
+              cases.wrong("sign", "sk"), _ENCODED, is_quiet=True),
+
+    CheckCase("encaps", "encaps", "Ciphertexts and secrets have the right size, or are the others'",
+              cases.made("encaps")),
+    CheckCase("encaps-again", "encaps", "With a given m the output repeats, else it never does",
+              cases.again("encaps"), together=_repeats, is_fast=False),
+    CheckCase("decaps-own", "decaps", "It finds the secrets of its own ciphertexts",
+              cases.own("decaps", "encaps")),
+    CheckCase("decaps-{source}", "decaps", "It finds the secrets of the ciphertexts of others",
+              cases.made("decaps")),
+    CheckCase("decaps-each-key-form", "decaps", "Each announced private key form decapsulates",
+              cases.each_key_form("decaps"), is_fast=False),
+    CheckCase("rejects-ciphertext", "decaps", "An altered ciphertext has the implicit secret",
+              cases.altered_ciphertexts),
+    CheckCase("refuses-length", "decaps", "A ciphertext of a wrong length fails",
+              cases.wrong("decaps", "ciphertext")),
+    CheckCase("refuses-private-key", "decaps", "A private key of a wrong length fails",
+              cases.wrong("decaps", "sk"), is_quiet=True),
+    CheckCase("refuses-key", "encaps", "A public key not reduced or of a wrong length fails",
+              cases.wrong("encaps", "pk")),
+
+    *(CheckCase(f"batch-{operation}", operation, "Good and bad in one batch have each its result",
+                cases.batch(operation), needs=("group",), skip=_no_batch)
+      for operation in cases.SPOILED),
+
+    CheckCase("verified-by-{peer}", "verify", "Another implementation accepts its signatures",
+              cases.by_other("peer", "verify", "signs"), _ENCODED, _PEER, asks="peer"),
+    CheckCase("verifies-{peer}", "verify", "It accepts another implementation's signatures",
+              cases.of_peer("sign", "verify"), _ENCODED, _PEER, is_quiet=True),
+    CheckCase("decaps-by-{peer}", "decaps", "Another implementation finds its secrets",
+              cases.by_other("peer", "decaps", "encaps"), needs=_PEER, asks="peer"),
+    CheckCase("decaps-of-{peer}", "decaps", "It finds another implementation's secrets",
+              cases.of_peer("encaps", "decaps"), needs=_PEER, is_quiet=True),
+)
+# fmt: on
+"""All checks, in the order they are made. Records name a check by these names, and the page its
+kind by the first word."""
