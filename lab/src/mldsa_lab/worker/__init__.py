@@ -1,1 +1,1 @@
-"""Workers: their protocol, registry and builds, processes that speak it, and conformance."""
+"""Workers: protocol, registry and builds, processes, the correctness suite, and conformance."""
