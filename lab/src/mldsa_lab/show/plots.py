@@ -138,7 +138,7 @@ def ratios(marks: Sequence[Mark], reference: str, width: float = 380) -> Figure:
     low, high = _bounds(marks)
     log_axis(axes, min(low, 1 / 1.1), max(high, 1.1), suffix="×")
     axes.axvline(1, color=svg.MUTED, linewidth=1, zorder=0.5)
-    axes.set_xlabel(f"× the cost of {reference}, log scale")
+    axes.set_xlabel(f"× {reference}, log scale")
     return figure
 
 
@@ -308,7 +308,11 @@ def shares(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     are 0."""
     figure, axes = _parted(bars, width, [_whole(bar) or 1.0 for bar in bars])
     axes.set_xlim(0, 1)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100 %"])
+    step = 25 if axis_length(axes, False) > 150 else 50
+    percents = range(0, 101, step)
+    axes.set_xticks(
+        [p / 100 for p in percents], [f"{p} %" if p == 100 else str(p) for p in percents]
+    )
     axes.spines["bottom"].set_visible(False)
     axes.set_xlabel(f"share of the mean; figures in {unit}", labelpad=4)
     return figure
@@ -318,7 +322,8 @@ def amounts(bars: Sequence[PartedBar], unit: str, width: float) -> Figure:
     """Amounts made of parts, one bar a line, all from zero on one scale."""
     most = max(_whole(bar) for bar in bars) or 1.0
     figure, axes = _parted(bars, width, [most] * len(bars))
-    ticks = [v for v in MaxNLocator(4).tick_values(0, most) if v <= most]
+    room = _room(axes, most, "", vertical=False)
+    ticks = [v for v in _even(room).tick_values(0, most) if v <= most]
     axes.set_xlim(0, 1)
     axes.set_xticks([v / most for v in ticks], [tick(v) for v in ticks])
     axes.set_xlabel(f"{unit}, from zero", labelpad=4)
@@ -458,7 +463,7 @@ def _even(room: int) -> MaxNLocator:
 
 def _room(axes: Axes, high: float, suffix: str, vertical: bool) -> int:
     """The number of ticks whose labels keep apart."""
-    size = 2 * LINE if vertical else text_width(tick(high, suffix)) + 22
+    size = 2 * LINE if vertical else text_width(tick(high, suffix)) + 12
     return max(1, int(axis_length(axes, vertical) / size))
 
 
