@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, TypeVar, Union, cast
 
@@ -15,7 +16,7 @@ from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import checked, read_text, reading
 
 _BYTES_MAX = 1 << 20
-_IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts)
+_IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts, claims.ValueTable)
 _EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
     for claim in found.values():
         for target in claims.listed(getattr(claim, "cost_of", ())):
             _check_reference(claim, target, found.get(target), name)
+        if isinstance(claim, claims.Quotient):
+            _check_pairs(claim, found.get(claim.table), name)
     return claims.ClaimTable(name, head.source, tuple(found.values()))
 
 
@@ -206,3 +209,18 @@ def _check_reference(
         wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
         where = f"{path}: claim {claim.id!r}, cost_of"
         raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")
+
+
+def _check_pairs(claim: claims.Quotient, table: claims.Claim | None, path: str) -> None:
+    """LabError where a quotient's cells are not in its table."""
+    where = f"{path}: claim {claim.id!r}"
+    if not isinstance(table, claims.ValueTable):
+        raise LabError(f"{where}, table: {claim.table!r} is not the id of a table")
+    pairs = (re.fullmatch(claim.of, name) for name in table.cells)
+    try:
+        found = [match.expand(claim.over) in table.cells for match in pairs if match]
+    except (re.error, IndexError) as error:
+        raise LabError(f"{where}, over: no pattern: {error}") from None
+    if not any(found):
+        known = next(iter(table.cells))
+        raise LabError(f"{where}, of: no pair of cells of {claim.table!r}, as {known!r} is one")
