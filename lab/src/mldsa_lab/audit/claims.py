@@ -259,12 +259,12 @@ class Statements(Claim, frozen=True, tag="statements"):
 
 
 class ValueTable(Claim, frozen=True, tag="table"):
-    """A table of values in one unit: ``rows`` by name, each with a value for each column. A cell is
-    called ``ROW, COLUMN``. Costs have the ``operation``, and rows may name a scheme."""
+    """A table of values in one unit, or of limits: ``rows`` by name, each with a value for each
+    column. A cell is called ``ROW, COLUMN``. Costs have the ``operation``, and rows may name a scheme."""
 
     unit: Text
     columns: Annotated[tuple[Text, ...], Meta(min_length=1)]
-    rows: Annotated[dict[str, tuple[StatedFigure, ...]], Meta(min_length=1)]
+    rows: Annotated[dict[str, tuple[Span, ...]], Meta(min_length=1)]
     operation: Operation = "other"
 
     def __post_init__(self) -> None:
@@ -272,8 +272,17 @@ class ValueTable(Claim, frozen=True, tag="table"):
             if len(values) != len(self.columns):
                 raise ValueError(f"rows: {name!r} must have {len(self.columns)} values")
 
+    def pairs(self, of: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
+        """Return by the names of the cells that the pattern ``of`` has, each with the cell
+        ``over``, where there is one."""
+        matches = (re.fullmatch(of, name) for name in self.cells)
+        named = ((m[0], m.expand(over)) for m in matches if m)
+        known = self.cells
+        found = {a: (known[a], known[b]) for a, b in named if b in known}
+        return {name: (a.low, b.low) for name, (a, b) in found.items() if a.one and b.one}
+
     @property
-    def cells(self) -> dict[str, StatedFigure]:
+    def cells(self) -> dict[str, Span]:
         """The values by the names of their cells."""
         return {
             f"{name}, {column}": value
@@ -283,15 +292,15 @@ class ValueTable(Claim, frozen=True, tag="table"):
 
 
 class Quotient(Claim, frozen=True, tag="quotient"):
-    """What a text says of a table: the quotient of two cells, or its limits over several pairs.
+    """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
 
-    ``of``: a pattern of the names of cells; ``over``: the name of the other cell, which may refer
-    to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how many percent the
+    ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
+    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how many percent the
     first is more or less than the other. ``stated``: one such value, or the limits of all.
     """
 
     quantity: Text
-    table: Text
+    table: Names
     of: Text
     over: Text
     form: Literal["ratio", "percent more", "percent less"] = "ratio"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
+from typing import cast
 
-from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable
+from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable, listed
 from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
 from mldsa_lab.audit.values import StatedFigure
 
@@ -22,10 +22,10 @@ def follows(
     reading: str = "",
 ) -> Judgement:
     """Judge a value by the product of ``factors`` divided by those in ``over``, each within its
-    rounding."""
+    rounding; the value may also have been cut off behind its last digit."""
     low = math.prod(f.low for f in factors) / math.prod(f.high for f in over)
     high = math.prod(f.high for f in factors) / math.prod(max(f.low, _CLOSE) for f in over)
-    inside = stated.high >= low * (1 - _CLOSE) and stated.low <= high * (1 + _CLOSE)
+    inside = stated.high + stated.half >= low * (1 - _CLOSE) and stated.low <= high * (1 + _CLOSE)
     text = f"{stated.text or number(stated.value)} {what}".strip()
     return judgement(rule, inside, text, reading, value=stated.value, low=low, high=high)
 
@@ -46,14 +46,11 @@ def _exact(figure: StatedFigure) -> StatedFigure:
 def judge_quotient(claim: Quotient, table: ClaimTable) -> Iterator[Judgement]:
     """`table.quotient`: one value lies between the least and the largest quotient of the pairs;
     limits are those of all pairs."""
-    of = table.claim(claim.table)
-    assert isinstance(of, ValueTable)
-    found = {}
-    for name, value in of.cells.items():
-        match = re.fullmatch(claim.of, name)
-        other = of.cells.get(match.expand(claim.over)) if match else None
-        if other is not None and other.low > 0:
-            found[name] = _form(claim, value, other)
+    found = {
+        f"{name}: {cell}": _form(claim, *pair)
+        for name in listed(claim.table)
+        for cell, pair in cast("ValueTable", table.claim(name)).pairs(claim.of, claim.over).items()
+    }
     least, most = (pick(found, key=lambda n: found[n].value) for pick in (min, max))
     low, high = found[least], found[most]
     stated, texts, holds = claim.stated, [], True
@@ -67,13 +64,13 @@ def judge_quotient(claim: Quotient, table: ClaimTable) -> Iterator[Judgement]:
         )
     if claim.at_least is not None:
         texts.append(f"at least {claim.at_least.text}")
-        holds &= low.high >= claim.at_least.low
+        holds &= low.high >= claim.at_least.value
     if claim.at_most is not None:
         texts.append(f"at most {claim.at_most.text}")
-        holds &= high.low <= claim.at_most.high
+        holds &= high.low <= claim.at_most.value
     unit = "" if claim.form == "ratio" else "%"
     cells = dict.fromkeys((least, most))
-    reading = f"{claim.table}: {' to '.join(f'{number(found[n].value)} ({n})' for n in cells)}."
+    reading = f"{' to '.join(f'{number(found[n].value)} ({n})' for n in cells)}."
     yield judgement(
         "table.quotient", holds, f"{claim.quantity}: {', '.join(texts)} {unit}".strip(), reading,
         low=low.value, high=high.value, unit=unit,

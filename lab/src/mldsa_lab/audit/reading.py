@@ -47,8 +47,8 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
     for claim in found.values():
         for target in claims.listed(getattr(claim, "cost_of", ())):
             _check_reference(claim, target, found.get(target), name)
-        if isinstance(claim, claims.Quotient):
-            _check_pairs(claim, found.get(claim.table), name)
+        for target in claims.listed(claim.table) if isinstance(claim, claims.Quotient) else ():
+            _check_pairs(claim, target, found.get(target), name)
     return claims.ClaimTable(name, head.source, tuple(found.values()))
 
 
@@ -211,16 +211,15 @@ def _check_reference(
         raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")
 
 
-def _check_pairs(claim: claims.Quotient, table: claims.Claim | None, path: str) -> None:
-    """LabError where a quotient's cells are not in its table."""
+def _check_pairs(claim: Any, name: str, table: claims.Claim | None, path: str) -> None:
+    """LabError where a table has none of a quotient's pairs."""
     where = f"{path}: claim {claim.id!r}"
     if not isinstance(table, claims.ValueTable):
-        raise LabError(f"{where}, table: {claim.table!r} is not the id of a table")
-    pairs = (re.fullmatch(claim.of, name) for name in table.cells)
+        raise LabError(f"{where}, table: {name!r} is not the id of a table")
     try:
-        found = [match.expand(claim.over) in table.cells for match in pairs if match]
+        found = table.pairs(claim.of, claim.over)
     except (re.error, IndexError) as error:
         raise LabError(f"{where}, over: no pattern: {error}") from None
-    if not any(found):
+    if not found or not all(over.low > 0 for _, over in found.values()):
         known = next(iter(table.cells))
-        raise LabError(f"{where}, of: no pair of cells of {claim.table!r}, as {known!r} is one")
+        raise LabError(f"{where}, of: no pair of cells of {name!r}, as {known!r} is one")

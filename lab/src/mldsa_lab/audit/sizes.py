@@ -49,6 +49,8 @@ class Form(NamedTuple):
         version = _VERSIONS.get(self.standard, self.standard)
         what = self.object.replace("-", " ")
         encoding = ENCODINGS.get(self.encoding, self.encoding)
+        if self.set not in PARAMETER_SETS:
+            encoding = encoding.removesuffix(" (RFC 9881)")
         return f"{encoding} of {self.set}'s {what} ({version})"
 
 

@@ -77,7 +77,7 @@ def judge_table(claim: ValueTable, _: ClaimTable) -> Iterator[Judgement]:
     """`work.floor` of the cell that is nearest to it."""
     found = []
     for name, values in claim.rows.items():
-        most = min(value.high for value in values)
+        most = min(value.high.high for value in values)
         match = re.search(r"(SLH-DSA|FN-DSA|FALCON)[\w-]*", name)
         scheme = ClaimedScheme.read(match[0]) if match else ""
         if steps := least_steps(scheme, claim.operation):
