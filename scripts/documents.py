@@ -25,6 +25,7 @@ from msgspec import Meta, Struct
 
 from mldsa_lab.answers.join import answer_report
 from mldsa_lab.answers.page import read_page
+from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
@@ -338,10 +339,26 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
         return "\n".join(parts)
 
 
+class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `states`: every row of the published pages, and how far it is
+    answered."""
+
+    def text(self, folder: Path) -> str:
+        """Return the table."""
+        found = computed_states()
+        lines = [
+            [str(r.number), r.page, r.what, f"`{r.command}`" if r.command else MISSING,
+             found.get(r.number, r.state), r.why]
+            for r in page_rows()
+        ]  # fmt: skip
+        return pipe_table(["row", "page", "what it shows", "command", "state", "missing"], lines)
+
+
 # --- documents ------------------------------------------------------------------------------------
 
 KINDS: dict[str, Any] = {
     "table": RunTable, "impact": ScenarioTable, "rtl": CoreTable, "answer": AnswerTables,
+    "states": AnswerStates,
 }  # fmt: skip
 
 

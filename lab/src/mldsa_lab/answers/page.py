@@ -34,7 +34,8 @@ class OurFigures(AnswerPart, frozen=True):
     ``source``: an entry point of `mldsa_lab.figures`; ``of``: its argument, "" where no record is
     published; ``command`` makes what it names. ``cells``: a pattern of the values' labels, whose
     groups are keys of the figure and its name (`FIGURE`), with ``words`` for what is called
-    otherwise here; ``keys``: further ones, a list being in the order of preference.
+    otherwise here; ``keys``: further ones, a list being in the order of preference;
+    ``rows``: as of a table, where only some of its values are meant.
     """
 
     source: Text
@@ -44,6 +45,7 @@ class OurFigures(AnswerPart, frozen=True):
     figure: str = ""
     keys: dict[str, Key | tuple[Key, ...]] = {}
     words: dict[str, Key] = {}
+    rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         try:

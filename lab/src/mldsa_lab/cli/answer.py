@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mldsa_lab.answers.page import AnswerPage
 
 
+_WRITTEN = ("*.jsonl*", "*.parquet", "*.json")
+"""What commands write that sources of figures read, the first that there is."""
+
+
 def answer(
     page: Annotated[
         str, typer.Argument(help="A published page, or `list`, which names them.", metavar="PAGE")
@@ -82,7 +86,8 @@ def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
         screen.print(f"{command} --out {folder}", markup=False, highlight=False, soft_wrap=True)
         words = [sys.executable, "-m", "mldsa_lab.cli.main", *command_words(command)]
         run_tool([*words, "--out", str(folder)], find_root(), {}, show, what="measuring")
-        if not any(folder.rglob("*.jsonl*")):
+        kinds = [kind for kind in _WRITTEN if any(folder.rglob(kind))]
+        if not kinds:
             raise LabError(f"{command}: wrote no record to {folder}")
-        found[command] = f"{folder}/**/*.jsonl*"
+        found[command] = f"{folder}/**/{kinds[0]}"
     return found

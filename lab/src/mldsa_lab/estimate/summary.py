@@ -196,8 +196,11 @@ def summary_figures(record: Record, reference: str, confidence: float) -> list[F
     found = []
     for row in summary.rows:
         keys = {name: getattr(row, name) for name in _FIGURE_KEYS}
+        estimate = summary.estimates.get((row.variant, row.set, row.operation))
+        of_shares = estimate.quantiles.items() if estimate else ()
+        quantiles = {_PERCENTILES[share]: interval for share, interval in of_shares}
         for name, unit in _FIGURES.items():
-            interval = row.interval(name) if name in _WITH_LIMITS else None
+            interval = row.interval(name) if name in _WITH_LIMITS else quantiles.get(name)
             if interval is not None:
                 found.append(Figure.of(keys, name, interval, unit or row.unit))
             elif (value := getattr(row, name)) is not None:
