@@ -23,8 +23,8 @@ from typing import Annotated, Any, Literal
 import msgspec.inspect
 from msgspec import Meta, Struct
 
-from mldsa_lab.answers.join import answer_report
-from mldsa_lab.answers.page import read_page
+from mldsa_lab.answers.join import answer_report, figures_of
+from mldsa_lab.answers.page import OwnTable, read_page
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
@@ -339,6 +339,24 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
         return "\n".join(parts)
 
 
+class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `figures`: figures of a source of answers. ``columns`` and ``keys`` are
+    NAME=TEXT."""
+
+    source: str
+    of: str
+    rows: Names
+    columns: Names
+    keys: Names = ()
+
+    def text(self, folder: Path) -> str:
+        """Return the table."""
+        columns, keys = (dict(w.partition("=")[::2] for w in p) for p in (self.columns, self.keys))
+        own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
+        figures = [f for f in figures_of(self.source, self.of) if own.takes(f)]
+        return markdown_of(figures, own.layout)
+
+
 class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
     """A marker of the kind `states`: every row of the published pages, and how far it is
     answered."""
@@ -358,7 +376,7 @@ class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
 
 KINDS: dict[str, Any] = {
     "table": RunTable, "impact": ScenarioTable, "rtl": CoreTable, "answer": AnswerTables,
-    "states": AnswerStates,
+    "states": AnswerStates, "figures": FigureTable,
 }  # fmt: skip
 
 

@@ -25,16 +25,18 @@ class Package(NamedTuple):
     target: str
     commands: tuple[str, ...]
     workers: tuple[str, ...] = ()
+    figures: tuple[str, ...] = ()
 
 
 PACKAGES = (
-    Package("pqc-impact", "setup-impact", ("impact", "propagate")),
-    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "study.rtl"), ("core",)),
+    Package("pqc-impact", "setup-impact", ("impact", "propagate"), figures=("impact",)),
+    Package("mldsa-lab-rtl", "setup-rtl", ("synth", "study.rtl"), ("core",), ("rtl",)),
     Package(
         "mldsa-studies",
         "setup-study",
         ("study.estimators", "study.count", "study.simulate", "study.coverage", "study.locations",
          "study.worth", "study.fits"),
+        figures=("estimators",),
     ),
 )  # fmt: skip
 """What an error names where a package is not installed."""
@@ -68,6 +70,9 @@ def schemas() -> dict[str, dict[str, Any]]:
 def figures(source: str) -> Callable[[str], list[Any]]:
     """The function of a source of figures. LabError if no installed package has it."""
     known: dict[str, Callable[[str], list[Any]]] = _loaded("figures")
+    for package in PACKAGES:
+        if source in package.figures and source not in known:
+            raise _missing(f"the source {source!r}", package)
     if source not in known:
         raise LabError(f"source {source!r}: installed packages have {', '.join(known)}")
     return known[source]

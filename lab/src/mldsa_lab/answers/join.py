@@ -157,9 +157,7 @@ def answer_report(
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
         for own in table.beside:
             found = [f for f in figures_of(own.source, own.of) if own.takes(f)]
-            columns = tuple(SpreadColumns(*pair) for pair in own.columns.items())
-            layout = TableLayout(own.title, (), own.rows, columns)
-            sections += sections_of(found, [layout], confidence)
+            sections += sections_of(found, [own.layout], confidence)
     source = page.claims().source
     notes = [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
     return Report(

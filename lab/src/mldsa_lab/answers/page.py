@@ -18,6 +18,7 @@ from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import Text, read_text
+from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.toml import decode_toml
 
 FIGURE = "figure"
@@ -89,6 +90,12 @@ class OwnTable(AnswerPart, frozen=True):
         """Return whether a figure has the keys."""
         texts = {k: v if isinstance(v, tuple) else (v,) for k, v in self.keys.items()}
         return all(figure.keys.get(k) in v for k, v in texts.items())
+
+    @property
+    def layout(self) -> TableLayout:
+        """Return how it is shown."""
+        columns = tuple(SpreadColumns(*pair) for pair in self.columns.items())
+        return TableLayout(self.title, (), self.rows, columns)
 
 
 class AnswerTable(AnswerPart, frozen=True):

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from itertools import chain, product
 from pathlib import Path
 
+from msgspec import structs
+
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
@@ -21,6 +23,8 @@ from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.show.kinds import kind_of
 from mldsa_lab.sizes import sizes
 from mldsa_lab.study.cells import gather_cells
+from mldsa_lab.study.file import find_study, read_study
+from mldsa_lab.study.report import study_report
 from mldsa_lab.theory.rejection import RejectionModel
 
 CONFIDENCE = 0.95
@@ -68,6 +72,16 @@ def _of_processes(paths: list[Path]) -> Iterator[Figure]:
     for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
         for name, values in {"mean": cell.means, **cell.percentiles}.items():
             yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), cell.unit)
+
+
+def study_figures(argument: str) -> list[Figure]:
+    """Return what the contrasts of a study say; ``argument``: its name, then its records."""
+    name, _, paths = argument.partition(" ")
+    study = read_study(find_study(name))
+    contrasts = tuple(structs.replace(c, random_messages=()) for c in study.contrasts)
+    plain = structs.replace(study, contrasts=contrasts, figures=(), tables=(), sizes=())
+    measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
+    return [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
 
 
 def theory_figures(argument: str) -> list[Figure]:
