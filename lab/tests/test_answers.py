@@ -21,13 +21,16 @@ from mldsa_lab import checkout, plugins
 from mldsa_lab.answers import join, page
 from mldsa_lab.answers.join import answer_figures, answer_report
 from mldsa_lab.answers.page import AnswerPage, command_words, pages, read_page
-from mldsa_lab.answers.sources import theory_figures
+from mldsa_lab.answers.sources import study_figures, theory_figures
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.audit.published import published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.cli.answer import answer
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab_rtl.study_show import core_figures, published
+from mldsa_studies.costs import read_costs
+from mldsa_studies.spread import spread_figures
 
 NAMES = list(pages())
 
@@ -158,6 +161,59 @@ def test_rejection_by_other_formulas() -> None:
         )
         assert [found[name, 1, 1, key] for key in ("z", "r0")] == list(best[1:])
     assert [found["ML-DSA-87", rank, 1, "z"] for rank in (1, 2)] == [1, 2]
+
+
+def test_cores_by_the_sum_of_their_parts() -> None:
+    """The mean signature: one accepted at once, and each rejected iteration times its number."""
+    found = {
+        f.name: f.value or 0
+        for f in core_figures("records/2026-11-23-rtl/cores.jsonl.xz")
+        if (f.keys.get("set"), f.keys.get("core")) == ("ML-DSA-44", "mldsa-core fast")
+    }
+    z, r0, hint = 0.541466, 0.429748, 1 - 0.01446
+    accept = z * r0 * hint
+    counts = {"z": 1 - z, "r0": z * (1 - r0), "hint": z * r0 * (1 - hint)}
+    mean = found["sign_best"] + sum(
+        share / accept * found[f"sign_per_{name}"] for name, share in counts.items()
+    )
+    assert found["sign_mean"] == pytest.approx(mean, abs=2)
+
+
+def test_published_cycles_of_the_comparison_stand_in_one_way() -> None:
+    """The table of cores has the figures of this source too."""
+    claims = read_page("rtl-comparison").claims().claims
+    cells = {v.label: v.value.low.value for c in claims for v in published_values(c)}
+    names = {
+        "keygen": "table 1, KEYGEN, level {}, LowRes",
+        "verify": "table 3, VERIFY, level {}, LowRes",
+        "sign_best": "table 2, SIGN, level {}, LowRes best",
+        "sign_mean": "table 2, SIGN, level {}, LowRes mean",
+    }  # fmt: skip
+    levels = {"ML-DSA-44": 2, "ML-DSA-65": 3, "ML-DSA-87": 5}
+    rows = [r for r in published()["cores"]["LowRes, round 3"] if r["source"] == "c"]
+    assert len(rows) == 3
+    for row in rows:
+        for name, label in names.items():
+            assert cells.get(label.format(levels[row["set"]])) == row.get(name)
+
+
+def test_spread_of_random_averages_is_that_of_the_sample() -> None:
+    """A standard deviation of averages is that of the inputs over the root of their number."""
+    for set_name in ("ML-DSA-44", "ML-DSA-87"):
+        path = f"records/2026-11-22-estimators/{set_name.lower()}-counts.parquet"
+        (costs,) = read_costs(checkout.find_root() / path).take(["mldsa-native"])
+        sample = costs.cost[0, 0, : costs.head.sample].astype(float)
+        one = 100 * float(sample.std() / sample.mean())
+        for f in spread_figures(path):
+            if f.keys["implementation"] == "mldsa-native" and f.keys["method"] == "random":
+                assert f.low and f.high and f.low < one / math.sqrt(int(f.keys["n"] or 1)) < f.high
+
+
+def test_contrasts_of_a_study_by_counting() -> None:
+    """Four forks of each provider, none overlapping: one order of 70, at both ends."""
+    found = study_figures("jvm records/2026-11-22-epyc-zen4-jmh/*.jsonl.xz")
+    p = [f.value for f in found if f.name == "mann-whitney"]
+    assert len(p) == 6 and p == [pytest.approx(2 / math.comb(8, 4))] * 6
 
 
 def test_percentiles_of_a_record_have_limits_and_ascend(vendor: list[Figure]) -> None:
