@@ -23,7 +23,7 @@ from typing import Annotated, Any, Literal
 import msgspec.inspect
 from msgspec import Meta, Struct
 
-from mldsa_lab.answers.join import answer_report, figures_of
+from mldsa_lab.answers.join import about_records, answer_report, figures_of
 from mldsa_lab.answers.page import OwnTable, read_page
 from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.errors import LabError
@@ -336,6 +336,8 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
             parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
             for own in table.beside:
                 parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
+        if records := about_records(page):
+            parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))
         return "\n".join(parts)
 
 

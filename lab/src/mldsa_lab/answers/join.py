@@ -7,6 +7,7 @@ from functools import cache
 
 from mldsa_lab import plugins
 from mldsa_lab.answers.page import AnswerPage, AnswerTable
+from mldsa_lab.answers.sources import about_record
 from mldsa_lab.audit import audit
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
 from mldsa_lab.audit.published import PublishedValue
@@ -145,6 +146,14 @@ def _factor(unit: str, wanted: str) -> float:
     return size / target
 
 
+def about_records(page: AnswerPage, arguments: Arguments | None = None) -> list[str]:
+    """Return the records that a page's figures are from, each with its machine and date."""
+    given = arguments or {}
+    used = [o for table in page.tables for o in table.ours if o.source == "record"]
+    found = dict.fromkeys(given.get(o.command, o.of) for o in used)
+    return [about_record(argument) for argument in found if argument]
+
+
 def answer_report(
     page: AnswerPage, arguments: Arguments | None = None, confidence: float = 0.95
 ) -> Report:
@@ -159,7 +168,8 @@ def answer_report(
             found = [f for f in figures_of(own.source, own.of) if own.takes(f)]
             sections += sections_of(found, [own.layout], confidence)
     source = page.claims().source
-    notes = [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
+    notes = about_records(page, arguments)
+    notes += [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
     return Report(
         kind=f"answer to {page.name}", headline=f"{page.title}: {counts(audit(page.claims()))}",
         figures=figures, sections=[Section(s.grid, s.table) for s in sections],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -129,7 +130,7 @@ class AnswerPage(AnswerPart, frozen=True):
 
     def claims(self) -> ClaimTable:
         """Return the published claims."""
-        return read_claims(example_path(self.name))
+        return _claims(self.name)
 
     def values(self, table: AnswerTable) -> Iterator[PublishedValue]:
         """Yield the rows of a table. LabError for a claim that does not exist."""
@@ -140,6 +141,11 @@ class AnswerPage(AnswerPart, frozen=True):
             for value in published_values(known[name]):
                 if re.fullmatch(table.values, value.label):
                     yield value
+
+
+@cache
+def _claims(name: str) -> ClaimTable:
+    return read_claims(example_path(name))
 
 
 def pages() -> dict[str, Path]:

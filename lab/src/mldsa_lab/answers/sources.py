@@ -17,7 +17,7 @@ from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.estimate.pipeline import pipeline_figures
 from mldsa_lab.estimate.summary import summary_figures
-from mldsa_lab.records import Record, read_record
+from mldsa_lab.records import read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE
 from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
 from mldsa_lab.show.kinds import kind_of
@@ -62,9 +62,10 @@ def record_figures(argument: str) -> list[Figure]:
 
 
 def about_record(argument: str) -> str:
-    """Return machine and date of a record."""
-    first: Record = read_record(record_paths(argument)[0])
-    return ", ".join(part for part in (first.machine, first.date) if part)
+    """Return a record with its machine and date."""
+    first = read_record(record_paths(argument)[0])
+    about = ", ".join(part for part in (first.machine, first.date) if part)
+    return f"{argument}: {about}"
 
 
 def _of_processes(paths: list[Path]) -> Iterator[Figure]:
