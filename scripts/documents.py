@@ -23,6 +23,9 @@ from typing import Annotated, Any, Literal
 import msgspec.inspect
 from msgspec import Meta, Struct
 
+from mldsa_lab.answers.join import about_records, answer_report, figures_of
+from mldsa_lab.answers.page import OwnTable, read_page
+from mldsa_lab.answers.states import computed_states, page_rows
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
@@ -40,7 +43,7 @@ from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.show.kinds.block import brief_block
 
 ROOT = Path(__file__).resolve().parent.parent
-PATTERNS = ("*.md", "docs/*.md", "crates/*/*.md")
+PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
 CONFIDENCE = 0.95
 BATCH = 1000
 """The batch size that stands for all, where it was measured; else the largest."""
@@ -317,9 +320,66 @@ class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
         return markdown(grids[self.table]) + (f"\n{listed}" if listed else "")
 
 
+class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `answer`: all tables of a published page, beside our figures."""
+
+    page: str
+
+    def text(self, folder: Path) -> str:
+        """Return the tables, each under its title with the commands that make it."""
+        page = read_page(self.page)
+        sections = iter(answer_report(page).sections)
+        parts = []
+        for table in page.tables:
+            commands = "".join(f"    {command}\n" for command in table.commands)
+            words = [part for part in (commands, f"{table.note}\n" * bool(table.note)) if part]
+            parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
+            for own in table.beside:
+                parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
+        if records := about_records(page):
+            parts.append("## Records\n\n" + "".join(f"- {text}\n" for text in records))
+        return "\n".join(parts)
+
+
+class FigureTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `figures`: figures of a source of answers. ``columns`` and ``keys`` are
+    NAME=TEXT."""
+
+    source: str
+    of: str
+    rows: Names
+    columns: Names
+    keys: Names = ()
+
+    def text(self, folder: Path) -> str:
+        """Return the table."""
+        columns, keys = (dict(w.partition("=")[::2] for w in p) for p in (self.columns, self.keys))
+        own = OwnTable("", self.source, self.of, self.rows, columns, keys=keys)
+        figures = [f for f in figures_of(self.source, self.of) if own.takes(f)]
+        return markdown_of(figures, own.layout)
+
+
+class AnswerStates(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `states`: every row of the published pages, and how far it is
+    answered."""
+
+    def text(self, folder: Path) -> str:
+        """Return the table."""
+        found = computed_states()
+        lines = [
+            [str(r.number), r.page, r.what, f"`{r.command}`" if r.command else MISSING,
+             found.get(r.number, r.state), r.why]
+            for r in page_rows()
+        ]  # fmt: skip
+        return pipe_table(["row", "page", "what it shows", "command", "state", "missing"], lines)
+
+
 # --- documents ------------------------------------------------------------------------------------
 
-KINDS: dict[str, Any] = {"table": RunTable, "impact": ScenarioTable, "rtl": CoreTable}
+KINDS: dict[str, Any] = {
+    "table": RunTable, "impact": ScenarioTable, "rtl": CoreTable, "answer": AnswerTables,
+    "states": AnswerStates, "figures": FigureTable,
+}  # fmt: skip
 
 
 def parse_marker(kind: str, words: str) -> Any:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from audit_tables import judged, of_rule, sign, verdicts
 
+from mldsa_lab.audit.work import least_steps
+
 
 def one(rule: str, *claims: dict[str, Any]) -> str:
     """The verdict of the only finding by a rule."""
@@ -358,3 +360,106 @@ def test_every_claim_has_a_finding() -> None:
         ("a", "none", "undecidable"),
         ("b", "none", "undecidable"),
     ]
+
+
+# Values that follow from others -----------------------------------------------------------------
+
+
+def _table(**more: Any) -> dict[str, Any]:
+    rows = {"1 s": [10.0, 11.0], "2 s": [20.0, 21.0], "1 f": [5.0, 5.2], "2 f": [8.0, 8.5]}
+    return {"id": "t", "about": "table", "unit": "us", "columns": ["a", "b"], "rows": rows, **more}
+
+
+def _quotient(**more: Any) -> dict[str, Any]:
+    claim = {"about": "quotient", "quantity": "q", "table": "t"}
+    return {**claim, "of": "(.) s, (.)", "over": r"\1 f, \2", **more}
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        # 10/5, 11/5.2, 20/8, 21/8.5: 2 to 2.5.
+        ({"stated": [2.0, 2.5]}, "consistent"),
+        ({"stated": [2.0, 2.6]}, "contradiction"),
+        ({"stated": 2.2}, "consistent"),
+        ({"stated": 2.7}, "contradiction"),
+        ({"at_least": 2}, "consistent"),
+        ({"at_least": 2.1}, "contradiction"),
+        ({"at_most": 2.4}, "contradiction"),
+        ({"form": "percent more", "stated": [100, 150]}, "consistent"),
+        ({"of": "(.) f, (.)", "over": r"\1 s, \2", "form": "percent less", "stated": [50, 60]},
+         "consistent"),
+        ({"of": "2 (.), a", "over": r"1 \1, a", "stated": [1.6, 2.0]}, "consistent"),
+    ],
+)  # fmt: skip
+def test_quotients_of_a_table(claim: dict[str, Any], verdict: str) -> None:
+    assert of_rule("table.quotient", _table(), _quotient(**claim))[0][0] == verdict
+
+
+@pytest.mark.parametrize(
+    ("stated", "factors", "over", "verdict"),
+    [
+        (60, {"MB": 1, "blocks": 52560}, {"of a GB": 1000}, "contradiction"),  # 52.56
+        (52.6, {"MB": 1, "blocks": 52560}, {"of a GB": 1000}, "consistent"),
+        (457, {"a": 3205}, {"b": 7}, "consistent"),  # 457.86, cut off
+        (456, {"a": 3205}, {"b": 7}, "contradiction"),
+        (19.7, {"a": 1420}, {"b": 72}, "consistent"),
+    ],
+)
+def test_products(stated: float, factors: Any, over: Any, verdict: str) -> None:
+    claim = {"about": "product", "quantity": "q", "stated": stated}
+    claim |= {"factors": factors, "over": over}
+    assert of_rule("product.follows", claim)[0][0] == verdict
+
+
+def test_batches_and_efficiencies_follow() -> None:
+    batch = {"about": "batch", "operation": "sign", "set": 65, "unit": "us"}
+    points = [
+        {"size": 1, "cost": 72, "total": 72, "per_second": 13889},
+        {"size": 32, "cost": 69.1, "total": 2210, "per_second": 14480},
+        {"size": 100, "cost": 68.4, "total": 7100, "per_second": 20000},
+    ]
+    found = of_rule("batch.total", {**batch, "points": points})
+    assert [verdict for verdict, _ in found] == ["consistent"] * 4 + ["contradiction"] * 2
+    scaling = {"about": "scaling", "cores": 8, "points": [
+        {"threads": 1, "per_second": 6329, "speedup": 1.0, "efficiency": 100},
+        {"threads": 4, "per_second": 24680, "speedup": 3.9, "efficiency": 98},
+        {"threads": 8, "per_second": 48120, "speedup": 7.9, "efficiency": 95},
+    ]}  # fmt: skip
+    found = of_rule("scaling.arithmetic", scaling)
+    assert [verdict for verdict, _ in found] == ["consistent"] * 4 + ["contradiction"] * 2
+
+
+@pytest.mark.parametrize(
+    ("scheme", "n", "h", "d", "a", "k"),
+    [("SLH-DSA-SHA2-128f", 16, 66, 22, 6, 33), ("SLH-DSA-SHAKE-256s", 32, 64, 8, 14, 22)],
+)
+def test_least_work_counts_every_hash(scheme: str, n: int, h: int, d: int, a: int, k: int) -> None:
+    """FIPS 205's algorithms, tree by tree and leaf by leaf."""
+    chain = 1 + 15  # its secret, and its steps (Algorithm 6)
+    leaf = (2 * n + 3) * chain + 1
+    tree = sum(leaf for _ in range(2 ** (h // d))) + sum(2**z for z in range(h // d))
+    fors = sum(1 + 1 for _ in range(2**a)) + sum(2**z for z in range(a))
+    assert least_steps(scheme, "sign") == (k * fors + d * tree, "hashes")
+    assert least_steps(scheme, "keygen") == (tree, "hashes")
+    seconds = (k * fors + d * tree) * 5e-9
+    for factor, verdict in ((0.9, "implausible"), (1.1, "consistent")):
+        claim = sign(set=scheme, median=round(factor * seconds * 1e6), unit="us")
+        assert of_rule("work.floor", claim)[0][0] == verdict
+
+
+def test_vectors_have_the_width_of_their_core() -> None:
+    claim = {"about": "vectors", "core": "Neoverse V2", "extension": "SVE2"}
+    for bits, verdict in ((256, "contradiction"), (128, "consistent")):
+        assert of_rule("machine.vectors", {**claim, "bits": bits})[0][0] == verdict
+    unknown = {**claim, "core": "Neoverse Z9", "bits": 128}
+    assert of_rule("machine.vectors", unknown)[0][0] == "undecidable"
+
+
+def test_other_schemes_have_their_own_sizes_and_no_law_of_signing() -> None:
+    for name, object_, size in (("FALCON-512", "signature", 666), ("Ed25519", "public-key", 32),
+                                ("ECDSA-secp256k1", "signature", 71)):  # fmt: skip
+        claim = {"about": "size", "set": name, "object": object_, "bytes": size}
+        assert of_rule("size.encoding", claim)[0][0] == "consistent"
+    rules = {rule for _, rule, _ in verdicts(sign(set="Ed25519", median=18, p99=19))}
+    assert rules == {"figures.order"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -55,8 +56,18 @@ def test_each_case_has_a_process_of_its_own_in_each_round(tmp_path: Path) -> Non
     assert all(row.wall[:2] == (1_000_000, 500_000) and len(row.wall) == 1000 for row in samples)
     for row in samples:
         record.add(row)
-    found = {(f.name, f.keys["operation"], f.keys["call"]): f for f in cold_figures(record, 0.95)}
-    assert {call for _, _, call in found} == set(CALLS)
+    figures = cold_figures(record, 0.95)
+    found = {(f.name, f.keys["operation"], f.keys.get("call")): f for f in figures}
+    assert {call for _, _, call in found} == {*CALLS, None}
+    late = sorted(max(1_000_000 // n, 1000) for n in range(100, 1001))
+    # Nine hundred and one calls: the middle one, the 856th and the 892nd.
+    for name, value in {"min": 1000, "p50": late[450], "p95": late[855], "p99": late[891]}.items():
+        assert found[name, "verify", None].value == value
+    mean = sum(late) / 901
+    deviation = (sum((cost - mean) ** 2 for cost in late) / 900) ** 0.5
+    assert found["sd", "keygen", None].value == pytest.approx(deviation, rel=1e-9)
+    steps = {b - a for a, b in pairwise(sorted(set(late)))}
+    assert found["resolution", "keygen", None].value == min(steps)
     assert found["cost", "keygen", 3].value == 333_333
     assert found["cost", "verify", 100].value == pytest.approx(10_000, rel=0.01)
     assert found["over_last", "verify", 1].value == pytest.approx(1_000, rel=0.05)
@@ -72,8 +83,9 @@ def test_the_command_measures_and_shows(tmp_path: Path) -> None:
     assert ran.status == 0, ran.err
     assert ran.folder is not None and "first call of a process costs" in ran.out
     rows = json.loads((ran.folder / "table.json").read_text())
-    assert len(rows) == 3 * len(CALLS)
-    first = next(r for r in rows if r["call"] == 1 and r["key"] == "expanded")
+    assert len(rows) == 3 * len(CALLS) + 3
+    assert all(r["min"] <= r["p50"] <= r["p99"] for r in rows if "min" in r)
+    first = next(r for r in rows if r.get("call") == 1 and r["key"] == "expanded")
     assert first["cost"] > 0 and first["cost_low"] < first["cost"] < first["cost_high"]
     page = (ran.folder / "report.html").read_text()
     assert page.count("<svg") == 1 and "ML-DSA-44 verify: cost of the n-th call" in page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.cold import cold_figures
+from mldsa_lab.estimate.cold import LATE, cold_figures
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
@@ -15,6 +15,8 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
+    spread = tuple(SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "sd", "resolution"))
+    late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
     return (
         TableLayout(
             title,
@@ -23,6 +25,7 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
             (over,),
             (Lines("cost", "call", ("implementation",)),),
         ),
+        TableLayout(late, ("set", "operation"), rows, spread),
     )
 
 

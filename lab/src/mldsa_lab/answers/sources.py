@@ -1,0 +1,133 @@
+"""The lab's own sources of figures for answers: records, and what follows from the standards.
+
+Other packages add theirs by entry points of the group `mldsa_lab.figures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, product
+from pathlib import Path
+
+from msgspec import structs
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.pipeline import pipeline_figures
+from mldsa_lab.estimate.summary import summary_figures
+from mldsa_lab.records import read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
+from mldsa_lab.show.kinds import kind_of
+from mldsa_lab.sizes import sizes
+from mldsa_lab.study.cells import gather_cells
+from mldsa_lab.study.file import find_study, read_study
+from mldsa_lab.study.report import study_report
+from mldsa_lab.theory.rejection import RejectionModel
+
+CONFIDENCE = 0.95
+_SIGNATURES, _MOST, _NEAREST = (1, 2, 3), 9, 3
+"""Signatures of a profile; rejections of each that are looked at; profiles that are kept."""
+
+
+def record_paths(argument: str) -> list[Path]:
+    """Return the files of an argument: paths or patterns below the checkout, or absolute ones.
+    LabError for one that has no file."""
+    found = []
+    for word in argument.split():
+        path = Path(word)
+        base, pattern = (Path("/"), word[1:]) if path.is_absolute() else (find_root(), word)
+        files = sorted(base.glob(pattern))
+        if not files:
+            raise LabError(f"{word}: no such record")
+        found += files
+    return found
+
+
+def record_figures(argument: str) -> list[Figure]:
+    """Return the figures of a record of any kind, or of several that are processes of a study."""
+    paths = record_paths(argument)
+    records = [read_record(path) for path in paths]
+    kind = kind_of(records[0])
+    if kind is not None and kind.name == "pipeline":
+        return pipeline_figures(records, CONFIDENCE)
+    if len(records) == 1:
+        (record,) = records
+        if kind is not None:
+            return kind.figures(record, CONFIDENCE)
+        return summary_figures(record, DEFAULT_REFERENCE, CONFIDENCE)
+    return list(_of_processes(paths))
+
+
+def about_record(argument: str) -> str:
+    """Return a record with its machine and date."""
+    first = read_record(record_paths(argument)[0])
+    about = ", ".join(part for part in (first.machine, first.date) if part)
+    return f"{argument}: {about}"
+
+
+def _of_processes(paths: list[Path]) -> Iterator[Figure]:
+    """The cells of a study's records, each process being a replicate."""
+    for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
+        for name, values in {"mean": cell.means, **cell.percentiles}.items():
+            yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), cell.unit)
+
+
+def study_figures(argument: str) -> list[Figure]:
+    """Return what the contrasts of a study say; ``argument``: its name, then its records."""
+    name, _, paths = argument.partition(" ")
+    study = read_study(find_study(name))
+    contrasts = tuple(structs.replace(c, random_messages=()) for c in study.contrasts)
+    plain = structs.replace(study, contrasts=contrasts, figures=(), tables=(), sizes=())
+    measured = gather_cells(record_paths(paths), "cpu", CONFIDENCE)
+    return [f for f in study_report(plain, "", measured).figures if "contrast" in f.keys]
+
+
+def theory_figures(argument: str) -> list[Figure]:
+    """Return what follows from FIPS 204 and the encodings; the argument is not used."""
+    made = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
+    return list(chain(*made, *map(_sizes, ALL_SETS)))
+
+
+def _rejection(name: str) -> Iterator[Figure]:
+    """Rates of the checks and attempts of a signature."""
+    model = RejectionModel.of(name)
+    keys: dict[str, Key] = {"set": name}
+    hint = 1 - model.fail_h
+    values = {
+        "pass_z": model.p_z, "pass_r0": model.p_r, "pass_hint": hint, "accept": model.p_accept,
+        "reject": 1 - model.p_accept, "mean": model.expected_attempts,
+    }  # fmt: skip
+    for share in (0.05, 0.5, 0.95, 0.99, 0.999):
+        values[f"p{100 * share:g}"] = model.attempts_quantile(share)
+    for figure, value in values.items():
+        yield Figure(keys, figure, value)
+
+
+def _profiles(name: str) -> Iterator[Figure]:
+    """The pass rates of z and r0, in percent, that n signatures can have together, the nearest to
+    the expected ones first: ``z`` and ``r0`` rejections of all, ``distance`` the sum of both
+    differences."""
+    model = RejectionModel.of(name)
+    for n in _SIGNATURES:
+        found = []
+        for z, r0 in product(range(_MOST * n), repeat=2):
+            rates = (n + r0) / (n + r0 + z), n / (n + r0)
+            off = abs(rates[0] - model.p_z) + abs(rates[1] - model.p_r)
+            found.append((off, z, r0, *rates))
+        for rank, (off, z, r0, *of_both) in enumerate(sorted(found)[:_NEAREST], 1):
+            keys: dict[str, Key] = {"set": name, "signatures": n, "rank": rank}
+            yield Figure(keys, "z", z)
+            yield Figure(keys, "r0", r0)
+            for figure, rate in zip(("profile_z", "profile_r0"), of_both, strict=True):
+                yield Figure(keys, figure, 100 * rate, unit="%")
+            yield Figure(keys, "distance", 100 * off, unit="%")
+
+
+def _sizes(name: str) -> Iterator[Figure]:
+    """Bytes of each object in each encoding."""
+    for size in sizes(name):
+        keys: dict[str, Key] = {"set": name, "object": size.object, "encoding": size.encoding}
+        yield Figure(keys, "bytes", size.mean or size.bytes, unit="bytes", source=size.source)

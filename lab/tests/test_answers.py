@@ -1,0 +1,339 @@
+"""Answers to published pages: nothing left out, values as published, figures by other formulas."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typer
+import yaml
+from test_documents import wrong_options
+from typer.testing import CliRunner
+
+from mldsa_lab import checkout, plugins
+from mldsa_lab.answers import join, page
+from mldsa_lab.answers.join import answer_figures, answer_report
+from mldsa_lab.answers.page import AnswerPage, command_words, pages, read_page
+from mldsa_lab.answers.sources import study_figures, theory_figures
+from mldsa_lab.answers.states import computed_states, page_rows
+from mldsa_lab.audit.published import published_values
+from mldsa_lab.audit.reading import example_path
+from mldsa_lab.cli.answer import answer
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure
+from mldsa_lab_rtl.study_show import core_figures, published
+from mldsa_studies.costs import read_costs
+from mldsa_studies.spread import spread_figures
+
+NAMES = list(pages())
+
+
+@pytest.fixture(scope="module")
+def vendor() -> list[Figure]:
+    return answer_figures(read_page("vendor-page"))
+
+
+def of(figures: list[Figure], table: str, value: str) -> dict[str, Figure]:
+    """The figures of a row by name."""
+    return {
+        f.name: f
+        for f in figures
+        if str(f.keys["table"]).startswith(table) and f.keys["value"] == value
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_claim_is_in_a_table_or_left_out_with_its_reason(name: str) -> None:
+    found = read_page(name)
+    shown = {v.claim for table in found.tables for v in found.values(table)}
+    claims = {c.id for c in found.claims().claims}
+    assert shown | set(found.left_out) == claims
+    assert not shown & set(found.left_out)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_exist(name: str) -> None:
+    commands = [command for table in read_page(name).tables for command in table.commands]
+    commands += [row.command for row in page_rows() if row.command.startswith("mldsa-lab")]
+    assert commands
+    assert [c for c in commands if wrong_options(command_words(c))] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_of_a_claim_is_a_published_value(name: str) -> None:
+    """By the text of the file, which another reader reads."""
+    raw = {c["id"]: c for c in yaml.safe_load(example_path(name).read_text())["claims"]}
+    known = {"set", "cores", "threads_per_core", "threads", "size", "per_sample", "message_bytes"}
+    known |= {"factors", "over", "groups", "level", "power", "workers", "paired"}
+
+    def numbers(part: Any, key: str = "") -> Iterator[float]:
+        if key in known or isinstance(part, bool):
+            return
+        if isinstance(part, dict):
+            for k, v in part.items():
+                yield from numbers(v, str(k))
+        elif isinstance(part, list):
+            for v in part:
+                yield from numbers(v, key)
+        elif isinstance(part, int | float):
+            yield float(part)
+
+    for claim in read_page(name).claims().claims:
+        ends = [v.value for v in published_values(claim)]
+        ends_of = {e for s in ends for e in (s.low.value, s.high.value)}
+        assert set(numbers(raw[claim.id])) <= ends_of, claim.id
+
+
+def test_ratios_and_units(vendor: list[Figure]) -> None:
+    """µs of a claim against ns of a record, and of sizes in bytes."""
+    sizes = {"public key": 32 + 320 * 6, "secret key": 128 + 32 * (11 * 4 + 13 * 6)}
+    sizes["signature"] = 48 + 5 * 640 + 55 + 6  # c~, z of 20 bits, hint
+    for label, expected in sizes.items():
+        row = of(vendor, "4.2", label)
+        assert row["ours"].value == expected == row["published"].value
+        assert row["ratio"].value == 1
+    row = of(vendor, "5. Batch", "1000 total")
+    per_one = of(vendor, "5. Batch", "1000 cost")["ours"]
+    assert row["ours"].value == pytest.approx(1000 * (per_one.value or 0))
+    assert row["ratio"].value == pytest.approx((row["ours"].value or 0) / 68100)
+    assert row["ratio"].low == pytest.approx((row["ours"].low or 0) / 68100)
+    rate = of(vendor, "5. Batch", "1000 per_second")["ours"].value
+    assert rate == pytest.approx(1e6 / (per_one.value or 1))
+
+
+def test_verdicts_stand_at_their_values(vendor: list[Figure]) -> None:
+    flags = {
+        str(f.keys["value"]): f.flags[0]
+        for f in vendor
+        if f.name == "published" and str(f.keys["table"]).startswith(("3", "5.1", "8"))
+    }
+    assert flags["bits"] == "contradiction (machine.vectors)"
+    assert flags["text, ML-DSA-65 sign + ML-DSA-65 verify"] == "contradiction (parts.share)"
+    assert flags["table, ML-DSA-65 sign + ML-DSA-65 verify"] == flags["total"] == "consistent"
+    assert flags["192 efficiency"] == "consistent"
+
+
+def test_stages_and_their_whole(vendor: list[Figure]) -> None:
+    """The stages of the pipeline, with what lies between them, are its whole."""
+    labels = ("SHA3-256 hash", "ML-DSA-65 sign", "FALCON-512 sign", "SLH-DSA sign")
+    rows = [of(vendor, "8", label)["ours"].value or 0 for label in (*labels, "ML-DSA-65 verify")]
+    whole = of(vendor, "8", "total")["ours"].value or 0
+    # Two more verifications, and the time between stages.
+    assert 0.9 * whole < sum(rows) < whole
+
+
+def test_rejection_by_other_formulas() -> None:
+    """Rates by counting residues, attempts by summing a geometric law, profiles by hand."""
+    found = {
+        (f.keys["set"], f.keys.get("rank"), f.keys.get("signatures"), f.name): f.value
+        for f in theory_figures("")
+        if "object" not in f.keys
+    }
+    q = 8380417
+    residues = np.arange(q)
+    for name, gamma1, beta, l_, gamma2, k in (
+        ("ML-DSA-44", 2**17, 78, 4, (q - 1) // 88, 4),
+        ("ML-DSA-65", 2**19, 196, 5, (q - 1) // 32, 6),
+        ("ML-DSA-87", 2**19, 120, 7, (q - 1) // 32, 8),
+    ):
+        z = ((2 * (gamma1 - beta) - 1) / (2 * gamma1)) ** (256 * l_)
+        assert found[name, None, None, "pass_z"] == pytest.approx(z, rel=1e-12)
+        low = residues % (2 * gamma2)
+        low = np.where(low > gamma2, low - 2 * gamma2, low)
+        low = np.where(residues - low == q - 1, low - 1, low)  # FIPS 204, Algorithm 36
+        r0 = (np.count_nonzero(abs(low) < gamma2 - beta) / q) ** (256 * k)
+        assert found[name, None, None, "pass_r0"] == pytest.approx(r0, rel=1e-12)
+        accept = float(found[name, None, None, "accept"] or 0)
+        total, n = 0.0, 0
+        while total < 0.95:
+            total, n = total + accept * (1 - accept) ** n, n + 1
+        assert found[name, None, None, "p95"] == n
+        best = min(
+            (abs((1 + b) / (1 + a + b) - z) + abs(1 / (1 + b) - r0), a, b)
+            for a, b in product(range(30), repeat=2)
+        )
+        assert [found[name, 1, 1, key] for key in ("z", "r0")] == list(best[1:])
+    assert [found["ML-DSA-87", rank, 1, "z"] for rank in (1, 2)] == [1, 2]
+
+
+def test_cores_by_the_sum_of_their_parts() -> None:
+    """The mean signature: one accepted at once, and each rejected iteration times its number."""
+    found = {
+        f.name: f.value or 0
+        for f in core_figures("records/2026-11-23-rtl/cores.jsonl.xz")
+        if (f.keys.get("set"), f.keys.get("core")) == ("ML-DSA-44", "mldsa-core fast")
+    }
+    z, r0, hint = 0.541466, 0.429748, 1 - 0.01446
+    accept = z * r0 * hint
+    counts = {"z": 1 - z, "r0": z * (1 - r0), "hint": z * r0 * (1 - hint)}
+    mean = found["sign_best"] + sum(
+        share / accept * found[f"sign_per_{name}"] for name, share in counts.items()
+    )
+    assert found["sign_mean"] == pytest.approx(mean, abs=2)
+
+
+def test_published_cycles_of_the_comparison_stand_in_one_way() -> None:
+    """The table of cores has the figures of this source too."""
+    claims = read_page("rtl-comparison").claims().claims
+    cells = {v.label: v.value.low.value for c in claims for v in published_values(c)}
+    names = {
+        "keygen": "table 1, KEYGEN, level {}, LowRes",
+        "verify": "table 3, VERIFY, level {}, LowRes",
+        "sign_best": "table 2, SIGN, level {}, LowRes best",
+        "sign_mean": "table 2, SIGN, level {}, LowRes mean",
+    }  # fmt: skip
+    levels = {"ML-DSA-44": 2, "ML-DSA-65": 3, "ML-DSA-87": 5}
+    rows = [r for r in published()["cores"]["LowRes, round 3"] if r["source"] == "c"]
+    assert len(rows) == 3
+    for row in rows:
+        for name, label in names.items():
+            assert cells.get(label.format(levels[row["set"]])) == row.get(name)
+
+
+def test_spread_of_random_averages_is_that_of_the_sample() -> None:
+    """A standard deviation of averages is that of the inputs over the root of their number."""
+    for set_name in ("ML-DSA-44", "ML-DSA-87"):
+        path = f"records/2026-11-22-estimators/{set_name.lower()}-counts.parquet"
+        (costs,) = read_costs(checkout.find_root() / path).take(["mldsa-native"])
+        sample = costs.cost[0, 0, : costs.head.sample].astype(float)
+        one = 100 * float(sample.std() / sample.mean())
+        for f in spread_figures(path):
+            if f.keys["implementation"] == "mldsa-native" and f.keys["method"] == "random":
+                assert f.low and f.high and f.low < one / math.sqrt(int(f.keys["n"] or 1)) < f.high
+
+
+def test_contrasts_of_a_study_by_counting() -> None:
+    """Four forks of each provider, none overlapping: one order of 70, at both ends."""
+    found = study_figures("jvm records/2026-11-22-epyc-zen4-jmh/*.jsonl.xz")
+    p = [f.value for f in found if f.name == "mann-whitney"]
+    assert len(p) == 6 and p == [pytest.approx(2 / math.comb(8, 4))] * 6
+
+
+def test_percentiles_of_a_record_have_limits_and_ascend(vendor: list[Figure]) -> None:
+    least, median, high = (
+        of(vendor, "4.1", f"sign, {name}")["ours"] for name in ("min", "median", "p99")
+    )
+    assert (least.value or 0) < (median.value or 0) < (high.value or 0)
+    for f in (least, median, high):
+        assert f.value and f.low and f.high and f.low < f.value < f.high
+    # At least the ratio that attempts alone give, with a first one of up to six further ones.
+    assert (high.value or 0) / (median.value or 1) > 3
+
+
+def test_states_are_those_of_the_figures() -> None:
+    found = computed_states()
+    rows = page_rows()
+    assert [r.number for r in rows] == list(range(1, 100))
+    assert set(found) <= {r.number for r in rows}
+    assert (found[1], found[4], found[7], found[40]) == ("works", "works", "partly", "not")
+    assert all(r.why or found.get(r.number) for r in rows if r.state == "not")
+
+
+# Files that are wrong --------------------------------------------------------------------------
+
+TABLE = """
+title = "t"
+[[tables]]
+title = "a table"
+claims = ["sign"]
+[[tables.ours]]
+source = "theory"
+of = "x"
+cells = "sign, (?P<figure>median)"
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        ('"sign"', '"sing"', "table 'a table', claims: the page has no claim 'sing'"),
+        ("(?P<figure>median)", "median", "figure: name it here or by a group 'figure' of cells"),
+        ("(?P<figure>median)", "(?P<figure>mean", "cells: no pattern"),
+        ('"theory"', '"nowhere"', "source 'nowhere': installed packages have"),
+        ("(?P<figure>median)", "(?P<figure>(?:mean|median))", "our figure is in no unit"),
+        ("(?P<figure>median)", "(?P<figure>p95|median)", ""),
+    ],
+)
+def test_errors_name_the_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, rule: str
+) -> None:
+    path = tmp_path / "000-vendor-page.toml"
+    text = TABLE.replace(old, new)
+    if "no unit" in rule:
+        text += 'words = { median = "mean" }\nkeys = { set = "ML-DSA-65" }\n'
+    path.write_text(text, encoding="utf-8")
+    monkeypatch.setattr(page, "pages", lambda: {"vendor-page": path})
+    if not rule:
+        assert all(f.value is None for f in answer_figures(read_page("vendor-page"))[1::2])
+        return
+    with pytest.raises(LabError, match=re.escape(rule)):
+        answer_figures(read_page("vendor-page"))
+
+
+def test_a_selection_that_fits_several_figures_names_their_keys() -> None:
+    figures = [Figure({"set": s, "a": 1}, "mean", 1.0) for s in ("x", "y")]
+    with pytest.raises(LabError, match="mean is 2 figures that differ in set"):
+        join._selected(figures, "mean", {"a": ["1"]})
+    found = join._selected(figures, "mean", {"set": ["z", "y", "x"]})
+    assert found is not None and found.keys["set"] == "y"
+
+
+# The command -----------------------------------------------------------------------------------
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(answer)
+run = CliRunner()
+
+
+def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
+    listed = run.invoke(app, []).output
+    assert all(name in listed for name in NAMES)
+    paths = {kind: tmp_path / f"answer.{kind}" for kind in ("json", "csv", "markdown")}
+    options = [word for kind, path in paths.items() for word in (f"--{kind}", str(path))]
+    result = run.invoke(app, ["method-post", "--record", *options], env={"COLUMNS": "160"})
+    assert result.exit_code == 0 and "profile 2 of 87, r0" in result.output
+    rows = json.loads(paths["json"].read_text(), parse_constant=pytest.fail)
+    row = next(r for r in rows if r["value"] == "profile 2 of 87, r0")
+    assert (row["published"], row["ours"]) == (30.0, pytest.approx(100 / 3))
+    assert math.isclose(row["ratio"], 10 / 9)
+    assert "| profile 2 of 87, r0 | 30 | % | 33.3 | 1.11 |" in paths["markdown"].read_text()
+    assert isinstance(run.invoke(app, ["nothing"]).exception, LabError)
+
+
+def test_without_records_the_commands_measure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a command writes stands in for the published record, and each runs once."""
+    ran: list[list[str]] = []
+    record = checkout.find_root() / "records" / "2026-11-23-epyc-zen5" / "goals.jsonl.xz"
+
+    def run_tool(command: list[str], *rest: Any, **more: Any) -> None:
+        ran.append(command[3:])
+        target = Path(command[command.index("--out") + 1]) / "a-run"
+        target.mkdir(parents=True)
+        (target / "record.jsonl.xz").symlink_to(record)
+
+    text = (pages()["vendor-page"]).read_text().partition('[[tables]]\ntitle = "4.2')[0]
+    path = tmp_path / "000-vendor-page.toml"
+    path.write_text(text.partition("[[tables.ours]]")[0] + "[[tables.ours]]" + text.split(
+        "[[tables.ours]]")[1], encoding="utf-8")  # fmt: skip
+    monkeypatch.setattr(page, "pages", lambda: {"vendor-page": path})
+    monkeypatch.setattr(checkout, "run_tool", run_tool)
+    out = tmp_path / "out"
+    result = run.invoke(app, ["vendor-page", "--out", str(out)], env={"COLUMNS": "200"})
+    assert result.exit_code == 0, result.exception
+    assert len(ran) == 1 and ran[0][0] == "bench" and str(out) in ran[0][-1]
+    assert re.search(r"sign, median +72 +µs +27", result.output)
+
+
+def test_sources_are_found_by_entry_points() -> None:
+    assert {"record", "theory"} <= set(plugins._loaded("figures"))
+    report = answer_report(AnswerPage("t", read_page("method-post").tables[:1], name="method-post"))
+    assert report.sections and "consistent" in report.headline
