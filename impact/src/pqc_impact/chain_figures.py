@@ -8,14 +8,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.theory.arrays import Array
 from pqc_impact.compress import Compressed
 from pqc_impact.expression import evaluate
 from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
 from pqc_impact.file import Chain, Scenario, Template
 from pqc_impact.protocol import Protocol
 from pqc_impact.quantity import YEAR
+from pqc_impact.scheme_figures import SchemeFigures
 from pqc_impact.schemes import ImpactScheme, scheme_of
-from pqc_impact.times import RecordTimes, assumed
+from pqc_impact.server_figures import server_figures
+from pqc_impact.times import NOUNS, RecordTimes, assumed
 
 STEADY = "archive of a year at today's throughput"
 
@@ -32,7 +35,12 @@ def impact(
             made = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
             found += made.all()
             found.append(made.compressed(compressed))
-    return Impact(name, scenario, found, times.records)
+    for scheme in map(scheme_of, scenario.schemes):
+        if isinstance(scenario, Chain):
+            found += SchemeFigures(name, scenario.node, scheme, times).all()
+        if scenario.server is not None:
+            found += server_figures(name, scenario.server, scheme, times)
+    return Impact(name, scenario, found, times.records, times.remarks)
 
 
 def on_cores(cores: int, batches: bool = False) -> str:
@@ -62,6 +70,7 @@ class ChainFigures(FormFigures[Chain, Template]):
         yield from self.uses()
         yield from self.throughput()
         yield from self.storage()
+        yield from self.traffic()
         yield from self.states()
         yield from self.verification()
 
@@ -117,10 +126,12 @@ class ChainFigures(FormFigures[Chain, Template]):
         for years, when in ((1, "a year"), (10, "ten years")):
             size = block * self.per_year * years
             yield self.figure(f"archive of {when}", size, "B", "assumed", full)
+            yield from self.kept(size, when, full)
         archive = self.steady * self.per_year * self.bytes
         if not self.is_load:
             text = f"as many transactions as {self.compared} has in full blocks"
             yield self.figure(STEADY, archive, "B", "assumed", text)
+            yield from self.kept(10 * archive, "ten years at today's throughput", text)
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
         yield self.figure(f"pruned {STEADY}", pruned, "B", "assumed", text)
@@ -133,6 +144,30 @@ class ChainFigures(FormFigures[Chain, Template]):
                 ("blocks that the mempool holds", holds / max(self.count, 1)),
             ):
                 yield self.figure(figure, value, "", "assumed", text)
+
+    def kept(self, more: float | Array, when: str, text: str) -> Iterator[Figure]:
+        """Yield today's archive with so many bytes ``more``, and the price of a disk for it."""
+        storage = self.scenario.storage
+        if storage is None:
+            return
+        whole, (currency, price) = more + assumed("chain today", storage.size), storage.cost
+        source = f"{storage.today} today and {text}; {storage.source}"
+        yield self.figure(f"chain in {when}", whole, "B", "assumed", source)
+        spent, source = whole * assumed("disk", price), f"at {storage.price}; {source}"
+        yield self.figure(f"disk for the chain in {when}", spent, currency, "assumed", source)
+
+    def traffic(self) -> Iterator[Figure]:
+        """Yield what a node's line carries on average."""
+        node, each = self.scenario.node, evaluate(self.scenario.node.traffic_each, self.names)
+        text = f"of a transaction: {node.traffic_each}; {node.source}"
+        steady = {} if self.is_load else {" at today's throughput": self.steady}
+        for when, count in ({"": self.count} | steady).items():
+            rate = (count * each + self.scenario.overhead) / self.interval
+            share = rate / assumed("download", node.rate)
+            yield self.figure(f"bandwidth of a node{when}", rate, "B/s", "assumed", text)
+            text_of_line = f"of {node.download}; {text}"
+            name = f"share of the line{when}"
+            yield self.figure(name, share, "", "assumed", text_of_line)
 
     def states(self) -> Iterator[Figure]:
         """Yield what every node keeps, with hashes of keys and with keys."""
@@ -210,8 +245,23 @@ class ChainFigures(FormFigures[Chain, Template]):
                 ):
                     unit = "" if name.startswith("share") else "s"
                     yield self.figure(name, value, unit, "measured", rate.source)
+                yield from self.capacity(cores, batches)
                 is_longer = bool(verify[0] > download[0])
                 slower = "verification" if is_longer else "the download"
                 kind: Kind = "measured" if is_longer else "assumed"
                 said = f"{slower} is the longer of the two; {rate.source}"
                 yield self.figure(names[-1], np.maximum(verify, download), "s", kind, said)
+
+    def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
+        """Yield how many times today's throughput a node can sign and verify."""
+        node, on = self.scenario.node, on_cores(cores, batches)
+        load = self.steady * self.form.signatures / self.interval
+        for operation in ("sign", "verify"):
+            rate = self.times.rate(
+                self.scheme, cores, node.implementations, operation=operation,
+                stretch=node.extrapolate, batches=batches,
+            )  # fmt: skip
+            if not isinstance(rate, str):
+                name = f"{NOUNS[operation]} capacity over today's throughput {on}"
+                kind: Kind = "assumed" if rate.modelled else "measured"
+                yield self.figure(name, rate.draws / load, "×", kind, rate.source)
