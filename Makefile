@@ -9,7 +9,7 @@ ARGS ?= --quick
 # Python compiles a module once, whatever the shell says: without it every command takes seconds longer.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
+.PHONY: help bench tables answers bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
   test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
@@ -18,8 +18,11 @@ help: ## list the commands
 bench: setup-bench ## measure every implementation: the quick profile, or ARGS="..."
 	@$(LAB) bench $(ARGS)
 
-tables: setup-impact setup-rtl ## rewrite the measured tables of the documents from their records
+tables: setup-impact setup-rtl setup-study ## rewrite the measured tables of the documents from their records
 	@$(PY) scripts/documents.py
+
+answers: setup-impact setup-rtl setup-study ## rewrite the answers to published pages (docs/answers) from their records
+	@$(PY) scripts/documents.py docs/answers/*.md
 
 bench-kernels: ARGS =
 bench-kernels: setup-bench ## time the kernels of each backend beside the peers' own: ARGS="--help"

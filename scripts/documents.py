@@ -23,6 +23,8 @@ from typing import Annotated, Any, Literal
 import msgspec.inspect
 from msgspec import Meta, Struct
 
+from mldsa_lab.answers.join import answer_report
+from mldsa_lab.answers.page import read_page
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures
 from mldsa_lab.estimate.compare import Pairing, agreement_figures, compare
@@ -40,7 +42,7 @@ from mldsa_lab.show.grid import markdown, pipe_table
 from mldsa_lab.show.kinds.block import brief_block
 
 ROOT = Path(__file__).resolve().parent.parent
-PATTERNS = ("*.md", "docs/*.md", "crates/*/*.md")
+PATTERNS = ("*.md", "docs/*.md", "docs/answers/*.md", "crates/*/*.md")
 CONFIDENCE = 0.95
 BATCH = 1000
 """The batch size that stands for all, where it was measured; else the largest."""
@@ -317,9 +319,28 @@ class CoreTable(Struct, frozen=True, forbid_unknown_fields=True):
         return markdown(grids[self.table]) + (f"\n{listed}" if listed else "")
 
 
+class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """A marker of the kind `answer`: all tables of a published page, beside our figures."""
+
+    page: str
+
+    def text(self, folder: Path) -> str:
+        """Return the tables, each under its title with the commands that make it."""
+        page = read_page(self.page)
+        sections = answer_report(page).sections
+        parts = []
+        for table, section in zip(page.tables, sections, strict=True):
+            commands = "".join(f"    {command}\n" for command in table.commands)
+            words = [part for part in (commands, f"{table.note}\n" * bool(table.note)) if part]
+            parts.append("\n".join([f"## {table.title}\n", *words, markdown(section.grid)]))
+        return "\n".join(parts)
+
+
 # --- documents ------------------------------------------------------------------------------------
 
-KINDS: dict[str, Any] = {"table": RunTable, "impact": ScenarioTable, "rtl": CoreTable}
+KINDS: dict[str, Any] = {
+    "table": RunTable, "impact": ScenarioTable, "rtl": CoreTable, "answer": AnswerTables,
+}  # fmt: skip
 
 
 def parse_marker(kind: str, words: str) -> Any:

@@ -41,6 +41,7 @@ MAY_USE: dict[str, tuple[str, ...]] = {
         "show",
     ),
     "audit": ("theory", "inputs", "records", "estimate", "show"),
+    "answers": ("theory", "inputs", "records", "estimate", "show", "study", "audit"),
 }
 """What each folder may use beside itself and `BASE`. The commands (`cli`) may use all of them."""
 

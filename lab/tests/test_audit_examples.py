@@ -83,10 +83,10 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
     names = "vendor-page,chain-project"
     result = run.invoke(app, ["--example", names, "--json", str(path)], env={"COLUMNS": "100"})
     assert result.exit_code == 0
-    for expected in ("H33", "chain project", "sign.one-input", "2 contradiction", "found.json"):
+    for expected in ("H33", "chain project", "sign.one-input", "3 contradiction", "found.json"):
         assert expected in result.output
     found = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert Counter(row["verdict"] for row in found)["contradiction"] == 2
+    assert Counter(row["verdict"] for row in found)["contradiction"] == 3
     for row in found:
         assert set(row) - {"predicted_low", "predicted_high"} == {
             "source", "number", "claim", "about", "rule", "verdict", "claimed_text",

@@ -3,6 +3,7 @@
 - `mldsa_lab.commands`: the function of a command, by its name; `study.NAME` is one of `study`.
 - `mldsa_lab.workers`: for an option's name, the function that makes workers of its paths.
 - `mldsa_lab.schemas`: a function that returns JSON Schemas by the names of their files.
+- `mldsa_lab.figures`: a function from an argument, such as a record's path, to figures.
 """
 
 from __future__ import annotations
@@ -62,6 +63,14 @@ def workers(kind: str) -> Callable[[Sequence[Path], Sequence[Any]], list[Any]]:
 def schemas() -> dict[str, dict[str, Any]]:
     """The schemas of the installed packages by the names of their files."""
     return {name: made for each in _loaded("schemas").values() for name, made in each().items()}
+
+
+def figures(source: str) -> Callable[[str], list[Any]]:
+    """The function of a source of figures. LabError if no installed package has it."""
+    known: dict[str, Callable[[str], list[Any]]] = _loaded("figures")
+    if source not in known:
+        raise LabError(f"source {source!r}: installed packages have {', '.join(known)}")
+    return known[source]
 
 
 @cache

@@ -6,13 +6,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from mldsa_lab.audit import attempts, claims, figures, power, scaling, signing, sizes, sums
+from mldsa_lab.audit import (
+    attempts,
+    claims,
+    derived,
+    figures,
+    power,
+    scaling,
+    signing,
+    sizes,
+    sums,
+    work,
+)
 from mldsa_lab.audit.judgement import NONE, Judgement, Verdict, judgement
 
 Judge = Callable[[Any, claims.ClaimTable], Iterator[Judgement]]
 
 JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
-    claims.Cost: (figures.judge_figures, signing.judge_signing),
+    claims.Cost: (figures.judge_figures, signing.judge_signing, work.judge_cost),
     claims.Size: (sizes.judge_size,),
     claims.Scaling: (scaling.judge_scaling,),
     claims.Batch: (scaling.judge_batch,),
@@ -20,6 +31,10 @@ JUDGES: dict[type[claims.Claim], tuple[Judge, ...]] = {
     claims.Rate: (sums.judge_rate,),
     claims.Difference: (power.judge_difference,),
     claims.Counted: (sums.judge_counted,),
+    claims.ValueTable: (work.judge_table,),
+    claims.Quotient: (derived.judge_quotient,),
+    claims.Product: (derived.judge_product,),
+    claims.Vectors: (work.judge_vectors,),
     claims.Statements: (sums.judge_statements,),
     claims.Limit: (sums.judge_limit,),
     claims.Rejection: (attempts.judge_rejection,),

@@ -13,11 +13,20 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
-from mldsa_lab.audit.values import Amount, ClaimedSet, Positive, Span, StatedFigure, shown
+from mldsa_lab.audit.values import (
+    Amount,
+    ClaimedScheme,
+    ClaimedSet,
+    Positive,
+    Span,
+    StatedFigure,
+    shown,
+)
 from mldsa_lab.files import Text
+from mldsa_lab.sets import PARAMETER_SETS
 
-CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions"]
-"""`mldsa_lab.audit.reading` makes us of µs."""
+CostUnit = Literal["ns", "us", "µs", "ms", "s", "cycles", "instructions", "%"]
+"""`mldsa_lab.audit.reading` makes us of µs. In %, figures are relative to the mean."""
 Encoding = Literal[
     "raw", "seed", "spki", "pkcs8-seed", "pkcs8-expanded", "pkcs8-both", "pkcs8-bare", "unstated"
 ]
@@ -77,7 +86,7 @@ class Cost(Claim, frozen=True, tag="cost"):
     operation: Operation
     unit: CostUnit
     figures: dict[str, StatedFigure]
-    set: ClaimedSet | None = None
+    set: ClaimedScheme | None = None
     error: StatedFigure | None = None
     error_kind: str = "unstated"
     samples: Count | None = None
@@ -99,6 +108,12 @@ class Cost(Claim, frozen=True, tag="cost"):
                 raise ValueError(f"{name} must be greater than {least}")
 
     @property
+    def varied_set(self) -> str | None:
+        """The parameter set where it signs with ML-DSA inputs that may vary."""
+        varied = self.operation == "sign" and self.inputs != "fixed"
+        return self.set if varied and self.set in PARAMETER_SETS else None
+
+    @property
     def centre(self) -> StatedFigure | None:
         """The median, or else the mean."""
         return self.figures.get("median") or self.figures.get("mean")
@@ -107,7 +122,7 @@ class Cost(Claim, frozen=True, tag="cost"):
 class Size(Claim, frozen=True, tag="size"):
     """Bytes of an object."""
 
-    set: ClaimedSet
+    set: ClaimedScheme
     object: Literal["public-key", "private-key", "signature"]
     bytes: Count
     encoding: Encoding = "unstated"
@@ -115,11 +130,13 @@ class Size(Claim, frozen=True, tag="size"):
 
 
 class ScalingPoint(_Part, frozen=True):
-    """Operations in a second, or the speedup over one thread, with so many threads."""
+    """Operations in a second, or the speedup over one thread, with so many threads, and its
+    ``efficiency``: the speedup over the threads, in percent."""
 
     threads: Count
     per_second: Positive | None = None
     speedup: Positive | None = None
+    efficiency: Positive | None = None
 
 
 class Scaling(Claim, frozen=True, tag="scaling"):
@@ -135,10 +152,13 @@ class Scaling(Claim, frozen=True, tag="scaling"):
 
 
 class BatchPoint(_Part, frozen=True):
-    """Cost for one operation in batches of one size."""
+    """Cost for one operation in batches of one size, that of the whole batch, and operations in a
+    second."""
 
     size: Count
     cost: Positive
+    total: Positive | None = None
+    per_second: Positive | None = None
 
 
 class Batch(Claim, frozen=True, tag="batch"):
@@ -238,6 +258,87 @@ class Statements(Claim, frozen=True, tag="statements"):
     unit: str = ""
 
 
+class ValueTable(Claim, frozen=True, tag="table"):
+    """A table of values in one unit, or of limits: ``rows`` by name, each with a value for each
+    column. A cell is called ``ROW, COLUMN``. Costs have the ``operation``, and rows may name a scheme."""
+
+    unit: Text
+    columns: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    rows: Annotated[dict[str, tuple[Span, ...]], Meta(min_length=1)]
+    operation: Operation = "other"
+
+    def __post_init__(self) -> None:
+        for name, values in self.rows.items():
+            if len(values) != len(self.columns):
+                raise ValueError(f"rows: {name!r} must have {len(self.columns)} values")
+
+    def pairs(self, of: str, over: str) -> dict[str, tuple[StatedFigure, StatedFigure]]:
+        """Return by the names of the cells that the pattern ``of`` has, each with the cell
+        ``over``, where there is one."""
+        matches = (re.fullmatch(of, name) for name in self.cells)
+        named = ((m[0], m.expand(over)) for m in matches if m)
+        known = self.cells
+        found = {a: (known[a], known[b]) for a, b in named if b in known}
+        return {name: (a.low, b.low) for name, (a, b) in found.items() if a.one and b.one}
+
+    @property
+    def cells(self) -> dict[str, Span]:
+        """The values by the names of their cells."""
+        return {
+            f"{name}, {column}": value
+            for name, values in self.rows.items()
+            for column, value in zip(self.columns, values, strict=True)
+        }
+
+
+class Quotient(Claim, frozen=True, tag="quotient"):
+    """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
+
+    ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
+    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how many percent the
+    first is more or less than the other. ``stated``: one such value, or the limits of all.
+    """
+
+    quantity: Text
+    table: Names
+    of: Text
+    over: Text
+    form: Literal["ratio", "percent more", "percent less"] = "ratio"
+    stated: Span | None = None
+    at_least: StatedFigure | None = None
+    at_most: StatedFigure | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.of)
+        except re.error as error:
+            raise ValueError(f"of: no pattern: {error}") from None
+        if self.stated is None and self.at_least is None and self.at_most is None:
+            raise ValueError("stated is missing, or at_least or at_most")
+
+
+class Product(Claim, frozen=True, tag="product"):
+    """A value that follows from others: ``factors`` multiplied, divided by those in ``over``."""
+
+    quantity: Text
+    stated: StatedFigure
+    factors: Annotated[dict[str, StatedFigure], Meta(min_length=1)]
+    over: dict[str, StatedFigure] = {}
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        if any(f.value <= 0 for f in (*self.factors.values(), *self.over.values())):
+            raise ValueError("factors: must be greater than 0")
+
+
+class Vectors(Claim, frozen=True, tag="vectors"):
+    """The width of a core's vector registers, as a source has it."""
+
+    core: Text
+    extension: Text
+    bits: Count
+
+
 class Limit(Claim, frozen=True, tag="limit"):
     """A limit in bits or bytes, and the size that the source calls it."""
 
@@ -320,7 +421,7 @@ class ClaimTable(Struct, frozen=True):
         return next(c for c in self.claims if c.id == name)
 
     def named(self, names: Names) -> list[Cost | Batch]:
-        """The costs and batches of those ids."""
+        """Return the costs and batches of those ids."""
         known = listed(names)
         return [c for c in self.claims if isinstance(c, Cost | Batch) and c.id in known]
 

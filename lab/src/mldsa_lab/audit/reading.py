@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, TypeVar, Union, cast
 
@@ -15,7 +16,7 @@ from mldsa_lab.errors import LabError, first_line
 from mldsa_lab.files import checked, read_text, reading
 
 _BYTES_MAX = 1 << 20
-_IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts)
+_IN_COST_UNITS = (claims.Cost, claims.Batch, claims.Parts, claims.ValueTable)
 _EXAMPLES = Path(__file__).parent / "examples"
 
 T = TypeVar("T")
@@ -46,6 +47,8 @@ def parse_claims(text: str, name: str) -> claims.ClaimTable:
     for claim in found.values():
         for target in claims.listed(getattr(claim, "cost_of", ())):
             _check_reference(claim, target, found.get(target), name)
+        for target in claims.listed(claim.table) if isinstance(claim, claims.Quotient) else ():
+            _check_pairs(claim, target, found.get(target), name)
     return claims.ClaimTable(name, head.source, tuple(found.values()))
 
 
@@ -206,3 +209,17 @@ def _check_reference(
         wanted = "a cost or a batch" if isinstance(claim, claims.Scaling) else "a cost"
         where = f"{path}: claim {claim.id!r}, cost_of"
         raise LabError(f"{where}: {name!r} is not the id of {wanted} in a unit of time")
+
+
+def _check_pairs(claim: Any, name: str, table: claims.Claim | None, path: str) -> None:
+    """LabError where a table has none of a quotient's pairs."""
+    where = f"{path}: claim {claim.id!r}"
+    if not isinstance(table, claims.ValueTable):
+        raise LabError(f"{where}, table: {name!r} is not the id of a table")
+    try:
+        found = table.pairs(claim.of, claim.over)
+    except (re.error, IndexError) as error:
+        raise LabError(f"{where}, over: no pattern: {error}") from None
+    if not found or not all(over.low > 0 for _, over in found.values()):
+        known = next(iter(table.cells))
+        raise LabError(f"{where}, of: no pair of cells of {name!r}, as {known!r} is one")

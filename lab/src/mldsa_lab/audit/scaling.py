@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from mldsa_lab.audit.claims import Batch, ClaimTable, Cost, Scaling, seconds
+from mldsa_lab.audit.claims import (
+    Batch,
+    BatchPoint,
+    ClaimTable,
+    Cost,
+    Scaling,
+    ScalingPoint,
+    seconds,
+)
+from mldsa_lab.audit.derived import follows
 from mldsa_lab.audit.figures import label, mean_limits
 from mldsa_lab.audit.judgement import (
     ANOTHER_RUN,
@@ -20,6 +29,7 @@ from mldsa_lab.audit.judgement import (
 )
 from mldsa_lab.audit.law import ASSUMED_SAMPLES, band, share_of_key
 from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 
 SMT_GAIN = 1.33
@@ -30,12 +40,14 @@ _BY_LAW = "the law's least mean for this median"
 
 def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
     """`throughput.latency` of the fewest threads, for each cost that the claim names;
-    `scaling.cores` for points within the cores, `scaling.smt` beyond them."""
+    `scaling.arithmetic` of its own figures; `scaling.cores` for points within the cores,
+    `scaling.smt` beyond them."""
     fewest = claim.points[0]
     if fewest.per_second is not None:
         for cost in table.named(claim.cost_of):
             yield judge_throughput(cost, fewest.per_second, fewest.threads)
     for point in claim.points:
+        yield from _arithmetic(point, fewest)
         rate = point.per_second
         speedup: StatedFigure | None = point.speedup
         if rate is not None and (len(claim.points) == 1 or point.threads == 1):
@@ -45,6 +57,22 @@ def judge_scaling(claim: Scaling, table: ClaimTable) -> Iterator[Judgement]:
             speedup = StatedFigure(value, rate.high / fewest.per_second.low - value)
         if speedup is not None:
             yield _speedup(claim, point.threads, speedup)
+
+
+def _arithmetic(point: ScalingPoint, fewest: ScalingPoint) -> Iterator[Judgement]:
+    """`scaling.arithmetic`: a speedup is a throughput over that of one thread, and an efficiency is
+    the speedup over the threads."""
+    rates = point.per_second, fewest.per_second
+    if point.speedup is not None and fewest.threads == 1 and rates[0] and rates[1]:
+        yield follows(
+            "scaling.arithmetic", point.speedup, f"× with {point.threads}",
+            [rates[0].rounded()], [rates[1].rounded()],
+        )  # fmt: skip
+    if point.efficiency is not None and point.speedup is not None:
+        yield follows(
+            "scaling.arithmetic", point.efficiency, f"% of {point.threads} threads",
+            [point.speedup, StatedFigure(100.0)], [StatedFigure(float(point.threads))],
+        )  # fmt: skip
 
 
 def judge_throughput(cost: Cost | Batch, per_second: StatedFigure, workers: int) -> Judgement:
@@ -85,16 +113,11 @@ def _least_mean(cost: Cost | Batch) -> tuple[float, str]:
     found = [(low or 0.0, "the least mean that the percentiles allow")]
     if median is not None and cost.operation != "sign":
         found.append((median.low * (1 - ANOTHER_RUN), "the median"))
-    if median is not None and _varied(cost) and cost.per_sample == 1:
+    if median is not None and cost.varied_set and cost.per_sample == 1:
         overhead = cost.overhead.value
         least = _mean_over_median(cost)[0] * (1 - ANOTHER_RUN)
         found.append((least * (median.low - overhead) + overhead, _BY_LAW))
     return max(found)
-
-
-def _varied(cost: Cost) -> bool:
-    """Whether the law of varied inputs may hold of it."""
-    return cost.operation == "sign" and cost.inputs != "fixed"
 
 
 def _mean_over_median(cost: Cost) -> tuple[float, float]:
@@ -126,12 +149,28 @@ def _speedup(claim: Scaling, threads: int, speedup: StatedFigure) -> Judgement:
 
 
 def judge_batch(claim: Batch, table: ClaimTable) -> Iterator[Judgement]:
-    """`batch.shape`, and `batch.cost` against each single cost that the claim names."""
+    """`batch.shape`, `batch.total`, and `batch.cost` against the single costs that it names."""
     yield _shape(claim)
+    for point in claim.points:
+        yield from _of_batch(point, claim.unit)
     if seconds(claim.unit) is not None:
         for cost in table.named(claim.cost_of):
             assert isinstance(cost, Cost)
             yield from _gain(claim, cost)
+
+
+def _of_batch(point: BatchPoint, unit: str) -> Iterator[Judgement]:
+    """`batch.total`: a batch costs its size times the cost of one; a throughput is the inverse of
+    this cost."""
+    where = f"in a batch of {point.size:,}"
+    if point.total is not None:
+        size = StatedFigure(float(point.size))
+        words = f"{unit_text(unit)} {where}"
+        yield follows("batch.total", point.total.rounded(), words, [size, point.cost], [])
+    if point.per_second is not None and (scale := seconds(unit)):
+        second = StatedFigure(1 / scale)
+        rate = point.per_second.rounded()
+        yield follows("batch.total", rate, f"/s {where}", [second], [point.cost])
 
 
 def _shape(claim: Batch) -> Judgement:
@@ -156,7 +195,7 @@ def _shape(claim: Batch) -> Judgement:
 def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     """`batch.cost`: the largest batch against the single cost, if this has a mean or median."""
     centre = "mean" if "mean" in cost.figures else "median"
-    if centre not in cost.figures or cost.set is None:
+    if centre not in cost.figures or cost.set not in PARAMETER_SETS:
         return
     unit, last = unit_text(cost.unit), claim.points[-1]
     value = last.cost.value * (seconds(claim.unit) or 0.0) / (seconds(cost.unit) or 1.0)
@@ -164,7 +203,7 @@ def _gain(claim: Batch, cost: Cost) -> Iterator[Judgement]:
     single = cost.figures[centre]
     least = single.low
     reading = f"The single {label(centre)} is {number(single.value)} {unit}."
-    if centre == "median" and _varied(cost):
+    if centre == "median" and cost.varied_set:
         # A batch's cost for one is an average, to be compared with a mean.
         least *= _mean_over_median(cost)[0]
         reading += f" Varied inputs with this median have a mean of {number(least)} {unit} or more."

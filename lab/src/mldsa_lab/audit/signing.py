@@ -19,6 +19,7 @@ from mldsa_lab.audit.law import (
     share_of,
 )
 from mldsa_lab.audit.values import StatedFigure
+from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.theory.signers import most_first
 
 NOISE, NOISE_OF_MEAN = 0.10, 0.20
@@ -106,7 +107,7 @@ class Signing:
 
 def judge_signing(claim: Cost, table: ClaimTable) -> Iterator[Judgement]:
     """All findings about a claim on signing; none about other operations."""
-    if claim.operation != "sign" or claim.set is None:
+    if claim.operation != "sign" or claim.set not in PARAMETER_SETS:
         return
     if claim.inputs == "fixed":
         yield judgement(

@@ -7,13 +7,14 @@ in every set where FIPS 204 has lambda / 4. `mldsa_lab.sizes` has the encodings 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from mldsa_lab.audit.claims import ClaimTable, Size
 from mldsa_lab.audit.judgement import Judgement, Verdict, judgement
 from mldsa_lab.sets import PARAMETER_SETS, SEED_BYTES
-from mldsa_lab.sizes import der, pkcs8_bytes, spki_bytes
+from mldsa_lab.sizes import der, pkcs8_bytes, sizes, spki_bytes
 
 ENCODINGS: dict[str, str] = {
     "raw": "the bare bytes",
@@ -29,6 +30,10 @@ ENCODINGS: dict[str, str] = {
 _ROUND3_TR, _FIPS204_TR, _ROUND3_C_TILDE = 32, 64, 32
 
 
+_VERSIONS = {"fips204": "FIPS 204", "round3": "Dilithium, round 3"}
+_NAMES = {"SPKI": "spki", "PKCS #8": "pkcs8-expanded"}
+
+
 class Form(NamedTuple):
     """One size that an object can have."""
 
@@ -41,16 +46,26 @@ class Form(NamedTuple):
     @property
     def text(self) -> str:
         """What an object of this size is."""
-        version = "FIPS 204" if self.standard == "fips204" else "Dilithium, round 3"
+        version = _VERSIONS.get(self.standard, self.standard)
         what = self.object.replace("-", " ")
-        return f"{ENCODINGS[self.encoding]} of {self.set}'s {what} ({version})"
+        encoding = ENCODINGS.get(self.encoding, self.encoding)
+        if self.set not in PARAMETER_SETS:
+            encoding = encoding.removesuffix(" (RFC 9881)")
+        return f"{encoding} of {self.set}'s {what} ({version})"
 
 
 def forms(name: str) -> tuple[Form, ...]:
-    """Every size that a key or signature of the set can have, FIPS 204's bare bytes first."""
+    """Every size that a key or signature of the set can have, the standard's bare bytes first. A
+    size that varies is its mean rounded to either side, or the largest."""
+    if name not in PARAMETER_SETS:
+        return tuple(
+            Form(name, s.object.replace(" ", "-"), s.source, _NAMES.get(s.encoding, s.encoding), n)
+            for s in sizes(name)
+            for n in ({math.floor(s.mean), math.ceil(s.mean), s.bytes} if s.mean else {s.bytes})
+        )
     c = PARAMETER_SETS[name]
     pk, sk, signature, seed = c.public_key_bytes, c.private_key_bytes, c.signature_bytes, SEED_BYTES
-    sizes = {
+    known = {
         ("public-key", "fips204"): {"raw": pk, "spki": spki_bytes(pk)},
         ("public-key", "round3"): {"raw": pk},
         ("private-key", "fips204"): {
@@ -67,7 +82,7 @@ def forms(name: str) -> tuple[Form, ...]:
     }
     return tuple(
         Form(name, *what, encoding, size)
-        for what, encodings in sizes.items()
+        for what, encodings in known.items()
         for encoding, size in encodings.items()
     )
 
@@ -77,7 +92,8 @@ def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
     set, another object of this set, or any. A name with ML-DSA in it means FIPS 204."""
     mine = [f for f in forms(claim.set) if f.object == claim.object]
     standard, encoding = claim.standard, claim.encoding
-    if standard == "unstated" and "dsa" in claim.set.named.lower():
+    fips204 = claim.set in PARAMETER_SETS
+    if standard == "unstated" and fips204 and "dsa" in claim.set.named.lower():
         standard = "fips204"
     stated = [
         f
@@ -85,12 +101,12 @@ def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
         if standard in ("unstated", f.standard) and encoding in ("unstated", f.encoding)
     ]
     expected = stated or mine
-    sizes = sorted({f.bytes for f in expected})
+    every_size = sorted({f.bytes for f in expected})
     bare = list(dict.fromkeys(f.bytes for f in expected if f.encoding == "raw"))
-    text = " or ".join(f"{size:,}" for size in bare or sizes) + " bytes"
-    if bare and len(sizes) > len(bare):
+    text = " or ".join(f"{size:,}" for size in bare or every_size) + " bytes"
+    if bare and len(every_size) > len(bare):
         text += ", or an encoding's"
-    every = [f for name in PARAMETER_SETS for f in forms(name)]
+    every = [f for name in dict.fromkeys((*PARAMETER_SETS, claim.set)) for f in forms(name)]
     same = [f for f in every if f.object == claim.object]
     others = [f for f in every if f.set == claim.set]
     fitting = [f for f in (*stated, *mine, *same, *others, *every) if f.bytes == claim.bytes]
@@ -102,11 +118,12 @@ def judge_size(claim: Size, _: ClaimTable) -> Iterator[Judgement]:
     else:
         reading = f"{fitting[0].text[0].upper()}{fitting[0].text[1:]}"
         if fitting[0] != mine[0]:
-            reading += f"; FIPS 204's bare bytes are {mine[0].bytes:,}"
+            whose = "FIPS 204's" if fips204 else "the"
+            reading += f"; {whose} bare bytes are {mine[0].bytes:,}"
         reading += "."
         if fitting[0] in stated:
             verdict = Verdict.CONSISTENT
     yield judgement(
         "size.encoding", verdict, f"{claim.bytes:,} bytes", reading, value=float(claim.bytes),
-        low=sizes[0], high=sizes[-1], predicted=text,
+        low=every_size[0], high=every_size[-1], predicted=text,
     )  # fmt: skip

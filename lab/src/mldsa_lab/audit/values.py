@@ -6,6 +6,8 @@ import re
 from decimal import Decimal
 from typing import Any, Self
 
+from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
+
 FIGURE_MAX = 1e18
 """The largest figure; its inverse is the smallest."""
 
@@ -52,6 +54,13 @@ class StatedFigure:
     def high(self) -> float:
         """The largest."""
         return self.value + self.half + self.more
+
+    def rounded(self) -> StatedFigure:
+        """Return it with what rounding may hide where the zeros at its end are no digits."""
+        half = self.half
+        while self.value and half >= 0.5 and self.value % (20 * half) == 0:
+            half *= 10
+        return StatedFigure(self.value, half, self.more, self.text)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, StatedFigure) and (self.low, self.high) == (other.low, other.high)
@@ -146,7 +155,7 @@ class ClaimedSet(str):
         text = str(value) if type(value) is int else value
         if not isinstance(text, str):
             raise ValueError(f"must be text, not {shown(value)}")
-        match = _SET.fullmatch(re.sub(r"[^a-z0-9]", "", text.lower()))
+        match = _SET.fullmatch(_plain(text))
         if match is None:
             known = "ML-DSA-44, ML-DSA-65, ML-DSA-87, Dilithium2, Dilithium3, Dilithium5"
             raise ValueError(f"{shown(value)} is no parameter set; known are {known}")
@@ -155,7 +164,31 @@ class ClaimedSet(str):
         return found
 
 
+class ClaimedScheme(ClaimedSet):
+    """Any scheme that the lab knows, by its name there."""
+
+    @staticmethod
+    def read(value: object) -> ClaimedScheme:
+        """As of `ClaimedSet`, and SLH-DSA-SHA2-128F, FALCON-512, ML-KEM-768, Ed25519 and the
+        like."""
+        name = _plain(value) if isinstance(value, str) else ""
+        name = re.sub(r"^falcon", "fndsa", name)
+        found = _SCHEMES.get(name) or ClaimedSet.read(value)
+        scheme = ClaimedScheme(found)
+        scheme.named = str(value)
+        return scheme
+
+
+def _plain(text: str) -> str:
+    """Letters and digits alone."""
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+_SCHEMES = {_plain(name): name for name in ALL_SETS if name not in PARAMETER_SETS}
+_SCHEMES |= {_plain(name.removesuffix("-PSS")): name for name in _SCHEMES.values()}
+
 _SCHEMAS: dict[type, dict[str, Any]] = {
+    ClaimedScheme: {"type": ["string", "integer"], "description": "any set or scheme"},
     StatedFigure: {"type": ["number", "string"], "minimum": 0},
     Positive: {"type": ["number", "string"], "exclusiveMinimum": 0},
     Amount: {"type": ["number", "string"], "description": "bytes, or a size: 47 MB"},

@@ -12,6 +12,7 @@ import typer
 from mldsa_lab import __version__
 from mldsa_lab.checkout import BuildError
 from mldsa_lab.cli import (
+    answer,
     audit,
     bench,
     compare,
@@ -60,6 +61,7 @@ app.command()(select.select)
 app.command()(estimate.estimate)
 study.add_to(app)
 app.command()(audit.audit)
+app.command()(answer.answer)
 add_commands(app)
 app.command()(memory.memory)
 app.command()(workers.doctor)

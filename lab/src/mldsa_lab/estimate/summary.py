@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+import numpy as np
+
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.cells import Key, gather
 from mldsa_lab.estimate.estimators import QUANTILES, CellEstimate, Estimator
+from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.ratio import Comparison, compare_classical, ratio, throughputs
@@ -179,6 +182,62 @@ def summarise(
     once = {v: found for v, found in variants.items() if not record.again(found[1])}
     compared = compare_classical(estimates, once, confidence)
     return Summary(rows, fits, reference, clock, confidence, notes, tuple(compared), estimates)
+
+
+def summary_figures(record: Record, reference: str, confidence: float) -> list[Figure]:
+    """Return the summary of a record as figures.
+
+    Beside what rows have: ``single_per_second``, the inverse of the mean; ``total`` of a whole
+    batch; ``efficiency`` of threads in percent; where single signatures were regressed on their
+    traces ``min``, the cost of one that is accepted at once, and ``sd`` by the exact law; in units
+    of time those of classical schemes over the cheapest ML-DSA (``over``).
+    """
+    summary = summarise(record, reference=reference, confidence=confidence)
+    found = []
+    for row in summary.rows:
+        keys = {name: getattr(row, name) for name in _FIGURE_KEYS}
+        for name, unit in _FIGURES.items():
+            interval = row.interval(name) if name in _WITH_LIMITS else None
+            if interval is not None:
+                found.append(Figure.of(keys, name, interval, unit or row.unit))
+            elif (value := getattr(row, name)) is not None:
+                found.append(Figure(keys, name, value, unit=unit or row.unit))
+        mean, scaling = row.interval("mean"), row.interval("scaling")
+        if mean is not None and row.unit == "ns":
+            found.append(Figure.of(keys, "single_per_second", mean.inverse(1e9), "1/s"))
+        if mean is not None and row.mode == "batch":
+            found.append(Figure.of(keys, "total", mean.times(row.batch_size), row.unit))
+        if scaling is not None:
+            share = scaling.times(100 / row.threads)
+            found.append(Figure.of(keys, "efficiency", share, "%"))
+        fit = summary.fits.get((row.variant, row.set)) if row.operation == "sign" else None
+        if fit is not None and not row.batch_size > 1:
+            best = fit.costs(confidence)["first"]
+            found.append(Figure.of(keys, "min", best, row.unit))
+            found.append(Figure(keys, "sd", _deviation(fit), unit=row.unit))
+    for c in summary.classical:
+        keys = {"variant": c.variant, "set": c.set, "operation": c.operation, "scheme": c.scheme}
+        found.append(Figure.of({**keys, "against": c.against}, "over", c.ratio))
+    return found
+
+
+def _deviation(fit: Fit) -> float:
+    """Return the standard deviation of a signature's cost by the exact law of its attempts."""
+    table, (first, *further) = fit.model.class_table(), fit.attempt_costs
+    costs = first + table.counts @ np.array(further)
+    mean = float(table.probability @ costs)
+    return float(np.sqrt(table.probability @ (costs - mean) ** 2))
+
+
+_FIGURE_KEYS = (
+    "implementation", "version", "language", "backend", "build", "key", "mode", "batch_size",
+    "threads", "set", "operation", "variant",
+)  # fmt: skip
+_WITH_LIMITS = ("mean", "ratio", "per_second", "scaling")
+_FIGURES = {
+    "mean": "", "p50": "", "p95": "", "p99": "", "p999": "", "ratio": "1", "per_second": "1/s",
+    "scaling": "1",
+}  # fmt: skip
 
 
 def _references(

@@ -1,0 +1,1 @@
+"""Published pages, answered table by table: docs/answers/ has the data."""

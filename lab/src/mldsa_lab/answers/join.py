@@ -1,0 +1,159 @@
+"""Published values beside our figures, as figures and as a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+from mldsa_lab import plugins
+from mldsa_lab.answers.page import AnswerPage, AnswerTable
+from mldsa_lab.audit import audit
+from mldsa_lab.audit.judgement import NONE, Judgement, Verdict
+from mldsa_lab.audit.published import PublishedValue
+from mldsa_lab.audit.report import counts
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.show.figure_tables import FLAGS, SpreadColumns, TableLayout
+from mldsa_lab.show.report import Report, Section, sections_of
+
+Arguments = Mapping[str, str]
+"""By command, the argument of its source where it was measured here."""
+
+_SCALES = {
+    "ns": ("time", 1e-9), "us": ("time", 1e-6), "µs": ("time", 1e-6), "ms": ("time", 1e-3),
+    "s": ("time", 1.0), "min": ("time", 60.0), "h": ("time", 3600.0), "d": ("time", 86400.0),
+    "B": ("bytes", 1.0), "bytes": ("bytes", 1.0), "KiB": ("bytes", 1024.0),
+    "kB": ("bytes", 1e3), "KB": ("bytes", 1e3), "MB": ("bytes", 1e6), "GB": ("bytes", 1e9),
+    "B/s": ("rate", 1.0), "KB/s": ("rate", 1e3), "MB/s": ("rate", 1e6), "GB/s": ("rate", 1e9),
+    "1": ("", 1.0), "": ("", 1.0), "x": ("", 1.0), "%": ("", 0.01), "count": ("", 1.0),
+}  # fmt: skip
+"""Dimension and size of the units of claims and figures; others are taken as they are."""
+_COLUMNS = (
+    SpreadColumns("ours", "ours"),
+    SpreadColumns("ratio", "ours / published"),
+    SpreadColumns("published", "audit", which=FLAGS),
+)
+_LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
+
+
+@cache
+def figures_of(source: str, argument: str) -> Sequence[Figure]:
+    """Return the figures of a source, made once."""
+    return plugins.figures(source)(argument)
+
+
+def answer_figures(page: AnswerPage, arguments: Arguments | None = None) -> list[Figure]:
+    """Return for each published value a row: ``published`` with the audit's verdict among its
+    flags, ``ours`` in the same unit, and the ``ratio`` of ours to it. ``arguments`` stand in for
+    the published records. LabError for a selection that fits several figures."""
+    verdicts: dict[str, list[Judgement]] = {}
+    for found in audit(page.claims()):
+        verdicts.setdefault(found.claim, []).append(found)
+    made: list[Figure] = []
+    for table in page.tables:
+        rows = list(page.values(table))
+        for value in rows:
+            try:
+                ours = _ours(table, value, arguments or {})
+            except LabError as error:
+                raise LabError(f"table {table.title!r}, {value.label!r}: {error}") from None
+            label = value.label if len(table.claims) > 1 else value.name or value.claim
+            keys: dict[str, Key] = {
+                "page": page.name, "table": table.title, "value": label,
+                "published": value.value.text, "unit": _shown_unit(value.unit),
+            }  # fmt: skip
+            made += _row(keys, value, ours, _about(value, rows, verdicts[value.claim]))
+    return made
+
+
+def _shown_unit(unit: str) -> str:
+    return {"us": "µs", "count": ""}.get(unit, unit)
+
+
+def _row(
+    keys: dict[str, Key], value: PublishedValue, ours: Figure | None, found: Sequence[Judgement]
+) -> Iterator[Figure]:
+    span = value.value
+    low, high = (None, None) if span.one else (span.low.value, span.high.value)
+    published = span.low.value if span.one else None
+    yield Figure(keys, "published", published, low, high, flags=(_verdict(found),))
+    if ours is None or ours.interval is None:
+        yield Figure(keys, "ours", None)
+        return
+    factor = _factor(ours.unit, value.unit)
+    if ours.low is None and factor == 1:
+        yield Figure(keys, "ours", ours.value, flags=ours.flags)
+    else:
+        yield Figure.of(keys, "ours", ours.interval.times(factor))
+    if published:
+        yield Figure.of(keys, "ratio", ours.interval.times(factor / published))
+
+
+def _about(
+    value: PublishedValue, rows: Sequence[PublishedValue], found: Sequence[Judgement]
+) -> Sequence[Judgement]:
+    """The findings about this value; else those about no single value of the claim."""
+    own = [f for f in found if f.value == value.value.low.value]
+    stated = {r.value.low.value for r in rows if r.claim == value.claim}
+    return own or [f for f in found if f.value not in stated]
+
+
+def _verdict(found: Sequence[Judgement]) -> str:
+    """The gravest verdict with its rules."""
+    worst = max((f.verdict for f in found), key=list(Verdict).index, default=Verdict.UNDECIDABLE)
+    rules = dict.fromkeys(f.rule for f in found if f.verdict is worst and f.rule != NONE)
+    if not rules or worst is Verdict.UNDECIDABLE:
+        return "–"
+    return f"{worst} ({', '.join(rules)})" if worst is not Verdict.CONSISTENT else str(worst)
+
+
+def _ours(table: AnswerTable, value: PublishedValue, arguments: Arguments) -> Figure | None:
+    """The figure that the first fitting selection names; None if there is none."""
+    for ours in table.ours:
+        argument = arguments.get(ours.command, ours.of) if ours.measured else ours.of
+        asked = ours.selected(value.label)
+        if asked is not None and argument:
+            return _selected(figures_of(ours.source, argument), *asked)
+    return None
+
+
+def _selected(
+    figures: Sequence[Figure], name: str, keys: Mapping[str, Sequence[str]]
+) -> Figure | None:
+    """The figure of that name with the first of the texts that there are of each key."""
+    found = [f for f in figures if f.name == name]
+    for key, texts in keys.items():
+        of = [[f for f in found if str(f.keys.get(key)) == text] for text in texts]
+        found = next(filter(None, of), [])
+    if len(found) > 1:
+        differ = [k for k in found[0].keys if len({str(f.keys.get(k)) for f in found}) > 1]
+        raise LabError(f"{name} is {len(found)} figures that differ in {', '.join(differ)}")
+    return found[0] if found else None
+
+
+def _factor(unit: str, wanted: str) -> float:
+    """What to multiply a figure with to have it in a claim's unit. LabError where they are of
+    different things."""
+    (what, size), (other, target) = (_SCALES.get(u, (u, 1.0)) for u in (unit, wanted))
+    if what != other:
+        raise LabError(f"our figure is in {unit or 'no unit'}, the published one in {wanted}")
+    return size / target
+
+
+def answer_report(
+    page: AnswerPage, arguments: Arguments | None = None, confidence: float = 0.95
+) -> Report:
+    """Return the report of an answer, a section for each table."""
+    figures = answer_figures(page, arguments)
+    sections = []
+    for table in page.tables:
+        of_table = [f for f in figures if f.keys["table"] == table.title]
+        note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.note)))
+        sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
+    source = page.claims().source
+    notes = [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
+    return Report(
+        kind=f"answer to {page.name}", headline=f"{page.title}: {counts(audit(page.claims()))}",
+        figures=figures, sections=[Section(s.grid, s.table) for s in sections],
+        about=f"{source.title}, {source.url}".removesuffix(", "), notes=notes,
+    )  # fmt: skip

@@ -1,0 +1,137 @@
+"""An answer as data: which of our figures stands beside which published value."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta, Struct, structs
+
+from mldsa_lab.audit import read_claims
+from mldsa_lab.audit.claims import ClaimTable
+from mldsa_lab.audit.published import PublishedValue, published_values
+from mldsa_lab.audit.reading import example_path
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Key
+from mldsa_lab.files import Text, read_text
+from mldsa_lab.toml import decode_toml
+
+FIGURE = "figure"
+"""The group of a pattern that names the figure; other groups are keys."""
+
+
+class AnswerPart(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the file of an answer."""
+
+
+class OurFigures(AnswerPart, frozen=True):
+    """Where our figures of some values are from.
+
+    ``source``: an entry point of `mldsa_lab.figures`; ``of``: its argument, "" where no record is
+    published; ``command`` makes what it names. ``cells``: a pattern of the values' labels, whose
+    groups are keys of the figure and its name (`FIGURE`), with ``words`` for what is called
+    otherwise here; ``keys``: further ones, a list being in the order of preference.
+    """
+
+    source: Text
+    cells: Text
+    of: str = ""
+    command: str = ""
+    figure: str = ""
+    keys: dict[str, Key | tuple[Key, ...]] = {}
+    words: dict[str, Key] = {}
+
+    def __post_init__(self) -> None:
+        try:
+            names = re.compile(self.cells).groupindex
+        except re.error as error:
+            raise ValueError(f"cells: no pattern: {error}") from None
+        if (FIGURE in names) == bool(self.figure):
+            raise ValueError(f"figure: name it here or by a group {FIGURE!r} of cells, not both")
+
+    @property
+    def measured(self) -> bool:
+        """Whether the command measures; other sources compute."""
+        return not self.of or self.of.startswith("records/")
+
+    def selected(self, label: str) -> tuple[str, dict[str, tuple[str, ...]]] | None:
+        """Return the name of the figure for a value, and by key the texts that it may have; None
+        for another value."""
+        match = re.fullmatch(self.cells, label)
+        if match is None:
+            return None
+        groups = {k: v for k, v in match.groupdict().items() if v is not None}
+        found = {k: str(self.words.get(v, v)) for k, v in groups.items()}
+        name = found.pop(FIGURE, self.figure)
+        listed = {k: v if isinstance(v, tuple) else (v,) for k, v in (self.keys | found).items()}
+        return name, {k: tuple(map(str, texts)) for k, texts in listed.items()}
+
+
+class AnswerTable(AnswerPart, frozen=True):
+    """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
+    numbers of docs/answers/rows.toml that it answers; ``note``: what a reader must know, such as
+    why some rows have no figure of ours."""
+
+    title: Text
+    claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    values: str = ".*"
+    ours: tuple[OurFigures, ...] = ()
+    rows: tuple[int, ...] = ()
+    note: str = ""
+
+    @property
+    def commands(self) -> list[str]:
+        """The commands of its figures, each once."""
+        return list(dict.fromkeys(o.command for o in self.ours if o.command))
+
+
+class AnswerPage(AnswerPart, frozen=True):
+    """The answer to a page: its tables in the page's order, and the claims left out with the
+    reason. ``name``: also that of the audit's example, which holds the published values."""
+
+    title: Text
+    tables: Annotated[tuple[AnswerTable, ...], Meta(min_length=1)]
+    left_out: dict[str, Text] = {}
+    name: str = ""
+
+    def claims(self) -> ClaimTable:
+        """Return the published claims."""
+        return read_claims(example_path(self.name))
+
+    def values(self, table: AnswerTable) -> Iterator[PublishedValue]:
+        """Yield the rows of a table. LabError for a claim that does not exist."""
+        known = {c.id: c for c in self.claims().claims}
+        for name in table.claims:
+            if name not in known:
+                raise LabError(f"table {table.title!r}, claims: the page has no claim {name!r}")
+            for value in published_values(known[name]):
+                if re.fullmatch(table.values, value.label):
+                    yield value
+
+
+def pages() -> dict[str, Path]:
+    """Return the files of all answers by name, in the order of the pages."""
+    folder = find_root() / "docs" / "answers"
+    return {p.stem.partition("-")[2]: p for p in sorted(folder.glob("[0-9]*-*.toml"))}
+
+
+def read_page(name: str) -> AnswerPage:
+    """Return the answer to a page. LabError for an unknown one or a wrong file."""
+    known = pages()
+    if name not in known:
+        raise LabError(f"answer: unknown page {name!r}: known are {', '.join(known)}")
+    path = known[name]
+    found = decode_toml(read_text(path), AnswerPage, path.name)
+    return structs.replace(found, name=name)
+
+
+def command_words(command: str) -> list[str]:
+    """Return the arguments of a command of the lab, without what starts it."""
+    words = shlex.split(command)
+    if words[:1] == ["mldsa-lab"]:
+        return words[1:]
+    raise LabError(f"command {command!r}: must begin with mldsa-lab")

@@ -1,0 +1,95 @@
+"""The lab's own sources of figures for answers: records, and what follows from the standards.
+
+Other packages add theirs by entry points of the group `mldsa_lab.figures`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.interval import over
+from mldsa_lab.estimate.pipeline import pipeline_figures
+from mldsa_lab.estimate.summary import summary_figures
+from mldsa_lab.records import Record, read_record
+from mldsa_lab.records.reference import DEFAULT_REFERENCE
+from mldsa_lab.sets import ALL_SETS, PARAMETER_SETS
+from mldsa_lab.show.kinds import kind_of
+from mldsa_lab.sizes import sizes
+from mldsa_lab.study.cells import gather_cells
+from mldsa_lab.theory.rejection import RejectionModel
+
+CONFIDENCE = 0.95
+
+
+def record_paths(argument: str) -> list[Path]:
+    """Return the files of an argument: paths or patterns below the checkout, or absolute ones.
+    LabError for one that has no file."""
+    found = []
+    for word in argument.split():
+        path = Path(word)
+        base, pattern = (Path("/"), word[1:]) if path.is_absolute() else (find_root(), word)
+        files = sorted(base.glob(pattern))
+        if not files:
+            raise LabError(f"{word}: no such record")
+        found += files
+    return found
+
+
+def record_figures(argument: str) -> list[Figure]:
+    """Return the figures of a record of any kind, or of several that are processes of a study."""
+    paths = record_paths(argument)
+    records = [read_record(path) for path in paths]
+    kind = kind_of(records[0])
+    if kind is not None and kind.name == "pipeline":
+        return pipeline_figures(records, CONFIDENCE)
+    if len(records) == 1:
+        (record,) = records
+        if kind is not None:
+            return kind.figures(record, CONFIDENCE)
+        return summary_figures(record, DEFAULT_REFERENCE, CONFIDENCE)
+    return list(_of_processes(paths))
+
+
+def about_record(argument: str) -> str:
+    """Return machine and date of a record."""
+    first: Record = read_record(record_paths(argument)[0])
+    return ", ".join(part for part in (first.machine, first.date) if part)
+
+
+def _of_processes(paths: list[Path]) -> Iterator[Figure]:
+    """The cells of a study's records, each process being a replicate."""
+    for cell in gather_cells(paths, "cpu", CONFIDENCE).cells:
+        for name, values in {"mean": cell.means, **cell.percentiles}.items():
+            yield Figure.of(cell.keys(), name, over(values, CONFIDENCE), cell.unit)
+
+
+def theory_figures(argument: str) -> list[Figure]:
+    """Return what follows from FIPS 204 and the encodings; the argument is not used."""
+    return list(chain(*map(_rejection, PARAMETER_SETS), *map(_sizes, ALL_SETS)))
+
+
+def _rejection(name: str) -> Iterator[Figure]:
+    """Rates of the checks and attempts of a signature."""
+    model = RejectionModel.of(name)
+    keys: dict[str, Key] = {"set": name}
+    hint = 1 - model.fail_h
+    values = {
+        "pass_z": model.p_z, "pass_r0": model.p_r, "pass_hint": hint, "accept": model.p_accept,
+        "reject": 1 - model.p_accept, "mean": model.expected_attempts,
+    }  # fmt: skip
+    for share in (0.05, 0.5, 0.95, 0.99, 0.999):
+        values[f"p{100 * share:g}"] = model.attempts_quantile(share)
+    for figure, value in values.items():
+        yield Figure(keys, figure, value)
+
+
+def _sizes(name: str) -> Iterator[Figure]:
+    """Bytes of each object in each encoding."""
+    for size in sizes(name):
+        keys: dict[str, Key] = {"set": name, "object": size.object, "encoding": size.encoding}
+        yield Figure(keys, "bytes", size.mean or size.bytes, unit="bytes", source=size.source)

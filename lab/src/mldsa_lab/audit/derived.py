@@ -1,0 +1,93 @@
+"""Rules about values that follow from others of the same source: products, quotients of a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from mldsa_lab.audit.claims import ClaimTable, Product, Quotient, ValueTable, listed
+from mldsa_lab.audit.judgement import Judgement, judgement, number, unit_text
+from mldsa_lab.audit.values import StatedFigure
+
+_CLOSE = 1e-9
+
+
+def follows(
+    rule: str,
+    stated: StatedFigure,
+    what: str,
+    factors: Sequence[StatedFigure],
+    over: Sequence[StatedFigure],
+    reading: str = "",
+) -> Judgement:
+    """Judge a value by the product of ``factors`` divided by those in ``over``, each within its
+    rounding; the value may also have been cut off behind its last digit."""
+    low = math.prod(f.low for f in factors) / math.prod(f.high for f in over)
+    high = math.prod(f.high for f in factors) / math.prod(max(f.low, _CLOSE) for f in over)
+    inside = stated.high + stated.half >= low * (1 - _CLOSE) and stated.low <= high * (1 + _CLOSE)
+    text = f"{stated.text or number(stated.value)} {what}".strip()
+    return judgement(rule, inside, text, reading, value=stated.value, low=low, high=high)
+
+
+def judge_product(claim: Product, _: ClaimTable) -> Iterator[Judgement]:
+    """`product.follows`. Whole numbers among the factors are exact."""
+    exact = [_exact(f) for f in claim.factors.values()], [_exact(f) for f in claim.over.values()]
+    by = "".join(f" × {name}" for name in claim.factors)[3:]
+    by += "".join(f" / {name}" for name in claim.over)
+    what = f"{unit_text(claim.unit)}, {claim.quantity}".removeprefix(", ")
+    yield follows("product.follows", claim.stated.rounded(), what, *exact, f"It is {by}.")
+
+
+def _exact(figure: StatedFigure) -> StatedFigure:
+    return StatedFigure(figure.value) if figure.value == int(figure.value) else figure
+
+
+def judge_quotient(claim: Quotient, table: ClaimTable) -> Iterator[Judgement]:
+    """`table.quotient`: one value lies between the least and the largest quotient of the pairs;
+    limits are those of all pairs."""
+    found = {
+        f"{name}: {cell}": _form(claim, *pair)
+        for name in listed(claim.table)
+        for cell, pair in cast("ValueTable", table.claim(name)).pairs(claim.of, claim.over).items()
+    }
+    least, most = (pick(found, key=lambda n: found[n].value) for pick in (min, max))
+    low, high = found[least], found[most]
+    stated, texts, holds = claim.stated, [], True
+    if stated is not None:
+        texts.append(stated.text)
+        ends = (stated.low, stated.high)
+        holds = (
+            stated.low.high >= low.low and stated.high.low <= high.high
+            if stated.one
+            else all(_meet(a, b) for a, b in zip(ends, (low, high), strict=True))
+        )
+    if claim.at_least is not None:
+        texts.append(f"at least {claim.at_least.text}")
+        holds &= low.high >= claim.at_least.value
+    if claim.at_most is not None:
+        texts.append(f"at most {claim.at_most.text}")
+        holds &= high.low <= claim.at_most.value
+    unit = "" if claim.form == "ratio" else "%"
+    cells = dict.fromkeys((least, most))
+    reading = f"{' to '.join(f'{number(found[n].value)} ({n})' for n in cells)}."
+    yield judgement(
+        "table.quotient", holds, f"{claim.quantity}: {', '.join(texts)} {unit}".strip(), reading,
+        low=low.value, high=high.value, unit=unit,
+    )  # fmt: skip
+
+
+def _meet(a: StatedFigure, b: StatedFigure) -> bool:
+    return a.high >= b.low and a.low <= b.high
+
+
+def _form(claim: Quotient, of: StatedFigure, over: StatedFigure) -> StatedFigure:
+    """Return a quotient in the claim's form, with what rounding may hide."""
+    values = of.value / over.value, of.low / over.high, of.high / over.low
+    if claim.form != "ratio":
+        sign = 100 if claim.form == "percent more" else -100
+        values = tuple(sorted(sign * (v - 1) for v in values))  # type: ignore[assignment]
+        value = values[1]
+    else:
+        value = values[0]
+    return StatedFigure(value, max(max(values) - value, value - min(values)))

@@ -1,0 +1,80 @@
+"""The values that a source published, claim by claim: what stands beside ours in an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from mldsa_lab.audit.claims import Claim, ValueTable
+from mldsa_lab.audit.values import Span, StatedFigure
+
+_CONTAINERS = ("figures", "points", "parts", "shares", "attempts", "values", "cells", "stated")
+"""Fields whose name says nothing beside what they hold."""
+_UNITS = {
+    "bytes": "B", "bytes_read": "B", "bytes_written": "B", "bytes_per_second": "B/s",
+    "seconds": "s", "per_second": "1/s", "percent": "%", "efficiency": "%", "called": "B",
+    "speedup": "", "samples": "", "count": "", "samples_per_group": "", "operations": "",
+}  # fmt: skip
+"""Units of fields that have one of their own; others have that of their claim."""
+_OTHER = (*_UNITS, "value", "cost", "total", "error", "relative", "bits", "amount")
+_OTHER += ("pass_z", "pass_r0", "pass_hint", "accept", "reject", "at_least", "at_most")
+_NAMES = ("threads", "size", "where", "of")
+"""Fields that tell the parts of a list apart."""
+_NAMELESS = ("value", "percent", "bytes", "count")
+
+
+class PublishedValue(NamedTuple):
+    """One value: its claim, its ``name`` within it ("" if it is the only one), and its unit."""
+
+    claim: str
+    name: str
+    value: Span
+    unit: str
+
+    @property
+    def label(self) -> str:
+        """The claim and the name."""
+        return f"{self.claim}, {self.name}" if self.name else self.claim
+
+
+def published_values(claim: Claim) -> list[PublishedValue]:
+    """Return the values of a claim, in the order of its fields."""
+    own = getattr(claim, "unit", "")
+    if getattr(claim, "form", "").startswith("percent"):
+        own = "%"
+    found = []
+    fields = {"cells": claim.cells} if isinstance(claim, ValueTable) else _fields(claim)
+    for path, value in _walk(fields):
+        field = next((part for part in reversed(path) if part in _UNITS), "")
+        names = [part for part in path if part not in (*_CONTAINERS, *_NAMELESS)]
+        span = value if isinstance(value, Span) else Span(value, value)
+        unit = _UNITS[field] if field else own
+        found.append(PublishedValue(claim.id, " ".join(names), span, unit))
+    return found
+
+
+def _fields(part: Struct) -> dict[str, Any]:
+    known = (*_CONTAINERS, *_OTHER)
+    return {name: getattr(part, name) for name in part.__struct_fields__ if name in known}
+
+
+def _walk(part: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(part, StatedFigure | Span):
+        yield path, part
+    elif isinstance(part, int) and not isinstance(part, bool):
+        yield path, StatedFigure(float(part), text=str(part))
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            yield from _walk(value, (*path, name))
+    elif isinstance(part, tuple):
+        for place, value in enumerate(part, 1):
+            yield from _walk(_fields(value), (*path, _told(value) or str(place)))
+
+
+def _told(part: Struct) -> str:
+    """What tells a part of a list from the others."""
+    values = [getattr(part, name, "") for name in _NAMES]
+    texts = [" + ".join(v) if isinstance(v, tuple) else str(v) for v in values if v]
+    return ", ".join(texts)

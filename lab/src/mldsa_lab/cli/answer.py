@@ -1,0 +1,88 @@
+"""`mldsa-lab answer`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mldsa_lab.cli.shared import ConfidenceOption, JsonOption
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mldsa_lab.answers.page import AnswerPage
+
+
+def answer(
+    page: Annotated[
+        str, typer.Argument(help="A published page, or `list`, which names them.", metavar="PAGE")
+    ] = "list",
+    record: Annotated[
+        bool, typer.Option("--record", help="Take the published records; measure nothing.")
+    ] = False,
+    html: Annotated[Path | None, typer.Option("--page", help="Write the page.")] = None,
+    json_path: JsonOption = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the table's rows to this CSV file.", metavar="PATH")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write all tables as Markdown to this file.", metavar="PATH")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of what is measured; by default out/answer-PAGE."),
+    ] = None,
+    confidence: ConfidenceOption = 0.95,
+) -> None:
+    """Show a published page's tables beside our figures: measured here, or from our records."""
+    from mldsa_lab.answers.join import answer_report
+    from mldsa_lab.answers.page import pages, read_page
+    from mldsa_lab.cli.shared import console, show_path
+    from mldsa_lab.files import check_target
+    from mldsa_lab.show.present import ReportFiles
+    from mldsa_lab.show.report import publish
+
+    if page == "list":
+        for name in pages():
+            console().print(f"[bold]{name:<16}[/] {read_page(name).title}")
+        return
+    found = read_page(page)
+    outputs = ReportFiles(html, json_path, csv, markdown)
+    for _, path in outputs.named():
+        check_target(path)
+    screen = console()
+    arguments = {} if record else _measure(found, out or Path("out") / f"answer-{page}", screen)
+    publish(answer_report(found, arguments, confidence), screen, outputs)
+    for title, path in outputs.named():
+        show_path(screen, title, path)
+
+
+def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:
+    """Run the commands that measure; by command, a pattern of the records that it wrote.
+
+    LabError for a command that fails or writes no record.
+    """
+    import sys
+
+    from mldsa_lab.answers.page import command_words
+    from mldsa_lab.checkout import find_root, run_tool
+    from mldsa_lab.errors import LabError
+    from mldsa_lab.files import check_folder
+
+    def show(line: str) -> None:
+        screen.print(line, markup=False, highlight=False, style="dim")
+
+    check_folder(out)
+    asked = [o.command for table in page.tables for o in table.ours if o.measured and o.command]
+    found = {}
+    for number, command in enumerate(dict.fromkeys(asked), 1):
+        folder = (out / str(number)).absolute()
+        screen.print(f"{command} --out {folder}", markup=False, highlight=False, soft_wrap=True)
+        words = [sys.executable, "-m", "mldsa_lab.cli.main", *command_words(command)]
+        run_tool([*words, "--out", str(folder)], find_root(), {}, show, what="measuring")
+        if not any(folder.rglob("*.jsonl*")):
+            raise LabError(f"{command}: wrote no record to {folder}")
+        found[command] = f"{folder}/**/*.jsonl*"
+    return found
