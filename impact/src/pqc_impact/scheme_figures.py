@@ -43,8 +43,10 @@ def hardware() -> RecordTimes:
 class SchemeFigures:
     """The figures of one scheme on a node."""
 
-    def __init__(self, name: str, node: Node, scheme: ImpactScheme, times: RecordTimes) -> None:
-        self.node, self.scheme, self.times = node, scheme, times
+    def __init__(
+        self, name: str, node: Node, scheme: ImpactScheme, today: ImpactScheme, times: RecordTimes
+    ) -> None:
+        self.node, self.scheme, self.today, self.times = node, scheme, today, times
         self.keys: Mapping[str, Key] = {"scenario": name, "template": "", "scheme": scheme.name}
 
     def figure(
@@ -55,6 +57,14 @@ class SchemeFigures:
 
     def all(self) -> Iterator[Figure]:
         """Yield every figure."""
+        for noun, bytes_, before in (
+            ("public key", self.scheme.public_key_bytes, self.today.public_key_bytes),
+            ("signature", self.scheme.signature_bytes[0], self.today.signature_bytes[0]),
+        ):
+            source, ratio = self.scheme.source, bytes_ / before
+            yield make_figure(self.keys, f"bytes of a {noun}", bytes_, "B", "exact", source)
+            name = f"bytes of a {noun} over today's"
+            yield make_figure(self.keys, name, ratio, "×", "exact", self.today.name)
         yield from self.rates()
         yield from self.life_cycle()
         if self.scheme.name in PARAMETER_SETS:
@@ -77,11 +87,22 @@ class SchemeFigures:
                 source = f"{'modelled' if rate.modelled else 'measured'}: {rate.source}"
                 yield self.figure(f"{noun} per second {on}", rate.draws, "1/s", source, kind)
                 one = rate.draws if threads == 1 else one
+                if threads == 1:
+                    yield from self.over_today(operation, rate.draws, rate.source)
                 if one is not None and threads > 1:
                     scaling = rate.draws / one
                     yield self.figure(f"scaling of {noun} {on}", scaling, "×", source, kind)
                     name = f"efficiency of {noun} {on}"
                     yield self.figure(name, scaling / threads, "", source, kind)
+
+    def over_today(self, operation: str, rate: Array, source: str) -> Iterator[Figure]:
+        """Yield the time of an operation over that in the scheme of today."""
+        before = self.times.rate(
+            self.today, 1, self.node.implementations, operation=operation
+        )  # fmt: skip
+        if not isinstance(before, str) and self.today != self.scheme:
+            name = f"time of {NOUNS[operation]} over today's"
+            yield self.figure(name, before.draws / rate, "×", f"{source}; {before.source}")
 
     def life_cycle(self) -> Iterator[Figure]:
         """Yield the time of key generation, signing and verification together, and the share of
@@ -108,6 +129,9 @@ class SchemeFigures:
                 self.scheme.name, operation, LIBRARY, PORTABLE
             ):
                 yield self.figure(f"speed-up of {noun} by {title}", ratio, "×", source)
+                if title.startswith("batches"):
+                    name = f"share of {noun} saved by {title}"
+                    yield self.figure(name, 1 - 1 / ratio, "", source)
             cycles = hardware().rate(self.scheme, 1, {}, operation=operation, unit="cycles")
             rate = self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
             if not isinstance(cycles, str) and not isinstance(rate, str):

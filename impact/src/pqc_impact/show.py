@@ -209,16 +209,19 @@ def grid(found: Impact, made: FigureTable) -> Grid:
 def document_table(
     found: Impact, template: str, names: Sequence[str], schemes: Sequence[str] = ()
 ) -> Grid:
-    """Return the figures of these names of one form, for a document; of these schemes alone, if any
-    are given. The first row is the form of today where that is another one."""
+    """Return the figures of these names of one form, for a document, or with the template "" those
+    of schemes; of these schemes alone, if any are given. The first row is the form of today where
+    that is another one."""
     forms = found.scenario.all_templates
-    if template not in forms:
-        raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
-    form = forms[template]
-    beside, today = found.scenario.today_of(form)
-    rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
-    if beside is not form:
-        rows = {(beside.name, today.name): f"{today.name}, today", **rows}
+    rows = {("", name): name for name in found.scenario.schemes}
+    if template:
+        if template not in forms:
+            raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
+        form = forms[template]
+        beside, today = found.scenario.today_of(form)
+        rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+        if beside is not form:
+            rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={"scheme": label})
         for key, label in rows.items()

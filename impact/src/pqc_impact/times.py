@@ -218,13 +218,14 @@ class RecordTimes:
             for (backend, batch), row in sorted(rows.items()):
                 title = f"batches of {batch:,}" if batch else backend
                 before = rows.get((backend, 0) if batch else (baseline, 0))
-                if before in (None, row) or title in found or (batch and backend != best):
+                if before is row or before is None or title in found or batch == 1:
+                    continue
+                if batch and backend != best:
                     continue
                 found.add(title)
                 slower, faster = (
                     measured(f"{r.operation} {name} {r.variant} {record.name}", r.cost)
                     for r in (before, row)
-                    if r is not None
                 )
                 yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from pqc_impact.cli.propagate import (
 )
 
 if TYPE_CHECKING:
+    from mldsa_lab.estimate.figure import Figure
     from pqc_impact.figures import Impact
     from pqc_impact.times import RecordTimes
 
@@ -57,6 +59,16 @@ def figures_of(
         return found if add is None else add(found, times)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
+
+
+def scenario_figures(argument: str) -> list[Figure]:
+    """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
+    or its path below the checkout. A factor has no unit."""
+    from mldsa_lab.checkout import find_root
+
+    name = str(find_root() / argument) if argument.endswith(".toml") else argument
+    found = figures_of(name, None).figures
+    return [replace(f, unit="") if f.unit == "×" else f for f in found]
 
 
 def impact(
