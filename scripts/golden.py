@@ -461,7 +461,7 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.name in ("block.jsonl.xz", "cold.jsonl.xz"):
+        if path.name in ("block.jsonl.xz", "cold.jsonl.xz", "memory.jsonl.xz"):
             found[name] = command("report", path, "--no-page")
         elif path.name != "kernels.jsonl.xz" and not path.parent.name.endswith("pipeline"):
             found[name] = partial(of_record, path)
