@@ -451,7 +451,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"impact.{e}" for e in ("html", "json", "csv", "md")
     }
     page = (folder / "impact.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 1 and "impact.jsonl.xz" in page
+    assert page.count("<svg") == 1 and "both-builds.jsonl.xz" in page
     done = here("impact", "list")
     assert "bitcoin" in done.out and "Slots of 400 ms" in done.out
     done = here("impact", "dogecoin")

@@ -32,10 +32,10 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
     """A stage: by which ``implementation`` (or id of a variant, with wildcards), whose ``key`` form
     may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
 
-    A hash is of the record. Keys are generated from the seed of the record's key, which was made
-    from the same seed before the clock starts. What is signed and verified is the digest of the last hash before it,
-    the record where there is none. ``signature``: the name of the stage whose signatures are
-    verified, if not given that of the last one of the same set.
+    A hash is of the record. A key is generated from the seed of the record's key, which the other
+    stages use as it was made ready before the clock starts. What is signed and verified is the
+    digest of the last hash before it, the record where there is none. ``signature``: the name of
+    the stage whose signatures are verified, if not given that of the last one of the same set.
     """
 
     operation: StageOperation
