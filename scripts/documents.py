@@ -327,12 +327,14 @@ class AnswerTables(Struct, frozen=True, forbid_unknown_fields=True):
     def text(self, folder: Path) -> str:
         """Return the tables, each under its title with the commands that make it."""
         page = read_page(self.page)
-        sections = answer_report(page).sections
+        sections = iter(answer_report(page).sections)
         parts = []
-        for table, section in zip(page.tables, sections, strict=True):
+        for table in page.tables:
             commands = "".join(f"    {command}\n" for command in table.commands)
             words = [part for part in (commands, f"{table.note}\n" * bool(table.note)) if part]
-            parts.append("\n".join([f"## {table.title}\n", *words, markdown(section.grid)]))
+            parts.append("\n".join([f"## {table.title}\n", *words, markdown(next(sections).grid)]))
+            for own in table.beside:
+                parts.append(f"{own.title}:\n\n{markdown(next(sections).grid)}")
         return "\n".join(parts)
 
 

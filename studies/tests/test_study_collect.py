@@ -14,12 +14,13 @@ import pytest
 from study_material import SPEC, batch, c_worker, need_tools, python_worker, signed
 
 from mldsa_lab.bench.fleet import Fleet, Station
+from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import SigningInput
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.worker.protocol import Announced
 from mldsa_lab.worker.worker import Limits
-from mldsa_studies import callgrind, collect, greedy
+from mldsa_studies import callgrind, collect
 from mldsa_studies.callgrind import Counter, command, names, take_counts
 from mldsa_studies.choices import Plan, wanted_classes
 from mldsa_studies.costs import read_costs

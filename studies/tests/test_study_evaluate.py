@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from study_material import SIGNER, costs_of
 
+from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies import greedy
 from mldsa_studies.choices import (
     BALANCED,
     GREEDY,

@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
+from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import PASSED, parse_trace
-from mldsa_studies import greedy
 from mldsa_studies.choices import Stock
 from mldsa_studies.signers import random_table
 

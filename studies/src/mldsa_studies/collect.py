@@ -21,6 +21,7 @@ from mldsa_lab.bench.bench import now
 from mldsa_lab.bench.fleet import Fleet
 from mldsa_lab.bench.launch import having, make, start
 from mldsa_lab.checkout import find_root
+from mldsa_lab.choice import greedy
 from mldsa_lab.errors import LabError
 from mldsa_lab.inputs.input import Input
 from mldsa_lab.inputs.library import load
@@ -33,7 +34,6 @@ from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import Announced, Announcement
 from mldsa_lab.worker.registry import WorkerEntry, named, read_registry
 from mldsa_lab.worker.worker import Limits
-from mldsa_studies import greedy
 from mldsa_studies.callgrind import Counter
 from mldsa_studies.choices import Plan, wanted_classes
 from mldsa_studies.costs import Costs, CostsHead, Described, write_costs

@@ -3,7 +3,8 @@
 `mldsa-lab study worth RECORD` compares, for every implementation of a record, the mean cost over
 each ready-made selection with the mean or percentile of all signatures, both by the costs that were
 fitted to that implementation. With `--own` each implementation has inputs chosen by its own costs
-from the pool that ships. The greedy selections of `mldsa_studies.greedy` are compared beside them.
+from the pool that ships. The greedy selections of `mldsa_lab.choice.greedy` are compared beside
+them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mldsa_lab.choice import greedy
 from mldsa_lab.choice.choice import choose
 from mldsa_lab.choice.ready import COUNTS, NAMES, read_ready, wish_of
 from mldsa_lab.errors import LabError
@@ -24,7 +26,6 @@ from mldsa_lab.sets import PARAMETER_SETS
 from mldsa_lab.show.report import Report
 from mldsa_lab.theory.cost_model import CostModel
 from mldsa_lab.theory.rejection import RejectionModel
-from mldsa_studies import greedy
 from mldsa_studies.judge import root_mean_square
 from mldsa_studies.tables import Row, percent_report
 

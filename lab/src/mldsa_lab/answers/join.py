@@ -93,9 +93,14 @@ def _about(
     value: PublishedValue, rows: Sequence[PublishedValue], found: Sequence[Judgement]
 ) -> Sequence[Judgement]:
     """The findings about this value; else those about no single value of the claim."""
-    own = [f for f in found if f.value == value.value.low.value]
+    span = value.value
+    own = [f for f in found if f.value == span.low.value or (not span.one and _in(span.text, f))]
     stated = {r.value.low.value for r in rows if r.claim == value.claim}
     return own or [f for f in found if f.value not in stated]
+
+
+def _in(text: str, finding: Judgement) -> bool:
+    return finding.value is None and text in finding.claimed
 
 
 def _verdict(found: Sequence[Judgement]) -> str:
@@ -122,7 +127,7 @@ def _selected(
 ) -> Figure | None:
     """The figure of that name with the first of the texts that there are of each key."""
     found = [f for f in figures if f.name == name]
-    for key, texts in keys.items():
+    for key, texts in sorted(keys.items(), key=lambda item: len(item[1])):
         of = [[f for f in found if str(f.keys.get(key)) == text] for text in texts]
         found = next(filter(None, of), [])
     if len(found) > 1:
@@ -150,6 +155,11 @@ def answer_report(
         of_table = [f for f in figures if f.keys["table"] == table.title]
         note = "; ".join(filter(None, (*(f"`{c}`" for c in table.commands), table.note)))
         sections += sections_of(of_table, [_LAYOUT], confidence, note.removesuffix("."))
+        for own in table.beside:
+            found = [f for f in figures_of(own.source, own.of) if own.takes(f)]
+            columns = tuple(SpreadColumns(*pair) for pair in own.columns.items())
+            layout = TableLayout(own.title, (), own.rows, columns)
+            sections += sections_of(found, [layout], confidence)
     source = page.claims().source
     notes = [f"{name}: left out: {reason}" for name, reason in page.left_out.items()]
     return Report(

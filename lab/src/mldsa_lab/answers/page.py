@@ -16,7 +16,7 @@ from mldsa_lab.audit.published import PublishedValue, published_values
 from mldsa_lab.audit.reading import example_path
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
-from mldsa_lab.estimate.figure import Key
+from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import Text, read_text
 from mldsa_lab.toml import decode_toml
 
@@ -71,22 +71,42 @@ class OurFigures(AnswerPart, frozen=True):
         return name, {k: tuple(map(str, texts)) for k, texts in listed.items()}
 
 
+class OwnTable(AnswerPart, frozen=True):
+    """A table of ours alone: figures ``columns`` of a source by the keys ``rows``; of those with
+    the ``keys`` alone, a list being alternatives."""
+
+    title: Text
+    source: Text
+    of: Text
+    rows: tuple[Text, ...]
+    columns: dict[str, Text]
+    command: str = ""
+    keys: dict[str, Key | tuple[Key, ...]] = {}
+
+    def takes(self, figure: Figure) -> bool:
+        """Return whether a figure has the keys."""
+        texts = {k: v if isinstance(v, tuple) else (v,) for k, v in self.keys.items()}
+        return all(figure.keys.get(k) in v for k, v in texts.items())
+
+
 class AnswerTable(AnswerPart, frozen=True):
     """One table of the page. ``values``: a pattern of the labels that are its rows; ``rows``: the
-    numbers of docs/answers/rows.toml that it answers; ``note``: what a reader must know, such as
-    why some rows have no figure of ours."""
+    numbers of docs/answers/rows.toml that it answers; ``beside``: tables of ours alone; ``note``:
+    what a reader must know, such as why some rows have no figure of ours."""
 
     title: Text
     claims: Annotated[tuple[Text, ...], Meta(min_length=1)]
     values: str = ".*"
     ours: tuple[OurFigures, ...] = ()
+    beside: tuple[OwnTable, ...] = ()
     rows: tuple[int, ...] = ()
     note: str = ""
 
     @property
     def commands(self) -> list[str]:
         """The commands of its figures, each once."""
-        return list(dict.fromkeys(o.command for o in self.ours if o.command))
+        commands = [part.command for part in self.ours] + [part.command for part in self.beside]
+        return list(dict.fromkeys(filter(None, commands)))
 
 
 class AnswerPage(AnswerPart, frozen=True):

@@ -6,7 +6,7 @@ Other packages add theirs by entry points of the group `mldsa_lab.figures`.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, product
 from pathlib import Path
 
 from mldsa_lab.checkout import find_root
@@ -24,6 +24,8 @@ from mldsa_lab.study.cells import gather_cells
 from mldsa_lab.theory.rejection import RejectionModel
 
 CONFIDENCE = 0.95
+_SIGNATURES, _MOST, _NEAREST = (1, 2, 3), 9, 3
+"""Signatures of a profile; rejections of each that are looked at; profiles that are kept."""
 
 
 def record_paths(argument: str) -> list[Path]:
@@ -70,7 +72,8 @@ def _of_processes(paths: list[Path]) -> Iterator[Figure]:
 
 def theory_figures(argument: str) -> list[Figure]:
     """Return what follows from FIPS 204 and the encodings; the argument is not used."""
-    return list(chain(*map(_rejection, PARAMETER_SETS), *map(_sizes, ALL_SETS)))
+    made = (*map(_rejection, PARAMETER_SETS), *map(_profiles, PARAMETER_SETS))
+    return list(chain(*made, *map(_sizes, ALL_SETS)))
 
 
 def _rejection(name: str) -> Iterator[Figure]:
@@ -86,6 +89,26 @@ def _rejection(name: str) -> Iterator[Figure]:
         values[f"p{100 * share:g}"] = model.attempts_quantile(share)
     for figure, value in values.items():
         yield Figure(keys, figure, value)
+
+
+def _profiles(name: str) -> Iterator[Figure]:
+    """The pass rates of z and r0, in percent, that n signatures can have together, the nearest to
+    the expected ones first: ``z`` and ``r0`` rejections of all, ``distance`` the sum of both
+    differences."""
+    model = RejectionModel.of(name)
+    for n in _SIGNATURES:
+        found = []
+        for z, r0 in product(range(_MOST * n), repeat=2):
+            rates = (n + r0) / (n + r0 + z), n / (n + r0)
+            off = abs(rates[0] - model.p_z) + abs(rates[1] - model.p_r)
+            found.append((off, z, r0, *rates))
+        for rank, (off, z, r0, *of_both) in enumerate(sorted(found)[:_NEAREST], 1):
+            keys: dict[str, Key] = {"set": name, "signatures": n, "rank": rank}
+            yield Figure(keys, "z", z)
+            yield Figure(keys, "r0", r0)
+            for figure, rate in zip(("profile_z", "profile_r0"), of_both, strict=True):
+                yield Figure(keys, figure, 100 * rate, unit="%")
+            yield Figure(keys, "distance", 100 * off, unit="%")
 
 
 def _sizes(name: str) -> Iterator[Figure]:

@@ -260,7 +260,8 @@ class Statements(Claim, frozen=True, tag="statements"):
 
 class ValueTable(Claim, frozen=True, tag="table"):
     """A table of values in one unit, or of limits: ``rows`` by name, each with a value for each
-    column. A cell is called ``ROW, COLUMN``. Costs have the ``operation``, and rows may name a scheme."""
+    column. A cell is called ``ROW, COLUMN``. Costs have the ``operation``, and rows may name a
+    scheme."""
 
     unit: Text
     columns: Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -295,8 +296,9 @@ class Quotient(Claim, frozen=True, tag="quotient"):
     """What a text says of a table or several: the quotient of two cells, or its limits over pairs.
 
     ``of``: a pattern of the names of cells; ``over``: the name of the other cell of the same table,
-    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how many percent the
-    first is more or less than the other. ``stated``: one such value, or the limits of all.
+    which may refer to groups of the pattern (``\\1``). ``form``: the quotient itself, or by how
+    many percent the first is more or less than the other. ``stated``: one such value, or the limits
+    of all.
     """
 
     quantity: Text

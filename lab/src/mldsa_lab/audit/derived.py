@@ -36,7 +36,7 @@ def judge_product(claim: Product, _: ClaimTable) -> Iterator[Judgement]:
     by = "".join(f" × {name}" for name in claim.factors)[3:]
     by += "".join(f" / {name}" for name in claim.over)
     what = f"{unit_text(claim.unit)}, {claim.quantity}".removeprefix(", ")
-    yield follows("product.follows", claim.stated.rounded(), what, *exact, f"It is {by}.")
+    yield follows("product.follows", claim.stated, what, *exact, f"It is {by}.")
 
 
 def _exact(figure: StatedFigure) -> StatedFigure:

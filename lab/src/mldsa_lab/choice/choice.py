@@ -12,6 +12,7 @@ from mldsa_lab.choice.averages import choose_mean, choose_percentile
 from mldsa_lab.choice.classes import Chosen, Classes, short
 from mldsa_lab.choice.coverage import choose_coverage
 from mldsa_lab.choice.design import PERCENTILES, check_limits, design, quality
+from mldsa_lab.choice.greedy import choose_greedy
 from mldsa_lab.choice.order import balanced_order
 from mldsa_lab.choice.paths import paths_of
 from mldsa_lab.errors import LabError
@@ -30,7 +31,7 @@ class Wish:
     """What to choose.
 
     ``goal``: one of `GOALS`. ``count``: how many inputs; None for the fewest that cover all, with
-    the goal coverage alone. ``percentile``: in (0, 100), with the goal of that name alone.
+    the goal coverage alone. ``percentile``: in (0, 100), with the goals percentile and greedy.
     ``cost_model``: for the goals mean and percentile; None for the set's default.
     ``max_attempts`` of each input, ``budget`` of all together. LabError if these do not fit
     together.
@@ -53,8 +54,9 @@ class Wish:
         for is_wrong, text in (
             (self.goal not in GOALS, f"goal {self.goal!r}: must be one of {', '.join(GOALS)}"),
             (
-                (share is None) == (self.goal == "percentile"),
-                f"{name}, percentile {share}: the goal 'percentile' needs one, others take none",
+                self.goal != "greedy" and (share is None) == (self.goal == "percentile"),
+                f"{name}, percentile {share}: the goal 'percentile' needs one, 'greedy' may have "
+                "one, others take none",
             ),
             (
                 share is not None and not 0 < share < 100,
@@ -67,6 +69,10 @@ class Wish:
             (
                 self.cost_model is not None and self.goal not in ("mean", "percentile"),
                 f"{name}: takes no cost model",
+            ),
+            (
+                self.budget is not None and self.goal == "greedy",
+                f"{name}: takes no budget, since its method knows none",
             ),
             *(
                 (value is not None and value < 1, f"{number} {value}: must be at least 1")
@@ -105,6 +111,7 @@ def choose(table: TraceTable, checks: Checks, wish: Wish) -> Choice:
         "coverage": lambda: choose_coverage(
             paths_of(table, checks), attempts, usable, wish.count, wish.budget
         ),
+        "greedy": lambda: choose_greedy(table, usable, n, wish.percentile),
     }
     found = goals[wish.goal]()
     order = balanced_order(table.take(found.traces))

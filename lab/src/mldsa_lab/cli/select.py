@@ -36,10 +36,11 @@ _OTHER_COLUMNS = 40  # characters of a line that the table's other columns need,
 def select(
     set_name: Annotated[str, typer.Argument(help="44, 65, 87 or the full name.", metavar="SET")],
     goal: Annotated[
-        Literal["regression", "mean", "percentile", "coverage"] | None,
+        Literal["regression", "mean", "percentile", "coverage", "greedy"] | None,
         typer.Option(
             help="regression (default): to fit costs of attempts; mean: to average; percentile: "
-            "at a percentile; coverage: every path of signing.",
+            "at a percentile; coverage: every path of signing; greedy: balanced pass rates, the "
+            "nearest published method, for the mean or with --percentile.",
         ),
     ] = None,
     count: Annotated[

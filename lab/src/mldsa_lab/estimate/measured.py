@@ -177,7 +177,7 @@ def _estimation(
     fit = data.fit
     found = fit.quantiles([p / 100 for p in percentiles], confidence) if percentiles else []
     average = None
-    if selection.goal in ("mean", "percentile"):
+    if selection.goal in ("mean", "percentile", "greedy"):
         value = float(fit.cost.mean())
         average = Average(value, fit.law().share_up_to(value))
     return Estimation(

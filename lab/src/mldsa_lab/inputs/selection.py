@@ -25,7 +25,7 @@ from mldsa_lab.theory.trace import Trace, parse_trace
 FORMAT = "mldsa-lab selection"
 VERSION = 1
 """Version of the selection format."""
-Goal = Literal["regression", "mean", "percentile", "coverage"]
+Goal = Literal["regression", "mean", "percentile", "coverage", "greedy"]
 GOALS: tuple[str, ...] = get_args(Goal)
 """What a selection can be for."""
 
@@ -114,8 +114,8 @@ class File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     inputs: Annotated[list[SelectionRow], msgspec.Meta(min_length=1)]
 
     def __post_init__(self) -> None:
-        if (self.percentile is not None) != (self.goal == "percentile"):
-            raise LabError("a percentile belongs to the goal 'percentile', and to no other")
+        if self.goal != "greedy" and (self.percentile is not None) != (self.goal == "percentile"):
+            raise LabError("a percentile belongs to the goals 'percentile' and 'greedy'")
         seen: set[int] = set()
         for row in self.inputs:
             if row.id in seen:

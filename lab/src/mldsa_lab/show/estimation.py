@@ -62,7 +62,7 @@ def _average(found: Estimation) -> str:
     """The plain average, which the selection was made for."""
     assert found.average is not None
     text = f"plain average of the inputs: {of_cost(found.average.value)}"
-    if found.goal == "mean":
+    if found.goal_percentile is None:
         off = 100 * (found.average.value / found.mean.value - 1)
         return f"{text}, {off:+.2f} % from the mean above"
     share = f"{100 * found.average.share:.2f} % of all signatures"

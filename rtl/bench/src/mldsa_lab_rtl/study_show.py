@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.figure import Figure, Key
 from mldsa_lab.files import read_text
 from mldsa_lab.records import read_record
@@ -75,6 +77,26 @@ def read_findings(paths: Sequence[Path], more: Sequence[Figure] = ()) -> CoreFin
         else:
             drawn += [signatures.row() for signatures in read_drawn(path)]
     return CoreFindings([*rows, *drawn], found)
+
+
+def core_figures(argument: str) -> list[Figure]:
+    """Return the figures of cores for answers; ``argument``: files below the checkout, separated
+    by spaces. Cycles of whole operations by set and core, those of phases, and resources."""
+    root = find_root()
+    found = read_findings([p for word in argument.split() for p in sorted(_files(root, word))])
+    whole = (f for of in found._totals().values() for f in of.values())
+    return [
+        *(replace(f, unit="cycles") for f in whole),
+        *found.rows,
+        *_resource_figures(found.resources),
+    ]
+
+
+def _files(root: Path, word: str) -> list[Path]:
+    base, pattern = (Path("/"), word[1:]) if Path(word).is_absolute() else (root, word)
+    if not (paths := list(base.glob(pattern))):
+        raise LabError(f"{word}: no such file of cores")
+    return paths
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mldsa_lab.estimate.cold import cold_figures
+from mldsa_lab.estimate.cold import LATE, cold_figures
 from mldsa_lab.estimate.figure import Figure
 from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
@@ -15,8 +15,11 @@ def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
+    spread = tuple(SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "sd", "resolution"))
+    late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
     return (
         TableLayout(title, ("set", "operation"), rows, (over,), over, series=("implementation",)),
+        TableLayout(late, ("set", "operation"), rows, spread),
     )
 
 
@@ -40,5 +43,7 @@ COLD = Kind(
     _cold_layouts,
     "Each round starts a process for each row, prepares one input, and times 1,000 operations "
     "on it one by one, by the wall clock, without a warm-up. From the fifth on a column is the "
-    "median of the calls within 10 %. Intervals are Student's over processes.",
+    "median of the calls within 10 %. Minimum, percentiles and standard deviation are of the "
+    "late calls of each process, with one reading of the clock in each. Intervals are Student's "
+    "over processes.",
 )

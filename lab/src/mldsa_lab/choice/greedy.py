@@ -1,4 +1,4 @@
-"""The nearest published method, as a baseline: greedy balance of pass rates.
+"""The goal greedy: greedy balance of pass rates, the nearest published method, as a baseline.
 
 zeroRISC, "Efficiently Measuring ML-DSA Signing Performance"
 (https://www.zerorisc.com/blog/efficiently-measuring-ml-dsa-signing-performance), with scripts at
@@ -25,9 +25,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from mldsa_lab.choice.classes import Chosen, short
 from mldsa_lab.errors import LabError
 from mldsa_lab.sets import N, parameter_set
-from mldsa_lab.theory.arrays import Array
+from mldsa_lab.theory.arrays import Array, Ints
 from mldsa_lab.theory.table import TraceTable
 from mldsa_lab.theory.trace import ACCEPTED
 
@@ -95,6 +96,20 @@ def _combinations(total: int, parts: int) -> Iterator[Counts]:
     for first in range(total, -1, -1):
         for rest in _combinations(total - first, parts - 1):
             yield np.concatenate([[first], rest])
+
+
+def choose_greedy(table: TraceTable, usable: Ints, n: int, percentile: float | None) -> Chosen:
+    """Choose ``n`` of the ``usable`` traces, in their order, for the mean or a percentile; what is
+    expected are the pass rates aimed at and those of the choice."""
+    rates = mean_rates(table.set) if percentile is None else percentile_rates(table.set, percentile)
+    counts = first_failures(table.take(usable))
+    chosen = select(counts, n, rates)
+    found = _rates(counts[chosen].sum(axis=0)[None, :], signatures=n)[0]
+    expected = {
+        f"pass rate of {check}, aimed at and chosen": [short(float(a)), short(float(b))]
+        for check, a, b in zip(("z", "r0"), rates, found, strict=False)
+    }
+    return Chosen(np.sort(usable[chosen]), expected)
 
 
 def select(counts: Counts, n: int, rates: Array) -> NDArray[np.int64]:

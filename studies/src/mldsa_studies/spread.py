@@ -1,0 +1,50 @@
+"""How far averages of few inputs are apart: a source of figures for answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import chi2
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_studies.choices import GREEDY, MEAN, RANDOM, Plan, Task, choose
+from mldsa_studies.costs import Costs, read_costs
+
+_TASKS = ((RANDOM, 10), (RANDOM, 100), (GREEDY, 1), (GREEDY, 2), (GREEDY, 10))
+_DRAWS, _POOL = 20, 20_000
+_ENDS = (0.975, 0.025)
+"""Shares of the chi-square law that limit a standard deviation at 95 % confidence."""
+
+
+def spread_figures(argument: str) -> list[Figure]:
+    """Return the relative standard deviation, in percent, of the averages of n inputs, chosen in
+    one way again and again.
+
+    ``argument``: a pattern of files of costs below the checkout, or an absolute one.
+    """
+    path = Path(argument)
+    base = Path("/") if path.is_absolute() else find_root()
+    files = sorted(base.glob(argument.removeprefix("/")))
+    if not files:
+        raise LabError(f"{argument}: no such file of costs")
+    return [f for file in files for costs in read_costs(file).take(()) for f in _spread(costs)]
+
+
+def _spread(costs: Costs) -> Iterator[Figure]:
+    (series,) = costs.head.series
+    of_input = np.median(costs.cost[0], axis=0)
+    for method, n in _TASKS:
+        plan = Plan(sizes=(n,), draws=_DRAWS, pool=_POOL)
+        means = of_input[choose(costs.table, costs.head.sample, plan, Task(method, n, MEAN))]
+        averages = means.mean(axis=1)
+        keys: dict[str, Key] = {
+            "set": costs.head.set, "unit": costs.head.unit, "method": method, "n": n,
+            "implementation": series.implementation, "variant": series.variant,
+        }  # fmt: skip
+        value = 100 * float(averages.std(ddof=1) / averages.mean())
+        low, high = (value * float(np.sqrt((_DRAWS - 1) / chi2.ppf(q, _DRAWS - 1))) for q in _ENDS)
+        yield Figure(keys, "sd", value, low, high, "%")
