@@ -37,6 +37,7 @@ RECORDS = ROOT / "records"
 SHIPPED = ROOT / "lab" / "src" / "mldsa_lab" / "data" / "selections"
 FIRST = RECORDS / "2026-11-21-epyc-zen3" / "first.jsonl.xz"
 CORES = RECORDS / "2026-11-23-rtl" / "cores.jsonl.xz"
+BUSY = RECORDS / "2026-11-23-epyc-zen4" / "impact.jsonl.xz"
 SETS = ("ML-DSA-44", "ML-DSA-65", "ML-DSA-87")
 RELATIVE = 1e-9
 ABSOLUTE = 1e-12
@@ -341,15 +342,16 @@ def of_estimates() -> Figures:
         yield from flatten(lab_json("report", CORES, f"{costs}:{chosen}", "--no-page")[-1], {})
 
 
-def of_scenario(path: Path) -> Figures:
-    """The rows of a scenario by the reference record, with networks of fewer nodes and blocks."""
+def of_scenario(path: Path, *record: object) -> Figures:
+    """The rows of a scenario by a record, or those that ship, with networks of fewer nodes and
+    blocks."""
     text = path.read_text(encoding="utf-8")
     for name, number in (("nodes", 150), ("blocks", 3)):
         text = re.sub(rf"^{name} = \d+", f"{name} = {number}", text, flags=re.MULTILINE)
     with tempfile.TemporaryDirectory() as folder:
         smaller = Path(folder) / path.name
         smaller.write_text(text, encoding="utf-8")
-        for found in of_command("impact", smaller, "--processes", 1):
+        for found in of_command("impact", smaller, *record, "--processes", 1):
             # Signatures are drawn anew by the workers that this machine has built.
             if not any(
                 "compressed" in str(part) for part in (found["name"], *found["keys"].values())
@@ -457,12 +459,16 @@ def sources() -> dict[str, Callable[[], Figures]]:
     found: dict[str, Callable[[], Figures]] = {}
     for path in sorted(RECORDS.glob("*/*.jsonl.xz"), key=lambda path: -path.stat().st_size):
         name = f"records/{path.parent.name}-{path.name.removesuffix('.jsonl.xz')}"
-        if path.name in ("block.jsonl.xz", "cold.jsonl.xz"):
+        if path.name in ("block.jsonl.xz", "cold.jsonl.xz", "memory.jsonl.xz"):
             found[name] = command("report", path, "--no-page")
         elif path.name != "kernels.jsonl.xz" and not path.parent.name.endswith("pipeline"):
             found[name] = partial(of_record, path)
     for path in sorted(SCENARIOS.glob("*.toml")):
+        found[f"impact/{path.stem}"] = partial(of_scenario, path, BUSY, "--widest", 1000)
+    # By the records that ship, as answers to published pages take them.
+    for path in sorted((ROOT / "docs" / "answers" / "scenarios").glob("*.toml")):
         found[f"impact/{path.stem}"] = partial(of_scenario, path)
+    found["impact/signing-server"] = partial(of_scenario, SCENARIOS / "signing-server.toml")
     for path in sorted((SCENARIOS / "networks").glob("*.toml")):
         found[f"propagate/{path.stem}"] = command("propagate", path, *network)
     for name, profile, folder in (

@@ -26,6 +26,7 @@ from mldsa_lab.bench.workloads.pipeline_file import (
     resolve,
 )
 from mldsa_lab.bench.workloads.pipeline_inputs import spread
+from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.pipeline import BETWEEN, pipeline_figures, pipelines_of
 from mldsa_lab.files import plain
@@ -145,6 +146,8 @@ def test_stages_take_from_those_before_them() -> None:
     # Message and signature; what is signed before the hash is the record.
     assert asked.sources() == [(0, 0), (0, 0), (2, 0), (2, 0), (2, 4), (2, 3), (0, 1)]
     assert asked.group == 1 and asked.keys == "shared"
+    cycle = tuple(stage(operation, "ML-DSA-44") for operation in ("keygen", "sign", "verify"))
+    assert Pipeline("life cycle", cycle).sources() == [(0, 0), (0, 0), (0, 2)]
 
 
 def test_expanded_keys_of_each_record_are_asked_for() -> None:
@@ -383,3 +386,22 @@ def test_stages_are_those_of_the_median_pass() -> None:
     record.add(Fault(variant.id, None, None, 1, "pipeline p: it ended"))
     with pytest.raises(LabError, match="pipeline p: it ended"):
         pipelines_of([record])
+
+
+@pytest.mark.e2e
+def test_the_life_cycle_of_a_key_is_measured(tmp_path: Path) -> None:
+    text = (find_root() / "studies" / "life-cycle.toml").read_text(encoding="utf-8")
+    text = text.replace(
+        "seconds = 20\nrounds = [5, 15]\nprocesses = 4", "seconds = 1\nrounds = [2, 2]"
+    )
+    path = tmp_path / "cycle.toml"
+    path.write_text(text, encoding="utf-8")
+    done = here("study", str(path), "--out", str(tmp_path / "out"), "--no-page")
+    assert done.status == 0, done.err
+    rows = json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))
+    shares = {
+        r["stage"]: r["share"] for r in rows if r.get("pipeline") == "ML-DSA-44" and "share" in r
+    }
+    stages = [f"{operation} ML-DSA-44" for operation in ("keygen", "sign", "verify")]
+    assert sum(shares[name] for name in [*stages, BETWEEN]) == pytest.approx(100)
+    assert all(shares[name] > 5 for name in stages)

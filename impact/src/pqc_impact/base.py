@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 from mldsa_lab.files import Text
 from mldsa_lab.toml import check_unique
 from pqc_impact.expression import evaluate
+from pqc_impact.quantity import positive
 from pqc_impact.schemes import ImpactScheme, scheme_of
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -27,6 +28,7 @@ Holds = Literal["", "signatures", "keys", "expanded keys", "other"]
 EXPANDED: Holds = "expanded keys"
 Several = Annotated[tuple[Text, ...], Meta(min_length=1)]
 NotNegative = Annotated[float, Meta(ge=0)]
+Load = Annotated[float, Meta(gt=0, lt=1)]
 
 
 def check_schemes(place: str, names: Iterable[str]) -> None:
@@ -98,6 +100,24 @@ class Part(ScenarioTable, frozen=True):
         return "".join(c if c.isalnum() else "_" for c in self.name) + "_bytes"
 
 
+class SigningServer(ScenarioTable, frozen=True):
+    """A server that signs requests one by one on one core, at shares (``loads``) of what it can do,
+    and the largest response time that it may have (``limit``, of ``percentile`` of requests).
+    ``batches``: sizes of full batches that it may sign instead."""
+
+    source: Text
+    limit: Text
+    loads: Annotated[tuple[Load, ...], Meta(min_length=1)] = (0.3, 0.5, 0.7, 0.9)
+    percentile: Annotated[float, Meta(gt=0, lt=100)] = 99.0
+    batches: tuple[Annotated[int, Meta(ge=2, le=64)], ...] = ()
+    implementations: dict[Text, Text] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The largest response time."""
+        return positive(self.limit, "s", "limit").value
+
+
 class ScenarioForm(ScenarioTable, frozen=True):
     """A form of transaction or message: its parts. ``beside``: the form that the scheme of today
     is taken in when this one is compared; ``schemes``: those that it is for, if not all."""
@@ -145,6 +165,7 @@ class ScenarioFile(ScenarioTable, Generic[F], frozen=True, kw_only=True, tag_fie
     rules: tuple[RuleOfToday, ...] = ()
     numbers: dict[str, NotNegative] = field(default_factory=dict)
     by_scheme: dict[str, dict[str, NotNegative]] = field(default_factory=dict)
+    server: SigningServer | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

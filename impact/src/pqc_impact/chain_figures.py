@@ -8,14 +8,17 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from mldsa_lab.estimate.figure import Figure
+from mldsa_lab.theory.arrays import Array
 from pqc_impact.compress import Compressed
 from pqc_impact.expression import evaluate
 from pqc_impact.figures import FormFigures, Impact, Kind, MessageFigures
 from pqc_impact.file import Chain, Scenario, Template
 from pqc_impact.protocol import Protocol
 from pqc_impact.quantity import YEAR
+from pqc_impact.scheme_figures import SchemeFigures
 from pqc_impact.schemes import ImpactScheme, scheme_of
-from pqc_impact.times import RecordTimes, assumed
+from pqc_impact.server_figures import server_figures
+from pqc_impact.times import NOUNS, RecordTimes, assumed
 
 STEADY = "archive of a year at today's throughput"
 
@@ -31,8 +34,14 @@ def impact(
         else:
             made = ChainFigures(name, scenario, form, scheme, times)  # type: ignore[arg-type]
             found += made.all()
-            found.append(made.compressed(compressed))
-    return Impact(name, scenario, found, times.records)
+            found += made.compressed(compressed)
+    for scheme in map(scheme_of, scenario.schemes):
+        if isinstance(scenario, Chain):
+            today = scheme_of(scenario.compare)
+            found += SchemeFigures(name, scenario.node, scheme, today, times).all()
+        if scenario.server is not None:
+            found += server_figures(name, scenario.server, scheme, times)
+    return Impact(name, scenario, found, times.records, times.remarks)
 
 
 def on_cores(cores: int, batches: bool = False) -> str:
@@ -62,6 +71,7 @@ class ChainFigures(FormFigures[Chain, Template]):
         yield from self.uses()
         yield from self.throughput()
         yield from self.storage()
+        yield from self.traffic()
         yield from self.states()
         yield from self.verification()
 
@@ -108,6 +118,22 @@ class ChainFigures(FormFigures[Chain, Template]):
                 count, _ = scenario.fitting(self.form, self.names, **{name: room})
                 figure, text = f"transactions per second at {given}", "the limit is given"
                 yield self.figure(figure, count / seconds, "1/s", "assumed", text)
+                yield from self.at_limit(count, given)
+
+    def at_limit(self, count: float, given: str) -> Iterator[Figure]:
+        """Yield what follows of blocks with so many transactions, which another limit lets in."""
+        at, text, block = f" at {given}", "the limit is given", count * self.bytes
+        for figure, value, unit in (
+            ("transactions per block", count, ""),
+            ("transactions over today's", count / self.today, "×"),
+            ("bytes of a block", block + self.scenario.overhead, "B"),
+        ):
+            yield self.figure(f"{figure}{at}", value, unit, "assumed", text)
+        yield from self.line(count, at)
+        year = (block + self.scenario.overhead) * self.per_year
+        for years, when in ((1, "a year"), (10, "ten years")):
+            yield self.figure(f"archive of {when}{at}", years * year, "B", "assumed", text)
+        yield from self.kept(10 * year, f"ten years{at}", text)
 
     def storage(self) -> Iterator[Figure]:
         """Yield the archive and the mempool."""
@@ -117,22 +143,57 @@ class ChainFigures(FormFigures[Chain, Template]):
         for years, when in ((1, "a year"), (10, "ten years")):
             size = block * self.per_year * years
             yield self.figure(f"archive of {when}", size, "B", "assumed", full)
+            yield from self.kept(size, when, full)
         archive = self.steady * self.per_year * self.bytes
         if not self.is_load:
             text = f"as many transactions as {self.compared} has in full blocks"
             yield self.figure(STEADY, archive, "B", "assumed", text)
+            yield from self.kept(10 * archive, "ten years at today's throughput", text)
         kept = sum(self.names[part.identifier] for part in self.form.parts if not part.holds)
         pruned, text = archive * (kept / self.bytes), "no signatures and keys"
         yield self.figure(f"pruned {STEADY}", pruned, "B", "assumed", text)
         node = self.scenario.node
         if node.pool and not self.is_load:
             text = f"{node.mempool}, of which a transaction takes: {node.mempool_each}"
-            holds = math.floor(node.pool / evaluate(node.mempool_each, self.names))
+            each = evaluate(node.mempool_each, self.names)
+            figure = "10,000 transactions in the mempool"
+            yield self.figure(figure, 10_000 * each, "B", "assumed", node.mempool_each)
+            holds = math.floor(node.pool / each)
             for figure, value in (
                 ("transactions that the mempool holds", holds),
                 ("blocks that the mempool holds", holds / max(self.count, 1)),
             ):
                 yield self.figure(figure, value, "", "assumed", text)
+
+    def kept(self, more: float | Array, when: str, text: str) -> Iterator[Figure]:
+        """Yield today's archive with so many bytes ``more``, and the price of a disk for it."""
+        storage = self.scenario.storage
+        if storage is None:
+            return
+        whole, (currency, price) = more + assumed("chain today", storage.size), storage.cost
+        source = f"{storage.today} today and {text}; {storage.source}"
+        yield self.figure(f"chain in {when}", whole, "B", "assumed", source)
+        spent = whole / assumed("download", self.scenario.node.rate)
+        text = f"at {self.scenario.node.download}; {source}"
+        yield self.figure(f"download of the chain in {when}", spent, "s", "assumed", text)
+        spent, source = whole * assumed("disk", price), f"at {storage.price}; {source}"
+        yield self.figure(f"disk for the chain in {when}", spent, currency, "assumed", source)
+
+    def traffic(self) -> Iterator[Figure]:
+        """Yield what a node's line carries on average, of full blocks and at today's
+        throughput."""
+        yield from self.line(self.count, "")
+        if not self.is_load:
+            yield from self.line(self.steady, " at today's throughput")
+
+    def line(self, count: float, when: str) -> Iterator[Figure]:
+        """Yield what a node's line carries of blocks with so many transactions."""
+        node, each = self.scenario.node, evaluate(self.scenario.node.traffic_each, self.names)
+        text = f"of a transaction: {node.traffic_each}; {node.source}"
+        rate = (count * each + self.scenario.overhead) / self.interval
+        yield self.figure(f"bandwidth of a node{when}", rate, "B/s", "assumed", text)
+        share, text = rate / assumed("download", node.rate), f"of {node.download}; {text}"
+        yield self.figure(f"share of the line{when}", share, "", "assumed", text)
 
     def states(self) -> Iterator[Figure]:
         """Yield what every node keeps, with hashes of keys and with keys."""
@@ -142,22 +203,24 @@ class ChainFigures(FormFigures[Chain, Template]):
                 name = f"{state.name}, {title} stored"
                 yield self.figure(name, held, "B", "assumed", state.source)
 
-    def compressed(self, measured: Mapping[str, Compressed]) -> Figure:
-        """Return the archive with signatures and keys compressed as they were measured to be."""
+    def compressed(self, measured: Mapping[str, Compressed]) -> Iterator[Figure]:
+        """Yield the archive with signatures and keys compressed as they were measured to be, and
+        what that saves."""
         figure = f"compressed {STEADY}"
 
-        def unknown(why: str) -> Figure:
-            return self.figure(figure, None, "B", "measured", why)
-
         if own := next((p.name for p in self.form.parts if p.holds == "other"), None):
-            return unknown(f"the compressibility of the part {own!r} was not measured")
+            why = f"the compressibility of the part {own!r} was not measured"
+            yield self.figure(figure, None, "B", "measured", why)
+            return
         before: dict[str, float] = {}
         after: dict[str, float] = {}
         for encoded in self.scheme.forms:
             one = measured.get(encoded)
             if one is None or not one.ratios:
                 lacking = f"the compressibility of {encoded} was not measured"
-                return unknown(one.source if one else lacking)
+                why = one.source if one else lacking
+                yield self.figure(figure, None, "B", "measured", why)
+                return
             alone = scheme_of(encoded)
             sizes = {"signatures": alone.signature_bytes[0], "keys": alone.public_key_bytes}
             for holds, ratio in one.ratios.items():
@@ -171,7 +234,10 @@ class ChainFigures(FormFigures[Chain, Template]):
         )
         sources = [measured[encoded].source for encoded in self.scheme.forms]
         archive = self.steady * self.per_year * size
-        return self.figure(figure, archive, "B", "measured", "; ".join(dict.fromkeys(sources)))
+        source = "; ".join(dict.fromkeys(sources))
+        yield self.figure(figure, archive, "B", "measured", source)
+        saved = 1 - size / self.bytes
+        yield self.figure("share saved in the compressed archive", saved, "", "measured", source)
 
     def verification(self) -> Iterator[Figure]:
         """Yield the time to verify a block's signatures, and the first synchronisation."""
@@ -198,6 +264,7 @@ class ChainFigures(FormFigures[Chain, Template]):
                     f"{sync}, verification {on}",
                     f"{sync} {on}",
                 )
+                thousand = f"verification of 1,000 transactions {on}"
                 if isinstance(rate, str):
                     for name in names:
                         unit = "" if name.startswith("share") else "s"
@@ -210,8 +277,24 @@ class ChainFigures(FormFigures[Chain, Template]):
                 ):
                     unit = "" if name.startswith("share") else "s"
                     yield self.figure(name, value, unit, "measured", rate.source)
+                yield self.figure(thousand, 1000 * each, "s", "measured", rate.source)
+                yield from self.capacity(cores, batches)
                 is_longer = bool(verify[0] > download[0])
                 slower = "verification" if is_longer else "the download"
                 kind: Kind = "measured" if is_longer else "assumed"
                 said = f"{slower} is the longer of the two; {rate.source}"
                 yield self.figure(names[-1], np.maximum(verify, download), "s", kind, said)
+
+    def capacity(self, cores: int, batches: bool) -> Iterator[Figure]:
+        """Yield how many times today's throughput a node can sign and verify."""
+        node, on = self.scenario.node, on_cores(cores, batches)
+        load = self.steady * self.form.signatures / self.interval
+        for operation in ("sign", "verify"):
+            rate = self.times.rate(
+                self.scheme, cores, node.implementations, operation=operation,
+                stretch=node.extrapolate, batches=batches,
+            )  # fmt: skip
+            if not isinstance(rate, str):
+                name = f"{NOUNS[operation]} capacity over today's throughput {on}"
+                kind: Kind = "assumed" if rate.modelled else "measured"
+                yield self.figure(name, rate.draws / load, "×", kind, rate.source)

@@ -54,6 +54,7 @@ class Impact:
     scenario: ScenarioFile[Any]
     figures: Sequence[Figure]
     records: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def _named(self) -> dict[tuple[Any, ...], Figure]:

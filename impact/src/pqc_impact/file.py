@@ -156,8 +156,9 @@ class State(ScenarioTable, frozen=True):
 class Node(ScenarioTable, frozen=True):
     """A node: the numbers of cores to show, its download rate, the implementation of each scheme
     (without one, the fastest default build of the record), the years of archive it first reads,
-    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``). More
-    cores than the record measured need ``extrapolate``."""
+    the bytes of its ``mempool`` and what a transaction takes of them (``mempool_each``), and of
+    its line (``traffic_each``). More cores than the record measured need ``extrapolate``.
+    ``threads``: numbers of threads whose operations per second are shown, measured or not."""
 
     download: Text
     source: Text
@@ -167,6 +168,8 @@ class Node(ScenarioTable, frozen=True):
     years: Above = 10.0
     mempool: str = ""
     mempool_each: Text = "bytes"
+    traffic_each: Text = "bytes"
+    threads: tuple[Positive, ...] = (1, 2, 4, 8, 16)
 
     @property
     def rate(self) -> Interval:
@@ -177,6 +180,24 @@ class Node(ScenarioTable, frozen=True):
     def pool(self) -> float:
         """Bytes of the mempool, 0 without one."""
         return positive(self.mempool, "B", "mempool").value if self.mempool else 0.0
+
+
+class Storage(ScenarioTable, frozen=True):
+    """Where a node keeps the archive: how large it is today, and the price of a disk."""
+
+    today: Text
+    price: Text
+    source: Text
+
+    @property
+    def size(self) -> Interval:
+        """Bytes of today's archive."""
+        return positive(self.today, "B", "today")
+
+    @property
+    def cost(self) -> tuple[str, Interval]:
+        """The currency, and the price of one byte in it."""
+        return price(self.price, "B", "price")
 
 
 class BlockNetwork(ScenarioTable, frozen=True):
@@ -212,6 +233,7 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
     node: Node
     limits: tuple[BlockLimit, ...] = ()
     state: tuple[State, ...] = ()
+    storage: Storage | None = None
     block_overhead: Text = "0"
     network: BlockNetwork | None = None
 
@@ -260,7 +282,9 @@ class Chain(ScenarioFile[Template], frozen=True, kw_only=True):
             for number, state in enumerate(self.state)
             for key in ("hash", "key")
         }
-        return {"node.mempool_each": self.node.mempool_each, **of_states}
+        keys = ("mempool_each", "traffic_each")
+        of_node = {f"node.{key}": getattr(self.node, key) for key in keys}
+        return {**of_node, **of_states}
 
     def fitting(
         self, form: Template, names: dict[str, float], **instead: float

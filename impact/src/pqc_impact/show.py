@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ImpactColumn = tuple[str, str, int]
 """A pattern of figures' names, the title of the column of each, and `Column.spare`."""
 NETWORK, PARTS = "Blocks on the network", "Bytes by part"
+SERVER = "Response times of one core that signs"
 _HELD = {"": "other parts", "other": "other parts", "expanded keys": "keys"}
 """Columns of parts, by `Part.holds` where they are called otherwise."""
 TABLES: dict[str, tuple[ImpactColumn, ...]] = {
@@ -56,6 +57,33 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
         ("share of the interval at today's throughput (on .*)", r"of the interval, \1", 4),
         ("first synchronisation (on .*)", r"first sync, \1", 2),
     ),
+    "Operations per second": (("(.*) per second on ([0-9]+) threads?", r"\1, \2", 1),),
+    "Threads": (
+        ("scaling of (.*) on ([0-9]+) threads", r"\1, \2", 1),
+        ("efficiency of (.*) on ([0-9]+) threads", r"\1, \2", 2),
+    ),
+    "Life cycle of a key": (
+        ("life cycle, (.*)", r"\1", 0),
+        ("life cycle", "together", 0),
+        ("share of the life cycle, (.*)", r"\1", 1),
+    ),
+    "Optimisations": (
+        ("speed-up of (.*) by (.*)", r"\1, \2", 1),
+        ("clock at which .*, (.*)", r"as fast in hardware, \1", 2),
+    ),
+    SERVER: (
+        ("response time, ([^,]*), at ([0-9]*)% load", r"\1, \2 %", 0),
+        ("utilisation with ([^,]*)", r"load with \1", 1),
+        ("signatures per second with ([^,]*)", "per second", 0),
+        ("signatures per second with [^,]*, (.*)", r"per second, \1", 2),
+        ("response time, ([^,]*), at ([0-9]*)% load, (.*)", r"\1, \2 %, \3", 3),
+        ("utilisation with (.*, batches .*)", r"load with \1", 4),
+    ),
+    "A node": (
+        ("bandwidth of a node(.*)", r"bandwidth\1", 0),
+        ("(share of the line.*)", r"\1", 1),
+        ("(.*) capacity over today's throughput (.*)", r"\1 capacity, \2", 2),
+    ),
     NETWORK: (
         ("(.*)% of nodes have", r"to \1 %", 0),
         ("share of stale blocks, (.*),", r"stale, \1", 2),
@@ -65,6 +93,8 @@ TABLES: dict[str, tuple[ImpactColumn, ...]] = {
         ("archive of ten years", "ten years", 1),
         ("archive of a year at today's throughput", "at today's throughput", 0),
         ("(pruned|compressed) archive .*", r"\1 at today's throughput", 3),
+        ("chain in (.*)", r"chain in \1", 1),
+        ("disk for the chain in (.*)", r"disk, \1", 2),
         ("blocks that the mempool holds", "blocks in the mempool", 1),
         ("(.*), (?:the )?(hash|keys).* stored", r"\1, \2", 2),
     ),
@@ -89,7 +119,7 @@ def report(found: Impact) -> Report:
     for title, columns in TABLES.items():
         if made := table(figures, title, columns):
             plots = tuple(_plots(found, figures, title))
-            sections.append(Section(grid(found, made), plots=plots, brief=False))
+            sections.append(Section(grid(found, made), plots=plots, brief=title == SERVER))
             kinds.append(f"{title}: {_kinds(made)}")
     return Report(
         kind=f"what a migration costs · scenario {found.name}",
@@ -180,16 +210,19 @@ def grid(found: Impact, made: FigureTable) -> Grid:
 def document_table(
     found: Impact, template: str, names: Sequence[str], schemes: Sequence[str] = ()
 ) -> Grid:
-    """Return the figures of these names of one form, for a document; of these schemes alone, if any
-    are given. The first row is the form of today where that is another one."""
+    """Return the figures of these names of one form, for a document, or with the template "" those
+    of schemes; of these schemes alone, if any are given. The first row is the form of today where
+    that is another one."""
     forms = found.scenario.all_templates
-    if template not in forms:
-        raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
-    form = forms[template]
-    beside, today = found.scenario.today_of(form)
-    rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
-    if beside is not form:
-        rows = {(beside.name, today.name): f"{today.name}, today", **rows}
+    rows = {("", name): name for name in found.scenario.schemes}
+    if template:
+        if template not in forms:
+            raise LabError(f"template {template!r}: must be one of {'; '.join(forms)}")
+        form = forms[template]
+        beside, today = found.scenario.today_of(form)
+        rows = {(template, s.name): s.name for f, s in found.scenario.pairs() if f is form}
+        if beside is not form:
+            rows = {(beside.name, today.name): f"{today.name}, today", **rows}
     figures = [
         replace(f, keys={"scheme": label})
         for key, label in rows.items()
@@ -234,7 +267,7 @@ def unit_of(figures: Sequence[Figure]) -> Unit:
         shorter = choose_unit([known[len(known) // 2] * 1e9], "ns")
         longer = (unit for unit in _LONG if known[0] >= 2 * unit.divisor)
         return next(longer, Unit(shorter.divisor / 1e9, shorter.name))
-    if name.startswith("share"):
+    if name.startswith(("share", "efficiency", "utilisation")):
         return Unit(0.01, "%")
     if stored in ("", "×", "1/s") or name.startswith("fee"):
         return Unit(1.0, "" if stored == "1/s" else stored)
@@ -280,6 +313,7 @@ def overview(found: Impact) -> tuple[str, list[Section]]:
 def notes(found: Impact) -> list[str]:
     """Return the rules that are broken, the figures that are missing, and sources."""
     lines = [f"{mark}: forbidden today, {rule}" for mark, rule in rules(found).items()]
+    lines += found.remarks
     unknown = dict.fromkeys(
         f"Not known of {f.keys['scheme']}: {f.source}"
         for f in found.figures

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from mldsa_lab.checkout import find_root
 from mldsa_lab.errors import LabError
 from mldsa_lab.estimate.blocks import block_figures, block_of
+from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.estimate.interval import Interval
 from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record, base_id, read_record
@@ -20,14 +22,28 @@ from mldsa_lab.theory.arrays import Array
 from pqc_impact.schemes import ImpactScheme
 
 DRAWS = 4000
+NOUNS = {"keygen": "key generation", "sign": "signing", "verify": "verification"}
+OPERATIONS = tuple(NOUNS)
 BATCH_MOST = 1000
 """The largest batches that count: a block's signatures are of this order."""
+_MACHINE = ("cpu", "family", "model", "features", "cores")
 _SEED = 12
 CONFIDENCE = 0.95
 _DEVIATE = 1.959964
-REFERENCE = ("records/2026-11-23-epyc-zen4/impact.jsonl.xz",)
-"""The shipped records that times are from where none is given: one run of one machine, so that
-schemes are compared with each other and not machines."""
+REFERENCE = (
+    "records/2026-11-22-epyc-zen5/both-builds.jsonl.xz",
+    "records/2026-11-22-epyc-zen5/batches.jsonl.xz",
+    "records/2026-11-23-epyc-zen4/impact.jsonl.xz",
+)
+"""The shipped records that times are from where none is given, those with the narrowest intervals
+first. The first two are of one machine; the third has what they lack, on another."""
+WIDEST = 0.5
+"""The widest 95 % confidence interval that counts, as a part of its value: ± a quarter."""
+_MEASURE = (
+    "mldsa-lab bench --sets ml-dsa,classical,fn-dsa,SLH-DSA-SHA2-128s --threads all --batch 1000 "
+    "--until 5"
+)
+"""A run whose record has every scheme on one machine."""
 
 
 def measured(what: str, found: Interval) -> Array:
@@ -48,6 +64,12 @@ def assumed(what: str, found: Interval) -> Array:
     return np.concatenate([[found.value], drawn])
 
 
+def relative_width(found: Interval) -> float:
+    """How wide an interval is, as a part of its value; 0 where it has no limits."""
+    value, low, high = found
+    return 0.0 if low is None or high is None or not value else (high - low) / value
+
+
 def _random(what: str) -> np.random.Generator:
     return np.random.default_rng([_SEED, *what.encode()])
 
@@ -61,16 +83,20 @@ def interval_of(draws: Array) -> Interval:
 
 @dataclass(frozen=True)
 class RecordRate:
-    """Operations per second, or per cycle, of so many cores, as draws, and where from."""
+    """Operations per second, or per cycle, of so many cores, as draws, and where from.
+    ``modelled``: more cores than were measured; ``fit``: of signing to its traces."""
 
     draws: Array
     source: str
+    modelled: bool = False
+    fit: Fit | None = None
 
 
 @dataclass(frozen=True)
 class RecordTime:
     """What a record says of an operation with keys as bytes, on so many threads: ``cost`` of one in
-    the unit and, of several threads, their ``per_second`` together. ``tuned``: of such a build."""
+    the unit and, of several threads, their ``per_second`` together. ``tuned``: of such a build;
+    ``fit``: of signing to its traces, where these are known."""
 
     set: str
     operation: str
@@ -84,21 +110,44 @@ class RecordTime:
     threads: int
     cost: Interval
     per_second: Interval | None
+    fit: Fit | None = None
+
+    @property
+    def interval(self) -> Interval:
+        """What is measured: the cost on one thread, operations per second on several."""
+        return self.cost if self.threads == 1 or self.per_second is None else self.per_second
+
+
+@dataclass(frozen=True)
+class _RecordTimes:
+    """The times of one record, and the machine that they are of."""
+
+    name: str
+    machine: object
+    rows: list[RecordTime]
 
 
 class RecordTimes:
-    """What records say of ``operations``; ``paths``: in the order in which they are asked."""
+    """What records say of ``operations``; ``paths``: in the order in which they are asked, the
+    shipped ones if there are none. ``widest``: of the intervals that count, as a part of the value.
+    A wider one on one thread raises LabError; on several threads, whose intervals are wide unless
+    a machine has its cores to itself, and in a shipped record, `remarks` names it."""
 
     def __init__(
-        self, paths: Sequence[Path], schemes: Iterable[str], operations: Sequence[str] = ("verify",)
+        self,
+        paths: Sequence[Path],
+        schemes: Iterable[str],
+        operations: Sequence[str] = OPERATIONS,
+        widest: float = WIDEST,
     ) -> None:
+        self.is_given, self.widest = bool(paths), widest
+        paths = paths or [find_root() / name for name in REFERENCE]
         self.records = tuple(_shown(path) for path in paths)
         """The records, as figures name them."""
+        self._wide: dict[str, None] = {}
+        self._elsewhere: dict[str, None] = {}
         wanted = set(schemes)
-        self._times = [
-            (name, _times(path, wanted, operations))
-            for name, path in zip(self.records, paths, strict=True)
-        ]
+        self._times = [_times(path, wanted, operations) for path in paths]
 
     def rate(
         self, scheme: ImpactScheme, cores: int, implementations: dict[str, str], *,
@@ -119,87 +168,176 @@ class RecordTimes:
             wanted = implementations.get(part)
             rows = rows or self._rows(part, wanted, operation, unit, "single")
             if not rows:
-                noun = {"verify": "verification", "sign": "signing"}[operation]
+                noun = NOUNS[operation]
                 by = f" by {wanted}" if wanted else ""
                 in_unit = "" if unit == "ns" else f" in {unit}"
                 return f"no {noun} of {part}{by}{in_unit} in {', '.join(self.records)}"
-            found.append(_fastest(part, rows, cores, stretch))
+            found.append(self._fastest(part, rows, cores, stretch))
         if not has_batches:
             return f"no batch interface for {scheme.name} in {', '.join(self.records)}"
         draws = 1 / sum(1 / rate.draws for rate in found)
-        return RecordRate(np.asarray(draws), "; ".join(dict.fromkeys(r.source for r in found)))
+        source = "; ".join(dict.fromkeys(r.source for r in found))
+        return RecordRate(np.asarray(draws), source, any(r.modelled for r in found))
+
+    def signer(
+        self, scheme: ImpactScheme, implementations: dict[str, str], batch: int = 1
+    ) -> RecordRate | str:
+        """Return how many signatures one core makes in a second by single calls, or by batches of
+        exactly this size, with their fit; or why that is not known."""
+        if len(scheme.parts) > 1:
+            return "the law of a hybrid's signing time is not known"
+        (part,) = scheme.parts
+        mode = "single" if batch == 1 else "batch"
+        rows = [
+            (record, row)
+            for record, row in self._rows(part, implementations.get(part), "sign", "ns", mode)
+            if row.threads == 1 and row.batch_size == batch
+        ]
+        if not rows:
+            what = f"batches of {batch}" if batch > 1 else "signing"
+            return f"no {what} of {scheme.name} in {', '.join(self.records)}"
+        return self._fastest(part, rows, 1, False)
+
+    def speed_ups(
+        self, name: str, operation: str, implementation: str, baseline: str
+    ) -> Iterator[tuple[str, Array, str]]:
+        """Yield, of an implementation's single calls, how much faster each backend is than the
+        ``baseline`` one, and, in the fastest backend, each size of batch than single calls: a
+        title, draws of the ratio, the source. Each is of one record, the first that has both, by
+        default builds with intervals that are not too wide."""
+        found: set[str] = set()
+        for record in self._times:
+            rows = {
+                (row.backend, row.batch_size if row.mode == "batch" else 0): row
+                for row in record.rows
+                if (row.set, row.operation, row.implementation) == (name, operation, implementation)
+                and row.threads == 1 and not row.tuned and relative_width(row.cost) <= self.widest
+            }  # fmt: skip
+            single = [row for (_, batch), row in rows.items() if not batch]
+            best = min(single, key=lambda row: row.cost.value).backend if single else ""
+            for (backend, batch), row in sorted(rows.items()):
+                title = f"batches of {batch:,}" if batch else backend
+                before = rows.get((backend, 0) if batch else (baseline, 0))
+                if before is row or before is None or title in found or batch == 1:
+                    continue
+                if batch and backend != best:
+                    continue
+                found.add(title)
+                slower, faster = (
+                    measured(f"{r.operation} {name} {r.variant} {record.name}", r.cost)
+                    for r in (before, row)
+                )
+                yield title, slower / faster, f"{implementation} ({backend}), {record.name}"
 
     def _rows(
         self, name: str, wanted: str | None, operation: str, unit: str, mode: str
-    ) -> list[tuple[str, RecordTime]]:
+    ) -> list[tuple[_RecordTimes, RecordTime]]:
         """Return the rows of a scheme with their records."""
         return [
             (record, row)
-            for record, times in self._times
-            for row in times
+            for record in self._times
+            for row in record.rows
             if (row.set, row.operation, row.unit, row.mode) == (name, operation, unit, mode)
             and (wanted is None or wanted in (row.implementation, row.variant))
         ]
 
+    def _fastest(
+        self, name: str, rows: Sequence[tuple[_RecordTimes, RecordTime]], cores: int, stretch: bool
+    ) -> RecordRate:
+        """Return the rate, on so many cores, of what is fastest on one core in the first record
+        that has the scheme; other records of the same machine add numbers of cores."""
+        found = rows[0][0]
+        first = [row for record, row in rows if record is found]
+        best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
+        same = [
+            (record, row) for record, row in rows
+            if base_id(row.variant) == base_id(best.variant) and record.machine == found.machine
+            and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
+        ]  # fmt: skip
+        most = max(row.threads for _, row in same)
+        if cores > most and not stretch:
+            raise LabError(
+                f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
+                f"{best.operation} of {name}: `extrapolate = true` takes more to share the work "
+                "evenly"
+            )
+        threads = cores if any(row.threads == cores for _, row in same) else most
+        record, row = next((record, row) for record, row in same if row.threads == threads)
+        self._check(record, row)
+        how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
+        source = f"{row.implementation} ({row.backend}{how}), {record.name}"
+        drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record.name}"
+        draws = measured(drawn, row.interval)
+        if threads == 1:
+            draws = (1e9 if row.unit == "ns" else 1.0) / draws
+        if cores != threads:
+            source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
+        return RecordRate(draws * (cores / threads), source, cores > most, row.fit)
 
-def _fastest(
-    name: str, rows: Sequence[tuple[str, RecordTime]], cores: int, stretch: bool
-) -> RecordRate:
-    """Return the rate, on so many cores, of what is fastest on one core in the first record that
-    has the scheme."""
-    first = [row for record, row in rows if record == rows[0][0]]
-    best = min(first, key=lambda row: (row.threads, row.tuned, row.cost.value))
-    same = [
-        (record, row) for record, row in rows
-        if base_id(row.variant) == base_id(best.variant)
-        and (row.mode == "single" or row.batch_size == best.batch_size or row.threads > 1)
-    ]  # fmt: skip
-    most = max(row.threads for _, row in same)
-    if cores > most and not stretch:
-        raise LabError(
-            f"node.cores: {cores} cores, and {best.implementation} was measured on {most} in "
-            f"verifying {name}: `extrapolate = true` takes more to share the work evenly"
-        )
-    threads = cores if any(row.threads == cores for _, row in same) else most
-    record, row = next((record, row) for record, row in same if row.threads == threads)
-    how = f", batches of {row.batch_size:,}" if row.mode == "batch" else ""
-    source = f"{row.implementation} ({row.backend}{how}), {record}"
-    drawn = f"{row.operation} {row.set} {row.variant} {row.mode} {threads} {record}"
-    if threads == 1:
-        draws = (1e9 if row.unit == "ns" else 1.0) / measured(drawn, row.cost)
-    else:
-        assert row.per_second is not None
-        draws = measured(drawn, row.per_second)
-    if cores != threads:
-        source += f"; extrapolated from {threads} to {cores} cores, as if they shared evenly"
-    return RecordRate(draws * (cores / threads), source)
+    def _check(self, record: _RecordTimes, row: RecordTime) -> None:
+        """Raise LabError for an interval that is too wide, or remark on it; remark on another
+        machine than that of the first record."""
+        what = f"{NOUNS[row.operation]} of {row.set} by {row.implementation}"
+        if row.threads > 1:
+            what += f" on {row.threads} threads"
+        width = relative_width(row.interval)
+        if width > self.widest:
+            if self.is_given and row.threads == 1:
+                raise LabError(
+                    f"{record.name}: {what}: the 95 % confidence interval is {width:.0%} of the "
+                    f"value wide, more than {self.widest:.0%}. Measure again on a quiet machine "
+                    f"(`{_MEASURE}`), or accept it with --widest {math.ceil(100 * width)}"
+                )
+            self._wide[f"{what}, {width:.0%}"] = None
+        if record.machine != self._times[0].machine:
+            self._elsewhere[f"{row.set} ({row.implementation}, {record.name})"] = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of the times that were taken."""
+        made = []
+        if self._wide:
+            made.append(
+                f"Not tight, with 95 % confidence intervals wider than {self.widest:.0%} of the "
+                f"value: {'; '.join(self._wide)}. For a record of your own: {_MEASURE}"
+            )
+        if self._elsewhere:
+            made.append(
+                "Measured on another machine than the other schemes, so compare them with care: "
+                + "; ".join(self._elsewhere)
+            )
+        return tuple(made)
 
 
-def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> list[RecordTime]:
+def _times(path: Path, schemes: set[str], operations: Sequence[str]) -> _RecordTimes:
     """Single operations and batches of a record by keys as bytes, in any number of threads; of a
     block its verifications with warm caches."""
-    record = read_record(path)
+    record, name = read_record(path), _shown(path)
+    machine = {key: record.run.machine.get(key) for key in _MACHINE}
     try:
         if record.definition("block") is not None:
-            return _of_block(record) if "verify" in operations else []
+            return _RecordTimes(name, machine, _of_block(record) if "verify" in operations else [])
+        compact = {v.id for w in record.workers for v in w.variants if v.key == "compact"}
         record.samples[:] = [
-            s for s in record.samples if s.operation in operations and s.set in schemes
-        ]
+            s for s in record.samples
+            if s.operation in operations and s.set in schemes and s.variant in compact
+        ]  # fmt: skip
         found = summarise(record, confidence=CONFIDENCE)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
-    return [
+    rows = [
         RecordTime(
             r.set, r.operation, r.unit, r.implementation, r.backend, r.variant,
             r.build == TUNED_BUILD, r.mode, r.batch_size, r.threads, mean,
             r.interval("per_second"),
+            found.fits.get((r.variant, r.set)) if r.operation == "sign" else None,
         )
         for r in found.rows
         if (mean := r.interval("mean")) is not None and r.unit in ("ns", "cycles")
-        and r.key == "compact"
         and (r.threads > 1 or r.batch_size <= (BATCH_MOST if r.mode == "batch" else 1))
         and (r.threads == 1 or r.per_second is not None)
     ]  # fmt: skip
+    return _RecordTimes(name, machine, rows)
 
 
 def _of_block(record: Record) -> list[RecordTime]:
@@ -229,8 +367,3 @@ def _shown(path: Path) -> str:
         if path.is_relative_to(root / "records"):
             return str(path.relative_to(root))
     return str(path)
-
-
-def reference_records() -> list[Path]:
-    """The shipped records."""
-    return [find_root() / name for name in REFERENCE]

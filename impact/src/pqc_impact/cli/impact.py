@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,7 @@ from pqc_impact.cli.propagate import (
 )
 
 if TYPE_CHECKING:
+    from mldsa_lab.estimate.figure import Figure
     from pqc_impact.figures import Impact
     from pqc_impact.times import RecordTimes
 
@@ -29,30 +31,44 @@ if TYPE_CHECKING:
 _LIST = "list"
 
 
-def figures_of(name: str, records: list[Path] | None, add: Add | None = None) -> Impact:
+def figures_of(
+    name: str, records: list[Path] | None, add: Add | None = None, widest: float | None = None
+) -> Impact:
     """Return the figures of a scenario, by the name or path that a command was given; ``add`` adds
-    further ones."""
+    further ones; ``widest``: as of `RecordTimes`."""
     from mldsa_lab.errors import LabError
     from pqc_impact.chain_figures import impact
     from pqc_impact.compress import compressibility
     from pqc_impact.file import find_scenario, read_scenario
     from pqc_impact.protocol import Protocol
     from pqc_impact.schemes import scheme_of
-    from pqc_impact.times import RecordTimes, reference_records
+    from pqc_impact.times import WIDEST, RecordTimes
 
     path = find_scenario(name)
     scenario = read_scenario(path)
     schemes = [scheme_of(name) for name in scenario.schemes]
     parts = [part for scheme in schemes for part in scheme.parts]
-    protocol = isinstance(scenario, Protocol)
-    operations = ("sign", "verify") if protocol else ("verify",)
-    times = RecordTimes(records or reference_records(), parts, operations)
+    times = RecordTimes(records or (), parts, widest=WIDEST if widest is None else widest)
     try:
-        shrunk = {} if protocol else compressibility(f for s in schemes for f in s.forms)
+        shrunk = (
+            {}
+            if isinstance(scenario, Protocol)
+            else compressibility(f for s in schemes for f in s.forms)
+        )
         found = impact(path.stem, scenario, times, shrunk)
         return found if add is None else add(found, times)
     except LabError as error:
         raise LabError(f"{path}: {error}") from None
+
+
+def scenario_figures(argument: str) -> list[Figure]:
+    """Return the figures of a scenario for an answer to a published page; ``argument``: its name,
+    or its path below the checkout. A factor has no unit."""
+    from mldsa_lab.checkout import find_root
+
+    name = str(find_root() / argument) if argument.endswith(".toml") else argument
+    found = figures_of(name, None).figures
+    return [replace(f, unit="") if f.unit == "×" else f for f in found]
 
 
 def impact(
@@ -86,6 +102,15 @@ def impact(
     no_network: Annotated[
         bool, typer.Option("--no-network", help="Leave out the scenario's network.")
     ] = False,
+    widest: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            help="Reject a record with a 95 % confidence interval wider than this percentage of "
+            "its value; by default 50.",
+            metavar="PERCENT",
+        ),
+    ] = None,
     all_tables: AllTablesOption = False,
     processes: Processes = None,
     dask: Dask = None,
@@ -118,4 +143,11 @@ def impact(
             simulate, screen=screen, processes=processes, dask=dask, folder=kept_folder()
         )
         add = partial(add_network, folder=path.parent, simulate=simulator)
-    show(report(figures_of(scenario, records, add)), screen, files, json_path, every=all_tables)
+    share = None if widest is None else widest / 100
+    show(
+        report(figures_of(scenario, records, add, share)),
+        screen,
+        files,
+        json_path,
+        every=all_tables,
+    )

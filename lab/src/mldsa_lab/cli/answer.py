@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mldsa_lab.cli.shared import ConfidenceOption, JsonOption
+from mldsa_lab.cli.shared import ConfidenceOption, JsonOption, OutputOptions, PageOption
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def answer(
     record: Annotated[
         bool, typer.Option("--record", help="Take the published records; measure nothing.")
     ] = False,
-    html: Annotated[Path | None, typer.Option("--page", help="Write the page.")] = None,
+    page_path: PageOption = None,
     json_path: JsonOption = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write the table's rows to this CSV file.", metavar="PATH")
@@ -43,24 +43,17 @@ def answer(
     """Show a published page's tables beside our figures: measured here, or from our records."""
     from mldsa_lab.answers.join import answer_report
     from mldsa_lab.answers.page import pages, read_page
-    from mldsa_lab.cli.shared import console, show_path
-    from mldsa_lab.files import check_target
-    from mldsa_lab.show.present import ReportFiles
-    from mldsa_lab.show.report import publish
+    from mldsa_lab.cli.shared import console
 
     if page == "list":
         for name in pages():
             console().print(f"[bold]{name:<16}[/] {read_page(name).title}")
         return
     found = read_page(page)
-    outputs = ReportFiles(html, json_path, csv, markdown)
-    for _, path in outputs.named():
-        check_target(path)
+    outputs = OutputOptions(page_path is None, json_path, csv, markdown, page_path).check()
     screen = console()
     arguments = {} if record else _measure(found, out or Path("out") / f"answer-{page}", screen)
-    publish(answer_report(found, arguments, confidence), screen, outputs)
-    for title, path in outputs.named():
-        show_path(screen, title, path)
+    outputs.show(answer_report(found, arguments, confidence), screen)
 
 
 def _measure(page: AnswerPage, out: Path, screen: Console) -> dict[str, str]:

@@ -20,7 +20,7 @@ from mldsa_lab.records import Variant
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES, KeyForm, SetName
 from mldsa_lab.toml import check_unique
 
-STAGE_OPERATIONS = ("hash", "sign", "verify")
+STAGE_OPERATIONS = ("hash", "keygen", "sign", "verify")
 if TYPE_CHECKING:
     StageOperation = str
 else:
@@ -32,9 +32,10 @@ class Stage(Struct, frozen=True, forbid_unknown_fields=True):
     """A stage: by which ``implementation`` (or id of a variant, with wildcards), whose ``key`` form
     may be given. ``batch``: operations in each call of the batch interface, 1 for single calls.
 
-    A hash is of the record. What is signed and verified is the digest of the last hash before it,
-    the record where there is none. ``signature``: the name of the stage whose signatures are
-    verified, if not given that of the last one of the same set.
+    A hash is of the record. A key is generated from the seed of the record's key, which the other
+    stages use as it was made ready before the clock starts. What is signed and verified is the
+    digest of the last hash before it, the record where there is none. ``signature``: the name of
+    the stage whose signatures are verified, if not given that of the last one of the same set.
     """
 
     operation: StageOperation
@@ -106,6 +107,8 @@ class Pipeline(Struct, frozen=True, forbid_unknown_fields=True):
                 case "hash":
                     found.append((0, 0))
                     hashed = number
+                case "keygen":
+                    found.append((0, 0))
                 case "sign":
                     found.append((hashed, 0))
                 case _:

@@ -1,0 +1,142 @@
+"""Figures of a scheme on a node, whatever transactions are: operations per second, scaling over
+threads, the life cycle of a key, and by how much each optimisation speeds it up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import numpy as np
+
+from mldsa_lab.checkout import find_root
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.sets import PARAMETER_SETS
+from mldsa_lab.theory.arrays import Array
+from pqc_impact.figures import Kind, make_figure
+from pqc_impact.file import Node
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.times import NOUNS, RecordTimes, interval_of
+
+PORTABLE = "portable"
+HARDWARE = "records/2026-11-23-rtl/cores.jsonl.xz"
+LIBRARY = "mldsa-lanes"
+"""The implementation whose backends and batches show what an optimisation brings."""
+_CANNOT = {
+    "aggregation of signatures": (
+        "not possible: FIPS 204 defines none, and each signature answers a challenge of its own, "
+        "so z and the hint of several cannot be added; aggregate signatures over lattices are "
+        "other schemes, none of them standardised"
+    ),
+    "speed-up by NEON": (
+        f"done, not measured: the NEON backend of {LIBRARY} was tested under emulation alone"
+    ),
+}
+"""Optimisations without a factor, and why."""
+
+
+@cache
+def hardware() -> RecordTimes:
+    """Return the cycles of the hardware core that ships."""
+    return RecordTimes([find_root() / HARDWARE], PARAMETER_SETS)
+
+
+class SchemeFigures:
+    """The figures of one scheme on a node."""
+
+    def __init__(
+        self, name: str, node: Node, scheme: ImpactScheme, today: ImpactScheme, times: RecordTimes
+    ) -> None:
+        self.node, self.scheme, self.today, self.times = node, scheme, today, times
+        self.keys: Mapping[str, Key] = {"scenario": name, "template": "", "scheme": scheme.name}
+
+    def figure(
+        self, name: str, value: Array | None, unit: str, source: str, kind: Kind = "measured"
+    ) -> Figure:
+        found = None if value is None else interval_of(value)
+        return make_figure(self.keys, name, found, unit, kind, source)
+
+    def all(self) -> Iterator[Figure]:
+        """Yield every figure."""
+        for noun, bytes_, before in (
+            ("public key", self.scheme.public_key_bytes, self.today.public_key_bytes),
+            ("signature", self.scheme.signature_bytes[0], self.today.signature_bytes[0]),
+        ):
+            source, ratio = self.scheme.source, bytes_ / before
+            yield make_figure(self.keys, f"bytes of a {noun}", bytes_, "B", "exact", source)
+            name = f"bytes of a {noun} over today's"
+            yield make_figure(self.keys, name, ratio, "×", "exact", self.today.name)
+        yield from self.rates()
+        yield from self.life_cycle()
+        if self.scheme.name in PARAMETER_SETS:
+            yield from self.optimisations()
+
+    def rates(self) -> Iterator[Figure]:
+        """Yield operations per second by threads, and the efficiency of the threads."""
+        for operation, noun in NOUNS.items():
+            one: Array | None = None
+            for threads in self.node.threads:
+                rate = self.times.rate(
+                    self.scheme, threads, self.node.implementations, operation=operation,
+                    stretch=True,
+                )  # fmt: skip
+                on = f"on {threads} thread{'s' if threads > 1 else ''}"
+                if isinstance(rate, str):
+                    yield self.figure(f"{noun} per second {on}", None, "1/s", rate)
+                    continue
+                kind: Kind = "assumed" if rate.modelled else "measured"
+                source = f"{'modelled' if rate.modelled else 'measured'}: {rate.source}"
+                yield self.figure(f"{noun} per second {on}", rate.draws, "1/s", source, kind)
+                one = rate.draws if threads == 1 else one
+                if threads == 1:
+                    yield from self.over_today(operation, rate.draws, rate.source)
+                if one is not None and threads > 1:
+                    scaling = rate.draws / one
+                    yield self.figure(f"scaling of {noun} {on}", scaling, "×", source, kind)
+                    name = f"efficiency of {noun} {on}"
+                    yield self.figure(name, scaling / threads, "", source, kind)
+
+    def over_today(self, operation: str, rate: Array, source: str) -> Iterator[Figure]:
+        """Yield the time of an operation over that in the scheme of today."""
+        before = self.times.rate(
+            self.today, 1, self.node.implementations, operation=operation
+        )  # fmt: skip
+        if not isinstance(before, str) and self.today != self.scheme:
+            name = f"time of {NOUNS[operation]} over today's"
+            yield self.figure(name, before.draws / rate, "×", f"{source}; {before.source}")
+
+    def life_cycle(self) -> Iterator[Figure]:
+        """Yield the time of key generation, signing and verification together, and the share of
+        each."""
+        rates = {
+            noun: self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
+            for operation, noun in NOUNS.items()
+        }
+        spent = {noun: 1 / r.draws for noun, r in rates.items() if not isinstance(r, str)}
+        if len(spent) < len(rates):
+            return
+        sources = (r if isinstance(r, str) else r.source for r in rates.values())
+        source = "; ".join(dict.fromkeys(sources))
+        whole = np.sum(list(spent.values()), axis=0)
+        yield self.figure("life cycle", whole, "s", source)
+        for noun, part in spent.items():
+            yield self.figure(f"life cycle, {noun}", part, "s", source)
+            yield self.figure(f"share of the life cycle, {noun}", part / whole, "", source)
+
+    def optimisations(self) -> Iterator[Figure]:
+        """Yield by how much each backend speeds up the portable one, and batches single calls."""
+        for operation, noun in NOUNS.items():
+            for title, ratio, source in self.times.speed_ups(
+                self.scheme.name, operation, LIBRARY, PORTABLE
+            ):
+                yield self.figure(f"speed-up of {noun} by {title}", ratio, "×", source)
+                if title.startswith("batches"):
+                    name = f"share of {noun} saved by {title}"
+                    yield self.figure(name, 1 - 1 / ratio, "", source)
+            cycles = hardware().rate(self.scheme, 1, {}, operation=operation, unit="cycles")
+            rate = self.times.rate(self.scheme, 1, self.node.implementations, operation=operation)
+            if not isinstance(cycles, str) and not isinstance(rate, str):
+                name = f"clock at which a hardware core equals one core, {noun}"
+                source = f"simulated cycles of {cycles.source}; {rate.source}"
+                yield self.figure(name, rate.draws / cycles.draws, "Hz", source)
+        for name, why in _CANNOT.items():
+            yield self.figure(name, None, "×", why)

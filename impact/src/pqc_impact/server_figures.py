@@ -1,0 +1,81 @@
+"""Figures of a server that signs: response times under load, and the load that keeps them within a
+limit. `pqc_impact.queue` has the theory; the law of ML-DSA's signing times is the exact one of its
+rejections at the costs that a record's fit has, other schemes sign in a constant time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from mldsa_lab.estimate.figure import Figure, Key
+from mldsa_lab.estimate.fit import Fit
+from mldsa_lab.theory.arrays import Array
+from pqc_impact.base import SigningServer
+from pqc_impact.figures import make_figure
+from pqc_impact.queue import ServiceLaw, responses
+from pqc_impact.schemes import ImpactScheme
+from pqc_impact.times import RecordTimes, interval_of
+
+_ATOMS = 20_000
+_LOADS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.94, 0.97)
+"""Utilisations at which the percentile is computed; between them its inverse is interpolated, which
+is nearly linear as it goes to 0 at full load. No utilisation above the last is given."""
+
+
+def signing_law(fit: Fit | None) -> ServiceLaw:
+    """Return the law of signing times, of mean 1."""
+    if fit is None:
+        return ServiceLaw(np.ones(1), np.ones(1))
+    shares = (np.arange(_ATOMS) + 0.5) / _ATOMS
+    time = fit.law(float(shares[-1])).curve(shares)
+    return ServiceLaw(time / time.mean(), np.full(_ATOMS, 1 / _ATOMS))
+
+
+def server_figures(
+    name: str, server: SigningServer, scheme: ImpactScheme, times: RecordTimes
+) -> Iterator[Figure]:
+    """Yield the figures of a server that signs with a scheme, by single calls and in batches."""
+    keys: Mapping[str, Key] = {"scenario": name, "template": "", "scheme": scheme.name}
+    p = f"p{server.percentile:g}"
+    single = times.signer(scheme, server.implementations)
+    for size in (1, *server.batches):
+        found = times.signer(scheme, server.implementations, size) if size > 1 else single
+        way = f", batches of {size}" if size > 1 else ""
+        named = {f"response time, {p}, at {load:.0%} load{way}": load for load in server.loads}
+        safe = f"{p} within {server.limit}{way}"
+        if isinstance(found, str) or isinstance(single, str):
+            for figure in named:
+                yield make_figure(keys, figure, None, "s", "measured", str(found))
+            continue
+        law = signing_law(single.fit)
+        # In units of the mean time of an operation, by single calls or in a batch.
+        whole = law if size == 1 else law.of_batch(size)
+        how = "one by one" if size == 1 else f"when {size} wait, at their measured mean time"
+        kind = "constant" if single.fit is None else "exact law of rejections at fitted costs"
+        source = f"{found.source}; {how}; service times: {kind}; one core, {server.source}"
+
+        def percentile(load: float, whole: ServiceLaw = whole, size: int = size) -> float:
+            return responses(whole, load, size).percentile(server.percentile)
+
+        gain = float(found.draws[0] / single.draws[0])
+        for figure, load in named.items():
+            # The load is a share of what single calls can do.
+            value = percentile(load / gain) / found.draws if load < gain else None
+            interval = None if value is None else interval_of(np.asarray(value))
+            yield make_figure(keys, figure, interval, "s", "measured", source)
+        curve = np.array([percentile(load) for load in _LOADS])
+        share = _largest_load(server.seconds * found.draws, curve)
+        for figure, draws, unit in (
+            (f"utilisation with {safe}", share, ""),
+            (f"signatures per second with {safe}", share * found.draws, "1/s"),
+        ):
+            yield make_figure(keys, figure, interval_of(draws), unit, "measured", source)
+
+
+def _largest_load(limit: Array, curve: Array) -> Array:
+    """Return the largest utilisation whose percentile is within the limit (draws,), 0 if none is.
+    A batch waits long at a low load, too, so the curve falls before it rises."""
+    lowest = int(np.argmin(curve))
+    loads = np.interp(-1 / limit, -1 / curve[lowest:], _LOADS[lowest:])
+    return np.where(limit < curve[lowest], 0.0, loads)
