@@ -32,7 +32,7 @@ _SCALES = {
 _COLUMNS = (
     SpreadColumns("ours", "ours"),
     SpreadColumns("ratio", "ours / published"),
-    SpreadColumns("published", "audit", which=FLAGS),
+    SpreadColumns("published", "audit", show=FLAGS),
 )
 _LAYOUT = TableLayout("{table}", ("table",), ("value", "published", "unit"), _COLUMNS)
 
