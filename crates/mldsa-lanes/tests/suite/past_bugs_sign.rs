@@ -136,7 +136,7 @@ fn bug_08_secrets_left_behind() {
     assert!(size_of::<Error>() <= 40 && size_of::<mldsa_lanes::Attempt>() <= 8);
     let seed: [u8; 32] = Stream::new("secrets left behind").array();
     let key = mldsa44::SigningKey::from_seed(&seed);
-    let private = key.expanded_bytes().to_vec();
+    let private = key.encoded_bytes().to_vec();
     let printed = format!("{key:?} {:?}", key.expand());
     for secret in [&seed[..], &private[32..64], &private[128..160]] {
         assert!(
