@@ -10,7 +10,7 @@ ARGS ?= --quick
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help bench tables bench-kernels check-dependent compare-dependent test test-all test-rust test-rust-all test-emulated test-backends test-arm test-x86 test-big-endian \
-  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package deny miri setup mutants ct ct-code dudect stack clean
+  test-workers test-workers-all test-go test-lab test-lab-all golden test-rtl fuzz fuzz-faults faults fault-sweep soak bounds trust supply check lint lint-peers layers features targets msrv package public-api deny miri setup mutants ct ct-code dudect stack clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z%-]*\):.*## /  make \1#/p' Makefile | column -t -s '#'
@@ -121,7 +121,7 @@ check-dependent: ## a dependent's object code, in Cargo's own profile: no kernel
 compare-dependent: ## a dependent's times in Cargo's own profile beside the workspace's
 	python3 scripts/dependent.py compare 40
 
-check: lint layers features targets msrv package check-dependent deny supply ## what is judged without running tests
+check: lint layers features targets msrv package public-api check-dependent deny supply ## what is judged without running tests
 
 lint: setup-test ## formatting, lints and types of the Rust and Python code
 	cargo fmt --all --check
@@ -150,6 +150,10 @@ msrv: ## mldsa-lanes with the oldest Rust that Cargo.toml promises
 
 package: ## the package, and projects that depend on it
 	@sh scripts/check_builds.sh package
+
+public-api: ARGS =
+public-api: ## the public interface of mldsa-lanes against its listing: ARGS=--write rewrites it
+	@sh scripts/public_api.sh $(MIRI) $(ARGS)
 
 deny: setup-bench ## licences, sources, duplicates and advisories of the crates (cargo-deny)
 	@sh scripts/deny.sh

@@ -84,7 +84,7 @@ macro_rules! verifying_methods {
             ///
             /// # Errors
             /// [`Error::InvalidSignature`]; for some inputs [`Error::DigestLength`],
-            /// [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`].
+            /// [`Error::WeakPreHash`] and, if the signature is well-formed, [`Error::MuOfAnotherKey`].
             pub fn verify_signature<'a>(
                 &self,
                 input: impl Into<Input<'a>>,
