@@ -234,7 +234,7 @@ fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
     assert!(case.is_answer(&bytes), "{}: a wrong signature", P::NAME);
 }
 
-/// The seed and the expanded key of a file, secret but for rho and tr: read, refused where they are of
+/// The seed and the encoded private key of a file, secret but for rho and tr: read, refused where they are of
 /// two keys, and written. Reading takes the backend that is detected, so it is done once.
 fn pkcs8<P: ParameterSet>(backend: Backend, case: &Case) {
     if backend != Backend::detect() {
@@ -242,7 +242,7 @@ fn pkcs8<P: ParameterSet>(backend: Backend, case: &Case) {
     }
     let key = SigningKey::<P>::from_seed_on(backend, &case.xi);
     let both = key.to_pkcs8_der_as(PrivateKeyForm::Both).expect("a seed");
-    // The expanded key ends the file; the seed is before its tag and length of 4 bytes.
+    // The encoded private key ends the file; the seed is before its tag and length of 4 bytes.
     let sk = both.as_bytes().len() - case.sk.len();
     for (flip, valid) in [(0, true), (1, false)] {
         let mut der = both.as_bytes().to_vec();

@@ -1,5 +1,7 @@
 //! A program for RustCrypto's crate `ml-dsa` is one for this crate: its imports alone change.
 
+// A seed is a type of its own there.
+#[allow(clippy::useless_conversion)]
 mod for_mldsa_lanes {
     use mldsa_lanes::pkcs8::{
         DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey,
