@@ -58,7 +58,7 @@ fn case<P: ParameterSet>(kat: &kats::Kat) -> Case {
     .expect("a known answer");
     Case {
         xi,
-        sk: key.expanded_bytes().as_ref().to_vec(),
+        sk: key.encoded_bytes().as_ref().to_vec(),
         mu,
         digest: unhex(kat.signature),
         ends,

@@ -82,7 +82,7 @@ impl Backend {
     /// - `MLDSA_LANES_BACKEND`: the name of the backend that [`Backend::detect`] is to return, one
     ///   that this CPU can run.
     /// - `MLDSA_LANES_DISABLE`: names of [`Feature`]s separated by commas, each as if given to
-    ///   [`Backend::disable`].
+    ///   [`Backend::disable_for_process`].
     ///
     /// An empty variable is as good as none.
     ///

@@ -5,6 +5,7 @@ use super::sign::Signing;
 #[cfg(feature = "trace")]
 use super::trace::{Telling, Traces};
 use super::{VerifyJob, keygen, sign, verify};
+use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
@@ -24,7 +25,8 @@ pub trait Batch: Scheme {
         order: &[usize],
         max_attempts: u32,
         results: &mut [Result<Signature<Self>, Error>],
-    );
+    ) where
+        Self: ParameterSet;
     /// Traces them.
     #[cfg(feature = "trace")]
     #[doc(hidden)]
@@ -33,7 +35,8 @@ pub trait Batch: Scheme {
         jobs: &[SignJob<'_, Self>],
         order: &[usize],
         traces: &mut Traces<'_, Telling<'_>>,
-    );
+    ) where
+        Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
     #[doc(hidden)]
     fn verify_jobs(
@@ -41,17 +44,21 @@ pub trait Batch: Scheme {
         jobs: &[VerifyJob<'_, Self>],
         order: &[usize],
         results: &mut [Result<(), Error>],
-    );
+    ) where
+        Self: ParameterSet;
     /// A key for each seed.
     #[doc(hidden)]
-    fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]);
+    fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>])
+    where
+        Self: ParameterSet;
     /// An expanded key for each seed.
     #[doc(hidden)]
     fn keygen_expanded_jobs(
         backend: Backend,
         seeds: &[[u8; 32]],
         keys: &mut [ExpandedSigningKey<Self>],
-    );
+    ) where
+        Self: ParameterSet;
 }
 
 macro_rules! entry_points {

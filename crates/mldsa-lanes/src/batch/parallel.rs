@@ -11,83 +11,34 @@ use rayon::prelude::*;
 
 use rand_core::TryCryptoRng;
 
-use super::entry::Batch;
-use super::{SignJob, VerifyJob};
+use super::{SignJob, VerifyJob, given};
+use crate::ParameterSet;
 use crate::backend::{Backend, Engine, with_engine};
 use crate::error::Error;
-use crate::keys::{Signature, SigningKey};
-use crate::params::MAX_ATTEMPTS;
+use crate::keys::{SignOptions, Signature, SigningKey};
 
 /// As [`super::sign`].
 ///
 /// # Errors
 /// As [`super::sign`].
-pub fn sign<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    rng: &mut R,
+    mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    sign_bounded(jobs, MAX_ATTEMPTS, rng)
-}
-
-/// As [`super::sign_bounded`].
-///
-/// # Errors
-/// As [`super::sign`].
-pub fn sign_bounded<P: Batch, R: TryCryptoRng + ?Sized>(
-    jobs: &[SignJob<'_, P>],
-    max_attempts: u32,
-    rng: &mut R,
-) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = super::given::draw(jobs.len(), rng)?;
-    Ok(given::sign_bounded(
-        &super::given::hedged(jobs, &rnds),
-        max_attempts,
-    ))
-}
-
-/// As [`super::sign_deterministic`].
-///
-/// # Errors
-/// As [`super::sign_deterministic`].
-pub fn sign_deterministic<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-    given::sign(&super::given::deterministic(jobs))
-}
-
-pub(crate) mod given {
-    //! Signing with given values of `rnd`.
-
-    use super::*;
-    use crate::batch::given::{SignJob, sign_into, unsigned};
-
-    /// As [`crate::hazmat::batch::sign`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-        sign_bounded(jobs, MAX_ATTEMPTS)
-    }
-
-    /// As [`crate::hazmat::batch::sign_bounded`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign_bounded<P: Batch>(
-        jobs: &[SignJob<'_, P>],
-        max_attempts: u32,
-    ) -> Vec<Result<Signature<P>, Error>> {
-        let mut results = unsigned(jobs.len());
-        let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
-        let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
-        pieces.for_each(|(jobs, results)| sign_into(jobs, max_attempts, results));
-        results
-    }
+    let rnds = given::rnds(jobs.len(), &mut options)?;
+    let mut results = given::unsigned(jobs.len());
+    let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
+    let jobs = given::with(jobs, &rnds);
+    let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
+    pieces.for_each(|(jobs, results)| given::sign_into(jobs, options.max_attempts, results));
+    Ok(results)
 }
 
 /// As [`super::verify`].
 ///
 /// # Errors
 /// As [`super::verify`].
-pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = super::unverified(jobs.len());
     let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
     let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
@@ -99,7 +50,7 @@ pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
 ///
 /// # Errors
 /// As [`super::generate`].
-pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn generate<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<SigningKey<P>>, Error> {
@@ -107,7 +58,7 @@ pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
 }
 
 /// As [`super::keygen`].
-pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
     let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
     let size = piece(seeds.len(), core::iter::once(backend));

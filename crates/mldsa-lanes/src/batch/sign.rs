@@ -13,6 +13,7 @@ use core::mem::MaybeUninit;
 
 use super::given::SignJob;
 use super::{SignWith, boxed, hash_each, made};
+use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
@@ -20,7 +21,6 @@ use crate::kernels::sampling::Target;
 use crate::keys::{Signature, SigningKey};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::sample::{MaskStream, counted, first_nonce};
 use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
@@ -37,7 +37,7 @@ struct Pending {
 }
 
 /// A job in flight.
-struct Slot<'a, P: Scheme> {
+struct Slot<'a, P: ParameterSet> {
     /// Nothing: the slot is free.
     job: Option<usize>,
     attempt: u32,
@@ -49,14 +49,14 @@ struct Slot<'a, P: Scheme> {
 
 /// The expanded key of a job in flight.
 #[derive(Clone, Copy)]
-enum Held<'a, P: Scheme> {
+enum Held<'a, P: ParameterSet> {
     Given(&'a Material<P>),
     /// A place in the pool.
     Made(usize),
 }
 
 /// A key expanded here.
-struct Made<'a, P: Scheme> {
+struct Made<'a, P: ParameterSet> {
     from: &'a SigningKey<P>,
     /// How many slots use it.
     users: usize,
@@ -65,7 +65,7 @@ struct Made<'a, P: Scheme> {
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once.
 #[cfg(test)]
-pub(super) fn memory<P: Scheme>() -> [usize; 3] {
+pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     let targets = P::L * size_of::<Target<'_, 64>>();
     [
@@ -83,7 +83,7 @@ pub(super) struct Which {
 }
 
 /// What is asked of the attempts, and kept of the jobs.
-pub(super) trait Outcome<P: Scheme> {
+pub(super) trait Outcome<P: ParameterSet> {
     /// An attempt begins.
     fn begin(&mut self, _: Which) {}
     /// Steps 18 to 28: whether the attempt, of which the challenge is known, is accepted.
@@ -102,9 +102,9 @@ pub(super) trait Outcome<P: Scheme> {
 }
 
 /// Ordinary signing.
-pub(super) struct Signing<'r, P: Scheme>(pub(super) &'r mut [Result<Signature<P>, Error>]);
+pub(super) struct Signing<'r, P: ParameterSet>(pub(super) &'r mut [Result<Signature<P>, Error>]);
 
-impl<P: Scheme> Outcome<P> for Signing<'_, P> {
+impl<P: ParameterSet> Outcome<P> for Signing<'_, P> {
     fn check<E: Engine>(
         &mut self,
         e: E,
@@ -127,7 +127,7 @@ impl<P: Scheme> Outcome<P> for Signing<'_, P> {
 
 /// What the jobs in flight use one after another; on the heap, so that what lies on the stack is
 /// small enough to be overwritten when it is over.
-struct Shared<P: Scheme> {
+struct Shared<P: ParameterSet> {
     scratch: Scratch<P>,
     masks: MaskStream,
 }
@@ -135,7 +135,7 @@ struct Shared<P: Scheme> {
 /// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Never tries more
 /// than [`MAX_ATTEMPTS`] times for one.
 #[inline(never)]
-pub(super) fn run<P: Scheme, E: Engine>(
+pub(super) fn run<P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
@@ -146,7 +146,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
     if allowed == 0 {
         for job in order {
             // A malformed input is told as it is told otherwise.
-            let malformed = jobs[*job].input.mu_source::<P>(e.permutation()).err();
+            let malformed = jobs[*job].source(e).err();
             outcome.refuse(
                 *job,
                 malformed.unwrap_or(Error::TooManyAttempts { allowed }),
@@ -200,7 +200,7 @@ pub(super) fn run<P: Scheme, E: Engine>(
 }
 
 /// Steps 11 to 16 of the next attempt of every job in flight.
-fn attempts<P: Scheme, E: Engine>(
+fn attempts<P: ParameterSet, E: Engine>(
     e: E,
     slots: &mut [Slot<'_, P>],
     pool: &Pool<'_, P>,
@@ -239,7 +239,7 @@ fn attempts<P: Scheme, E: Engine>(
 }
 
 /// The rest of a job, from its next attempt on.
-fn alone<P: Scheme, E: Engine>(
+fn alone<P: ParameterSet, E: Engine>(
     e: E,
     slot: &mut Slot<'_, P>,
     job: usize,
@@ -262,7 +262,7 @@ fn alone<P: Scheme, E: Engine>(
     outcome.refuse(job, Error::TooManyAttempts { allowed });
 }
 
-impl<'a, P: Scheme> Slot<'a, P> {
+impl<'a, P: ParameterSet> Slot<'a, P> {
     fn free() -> Self {
         Slot {
             job: None,
@@ -295,7 +295,7 @@ impl<'a, P: Scheme> Slot<'a, P> {
 }
 
 /// Jobs not yet in flight.
-struct Queue<'a, 'j, P: Scheme> {
+struct Queue<'a, 'j, P: ParameterSet> {
     jobs: &'a [SignJob<'j, P>],
     /// Positions of the jobs that are not yet pending.
     order: &'a [usize],
@@ -305,7 +305,7 @@ struct Queue<'a, 'j, P: Scheme> {
     filled: usize,
 }
 
-impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
+impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
     fn new<E: Engine>(jobs: &'a [SignJob<'j, P>], order: &'a [usize]) -> Self {
         let mut pending = Vec::new();
         pending.resize_with((AHEAD * E::STATES).min(order.len()), || Pending {
@@ -351,7 +351,7 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
         self.order = later;
         let mut sources = Vec::with_capacity(now.len());
         for job in now {
-            match self.jobs[*job].input.mu_source::<P>(e.permutation()) {
+            match self.jobs[*job].source(e) {
                 Ok(source) => sources.push((*job, source)),
                 Err(error) => outcome.refuse(*job, error),
             }
@@ -364,7 +364,7 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
             pending.job = *job;
             match source {
                 MuSource::Known(mu) => {
-                    pending.mu = **mu;
+                    pending.mu = *mu.as_bytes();
                     None
                 }
                 MuSource::Hash(m_prime) => {
@@ -392,7 +392,16 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
     }
 }
 
-impl<P: Scheme> SignWith<'_, P> {
+impl<'a, P: ParameterSet> SignJob<'a, P> {
+    /// The input, for the key.
+    fn source<E: Engine>(&self, e: E) -> Result<MuSource<'a>, Error> {
+        let source = self.input.mu_source::<P>(e.permutation())?;
+        source.check_key(self.key.tr())?;
+        Ok(source)
+    }
+}
+
+impl<P: ParameterSet> SignWith<'_, P> {
     /// K, 32 bytes.
     fn k(&self) -> &[u8] {
         match self {
@@ -410,12 +419,12 @@ impl<P: Scheme> SignWith<'_, P> {
 }
 
 /// The keys expanded here: at most one for each slot.
-struct Pool<'a, P: Scheme> {
+struct Pool<'a, P: ParameterSet> {
     most: usize,
     made: Vec<Made<'a, P>>,
 }
 
-impl<'a, P: Scheme> Pool<'a, P> {
+impl<'a, P: ParameterSet> Pool<'a, P> {
     fn new(most: usize) -> Self {
         Pool {
             most,

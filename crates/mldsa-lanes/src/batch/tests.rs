@@ -7,17 +7,22 @@ use super::sign::{Outcome, Which};
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
-use crate::params::{MlDsa44, MlDsa65, MlDsa87};
+use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
+use crate::scheme::message::{Context, PreHash};
 use crate::scheme::sign::{Material, Scratch, Trial};
 use crate::trace::Check;
 
-/// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a context
-/// that is too long.
-fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJob<'_, P>])) {
+/// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a digest of a
+/// wrong length.
+fn with_jobs<P: ParameterSet>(
+    backend: Backend,
+    count: usize,
+    test: impl FnOnce(&[SignJob<'_, P>]),
+) {
     let keys = [3, 4].map(|seed| SigningKey::<P>::from_seed_on(backend, &[seed; 32]));
     let expanded = keys.each_ref().map(SigningKey::expand);
     let messages: Vec<_> = (0..count).map(|i| [i as u8, (i >> 8) as u8]).collect();
-    let context = [0; 256];
+    let context = Context::EMPTY;
     let jobs: Vec<_> = messages
         .iter()
         .enumerate()
@@ -26,9 +31,13 @@ fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJ
                 0 | 1 => (&expanded[i % 2]).into(),
                 _ => (&keys[i / 2 % 2]).into(),
             },
-            input: Input::Pure {
-                message,
-                context: &context[..if i % 7 == 6 { 256 } else { 0 }],
+            input: match i % 7 {
+                6 => Input::WeakDigest {
+                    hash: PreHash::Sha2_256,
+                    digest: message,
+                    context,
+                },
+                _ => message.into(),
             },
             rnd: &[0; 32],
         })
@@ -36,14 +45,14 @@ fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJ
     test(&jobs);
 }
 
-fn bounded<P: Batch>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
+fn bounded<P: ParameterSet>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
     match job.key {
         SignWith::Compact(key) => key.run(&job.input, job.rnd, most),
         SignWith::Expanded(key) => key.run(&job.input, job.rnd, most),
     }
 }
 
-fn attempts<P: Batch>(job: &SignJob<'_, P>) -> u32 {
+fn attempts<P: ParameterSet>(job: &SignJob<'_, P>) -> u32 {
     let mut count = 0;
     let result = match job.key {
         SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, |_| count += 1),
@@ -53,12 +62,12 @@ fn attempts<P: Batch>(job: &SignJob<'_, P>) -> u32 {
 }
 
 /// Signing that counts the attempts begun.
-struct Counting<'r, P: Batch> {
+struct Counting<'r, P: ParameterSet> {
     signing: sign::Signing<'r, P>,
     begun: Vec<u32>,
 }
 
-impl<P: Batch> Outcome<P> for Counting<'_, P> {
+impl<P: ParameterSet> Outcome<P> for Counting<'_, P> {
     fn begin(&mut self, Which { job, attempt }: Which) {
         assert_eq!(attempt, self.begun[job], "job {job}");
         self.begun[job] += 1;
@@ -83,7 +92,7 @@ impl<P: Batch> Outcome<P> for Counting<'_, P> {
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
 /// last allowed, and none after it: no mask is used twice, none is sampled in vain.
-fn units_are_exact<P: Batch, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
+fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
     let order: Vec<usize> = (0..jobs.len()).collect();
     let mut results = unsigned(jobs.len());
     let mut counting = Counting {
@@ -104,7 +113,7 @@ fn units_are_exact<P: Batch, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: 
 }
 
 /// The traces of [`sign_traced`](SigningKey::sign_traced) of all jobs.
-fn traces_alone<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Vec<Attempt>> {
+fn traces_alone<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Vec<Attempt>> {
     let one = |job: &SignJob<'_, P>| {
         let mut attempts = Vec::new();
         let tell = |attempt| attempts.push(attempt);
@@ -128,7 +137,7 @@ fn reached(attempt: &Attempt) -> Attempt {
 }
 
 /// The first attempts, as many as are allowed, in both modes.
-fn traces_are_exact<P: Batch, E: Engine>(
+fn traces_are_exact<P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[SignJob<'_, P>],
     alone: &[Vec<Attempt>],
@@ -158,7 +167,7 @@ fn traces_are_exact<P: Batch, E: Engine>(
 }
 
 /// On `e`, whatever the backend of the keys.
-fn schedules_on<P: Batch, E: Engine>(e: E) {
+fn schedules_on<P: ParameterSet, E: Engine>(e: E) {
     with_jobs::<P>(Backend::detect(), 70, |jobs| {
         for count in [1, 2, 3, 4, 7, 8, 9, 20, 70] {
             units_are_exact(e, &jobs[..count], MAX_ATTEMPTS);
@@ -196,14 +205,14 @@ fn every_attempt_is_made_once_and_in_order() {
 }
 
 /// Keys, and verdicts on good and altered signatures of them, on `e`.
-fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
+fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
     for count in 0..seeds.len() {
         let mut keys = unfilled::<P>(Backend::detect(), count);
         keygen::run(e, &seeds[..count], &mut keys);
         for (seed, key) in seeds.iter().zip(&keys) {
             let alone = SigningKey::<P>::from_seed(seed);
-            assert!(key.expanded_bytes() == alone.expanded_bytes());
+            assert!(key.encoded_bytes() == alone.encoded_bytes());
             assert!(key.verifying_key() == alone.verifying_key());
         }
         // Keys in runs of 1, 2, 3 …, so that some go on from group to group.
@@ -215,7 +224,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
         let signatures: Vec<_> = (0..runs.len())
             .map(|i| {
                 let signature = keys[runs[i]]
-                    .sign_deterministic(&[i as u8], b"")
+                    .sign_deterministic(&[i as u8])
                     .expect("a signature");
                 let mut bytes = signature.as_ref().to_vec();
                 bytes[i * 997 % P::SIGNATURE_BYTES] ^= u8::from(i % 3 == 1);
@@ -229,10 +238,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
                     0 => (&expanded[runs[i]]).into(),
                     _ => public[runs[i]].into(),
                 },
-                input: Input::Pure {
-                    message: &messages[i],
-                    context: b"",
-                },
+                input: (&messages[i]).into(),
                 signature: &signatures[i],
             })
             .collect();
@@ -240,7 +246,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
         let mut verdicts = unverified(jobs.len());
         verify::run(e, &jobs, &order, &mut verdicts);
         for (i, job) in jobs.iter().enumerate() {
-            let alone = public[runs[i]].verify_input(&job.input, job.signature);
+            let alone = public[runs[i]].verify_signature(job.input, job.signature);
             assert_eq!(verdicts[i], alone, "{} {i} of {}", P::NAME, jobs.len());
             assert_eq!(verdicts[i].is_ok(), i % 3 != 1);
         }
@@ -248,9 +254,9 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
 }
 
 /// Expanded keys on `e`, over keys of other seeds: they sign as those of the single calls.
-fn expanded_keys_on<P: Batch, E: Engine>(e: E) {
+fn expanded_keys_on<P: ParameterSet, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
-    let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message", b"");
+    let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message");
     let alone: Vec<_> = seeds
         .iter()
         .map(|seed| sign(&SigningKey::<P>::from_seed(seed).expand()))
@@ -295,7 +301,7 @@ fn only_the_positions_given_are_signed() {
 /// The table in the module's documentation.
 #[test]
 fn the_memory_is_as_documented() {
-    fn kib<P: Batch>() -> Vec<usize> {
+    fn kib<P: ParameterSet>() -> Vec<usize> {
         let all = [
             &sign::memory::<P>()[..],
             &verify::memory::<P>(),

@@ -1,9 +1,9 @@
 //! Traces of many signatures, by the scheduler of [`super::sign`].
 
 use super::sign::{Outcome, Which};
+use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
-use crate::scheme::entry::Scheme;
 use crate::scheme::sample::first_nonce;
 use crate::scheme::sign::{Material, Scratch, Trial};
 use crate::scheme::traced::check;
@@ -20,7 +20,7 @@ pub struct Traces<'r, F> {
     pub(super) results: &'r mut [Result<(), Error>],
 }
 
-impl<P: Scheme, F: FnMut(usize, Attempt)> Outcome<P> for Traces<'_, F> {
+impl<P: ParameterSet, F: FnMut(usize, Attempt)> Outcome<P> for Traces<'_, F> {
     fn check<E: Engine>(
         &mut self,
         e: E,

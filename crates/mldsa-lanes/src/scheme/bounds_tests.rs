@@ -42,7 +42,7 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
     P::keygen(backend, &[7; 32], &mut sk, &mut pk);
     let mut key = std::boxed::Box::new(sign::Material::<P>::ZERO);
     P::expand_signing(backend, &sk, &mut key);
-    let input = Input::Mu(&Mu([3; 64]));
+    let input = Input::Mu(&Mu::unbound([3; 64]));
     let order = Order {
         backend,
         input: &input,
@@ -64,9 +64,9 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
         let checked = analyse(Inputs::AsTheyCome, beyond, || {
             let mut space = std::boxed::Box::new(keygen::Space::<P>::ZERO);
             let (mut new_sk, mut new_pk) = (Zero::ZERO, Zero::ZERO);
-            keygen::keygen(e, &[7; 32], &mut space, &mut new_sk, &mut new_pk);
+            keygen::keygen::<P, _>(e, &[7; 32], space.room(), &mut new_sk, &mut new_pk);
             // Whatever it says: the bytes of a row of t0 are no interval.
-            _ = keygen::recover(e, sk.as_ref(), &mut space, &mut new_pk);
+            _ = keygen::recover::<P, _>(e, sk.as_ref(), space.room(), &mut new_pk);
 
             key.fill(e, sk.as_ref());
             let mut space = std::boxed::Box::new(sign::Space::<P>::ZERO);

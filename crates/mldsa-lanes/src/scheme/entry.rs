@@ -26,12 +26,29 @@ pub trait Scheme: Shapes {
         sk: &mut Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
     );
+    /// The same in the caller's space, which is left with secrets.
+    #[doc(hidden)]
+    fn keygen_in(
+        backend: Backend,
+        xi: &[u8; 32],
+        sk: &mut Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+        space: &mut sign::Space<Self>,
+    );
     /// The public key of a private key read from bytes.
     #[doc(hidden)]
     fn recover(
         backend: Backend,
         sk: &Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
+    ) -> Result<(), Error>;
+    /// The same in the caller's space, which is left with secrets.
+    #[doc(hidden)]
+    fn recover_in(
+        backend: Backend,
+        sk: &Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+        space: &mut sign::Space<Self>,
     ) -> Result<(), Error>;
     /// Algorithm 7, steps 1 to 5.
     #[doc(hidden)]
@@ -106,7 +123,19 @@ macro_rules! entry_points {
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
+                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, space.room(), sk, pk));
+            }
+
+            fn keygen_in(
+                backend: Backend,
+                xi: &[u8; 32],
+                sk: &mut Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+                space: &mut sign::Space<Self>,
+            ) {
+                let _wiper = StackWiper::<24>;
+                let room = space.keygen_room();
+                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, room, sk, pk));
             }
 
             fn recover(
@@ -116,7 +145,18 @@ macro_rules! entry_points {
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk))
+                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, space.room(), pk))
+            }
+
+            fn recover_in(
+                backend: Backend,
+                sk: &Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+                space: &mut sign::Space<Self>,
+            ) -> Result<(), Error> {
+                let _wiper = StackWiper::<24>;
+                let room = space.keygen_room();
+                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, room, pk))
             }
 
             fn expand_signing(

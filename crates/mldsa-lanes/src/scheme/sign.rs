@@ -11,6 +11,7 @@ use crate::kernels::small::{Offsets, Terms};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
+use crate::scheme::keygen;
 use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
@@ -277,6 +278,20 @@ impl<P: Shapes> Space<P> {
         trial: Trial::ZERO,
         scratch: Scratch::ZERO,
     };
+
+    /// The same memory for key generation.
+    pub(crate) fn keygen_room(&mut self) -> keygen::Room<'_> {
+        keygen::Room {
+            rho_prime: &mut self.rho_second,
+            k: &mut self.trial.c_tilde[..32],
+            s1: self.trial.z.as_mut(),
+            s1_hat: self.scratch.y_hat.as_mut(),
+            s2: self.trial.low.as_mut(),
+            t: &mut self.scratch.product[0],
+            stored: &mut self.trial.c[0],
+            rows: self.masks.rows(),
+        }
+    }
 }
 
 impl<P: Shapes> Wipe for Space<P> {
@@ -417,7 +432,7 @@ mod tests {
             let mut space = Space::ZERO;
             let order = Order {
                 backend,
-                input: &Input::Mu(&Mu([byte; 64])),
+                input: &Input::Mu(&Mu::unbound([byte; 64])),
                 rnd: &[0; 32],
                 max_attempts: 2,
                 first: 0,

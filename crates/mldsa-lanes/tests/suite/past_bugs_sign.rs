@@ -26,7 +26,7 @@ fn bug_06_no_division_on_secrets() {
     let public: BTreeSet<&str> = "
         Q N P GAMMA2 ETA TAU L V COUNT BITS LAST HOP PAIR RATE RATE_256 SEED Self
         rate position self len half at bit i row part lane byte word block group groups count entry
-        square min $from drawn WINDOW wrapping_sub as u32 u64 i32 i64 usize"
+        square min $from drawn wrapping_sub as u32 u64 i32 i64 usize"
         .split_whitespace()
         .collect();
     let known = [
@@ -44,7 +44,10 @@ fn bug_06_no_division_on_secrets() {
     });
     assert!(files.len() > 30, "{} files", files.len());
     for (name, text) in &files {
-        for line in source::at_run_time(text).lines() {
+        let lines = source::at_run_time(text);
+        // Paths of files are no divisions.
+        let lines = lines.lines().filter(|line| !line.starts_with("#[path"));
+        for line in lines {
             let code = line.split("//").next().unwrap().to_owned();
             let code = known
                 .iter()
@@ -136,7 +139,7 @@ fn bug_08_secrets_left_behind() {
     assert!(size_of::<Error>() <= 40 && size_of::<mldsa_lanes::Attempt>() <= 8);
     let seed: [u8; 32] = Stream::new("secrets left behind").array();
     let key = mldsa44::SigningKey::from_seed(&seed);
-    let private = key.expanded_bytes().to_vec();
+    let private = key.encoded_bytes().to_vec();
     let printed = format!("{key:?} {:?}", key.expand());
     for secret in [&seed[..], &private[32..64], &private[128..160]] {
         assert!(
