@@ -24,7 +24,6 @@ pub enum Operation {
     Sign,
     SignExpanded,
     SignBounded,
-    SignTraced,
     SignHardened,
     BatchKeygen,
     BatchKeygenExpanded,
@@ -32,7 +31,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 12] = [
+    pub const ALL: [Operation; 11] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -40,7 +39,6 @@ impl Operation {
         Operation::Sign,
         Operation::SignExpanded,
         Operation::SignBounded,
-        Operation::SignTraced,
         Operation::SignHardened,
         Operation::BatchKeygen,
         Operation::BatchKeygenExpanded,
@@ -56,7 +54,6 @@ impl Operation {
             Operation::Sign => "sign, compact key",
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
-            Operation::SignTraced => "sign, traced",
             Operation::SignHardened => "hardened: source, keys, sign",
             Operation::BatchKeygen => "key generation, batch",
             Operation::BatchKeygenExpanded => "expanded keys, batch",
@@ -97,13 +94,6 @@ impl Operation {
                     allowed,
                 );
                 assert!(result == Err(Error::TooManyAttempts { allowed }));
-            }
-            Operation::SignTraced => {
-                let mut attempts = 0;
-                let key = expanded::<P>(backend, case);
-                let count = |_| attempts += 1;
-                signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
-                assert!(attempts == case.ends.len());
             }
             Operation::SignHardened => hardened::<P>(backend, case),
             Operation::BatchKeygen => {

@@ -1,5 +1,6 @@
-//! The kernels of one backend each, for `bench/kernels`. **Not part of the library's interface**:
-//! what is here changes with the kernels, in any version and without a word.
+//! The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
+//! with. **Not part of the library's interface**: what is here changes with the kernels, in any version
+//! and without a word.
 //!
 //! Nothing is computed here. A function calls the backend's method of its name; ranges of
 //! coefficients are those of the kernel, and outside them the result means nothing. A polynomial
@@ -9,16 +10,43 @@
 
 use std::boxed::Box;
 
-use crate::backend::{Backend, Engine, with_engine};
+use crate::backend::{Backend, with_engine};
+pub use crate::backend::{Engine, Kernel};
+use crate::batch::by_backend;
+use crate::batch::given::SignJob;
+use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States, seeded};
+pub use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
 use crate::kernels::poly::Zero;
+pub use crate::kernels::rounding::{canonical, decompose};
 use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
-use crate::kernels::small::Offsets;
-pub use crate::kernels::small::SmallPoly;
+pub use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::h;
-use crate::params::{D, N, Parameters};
+use crate::params::D;
+pub use crate::params::{MAX_ATTEMPTS, N, Parameters, Q};
+pub use crate::scheme::sample::first_nonce;
+pub use crate::scheme::shapes::Shapes;
+pub use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+
+/// The ranges that kernels state.
+pub mod bounds {
+    pub use crate::kernels::bounds::{Range, below, check, high, within};
+}
+
+/// As [`hazmat::batch::sign`](crate::hazmat::batch::sign), with attempts decided by `watch`; `end` gets each
+/// job's position and what was kept of it.
+pub fn sign_watched<P: crate::batch::entry::Batch, W: Watch<P>>(
+    jobs: &[SignJob<'_, P>],
+    watch: &mut W,
+    mut end: impl FnMut(usize, Result<W::Kept, Error>),
+) {
+    let backends = jobs.iter().map(|job| job.key.backend());
+    by_backend(backends, |backend, order| {
+        P::watch_jobs(backend, jobs, order, MAX_ATTEMPTS, watch, &mut end);
+    });
+}
 
 pub fn poly(coefficients: [i32; N]) -> Poly {
     Poly(coefficients)

@@ -17,10 +17,11 @@ use std::time::Instant;
 use mldsa_lanes::hazmat::batch::{SignJob, sign};
 use mldsa_lanes::hazmat::{SignWithRnd, external_mu};
 use mldsa_lanes::{
-    Backend, Check, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    Parameters, Place, SigningKey, batch,
+    Backend, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Parameters,
+    Place, SigningKey, batch,
 };
 use mldsa_oracle as oracle;
+use mldsa_trace::{Check, SignTraced};
 
 /// Keys of a class.
 const KEYS: usize = 64;

@@ -46,14 +46,14 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
 
 /// A polynomial to be sampled from XOF(seed ‖ nonce). The lanes of a group may have seeds of
 /// different keys and messages.
-pub(crate) struct Target<'a, const SEED: usize> {
+pub struct Target<'a, const SEED: usize> {
     pub(crate) seed: &'a [u8; SEED],
     pub(crate) nonce: u16,
     pub(crate) out: &'a mut Poly,
 }
 
 /// Targets to be sampled, a group at a time: of an iterator, one at a time costs 1 % of ExpandA.
-pub(crate) trait Targets<'a, const SEED: usize> {
+pub trait Targets<'a, const SEED: usize> {
     /// The next ones, one in each place as far as they go, and none at the end.
     fn group<'g>(
         &mut self,
@@ -268,7 +268,7 @@ impl<P: Parameters, V: Lanes> Accept for Bounded<P, V> {
 const MASK_BLOCKS: usize = 5;
 
 /// One polynomial's share of ExpandMask's bytes.
-pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
+pub type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
 
 /// One polynomial of ExpandMask (Algorithm 34) for each target: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.

@@ -6,7 +6,7 @@ use mldsa_lanes::hazmat::batch::SignJob;
 use mldsa_lanes::hazmat::{self, SignWithRnd};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
+    Backend, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
     PrivateKeyForm, Signature, SigningKey, VerifyingKey, Workspace, hardened,
 };
 use mldsa_oracle as oracle;
@@ -230,13 +230,11 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
         operation!("sign_with_rnd, mu", key.sign_with_rnd(&self.input(), rnd));
         operation!("sign_bounded_with_rnd, limit reached", key.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
-        operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
         let expanded = &self.expanded;
         operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd, 0)));
         operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
         operation!("sign_with_rnd, mu, expanded key", expanded.sign_with_rnd(&self.input(), rnd));
         operation!("sign_bounded_with_rnd, expanded key, limit reached", expanded.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
-        operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
         operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &mut Same(rnd, 0)));
         operation!("sign_in_with_rnd, a workspace, limit reached", hazmat::sign_in_with_rnd(expanded, &mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
         // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
@@ -285,8 +283,6 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("hazmat::batch::sign_bounded, limit reached", hazmat::batch::sign_bounded(&jobs, attempts - 1));
         let jobs = self.jobs(|_| false);
         operation!("hazmat::batch::sign, one job", hazmat::batch::sign(&jobs[1..2]));
-        let jobs = self.jobs(|_| true);
-        operation!("batch::trace", batch::trace(&jobs, Checks::All, |_, _| ()));
         let verify_job = |key| VerifyJob { key, input: self.pure(), signature: &*self.signature };
         let jobs = vec![verify_job((&*self.public).into()); JOBS];
         operation!("batch::verify", batch::verify(&jobs));

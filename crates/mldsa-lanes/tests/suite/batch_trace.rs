@@ -7,11 +7,9 @@ use mldsa_acvp::unhex;
 use mldsa_lanes::batch::{self, SignWith};
 use mldsa_lanes::hazmat::batch::SignJob;
 use mldsa_lanes::hazmat::external_mu;
-use mldsa_lanes::{
-    Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    SigningKey,
-};
+use mldsa_lanes::{Backend, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
 use mldsa_oracle::message_representative;
+use mldsa_trace::{Attempt, Check, Checks, SignTraced, trace};
 
 /// The attempts of a job, and its error.
 type Trace = (Vec<Attempt>, Result<(), Error>);
@@ -42,7 +40,7 @@ fn reached((attempts, result): &Trace) -> Trace {
 
 fn traces<P: ParameterSet>(jobs: &[SignJob<'_, P>], checks: Checks) -> Vec<Trace> {
     let mut attempts = vec![Vec::new(); jobs.len()];
-    let results = batch::trace(jobs, checks, |job, attempt| attempts[job].push(attempt));
+    let results = trace(jobs, checks, |job, attempt| attempts[job].push(attempt));
     assert_eq!(results.len(), jobs.len());
     attempts.into_iter().zip(results).collect()
 }

@@ -133,7 +133,7 @@ fn bug_07_largest_inputs_of_the_transforms() {
 /// none of it is moved).
 #[test]
 fn bug_08_secrets_left_behind() {
-    assert!(size_of::<Error>() <= 40 && size_of::<mldsa_lanes::Attempt>() <= 8);
+    assert!(size_of::<Error>() <= 40 && size_of::<mldsa_trace::Attempt>() <= 8);
     let seed: [u8; 32] = Stream::new("secrets left behind").array();
     let key = mldsa44::SigningKey::from_seed(&seed);
     let private = key.expanded_bytes().to_vec();

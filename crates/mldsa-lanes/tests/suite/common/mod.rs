@@ -9,11 +9,12 @@ pub mod kats;
 pub use backends::backends;
 use mldsa_lanes::hazmat::{SignWithRnd, external_mu};
 use mldsa_lanes::{
-    Attempt, Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
-    MlDsa87, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
+    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu,
+    ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
+use mldsa_trace::{Attempt, SignTraced};
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 use std::collections::VecDeque;
 

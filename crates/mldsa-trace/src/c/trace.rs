@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use mldsa_lanes::batch::{self, SignWith};
 use mldsa_lanes::hazmat::batch::SignJob;
-use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
+use mldsa_lanes::{Backend, Error, ParameterSet, SigningKey};
 
-use crate::jobs::{Jobs, Keys};
-use crate::{Failure, Out};
+use super::jobs::{Jobs, Keys};
+use super::{Failure, Out};
+use crate::{Attempt, Checks};
 
 /// Jobs in a chunk, at most: so many that a key's generation for each chunk costs nothing.
 const JOBS: usize = 1024;
@@ -100,7 +101,7 @@ pub(crate) fn run<P: ParameterSet>(
             .collect();
         told.clear();
         let tell = |job, attempt| told.push((job, code(&attempt)));
-        for result in batch::trace(&jobs, request.checks, tell) {
+        for result in crate::trace(&jobs, request.checks, tell) {
             result.map_err(|error| match error {
                 Error::TooManyAttempts { .. } => Failure::Attempts,
                 _ => Failure::Internal,

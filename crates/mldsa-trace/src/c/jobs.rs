@@ -2,7 +2,7 @@
 
 use mldsa_lanes::{Backend, Input, ParameterSet, SigningKey, batch};
 
-use crate::Failure;
+use super::Failure;
 
 /// Most bytes of a context.
 const CONTEXT_BYTES: usize = 255;
