@@ -15,7 +15,7 @@ pub use crate::backend::{Engine, Kernel};
 use crate::batch::by_backend;
 use crate::batch::given::SignJob;
 use crate::error::Error;
-use crate::kernels::keccak::{RATE_128, States, seeded};
+use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
@@ -256,7 +256,10 @@ struct Of<E, const COUNT: usize> {
     states: States<COUNT>,
 }
 
-impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
+impl<E, const COUNT: usize> Group for Of<E, COUNT>
+where
+    E: Engine<States = States<COUNT>> + Permute<COUNT>,
+{
     fn count(&self) -> usize {
         COUNT
     }
@@ -269,16 +272,12 @@ impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
         self.states.0.map(|row| row[lane])
     }
     fn permute(&mut self) {
-        self.engine.permute(&mut self.states);
+        Engine::permute(self.engine, &mut self.states);
     }
     fn permute_beside(&mut self, one: &mut [u64; 25]) {
         self.engine.permute_beside(&mut self.states, one);
     }
     fn shake128(&mut self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]) {
-        self.states = seeded(RATE_128, nonces.iter().map(|nonce| (seed, *nonce)));
-        for at in (0..5 * RATE_128).step_by(RATE_128) {
-            self.engine.permute(&mut self.states);
-            self.engine.copy_block(&self.states, RATE_128, out, at);
-        }
+        Engine::shake128(self.engine, seed, nonces, out);
     }
 }

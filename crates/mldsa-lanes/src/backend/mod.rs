@@ -28,6 +28,8 @@ pub use environment::EnvironmentError;
 pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
+#[cfg(feature = "__internals")]
+use crate::kernels::keccak::RATE_128;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
 #[cfg(feature = "__internals")]
 use crate::kernels::lanes::Lanes;
@@ -93,6 +95,9 @@ pub trait Engine: Copy {
     fn make_hint<P: Parameters>(self, low: &mut Poly, w1: &Poly);
     /// [`crate::kernels::rounding::use_hint`].
     fn use_hint<P: Parameters>(self, w: &mut Poly, hint: &Poly);
+    /// [`crate::kernels::sampling::shake128`].
+    #[cfg(feature = "__internals")]
+    fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]);
     /// A kernel of another crate.
     #[cfg(feature = "__internals")]
     fn run<K: Kernel>(self, kernel: K) -> K::Output;
@@ -210,6 +215,9 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> (),
                 takes [w below(Q), hint Range(0, 1)], gives [w high::<P>()]
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
+            #[cfg(feature = "__internals")]
+            method! { [$feature] fn shake128 [] [] (e: $engine, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * crate::kernels::keccak::RATE_128]]) -> ()
+                = sampling::shake128(e, seed, nonces, out) }
             #[cfg(feature = "__internals")]
             method! { [$feature] fn run [<K: crate::backend::Kernel>] [::<K>] (e: $engine, kernel: K) -> K::Output
                 = kernel.run::<$lanes>(e.lane_token()) }

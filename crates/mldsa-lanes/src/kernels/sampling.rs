@@ -158,6 +158,23 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
     }
 }
 
+/// What [`uniform`] hashes, by itself: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there
+/// are `COUNT` at most.
+#[cfg(feature = "__internals")]
+#[inline(always)]
+pub(crate) fn shake128<E: Permute<COUNT>, const COUNT: usize>(
+    engine: E,
+    seed: &[u8; 32],
+    nonces: &[u16],
+    out: &mut [[u8; 5 * RATE_128]],
+) {
+    let mut states = seeded(RATE_128, nonces.iter().map(|nonce| (seed, *nonce)));
+    for at in (0..5 * RATE_128).step_by(RATE_128) {
+        engine.permute(&mut states);
+        engine.copy_block(&states, RATE_128, out, at);
+    }
+}
+
 /// CoeffFromThreeBytes (Algorithm 14) over a block.
 struct Uniform<V: Lanes>(V::Token);
 
