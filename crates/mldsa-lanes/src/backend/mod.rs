@@ -112,6 +112,30 @@ pub trait Kernel {
     fn run<V: Lanes>(self, token: V::Token) -> Self::Output;
 }
 
+/// Numbers: any bytes make one.
+#[cfg(target_arch = "x86_64")]
+trait Number: Copy {}
+#[cfg(target_arch = "x86_64")]
+macro_rules! numbers {
+    ($($of:ty)*) => { $(impl Number for $of {})* };
+}
+#[cfg(target_arch = "x86_64")]
+numbers!(u8 i8 u32 i32 u64);
+
+/// The first numbers of a slice, as many as a register has; a slice with fewer is a defect of the caller.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
+    of.first_chunk().expect("a register's numbers")
+}
+
+/// The same, to write.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn first_mut<T, const COUNT: usize>(of: &mut [T]) -> &mut [T; COUNT] {
+    of.first_chunk_mut().expect("a register's numbers")
+}
+
 /// One method of an engine: a safe wrapper of an entry point that carries the CPU features, so
 /// that the kernel's text, all `inline(always)`, is compiled with them. `takes` and `gives` state the
 /// ranges of coefficients, and `unless` one that holds where the answer is no (docs/bounds.md).
