@@ -178,7 +178,7 @@ impl<'a, P: Scheme> Slot<'a, P> {
         self.job = Some(job);
         self.attempt = 0;
         self.key = key;
-        self.making.mu = pending.mu;
+        self.making.mu.0 = pending.mu;
         let rho_second = &mut self.making.rho_second;
         rho_second.copy_from_slice(pending.rho_second.as_ref());
     }

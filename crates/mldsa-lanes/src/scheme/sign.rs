@@ -263,14 +263,14 @@ impl<P: Shapes> Wipe for Scratch<P> {
 
 /// A signature in the making: what one job computes with beside the key.
 pub(crate) struct Making<P: Shapes> {
-    pub(crate) mu: [u8; 64],
+    pub(crate) mu: Secret<[u8; 64]>,
     pub(crate) rho_second: Secret<[u8; 64]>,
     pub(crate) trial: Trial<P>,
 }
 
 impl<P: Shapes> Zero for Making<P> {
     const ZERO: Self = Making {
-        mu: [0; 64],
+        mu: Secret::ZERO,
         rho_second: Secret::ZERO,
         trial: Trial::ZERO,
     };
@@ -392,10 +392,10 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
     Space { making, shared }: &mut Space<P>,
 ) -> Result<P::SignatureBytes, Error> {
     // Algorithm 7, step 6.
-    making.mu = order.input.mu::<P>(e.permutation(), &key.tr)?;
+    making.mu.0 = order.input.mu::<P>(e.permutation(), &key.tr)?;
     // Algorithm 7, step 7.
     let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
-    let hash = hash.absorb(order.rnd).absorb(&making.mu);
+    let hash = hash.absorb(order.rnd).absorb(making.mu.as_ref());
     hash.finish().squeeze(making.rho_second.as_mut());
     let first = Which {
         job: 0,
