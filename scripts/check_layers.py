@@ -21,17 +21,15 @@ LAYERS = {
     "error": "",
     "backend::memcheck": "",
     "declassify": "backend::memcheck",
-    "trace": "params",
     "kernels": "params declassify",
     "backend": "params kernels backend::memcheck",
-    "scheme": "params error declassify trace kernels backend",
-    "keys": "params error trace kernels backend scheme",
-    "batch": "params error declassify trace kernels backend scheme keys",
+    "scheme": "params error declassify kernels backend",
+    "keys": "params error kernels backend scheme",
+    "batch": "params error declassify kernels backend scheme keys",
     "hardened": "params error declassify kernels backend scheme keys",
     "hazmat": "params error backend scheme keys",
-    "batch::limit_tests": "params trace kernels backend scheme keys hazmat",
     "interop": "params error kernels backend scheme keys",
-    "internals": "params kernels backend scheme keys",
+    "internals": "params error kernels backend scheme keys batch",
 }
 
 # The trait that joins the operations of all layers: the bound of every public type.

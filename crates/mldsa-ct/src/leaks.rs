@@ -72,16 +72,10 @@ fn needing(site: Site) -> &'static [Operation] {
         | Site::RejectedByR0
         | Site::RejectedByZ
         | Site::RejectedByCt0
-        | Site::RejectedByHint => &[
+        | Site::RejectedByHint
+        | Site::Hint => &[
             Operation::Sign,
             Operation::SignExpanded,
-            Operation::SignTraced,
-            Operation::BatchSign,
-        ],
-        Site::Hint => &[
-            Operation::Sign,
-            Operation::SignExpanded,
-            Operation::SignTraced,
             Operation::BatchSign,
         ],
         Site::Agreement => &[Operation::SignHardened],

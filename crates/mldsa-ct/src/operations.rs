@@ -23,7 +23,6 @@ pub enum Operation {
     Sign,
     SignExpanded,
     SignBounded,
-    SignTraced,
     SignHardened,
     BatchKeygen,
     BatchKeygenExpanded,
@@ -31,7 +30,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 12] = [
+    pub const ALL: [Operation; 11] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -39,7 +38,6 @@ impl Operation {
         Operation::Sign,
         Operation::SignExpanded,
         Operation::SignBounded,
-        Operation::SignTraced,
         Operation::SignHardened,
         Operation::BatchKeygen,
         Operation::BatchKeygenExpanded,
@@ -55,7 +53,6 @@ impl Operation {
             Operation::Sign => "sign, compact key",
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
-            Operation::SignTraced => "sign, traced",
             Operation::SignHardened => "hardened: keys, sign",
             Operation::BatchKeygen => "key generation, batch",
             Operation::BatchKeygenExpanded => "expanded keys, batch",
@@ -99,13 +96,6 @@ impl Operation {
                 let options = with_max_attempts(with_rnd(&rnds), allowed);
                 let result = expanded::<P>(backend, case).sign_with(case.input(), options);
                 assert!(result == Err(Error::TooManyAttempts { allowed }));
-            }
-            Operation::SignTraced => {
-                let mut attempts = 0;
-                let key = expanded::<P>(backend, case);
-                let count = |_| attempts += 1;
-                signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
-                assert!(attempts == case.ends.len());
             }
             Operation::SignHardened => hardened::<P>(backend, case),
             Operation::BatchKeygen => {

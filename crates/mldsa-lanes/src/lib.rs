@@ -30,16 +30,10 @@
     unsafe_op_in_unsafe_fn,
     clippy::undocumented_unsafe_blocks
 )]
-// Some kernels serve batches, traces or a single parameter set alone.
+#![cfg_attr(feature = "__internals", allow(missing_docs))]
+// Some kernels serve batches, measurements or a single parameter set alone.
 #![cfg_attr(
-    not(all(
-        feature = "alloc",
-        feature = "hardened",
-        feature = "trace",
-        feature = "ml-dsa-44",
-        feature = "ml-dsa-65",
-        feature = "ml-dsa-87"
-    )),
+    not(feature = "__tests"),
     allow(dead_code, unused_imports, unused_macros)
 )]
 
@@ -48,6 +42,14 @@ extern crate std;
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+
+// The unit tests include sources of crates/mldsa-trace.
+#[cfg(all(test, feature = "__tests"))]
+extern crate self as mldsa_lanes;
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../unit/traces.rs"]
+#[allow(dead_code)] // Not all of them.
+mod traces;
 
 #[allow(unsafe_code)]
 mod backend;
@@ -69,8 +71,6 @@ mod kernels;
 mod keys;
 mod params;
 mod scheme;
-#[cfg(feature = "trace")]
-mod trace;
 
 #[cfg(feature = "std")]
 pub use backend::EnvironmentError;
@@ -97,8 +97,6 @@ pub use rand_core;
 pub use scheme::message::{Context, Input, Mu, MuHasher, PreHash};
 #[cfg(feature = "signature")]
 pub use signature;
-#[cfg(feature = "trace")]
-pub use trace::{Attempt, Check, Checks};
 
 /// One of the three parameter sets of FIPS 204: the bound of every type and function that is generic over
 /// them. Sealed. Its supertraits have the constants ([`Parameters`]), and as types the byte arrays

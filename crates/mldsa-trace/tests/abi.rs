@@ -5,9 +5,10 @@ use std::process::Command;
 use std::ptr::{null, null_mut};
 
 use mldsa_lanes::hazmat::with_rnd;
-use mldsa_lanes::{Attempt, Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_trace::{
-    Failure, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run, mldsa_trace_sign,
+    Attempt, Failure, SignTraced, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run,
+    mldsa_trace_sign,
 };
 
 /// Jobs as a caller of C functions has them.

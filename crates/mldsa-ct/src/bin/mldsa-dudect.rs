@@ -17,10 +17,11 @@ use std::time::Instant;
 use mldsa_lanes::batch::SignJob;
 use mldsa_lanes::hazmat::{external_mu, with_rnd};
 use mldsa_lanes::{
-    Backend, Check, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    Parameters, Place, SigningKey, batch,
+    Backend, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Parameters,
+    Place, SigningKey, batch,
 };
 use mldsa_oracle as oracle;
+use mldsa_trace::{Check, SignTraced};
 
 /// Keys of a class.
 const KEYS: usize = 64;

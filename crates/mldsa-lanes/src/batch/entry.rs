@@ -1,18 +1,14 @@
 //! As [`crate::scheme::entry`], for many jobs.
 
 use super::given::SignJob;
-use super::sign::Signing;
-#[cfg(feature = "trace")]
-use super::trace::{Telling, Traces};
 use super::{VerifyJob, keygen, sign, verify};
 use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
-#[cfg(feature = "trace")]
-use crate::params::MAX_ATTEMPTS;
 use crate::scheme::entry::Scheme;
+use crate::scheme::sign::{Checking, Watch};
 
 /// The batches of a parameter set. Generic code names [`ParameterSet`](crate::ParameterSet), of
 /// which this is a part.
@@ -27,14 +23,16 @@ pub trait Batch: Scheme {
         results: &mut [Result<Signature<Self>, Error>],
     ) where
         Self: ParameterSet;
-    /// Traces them.
-    #[cfg(feature = "trace")]
+    /// The same with another watch.
+    #[cfg(feature = "__internals")]
     #[doc(hidden)]
-    fn trace_jobs(
+    fn watch_jobs<W: Watch<Self>>(
         backend: Backend,
         jobs: &[SignJob<'_, Self>],
         order: &[usize],
-        traces: &mut Traces<'_, Telling<'_>>,
+        max_attempts: u32,
+        watch: &mut W,
+        end: &mut impl FnMut(usize, Result<W::Kept, Error>),
     ) where
         Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
@@ -73,19 +71,22 @@ macro_rules! entry_points {
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e =>
-                    sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
+                let watch = &mut Checking::default();
+                let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
+                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
             }
 
-            #[cfg(feature = "trace")]
-            fn trace_jobs(
+            #[cfg(feature = "__internals")]
+            fn watch_jobs<W: Watch<Self>>(
                 backend: Backend,
                 jobs: &[SignJob<'_, Self>],
                 order: &[usize],
-                traces: &mut Traces<'_, Telling<'_>>,
+                max_attempts: u32,
+                watch: &mut W,
+                end: &mut impl FnMut(usize, Result<W::Kept, Error>),
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
+                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
             }
 
             fn verify_jobs(

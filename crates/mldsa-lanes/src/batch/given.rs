@@ -12,13 +12,13 @@ use crate::scheme::message::Input;
 /// A message to be signed with a given `rnd`.
 #[derive(Clone, Copy)]
 pub struct SignJob<'a, P: ParameterSet> {
-    pub(super) key: SignWith<'a, P>,
-    pub(super) input: Input<'a>,
-    pub(super) rnd: &'a [u8; 32],
+    pub(crate) key: SignWith<'a, P>,
+    pub(crate) input: Input<'a>,
+    pub(crate) rnd: &'a [u8; 32],
 }
 
 /// `rnd` of `count` signatures, in the place from which they are used.
-pub(super) fn rnds(
+pub(crate) fn rnds(
     count: usize,
     options: &mut SignOptions<'_>,
 ) -> Result<Vec<Secret<[u8; 32]>>, Error> {
@@ -27,7 +27,7 @@ pub(super) fn rnds(
     Ok(rnds)
 }
 
-pub(super) fn with<'a, P: ParameterSet>(
+pub(crate) fn with<'a, P: ParameterSet>(
     jobs: &[super::SignJob<'a, P>],
     rnds: &'a [Secret<[u8; 32]>],
 ) -> Vec<SignJob<'a, P>> {
@@ -40,11 +40,11 @@ pub(super) fn with<'a, P: ParameterSet>(
 }
 
 /// Room for results, every one of which will be written.
-pub(super) fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
+pub(crate) fn unsigned<P: ParameterSet>(count: usize) -> Vec<Result<Signature<P>, Error>> {
     made(count, || Err(Error::TooManyAttempts { allowed: 0 }))
 }
 
-pub(super) fn sign_into<P: ParameterSet>(
+pub(crate) fn sign_into<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
     max_attempts: u32,
     results: &mut [Result<Signature<P>, Error>],

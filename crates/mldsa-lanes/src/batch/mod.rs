@@ -16,7 +16,7 @@
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
-//! | [`sign`], `trace` | 16, 21, 27 | 27, 45, 76 more | 25, 26, 28 | |
+//! | [`sign`] | 16, 21, 27 | 27, 45, 76 more | 25, 26, 28 | |
 //! | [`verify`] | 11, 14, 18 | 4, 5, 7 more | | 21, 37, 65 |
 //! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
 //!
@@ -24,18 +24,18 @@
 //! KiB with compact ones. The repository's docs/stack.md has the stack that a thread needs.
 
 pub(crate) mod entry;
-mod given;
+pub(crate) mod given;
 mod keygen;
-#[cfg(all(test, feature = "trace"))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/limits.rs"]
 mod limit_tests;
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;
 mod sign;
-#[cfg(all(test, feature = "trace"))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/batch.rs"]
 mod tests;
-#[cfg(feature = "trace")]
-mod trace;
 mod verify;
 
 use alloc::boxed::Box;
@@ -53,8 +53,6 @@ use crate::keys::{
     ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
 };
 use crate::scheme::message::Input;
-#[cfg(feature = "trace")]
-use crate::trace::{Attempt, Checks};
 
 /// The key of a [`SignJob`].
 #[derive(Clone, Copy, Debug)]
@@ -109,37 +107,6 @@ pub fn sign<P: ParameterSet>(
     let mut results = given::unsigned(jobs.len());
     let jobs = given::with(jobs, &rnds);
     given::sign_into(&jobs, options.max_attempts, &mut results);
-    Ok(results)
-}
-
-/// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
-/// A job's attempts come in order, those of different jobs mixed. No signature is made.
-///
-/// For tests and measurements, with keys made for them: which branches are taken, which memory is
-/// read and so how long it takes depends on y, w0 and the private key, not just on what a signature
-/// tells. Signing shares none of that text.
-///
-/// # Errors
-/// As [`sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
-#[cfg(feature = "trace")]
-pub fn trace<P: ParameterSet>(
-    jobs: &[SignJob<'_, P>],
-    mut options: SignOptions<'_>,
-    checks: Checks,
-    mut on_attempt: impl FnMut(usize, Attempt),
-) -> Result<Vec<Result<(), Error>>, Error> {
-    let rnds = given::rnds(jobs.len(), &mut options)?;
-    let jobs = &given::with(jobs, &rnds);
-    let mut results = alloc::vec![Ok(()); jobs.len()];
-    let mut traces = trace::Traces {
-        checks,
-        on_attempt: &mut on_attempt as trace::Telling<'_>,
-        results: &mut results,
-    };
-    by_backend(
-        jobs.iter().map(|job| job.key.backend()),
-        |backend, order| P::trace_jobs(backend, jobs, order, &mut traces),
-    );
     Ok(results)
 }
 
@@ -252,7 +219,7 @@ fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
 }
 
 /// Calls `run` once for each backend, with the positions that have it, in order.
-fn by_backend(
+pub(crate) fn by_backend(
     backends: impl ExactSizeIterator<Item = Backend> + Clone,
     mut run: impl FnMut(Backend, &[usize]),
 ) {
@@ -285,7 +252,7 @@ fn hash_each<'a, E: Engine, T, const PARTS: usize>(
 }
 
 impl<P: ParameterSet> SignWith<'_, P> {
-    fn backend(&self) -> Backend {
+    pub(crate) fn backend(&self) -> Backend {
         match self {
             SignWith::Compact(key) => key.backend(),
             SignWith::Expanded(key) => key.backend(),

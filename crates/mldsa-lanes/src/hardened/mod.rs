@@ -58,7 +58,7 @@
 //! with the same key are as safe as those modes.
 
 mod signing;
-#[cfg(all(test, feature = "ml-dsa-44"))]
+#[cfg(all(test, feature = "__tests"))]
 #[path = "../../unit/hardened.rs"]
 mod tests;
 mod verifying;

@@ -10,11 +10,7 @@ use super::{
 use crate::ParameterSet;
 use crate::error::Error;
 use crate::kernels::poly::Secret;
-#[cfg(feature = "trace")]
-use crate::params::MAX_ATTEMPTS;
 use crate::scheme::message::Input;
-#[cfg(feature = "trace")]
-use crate::trace::Attempt;
 
 macro_rules! signing_methods {
     ($key:ident) => {
@@ -97,39 +93,3 @@ macro_rules! verifying_methods {
 }
 verifying_methods!(VerifyingKey);
 verifying_methods!(ExpandedVerifyingKey);
-
-/// Each attempt's failing checks, for tests and measurements.
-#[cfg(feature = "trace")]
-impl<P: ParameterSet> ExpandedSigningKey<P> {
-    /// Signs any [`Input`] with the given `rnd`, telling `on_attempt` of every attempt in order.
-    /// Carries out all checks of each attempt, so it is slower, and its time says more
-    /// about rejected attempts than a signature does: for tests and measurements.
-    ///
-    /// # Errors
-    /// As [`sign_deterministic`](Self::sign_deterministic).
-    pub fn sign_traced(
-        &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        mut on_attempt: impl FnMut(Attempt),
-    ) -> Result<Signature<P>, Error> {
-        let order = self.order(input, rnd, MAX_ATTEMPTS);
-        P::sign_traced(order, &self.material, &mut on_attempt).map(Signature)
-    }
-}
-
-#[cfg(feature = "trace")]
-impl<P: ParameterSet> SigningKey<P> {
-    /// As [`ExpandedSigningKey::sign_traced`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign_traced(
-        &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        on_attempt: impl FnMut(Attempt),
-    ) -> Result<Signature<P>, Error> {
-        self.expand().sign_traced(input, rnd, on_attempt)
-    }
-}

@@ -12,8 +12,6 @@ use crate::scheme::message::Input;
 use crate::scheme::shapes::Shapes;
 use crate::scheme::sign::Order;
 use crate::scheme::{keygen, sign, verify};
-#[cfg(feature = "trace")]
-use crate::trace::Attempt;
 
 /// The operations of a parameter set, on keys and signatures as they lie in memory. Generic code
 /// names [`ParameterSet`](crate::ParameterSet), of which this is a part.
@@ -68,14 +66,6 @@ pub trait Scheme: Shapes {
     fn sign_compact(
         order: Order<'_>,
         sk: &Self::SigningKeyBytes,
-    ) -> Result<Self::SignatureBytes, Error>;
-    /// [`Scheme::sign`], telling of each attempt.
-    #[cfg(feature = "trace")]
-    #[doc(hidden)]
-    fn sign_traced(
-        order: Order<'_>,
-        key: &sign::Material<Self>,
-        on_attempt: &mut dyn FnMut(Attempt),
     ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 8, steps 1, 5 and 6.
     #[doc(hidden)]
@@ -174,10 +164,7 @@ macro_rules! entry_points {
                 space: &mut sign::Space<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
                 let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e =>
-                    sign::sign(e, key, &order, space, |_, trial, scratch| {
-                        sign::check(e, key, trial, scratch)
-                    }))
+                with_engine!(order.backend, e => sign::sign(e, key, &order, space))
             }
 
             fn sign(
@@ -198,24 +185,6 @@ macro_rules! entry_points {
                 let mut key = sign::Material::<Self>::ZERO;
                 Self::expand_signing(order.backend, sk, &mut key);
                 Self::sign(order, &key)
-            }
-
-            #[cfg(feature = "trace")]
-            fn sign_traced(
-                order: Order<'_>,
-                key: &sign::Material<Self>,
-                on_attempt: &mut dyn FnMut(Attempt),
-            ) -> Result<Self::SignatureBytes, Error> {
-                use crate::scheme::{sample::first_nonce, traced};
-                let mut space = sign::Space::<Self>::ZERO;
-                let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e =>
-                    sign::sign(e, key, &order, &mut space, |number, trial, scratch| {
-                        let kappa = first_nonce::<Self>(number);
-                        let attempt = traced::check_all(e, key, kappa, trial, scratch);
-                        on_attempt(attempt);
-                        attempt.accepted()
-                    }))
             }
 
             fn expand_verifying(

@@ -142,7 +142,7 @@ impl Wipe for Rows {
 }
 
 /// κ of an attempt: the nonce of its first mask. Below 2^16, as params.rs asserts.
-pub(crate) fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
+pub fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
     (attempt as usize * P::L) as u16
 }
 
@@ -169,7 +169,7 @@ impl Wipe for MaskStream {
 }
 
 impl MaskStream {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "__tests"))]
     pub(crate) fn is_zero(&self) -> bool {
         let polynomials = self.rows.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
         polynomials && self.bytes.as_flattened().iter().all(|byte| *byte == 0)

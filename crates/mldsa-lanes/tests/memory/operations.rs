@@ -5,8 +5,8 @@ use mldsa_lanes::batch::{self, SignJob, VerifyJob};
 use mldsa_lanes::hazmat::{self, with_max_attempts, with_rnd};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Checks, Context, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet,
-    Place, PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened,
+    Backend, Context, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
+    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
@@ -243,13 +243,11 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("sign_deterministic", key.sign_deterministic(pure()));
         operation!("sign_with, mu", key.sign_with(self.input(), given()));
         operation!("sign_with, limit reached", key.sign_with(self.input(), few()));
-        operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
         let expanded = &self.expanded;
         operation!("sign_hedged, expanded key", expanded.sign_hedged(pure(), &mut Same(rnd)));
         operation!("sign_deterministic, expanded key", expanded.sign_deterministic(pure()));
         operation!("sign_with, mu, expanded key", expanded.sign_with(self.input(), given()));
         operation!("sign_with, expanded key, limit reached", expanded.sign_with(self.input(), few()));
-        operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
         operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), self.input(), SignOptions::hedged(&mut Same(rnd))));
         operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), self.input(), few()));
         // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
@@ -296,8 +294,6 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("batch::sign, limit reached", batch::sign(&jobs, with_max_attempts(with_rnd(rnds), attempts - 1)));
         let jobs = self.jobs(|_| false);
         operation!("batch::sign, one job", batch::sign(&jobs[1..2], with_rnd(&rnds[1..2])));
-        let jobs = self.jobs(|_| true);
-        operation!("batch::trace", batch::trace(&jobs, with_rnd(rnds), Checks::All, |_, _| ()));
         let verify_job = |key| VerifyJob { key, input: self.pure(), signature: &*self.signature };
         let jobs = vec![verify_job((&*self.public).into()); JOBS];
         operation!("batch::verify", batch::verify(&jobs));

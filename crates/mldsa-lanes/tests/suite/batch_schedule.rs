@@ -6,6 +6,7 @@ use crate::common::{Stream, backends};
 use mldsa_lanes::{
     Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Signature, batch, hazmat,
 };
+use mldsa_trace::SignTraced;
 
 /// A message under one key, with its signature and the attempts that it takes.
 struct Traced<P: ParameterSet> {

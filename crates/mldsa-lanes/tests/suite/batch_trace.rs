@@ -6,11 +6,9 @@ use crate::common::{Stream, backends};
 use mldsa_acvp::unhex;
 use mldsa_lanes::batch::{self, SignWith};
 use mldsa_lanes::hazmat::{external_mu, with_rnd};
-use mldsa_lanes::{
-    Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    SigningKey,
-};
+use mldsa_lanes::{Backend, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
 use mldsa_oracle::message_representative;
+use mldsa_trace::{Attempt, Check, Checks, SignTraced, trace};
 
 /// The attempts of a job, and its error.
 type Trace = (Vec<Attempt>, Result<(), Error>);
@@ -43,7 +41,7 @@ fn traces<P: ParameterSet>(jobs: &[SignJob<'_, P>], checks: Checks) -> Vec<Trace
     let mut attempts = vec![Vec::new(); jobs.len()];
     let (messages, rnds) = parts(jobs);
     let tell = |job: usize, attempt| attempts[job].push(attempt);
-    let results = batch::trace(&messages, with_rnd(&rnds), checks, tell).unwrap();
+    let results = trace(&messages, with_rnd(&rnds), checks, tell).unwrap();
     assert_eq!(results.len(), jobs.len());
     attempts.into_iter().zip(results).collect()
 }

@@ -9,6 +9,7 @@ use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
 };
+use mldsa_trace::SignTraced;
 
 use super::lanes_batch::{
     Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier, pure,
@@ -168,7 +169,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         job(
             move || {
                 let mut words = Vec::new();
-                let record = |attempt: mldsa_lanes::Attempt| {
+                let record = |attempt: mldsa_trace::Attempt| {
                     words.push(attempt_word(attempt.failed, attempt.first_failing));
                 };
                 let input = pure(&message, &context)?;

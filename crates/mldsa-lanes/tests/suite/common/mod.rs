@@ -9,11 +9,12 @@ pub mod kats;
 pub use backends::backends;
 use mldsa_lanes::hazmat::{external_mu, with_max_attempts, with_rnd};
 use mldsa_lanes::{
-    Attempt, Backend, Context, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44,
-    MlDsa65, MlDsa87, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
+    Backend, Context, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
+    MlDsa87, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
+use mldsa_trace::{Attempt, SignTraced};
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 use std::collections::VecDeque;
 use std::slice;

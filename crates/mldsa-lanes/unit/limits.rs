@@ -6,15 +6,16 @@ use std::vec::Vec;
 use mldsa_oracle as oracle;
 
 use super::given::{SignJob, unsigned};
-use super::sign::{Outcome, Signing, Which, run};
+use super::sign::run;
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
 use crate::hazmat::{external_mu, with_rnd};
 use crate::kernels::poly::Poly;
 use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
-use crate::scheme::sign::{Material, Order, Scratch, Space, Trial, check, sign as sign_alone};
-use crate::trace::{Attempt, Check};
+use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+use crate::traces::attempt::{Check, Checks};
+use crate::traces::checks::Tracing;
 
 const SEED: [u8; 32] = [0x61; 32];
 const LAST: u32 = MAX_ATTEMPTS - 1;
@@ -60,9 +61,18 @@ fn gives_up<P: ParameterSet>() {
         let allowed = MAX_ATTEMPTS;
         let up = Err(Error::TooManyAttempts { allowed });
 
-        let mut trace: Vec<Attempt> = Vec::new();
-        let traced = key.sign_traced(&input, &rnd, |attempt| trace.push(attempt));
-        assert_eq!(traced, up, "{label}");
+        let mut trace = Vec::new();
+        let mut watch = Tracing {
+            checks: Checks::All,
+            on_attempt: |_, attempt| trace.push(attempt),
+        };
+        let job = SignJob {
+            key: (&key).into(),
+            input,
+            rnd: &rnd,
+        };
+        let end = &mut |_, result| assert_eq!(result, Err(Error::TooManyAttempts { allowed }));
+        with_engine!(backend, e => run(e, &[job], &[0], allowed, &mut watch, end));
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
         let mut signer = oracle::Signer::new(p, good.encoded_bytes().as_ref(), mu.as_bytes(), &rnd);
         for (number, attempt) in trace.iter().enumerate() {
@@ -120,10 +130,11 @@ fn signing_gives_up_after_821_attempts() {
 }
 
 /// Signing that rejects all attempts but the last that is allowed, which is checked.
-struct Late<'r, P: ParameterSet>(Signing<'r, P>);
+struct Late;
 
-impl<P: ParameterSet> Outcome<P> for Late<'_, P> {
-    fn check<E: Engine>(
+impl<P: ParameterSet> Watch<P> for Late {
+    type Kept = P::SignatureBytes;
+    fn accepts<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
@@ -131,13 +142,10 @@ impl<P: ParameterSet> Outcome<P> for Late<'_, P> {
         trial: &mut Trial<P>,
         scratch: &mut Scratch<P>,
     ) -> bool {
-        which.attempt == LAST && self.0.check(e, key, which, trial, scratch)
+        which.attempt == LAST && Checking::default().accepts(e, key, which, trial, scratch)
     }
-    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
-        self.0.accept(e, job, trial);
-    }
-    fn refuse(&mut self, job: usize, error: Error) {
-        self.0.refuse(job, error);
+    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::default().keep(e, trial)
     }
 }
 
@@ -170,44 +178,23 @@ fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
         input: Input::Mu(mu),
         rnd: &rnd,
     });
-    let mut results = unsigned(jobs.len());
-    run(
-        e,
-        &jobs,
-        &[0, 1, 2],
-        allowed,
-        &mut Late(Signing(&mut results)),
-    );
+    let signed = |order: &[usize], max_attempts| {
+        let mut results = unsigned(jobs.len());
+        let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
+        run(e, &jobs, order, max_attempts, &mut Late, end);
+        results
+    };
+    let all = signed(&[0, 1, 2], allowed);
     assert_eq!(
-        results,
+        all,
         [signature.clone(), up, signature.clone()],
         "{}",
         P::NAME
     );
-
-    for (max_attempts, expected) in [
-        (MAX_ATTEMPTS, signature),
-        (LAST, Err(Error::TooManyAttempts { allowed: LAST })),
-    ] {
-        let order = Order {
-            backend: Backend::detect(),
-            input: &Input::Mu(&good),
-            rnd: &rnd,
-            max_attempts,
-            first: 0,
-            accepted: None,
-        };
-        let mut space = Box::new(Space::<P>::ZERO);
-        let material = &expanded.material;
-        let alone = sign_alone(
-            e,
-            material,
-            &order,
-            &mut space,
-            |attempt, trial, scratch| attempt == LAST && check(e, material, trial, scratch),
-        );
-        assert_eq!(alone.map(Signature), expected, "{}", P::NAME);
-    }
+    assert_eq!(signed(&[0], allowed)[0], signature, "{}", P::NAME);
+    let allowed = LAST;
+    let up = Err(Error::TooManyAttempts { allowed });
+    assert_eq!(signed(&[0], allowed)[0], up, "{}", P::NAME);
 }
 
 #[test]

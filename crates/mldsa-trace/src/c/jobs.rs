@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use mldsa_lanes::{Backend, Context, Input, ParameterSet, SigningKey, batch};
 
-use crate::Failure;
+use super::Failure;
 
 /// Most bytes of a context.
 const CONTEXT_BYTES: usize = 255;

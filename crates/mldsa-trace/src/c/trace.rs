@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use mldsa_lanes::batch::{self, SignJob, SignWith};
 use mldsa_lanes::hazmat::with_rnd;
-use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
+use mldsa_lanes::{Backend, Error, ParameterSet, SigningKey};
 
-use crate::jobs::{Jobs, Keys};
-use crate::{Failure, Out};
+use super::jobs::{Jobs, Keys};
+use super::{Failure, Out};
+use crate::{Attempt, Checks};
 
 /// Jobs in a chunk, at most: so many that a key's generation for each chunk costs nothing.
 const JOBS: usize = 1024;
@@ -100,7 +101,7 @@ pub(crate) fn run<P: ParameterSet>(
         let rnds = request.jobs.rnds(start..start + jobs.len());
         told.clear();
         let tell = |job, attempt| told.push((job, code(&attempt)));
-        let results = batch::trace(&jobs, with_rnd(&rnds), request.checks, tell);
+        let results = crate::trace(&jobs, with_rnd(&rnds), request.checks, tell);
         for result in results.map_err(|_| Failure::Internal)? {
             result.map_err(|error| match error {
                 Error::TooManyAttempts { .. } => Failure::Attempts,

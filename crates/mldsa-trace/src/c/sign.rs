@@ -4,8 +4,8 @@ use mldsa_lanes::batch::{self, SignJob};
 use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{Error, ParameterSet};
 
-use crate::jobs::{Jobs, Keys};
-use crate::{Failure, Out};
+use super::jobs::{Jobs, Keys};
+use super::{Failure, Out};
 
 /// Jobs in a chunk, at most: 15 KiB each.
 const JOBS: usize = 64;
