@@ -9,11 +9,12 @@
 #![allow(missing_docs)]
 
 use std::boxed::Box;
+use std::vec::Vec;
 
 use crate::backend::{Backend, with_engine};
 pub use crate::backend::{Engine, Kernel};
-use crate::batch::by_backend;
 use crate::batch::given::SignJob;
+use crate::batch::{by_backend, made};
 use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
@@ -35,17 +36,18 @@ pub mod bounds {
     pub use crate::kernels::bounds::{Range, below, check, high, within};
 }
 
-/// As [`hazmat::batch::sign`](crate::hazmat::batch::sign), with attempts decided by `watch`; `end` gets each
-/// job's position and what was kept of it.
+/// As [`hazmat::batch::sign`](crate::hazmat::batch::sign), with attempts decided by `watch`: what was kept of
+/// each job.
 pub fn sign_watched<P: crate::batch::entry::Batch, W: Watch<P>>(
     jobs: &[SignJob<'_, P>],
     watch: &mut W,
-    mut end: impl FnMut(usize, Result<W::Kept, Error>),
-) {
+) -> Vec<Result<W::Kept, Error>> {
+    let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
     let backends = jobs.iter().map(|job| job.key.backend());
     by_backend(backends, |backend, order| {
-        P::watch_jobs(backend, jobs, order, MAX_ATTEMPTS, watch, &mut end);
+        P::watch_jobs(backend, jobs, order, MAX_ATTEMPTS, watch, &mut results);
     });
+    results
 }
 
 pub fn poly(coefficients: [i32; N]) -> Poly {

@@ -30,7 +30,7 @@ pub trait Batch: Scheme {
         order: &[usize],
         max_attempts: u32,
         watch: &mut W,
-        end: &mut impl FnMut(usize, Result<W::Kept, Error>),
+        results: &mut [Result<W::Kept, Error>],
     );
     /// Verifies the jobs at the positions in `order`.
     #[doc(hidden)]
@@ -65,8 +65,8 @@ macro_rules! entry_points {
             ) {
                 let _wiper = StackWiper::<32>;
                 let watch = &mut Checking::default();
-                let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
-                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, watch, Signature, results));
             }
 
             #[cfg(feature = "__internals")]
@@ -76,10 +76,11 @@ macro_rules! entry_points {
                 order: &[usize],
                 max_attempts: u32,
                 watch: &mut W,
-                end: &mut impl FnMut(usize, Result<W::Kept, Error>),
+                results: &mut [Result<W::Kept, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, watch, |kept| kept, results));
             }
 
             fn verify_jobs(
