@@ -9,11 +9,12 @@
 #![allow(missing_docs)]
 
 use std::boxed::Box;
+use std::vec::Vec;
 
 use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 pub use crate::backend::{Engine, Kernel};
-use crate::batch::{SignJob, by_backend, given};
+use crate::batch::{SignJob, by_backend, given, made};
 use crate::error::Error;
 use crate::kernels::keccak::{RATE_128, States};
 pub use crate::kernels::lanes::Lanes;
@@ -36,21 +37,27 @@ pub mod bounds {
     pub use crate::kernels::bounds::{Range, below, check, high, within};
 }
 
-/// As [`batch::sign`](crate::batch::sign), with attempts decided by `watch`; `end` gets each job's position
-/// and what was kept of it.
+/// As [`batch::sign`](crate::batch::sign), with attempts decided by `watch`: what was kept of each job.
 pub fn sign_watched<P: ParameterSet, W: Watch<P>>(
     jobs: &[SignJob<'_, P>],
     mut options: SignOptions<'_>,
     watch: &mut W,
-    mut end: impl FnMut(usize, Result<W::Kept, Error>),
-) -> Result<(), Error> {
+) -> Result<Vec<Result<W::Kept, Error>>, Error> {
     let rnds = given::rnds(jobs.len(), &mut options)?;
     let jobs = &given::with(jobs, &rnds);
+    let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
     let backends = jobs.iter().map(|job| job.key.backend());
     by_backend(backends, |backend, order| {
-        P::watch_jobs(backend, jobs, order, options.max_attempts, watch, &mut end);
+        P::watch_jobs(
+            backend,
+            jobs,
+            order,
+            options.max_attempts,
+            watch,
+            &mut results,
+        );
     });
-    Ok(())
+    Ok(results)
 }
 
 pub fn poly(coefficients: [i32; N]) -> Poly {

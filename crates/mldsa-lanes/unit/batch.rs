@@ -81,8 +81,8 @@ fn counted<P: ParameterSet, E: Engine>(
 ) -> (Vec<Result<Signature<P>, Error>>, Vec<u32>) {
     let mut results = unsigned(jobs.len());
     let mut counting = Counting(std::vec![0; jobs.len()]);
-    let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
-    sign::run(e, jobs, order, allowed, &mut counting, end);
+    let watch = &mut counting;
+    sign::run(e, jobs, order, allowed, watch, Signature, &mut results);
     (results, counting.0)
 }
 

@@ -71,8 +71,10 @@ fn gives_up<P: ParameterSet>() {
             input,
             rnd: &rnd,
         };
-        let end = &mut |_, result| assert_eq!(result, Err(Error::TooManyAttempts { allowed }));
-        with_engine!(backend, e => run(e, &[job], &[0], allowed, &mut watch, end));
+        let (keep, mut results) = (|()| (), [Ok(())]);
+        with_engine!(backend, e =>
+            run(e, &[job], &[0], allowed, &mut watch, keep, &mut results));
+        assert_eq!(results, [Err(Error::TooManyAttempts { allowed })]);
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
         let mut signer = oracle::Signer::new(p, good.encoded_bytes().as_ref(), mu.as_bytes(), &rnd);
         for (number, attempt) in trace.iter().enumerate() {
@@ -180,8 +182,16 @@ fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
     });
     let signed = |order: &[usize], max_attempts| {
         let mut results = unsigned(jobs.len());
-        let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
-        run(e, &jobs, order, max_attempts, &mut Late, end);
+        let watch = &mut Late;
+        run(
+            e,
+            &jobs,
+            order,
+            max_attempts,
+            watch,
+            Signature,
+            &mut results,
+        );
         results
     };
     let all = signed(&[0, 1, 2], allowed);

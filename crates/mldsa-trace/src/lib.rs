@@ -36,12 +36,7 @@ pub fn trace<P: ParameterSet>(
     checks: Checks,
     on_attempt: impl FnMut(usize, Attempt),
 ) -> Result<Vec<Result<(), Error>>, Error> {
-    let mut results = vec![Ok(()); jobs.len()];
-    let mut watch = Tracing { checks, on_attempt };
-    sign_watched(jobs, options, &mut watch, |job, result| {
-        results[job] = result;
-    })?;
-    Ok(results)
+    sign_watched(jobs, options, &mut Tracing { checks, on_attempt })
 }
 
 /// Private keys that tell of the attempts of a signature.
@@ -84,19 +79,12 @@ fn traced<P: ParameterSet>(
     mut on_attempt: impl FnMut(Attempt),
 ) -> Result<Signature<P>, Error> {
     let input = *input;
-    let mut signature = None;
     let mut watch = Signing(Tracing {
         checks: Checks::All,
         on_attempt: |_, attempt| on_attempt(attempt),
     });
     let options = with_rnd(slice::from_ref(rnd));
-    sign_watched(
-        &[SignJob { key, input }],
-        options,
-        &mut watch,
-        |_, result| {
-            signature = Some(result.and_then(|bytes| Signature::from_bytes(bytes.as_ref())));
-        },
-    )?;
-    signature.expect("every job ends")
+    let results = sign_watched(&[SignJob { key, input }], options, &mut watch)?;
+    let bytes = results.into_iter().next().expect("a result for each job")?;
+    Signature::from_bytes(bytes.as_ref())
 }

@@ -32,7 +32,7 @@ pub trait Batch: Scheme {
         order: &[usize],
         max_attempts: u32,
         watch: &mut W,
-        end: &mut impl FnMut(usize, Result<W::Kept, Error>),
+        results: &mut [Result<W::Kept, Error>],
     ) where
         Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
@@ -72,8 +72,8 @@ macro_rules! entry_points {
             ) {
                 let _wiper = StackWiper::<32>;
                 let watch = &mut Checking::default();
-                let end = &mut |job, result: Result<_, _>| results[job] = result.map(Signature);
-                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, watch, Signature, results));
             }
 
             #[cfg(feature = "__internals")]
@@ -83,10 +83,11 @@ macro_rules! entry_points {
                 order: &[usize],
                 max_attempts: u32,
                 watch: &mut W,
-                end: &mut impl FnMut(usize, Result<W::Kept, Error>),
+                results: &mut [Result<W::Kept, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e => sign::run(e, jobs, order, max_attempts, watch, end));
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, watch, |kept| kept, results));
             }
 
             fn verify_jobs(

@@ -212,7 +212,7 @@ fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
 
 /// `count` values, likewise.
 #[inline(never)]
-fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
+pub(crate) fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
     let mut values = Vec::new();
     values.resize_with(count, new);
     values

@@ -70,16 +70,18 @@ pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     ]
 }
 
-/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend; `end` gets each job's
-/// position and what `watch` kept of it. Never tries more than [`MAX_ATTEMPTS`] times for one.
+/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend; the result of each is
+/// what `keep` makes of what `watch` kept, written where it stays: one that is moved would take along what
+/// lay on the stack beside an error. Never tries more than [`MAX_ATTEMPTS`] times for one.
 #[inline(never)]
-pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>>(
+pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>, R>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
     max_attempts: u32,
     watch: &mut W,
-    end: &mut impl FnMut(usize, Result<W::Kept, Error>),
+    keep: impl Fn(W::Kept) -> R,
+    results: &mut [Result<R, Error>],
 ) {
     let allowed = max_attempts.min(MAX_ATTEMPTS);
     if allowed == 0 {
@@ -87,7 +89,7 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>>(
             // A malformed input is told as it is told otherwise.
             let malformed = jobs[*job].source(e).err();
             let none = Error::TooManyAttempts { allowed };
-            end(*job, Err(malformed.unwrap_or(none)));
+            results[*job] = Err(malformed.unwrap_or(none));
         }
         return;
     }
@@ -99,7 +101,8 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>>(
     let mut shared = boxed(|| Shared::ZERO);
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
-            let Some((job, pending)) = queue.next(e, &mut |job, error| end(job, Err(error))) else {
+            let refuse = &mut |job, error| results[job] = Err(error);
+            let Some((job, pending)) = queue.next(e, refuse) else {
                 break;
             };
             slot.take(job, pending, pool.hold(e, &jobs[job].key));
@@ -113,9 +116,9 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>>(
             let Some(which) = slot.which() else { continue };
             let (key, trial) = (pool.get(slot.key), &mut slot.making.trial);
             if watch.accepts(e, key, which, trial, &mut shared.scratch) {
-                end(which.job, Ok(watch.keep(e, trial)));
+                results[which.job] = Ok(keep(watch.keep(e, trial)));
             } else if slot.attempt + 1 == allowed {
-                end(which.job, Err(Error::TooManyAttempts { allowed }));
+                results[which.job] = Err(Error::TooManyAttempts { allowed });
             } else {
                 // Algorithm 7, step 31.
                 slot.attempt += 1;
@@ -128,8 +131,11 @@ pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>>(
     for slot in &mut slots {
         if let Some(which) = slot.which() {
             let (key, making) = (pool.get(slot.key), &mut slot.making);
-            let result = attempts(e, key, which, allowed, making, &mut shared, watch);
-            end(which.job, result);
+            results[which.job] = match attempts(e, key, which, allowed, making, &mut shared, watch)
+            {
+                Ok(()) => Ok(keep(watch.keep(e, &mut making.trial))),
+                Err(error) => Err(error),
+            };
         }
     }
 }

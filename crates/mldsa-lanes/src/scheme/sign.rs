@@ -418,11 +418,13 @@ pub(crate) fn sign<P: Shapes, E: Engine>(
     };
     let accepted = order.accepted;
     let watch = &mut Checking { accepted };
-    attempts(e, key, first, order.max_attempts, making, shared, watch)
+    attempts(e, key, first, order.max_attempts, making, shared, watch)?;
+    // Algorithm 7, step 34.
+    Ok(making.trial.signature(e))
 }
 
-/// Steps 8 to 34 of one job by itself, from attempt `first` on, with mu and rho'' known. Never tries more
-/// than [`MAX_ATTEMPTS`] times.
+/// Steps 8 to 32 of one job by itself, from attempt `first` on, with mu and rho'' known: until `making`
+/// has an accepted attempt. Never tries more than [`MAX_ATTEMPTS`] times.
 #[inline(always)]
 pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
     e: E,
@@ -436,7 +438,7 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
     }: &mut Making<P>,
     Shared { masks, scratch }: &mut Shared<P>,
     watch: &mut W,
-) -> Result<W::Kept, Error> {
+) -> Result<(), Error> {
     // Algorithm 7, steps 8 and 9.
     masks.begin::<P>(first.attempt);
     let allowed = max_attempts.min(MAX_ATTEMPTS);
@@ -448,8 +450,7 @@ pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
         trial.start(e, key, mu, scratch, following);
         let which = Which { attempt, ..first };
         if watch.accepts(e, key, which, trial, scratch) {
-            // Algorithm 7, step 34.
-            return Ok(watch.keep(e, trial));
+            return Ok(());
         }
     }
     Err(Error::TooManyAttempts { allowed })
