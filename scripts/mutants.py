@@ -114,7 +114,7 @@ class Run:
 
     program: str
     arguments: tuple[str, ...] = ()
-    package: tuple[str, ...] = ("mldsa-lanes", "--features", "trace,rayon,pem,serde,signature")
+    package: tuple[str, ...] = ("mldsa-lanes", "--features", "__tests")
 
     @property
     def target(self) -> tuple[str, ...]:

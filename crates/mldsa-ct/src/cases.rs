@@ -1,8 +1,9 @@
 //! Keys and messages: the known answers of the ACVP draft, which were searched for rare rejections
 //! and for many of them.
 
-use mldsa_lanes::{Backend, Check, Input, Mu, ParameterSet, SigningKey, hazmat};
+use mldsa_lanes::{Backend, Input, Mu, ParameterSet, SigningKey, hazmat};
 use mldsa_oracle::{PreHash, message_representative};
+use mldsa_trace::{Check, SignTraced};
 
 #[path = "../../mldsa-lanes/tests/suite/common/kats.rs"]
 #[allow(dead_code)]
@@ -58,7 +59,7 @@ fn case<P: ParameterSet>(kat: &kats::Kat) -> Case {
     .expect("a known answer");
     Case {
         xi,
-        sk: key.expanded_bytes().as_ref().to_vec(),
+        sk: key.encoded_bytes().as_ref().to_vec(),
         mu,
         digest: unhex(kat.signature),
         ends,

@@ -1,6 +1,7 @@
 //! `mldsa-ct check`.
 
-use mldsa_lanes::{Backend, Check, MlDsa44, MlDsa65, MlDsa87, ParameterSet, ct};
+use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, ct};
+use mldsa_trace::Check;
 
 use crate::cases::{self, Case};
 use crate::operations::Operation;

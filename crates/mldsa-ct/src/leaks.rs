@@ -72,26 +72,19 @@ fn needing(site: Site) -> &'static [Operation] {
         | Site::RejectedByR0
         | Site::RejectedByZ
         | Site::RejectedByCt0
-        | Site::RejectedByHint => &[
+        | Site::RejectedByHint
+        | Site::Hint => &[
             Operation::Sign,
             Operation::SignExpanded,
-            Operation::SignTraced,
-            Operation::BatchSign,
-        ],
-        Site::Hint => &[
-            Operation::Sign,
-            Operation::SignExpanded,
-            Operation::SignTraced,
             Operation::BatchSign,
         ],
         Site::Agreement => &[Operation::SignHardened],
-        Site::Source => &[Operation::SignHardened],
     }
 }
 
 /// A byte of K, as the key generated from a secret ξ holds it.
 fn byte_of_k<P: ParameterSet>(backend: Backend, case: &Case) -> u8 {
-    generate::<P>(backend, case).expanded_bytes().as_ref()[32]
+    generate::<P>(backend, case).encoded_bytes().as_ref()[32]
 }
 
 fn branch_on_k<P: ParameterSet>(backend: Backend, case: &Case) {

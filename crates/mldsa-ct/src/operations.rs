@@ -2,13 +2,12 @@
 
 use core::convert::Infallible;
 
-use mldsa_lanes::hardened::{self, Source};
-use mldsa_lanes::hazmat::SignWithRnd;
-use mldsa_lanes::hazmat::batch::{SignJob, sign};
+use mldsa_lanes::batch::SignJob;
+use mldsa_lanes::hazmat::{with_max_attempts, with_rnd};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, Input, ParameterSet, PrivateKeyForm, Signature, SigningKey,
-    batch, ct,
+    Backend, Error, ExpandedSigningKey, ParameterSet, PrivateKeyForm, SignOptions, Signature,
+    SigningKey, Workspace, batch, ct, hardened,
 };
 use mldsa_oracle::PreHash;
 use rand_core::{TryCryptoRng, TryRng};
@@ -24,7 +23,6 @@ pub enum Operation {
     Sign,
     SignExpanded,
     SignBounded,
-    SignTraced,
     SignHardened,
     BatchKeygen,
     BatchKeygenExpanded,
@@ -32,7 +30,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 12] = [
+    pub const ALL: [Operation; 11] = [
         Operation::Keygen,
         Operation::Import,
         Operation::ImportRefused,
@@ -40,7 +38,6 @@ impl Operation {
         Operation::Sign,
         Operation::SignExpanded,
         Operation::SignBounded,
-        Operation::SignTraced,
         Operation::SignHardened,
         Operation::BatchKeygen,
         Operation::BatchKeygenExpanded,
@@ -56,8 +53,7 @@ impl Operation {
             Operation::Sign => "sign, compact key",
             Operation::SignExpanded => "sign, expanded key",
             Operation::SignBounded => "sign, too few attempts",
-            Operation::SignTraced => "sign, traced",
-            Operation::SignHardened => "hardened: source, keys, sign",
+            Operation::SignHardened => "hardened: keys, sign",
             Operation::BatchKeygen => "key generation, batch",
             Operation::BatchKeygenExpanded => "expanded keys, batch",
             Operation::BatchSign => "sign, batch",
@@ -69,10 +65,15 @@ impl Operation {
     pub fn run<P: ParameterSet>(self, backend: Backend, case: &Case) {
         match self {
             Operation::Keygen => {
-                let key = generate::<P>(backend, case);
-                let mut sk = key.expanded_bytes().as_ref().to_vec();
-                ct::publish(&mut sk);
-                assert!(sk == case.sk, "{}: a wrong key", P::NAME);
+                let mut xi = case.xi;
+                ct::secret(&mut xi);
+                let mut workspace = Workspace::new();
+                let key = SigningKey::<P>::from_seed_in(&mut workspace, backend, &xi);
+                for key in [key, generate::<P>(backend, case)] {
+                    let mut sk = key.encoded_bytes().as_ref().to_vec();
+                    ct::publish(&mut sk);
+                    assert!(sk == case.sk, "{}: a wrong key", P::NAME);
+                }
             }
             Operation::Import => {
                 import::<P>(backend, &case.sk).expect("a valid key");
@@ -81,41 +82,35 @@ impl Operation {
             Operation::Pkcs8 => pkcs8::<P>(backend, case),
             Operation::Sign => {
                 let key = import::<P>(backend, &case.sk).expect("a valid key");
-                signed(case, key.sign_with_rnd(&case.input(), &secret_rnd()));
+                signed(case, key.sign_with(case.input(), with_rnd(&[secret_rnd()])));
             }
             Operation::SignExpanded => {
                 signed(
                     case,
-                    expanded::<P>(backend, case).sign_with_rnd(&case.input(), &secret_rnd()),
+                    expanded::<P>(backend, case).sign_with(case.input(), with_rnd(&[secret_rnd()])),
                 );
             }
             Operation::SignBounded => {
                 let allowed = case.ends.len() as u32 - 1;
-                let result = expanded::<P>(backend, case).sign_bounded_with_rnd(
-                    &case.input(),
-                    &secret_rnd(),
-                    allowed,
-                );
+                let rnds = [secret_rnd()];
+                let options = with_max_attempts(with_rnd(&rnds), allowed);
+                let result = expanded::<P>(backend, case).sign_with(case.input(), options);
                 assert!(result == Err(Error::TooManyAttempts { allowed }));
-            }
-            Operation::SignTraced => {
-                let mut attempts = 0;
-                let key = expanded::<P>(backend, case);
-                let count = |_| attempts += 1;
-                signed(case, key.sign_traced(&case.input(), &secret_rnd(), count));
-                assert!(attempts == case.ends.len());
             }
             Operation::SignHardened => hardened::<P>(backend, case),
             Operation::BatchKeygen => {
                 let keys = batch::keygen::<P>(backend, &secret_seeds(case));
-                let mut sk = keys[4].expanded_bytes().as_ref().to_vec();
+                let mut sk = keys[4].encoded_bytes().as_ref().to_vec();
                 ct::publish(&mut sk);
                 assert!(sk == case.sk, "{}: a wrong key in a batch", P::NAME);
             }
             Operation::BatchKeygenExpanded => {
                 let mut keys = Vec::new();
                 batch::keygen_expanded::<P>(backend, &secret_seeds(case), &mut keys);
-                signed(case, keys[4].sign_with_rnd(&case.input(), &secret_rnd()));
+                signed(
+                    case,
+                    keys[4].sign_with(case.input(), with_rnd(&[secret_rnd()])),
+                );
             }
             Operation::BatchSign => signed_in_a_batch::<P>(backend, case),
         }
@@ -142,7 +137,7 @@ fn import<P: ParameterSet>(backend: Backend, sk: &[u8]) -> Result<SigningKey<P>,
     let mut sk = sk.to_vec();
     ct::secret(&mut sk[32..64]);
     ct::secret(&mut sk[128..]);
-    SigningKey::from_expanded_bytes_on(backend, &sk)
+    SigningKey::from_encoded_bytes_on(backend, &sk)
 }
 
 fn expanded<P: ParameterSet>(backend: Backend, case: &Case) -> Box<ExpandedSigningKey<P>> {
@@ -162,7 +157,7 @@ fn secret_rnd() -> [u8; 32] {
 fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
     let compact = import::<P>(backend, &case.sk).expect("a valid key");
     let expanded = compact.expand();
-    let rnd = secret_rnd();
+    let rnds = [(); 7].map(|()| secret_rnd());
     let jobs: Vec<_> = (0..7u8)
         .map(|i| SignJob {
             key: if i < 3 {
@@ -172,15 +167,12 @@ fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
             },
             input: match i {
                 0 | 4 | 6 => case.input(),
-                _ => Input::Pure {
-                    message: &[0; 7][usize::from(i)..],
-                    context: b"",
-                },
+                _ => [0u8; 7].as_slice()[usize::from(i)..].into(),
             },
-            rnd: &rnd,
         })
         .collect();
-    for (i, result) in sign(&jobs).into_iter().enumerate() {
+    let results = batch::sign(&jobs, with_rnd(&rnds)).expect("a value of rnd for each");
+    for (i, result) in results.into_iter().enumerate() {
         if matches!(i, 0 | 4 | 6) {
             signed(case, result);
         } else {
@@ -189,17 +181,20 @@ fn signed_in_a_batch<P: ParameterSet>(backend: Backend, case: &Case) {
     }
 }
 
-/// A key from the case's seed and one from its bytes, the first drawn from a source.
+/// A drawn key, which signs hedged, and the case's.
 fn hardened<P: ParameterSet>(backend: Backend, case: &Case) {
-    let mut source = Source::new(Secrets(0)).expect("a good source");
-    let drawn = hardened::SigningKey::<P>::generate(&mut source).expect("a good source");
-    drawn
-        .sign_input(&case.input(), &mut source)
-        .expect("no fault");
+    let mut rng = Secrets(0);
+    let drawn = hardened::SigningKey::<P>::generate(&mut rng, &mut [0; 32]).expect("no fault");
+    let mut signature = Signature::default();
+    let options = SignOptions::hedged(&mut rng);
+    let proof = drawn.sign_into(b"message", options, &mut signature);
+    assert!(proof.is_ok(), "{}: a fault", P::NAME);
     let key = import::<P>(backend, &case.sk).expect("a valid key");
     let key = hardened::SigningKey::new(&key).expect("no fault");
-    let signature = key.sign_input_deterministic(&case.input());
-    signed(case, Ok(signature.expect("no fault")));
+    let options = SignOptions::deterministic();
+    let proof = key.sign_into(case.input(), options, &mut signature);
+    assert!(proof.is_ok(), "{}: a fault", P::NAME);
+    signed(case, Ok(signature));
 }
 
 /// Secret draws: hashes of their numbers.
@@ -229,7 +224,7 @@ fn signed<P: ParameterSet>(case: &Case, result: Result<Signature<P>, Error>) {
     assert!(case.is_answer(&bytes), "{}: a wrong signature", P::NAME);
 }
 
-/// The seed and the expanded key of a file, secret but for rho and tr: read, refused where they are of
+/// The seed and the encoded private key of a file, secret but for rho and tr: read, refused where they are of
 /// two keys, and written. Reading takes the backend that is detected, so it is done once.
 fn pkcs8<P: ParameterSet>(backend: Backend, case: &Case) {
     if backend != Backend::detect() {
@@ -237,7 +232,7 @@ fn pkcs8<P: ParameterSet>(backend: Backend, case: &Case) {
     }
     let key = SigningKey::<P>::from_seed_on(backend, &case.xi);
     let both = key.to_pkcs8_der_as(PrivateKeyForm::Both).expect("a seed");
-    // The expanded key ends the file; the seed is before its tag and length of 4 bytes.
+    // The encoded private key ends the file; the seed is before its tag and length of 4 bytes.
     let sk = both.as_bytes().len() - case.sk.len();
     for (flip, valid) in [(0, true), (1, false)] {
         let mut der = both.as_bytes().to_vec();

@@ -9,7 +9,8 @@
 use std::hint::black_box;
 
 use mldsa_lanes::{
-    Backend, ExpandedSigningKey, ParameterSet, Signature, SigningKey, VerifyingKey, hardened,
+    Backend, ExpandedSigningKey, ParameterSet, SignOptions, Signature, SigningKey, VerifyingKey,
+    hardened,
 };
 
 use crate::machine::{close, open};
@@ -24,10 +25,10 @@ pub fn sign<P: ParameterSet>(
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
     let result = match rng {
-        Some(rng) => key.sign(message, context, rng),
-        None => key.sign_deterministic(message, context),
+        Some(rng) => key.sign_hedged((message, context), rng),
+        None => key.sign_deterministic((message, context)),
     };
     let is_made = result.map(|signature| *out = signature).is_ok();
     close(is_disturbed);
@@ -43,9 +44,9 @@ pub fn sign_hardened<P: ParameterSet>(
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
-    let made = key.sign_deterministic_into(message, context, out);
-    let holds = made.is_ok_and(|proof| proof.holds(public, message, context, out));
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    let made = key.sign_into((message, context), SignOptions::deterministic(), out);
+    let holds = made.is_ok_and(|proof| proof.holds(public, (message, context), out));
     close(is_disturbed);
     holds
 }
@@ -55,32 +56,16 @@ pub fn hedge_hardened<P: ParameterSet>(
     key: &hardened::SigningKey<P>,
     public: &VerifyingKey<P>,
     text: &Text,
-    source: &mut hardened::Source<Rng>,
+    rng: &mut Rng,
     out: &mut Signature<P>,
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
-    let made = key.sign_into(message, context, source, out);
-    let holds = made.is_ok_and(|proof| proof.holds(public, message, context, out));
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    let made = key.sign_into((message, context), SignOptions::hedged(rng), out);
+    let holds = made.is_ok_and(|proof| proof.holds(public, (message, context), out));
     close(is_disturbed);
     holds
-}
-
-/// The form that returns the signature: what happens to it afterwards is not checked.
-#[inline(never)]
-pub fn sign_by_value<P: ParameterSet>(
-    key: &hardened::SigningKey<P>,
-    text: &Text,
-    out: &mut Signature<P>,
-    is_disturbed: bool,
-) -> bool {
-    open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
-    let made = key.sign_deterministic(message, context);
-    let is_made = made.map(|signature| *out = signature).is_ok();
-    close(is_disturbed);
-    is_made
 }
 
 #[inline(never)]
@@ -91,8 +76,8 @@ pub fn verify<P: ParameterSet>(
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
-    let is_valid = key.verify(message, context, signature).is_ok();
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    let is_valid = key.verify_signature((message, context), signature).is_ok();
     close(is_disturbed);
     is_valid
 }
@@ -105,10 +90,10 @@ pub fn verify_hardened<P: ParameterSet>(
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let (message, context) = (black_box(&*text.message), black_box(&*text.context));
-    let verdict = key.verify(message, context, signature);
+    let (message, context) = (black_box(&*text.message), black_box(text.context()));
+    let verdict = key.verify_signature((message, context), signature);
     let public = key.verifying_key();
-    let holds = verdict.is_ok_and(|proof| proof.holds(public, message, context, signature));
+    let holds = verdict.is_ok_and(|proof| proof.holds(public, (message, context), signature));
     close(is_disturbed);
     holds
 }
@@ -127,7 +112,7 @@ pub fn load<P: ParameterSet>(
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    let made = SigningKey::from_expanded_bytes_on(backend, black_box(stored));
+    let made = SigningKey::from_encoded_bytes_on(backend, black_box(stored));
     let is_made = match made {
         Ok(key) => {
             pair.public = Some(key.verifying_key().clone());
@@ -149,11 +134,11 @@ pub fn load_hardened<P: ParameterSet>(
 ) -> bool {
     open(is_disturbed);
     let stored = black_box(stored);
-    pair.key = hardened::SigningKey::from_expanded_bytes_on(backend, stored).ok();
+    pair.key = hardened::SigningKey::from_encoded_bytes_on(backend, stored).ok();
     let key = pair.key.as_ref();
     pair.public = key.and_then(|key| key.verifying_key().ok().cloned());
     let is_right = match (&pair.key, &pair.public) {
-        (Some(key), Some(public)) => key.confirm_expanded_bytes(stored, public).is_ok(),
+        (Some(key), Some(public)) => key.confirm_encoded_bytes(stored, public).is_ok(),
         _ => false,
     };
     close(is_disturbed);
@@ -217,16 +202,17 @@ pub fn generate<P: ParameterSet>(
 
 #[inline(never)]
 pub fn generate_hardened<P: ParameterSet>(
-    source: &mut hardened::Source<Rng>,
+    rng: &mut Rng,
     pair: &mut Pair<hardened::SigningKey<P>, P>,
     is_disturbed: bool,
 ) -> bool {
     open(is_disturbed);
-    pair.key = hardened::SigningKey::generate(source).ok();
+    let mut xi = [0; 32];
+    pair.key = hardened::SigningKey::generate(rng, &mut xi).ok();
     let key = pair.key.as_ref();
     pair.public = key.and_then(|key| key.verifying_key().ok().cloned());
     let is_right = match (&pair.key, &pair.public) {
-        (Some(key), Some(public)) => key.confirm_draw(source, public).is_ok(),
+        (Some(key), Some(public)) => key.confirm_seed(&xi, public).is_ok(),
         _ => false,
     };
     close(is_disturbed);

@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 
-use mldsa_lanes::hazmat::SignWithRnd;
-use mldsa_lanes::{Backend, Input, ParameterSet, Signature, SigningKey, hardened};
+use mldsa_lanes::hazmat::with_rnd;
+use mldsa_lanes::{
+    Backend, Context, Input, ParameterSet, SignOptions, Signature, SigningKey, hardened,
+};
 use rand_core::{TryCryptoRng, TryRng};
 
 use mldsa_oracle::{by_name, message_representative, pure_m_prime};
@@ -20,8 +22,6 @@ pub enum Operation {
     Sign,
     /// A hedged one.
     Hedge,
-    /// A deterministic one that the hardened mode returns by value.
-    SignByValue,
     /// A private key read from bytes and prepared; then it signs, undisturbed.
     Load,
     /// A signature that is not valid.
@@ -33,21 +33,19 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Each with its share in percent. What has none is disturbed if it is asked for alone.
-    pub const ALL: [(Operation, u64); 7] = [
+    /// Each with its share in percent.
+    pub const ALL: [(Operation, u64); 6] = [
         (Operation::Sign, 35),
         (Operation::Hedge, 15),
-        (Operation::SignByValue, 0),
         (Operation::Verify, 20),
         (Operation::Load, 15),
         (Operation::Keygen, 10),
         (Operation::Generate, 5),
     ];
 
-    /// Those with a share.
+    /// All of them.
     pub fn by_default() -> Vec<Operation> {
-        let all = Self::ALL.into_iter().filter(|(_, share)| *share > 0);
-        all.map(|(operation, _)| operation).collect()
+        Self::ALL.map(|(operation, _)| operation).into()
     }
 
     /// The operations of this text, names with commas between them.
@@ -63,7 +61,6 @@ impl Operation {
         match self {
             Operation::Sign => "sign",
             Operation::Hedge => "hedge",
-            Operation::SignByValue => "sign-by-value",
             Operation::Load => "load",
             Operation::Verify => "verify",
             Operation::Keygen => "keygen",
@@ -112,12 +109,10 @@ impl Case {
     /// The verdict on an output.
     fn judge(&self, output: &[u8]) -> Verdict {
         match self.operation {
-            Operation::Sign | Operation::Hedge | Operation::SignByValue => {
-                match self.truth.judge(output) {
-                    Verdict::Wrong if (self.of_a_near_message)(output) => Verdict::Other,
-                    verdict => verdict,
-                }
-            }
+            Operation::Sign | Operation::Hedge => match self.truth.judge(output) {
+                Verdict::Wrong if (self.of_a_near_message)(output) => Verdict::Other,
+                verdict => verdict,
+            },
             // An invalid signature was accepted.
             Operation::Verify => Verdict::Wrong,
             // The public key and a signature.
@@ -149,9 +144,6 @@ fn bytes<P: ParameterSet>(signature: &Signature<P>) -> Vec<u8> {
     signature.as_bytes().as_ref().to_vec()
 }
 
-/// Draws of the first window of a source.
-const WINDOW: u64 = 64;
-
 /// What is signed.
 #[derive(Clone, Debug, Default)]
 pub struct Text {
@@ -160,11 +152,12 @@ pub struct Text {
 }
 
 impl Text {
+    pub fn context(&self) -> Context<'_> {
+        Context::new(&self.context).expect("a short context")
+    }
+
     fn input(&self) -> Input<'_> {
-        Input::Pure {
-            message: &self.message,
-            context: &self.context,
-        }
+        (&*self.message, self.context()).into()
     }
 
     /// All that differ in a bit.
@@ -192,43 +185,24 @@ pub fn the_text() -> Text {
     TEXT.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Numbers for the first draws, then one seed.
-pub struct Rng {
-    before: u64,
-    numbers: Numbers,
-    xi: [u8; 32],
-}
+/// Gives one seed.
+pub struct Rng([u8; 32]);
 
 /// What an [`Rng`] gave last, whatever state a fault made it start from.
 static GIVEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-impl Rng {
-    fn new(before: u64, xi: &[u8; 32]) -> Self {
-        Rng {
-            before,
-            numbers: Numbers::of(&[before]),
-            xi: *xi,
-        }
-    }
-}
-
 impl TryRng for Rng {
     type Error = Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        Ok(self.numbers.draw() as u32)
+        unreachable!("draws are whole")
     }
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        Ok(self.numbers.draw())
+        unreachable!("draws are whole")
     }
     // Not disturbed, so not a part of the library's functions.
     #[inline(never)]
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        if self.before == 0 {
-            out.copy_from_slice(&self.xi);
-        } else {
-            self.before -= 1;
-            out.fill_with(|| self.numbers.draw() as u8);
-        }
+        out.copy_from_slice(&self.0);
         *GIVEN.lock().unwrap_or_else(PoisonError::into_inner) = out.to_vec();
         Ok(())
     }
@@ -246,11 +220,6 @@ fn near(bytes: [u8; 32]) -> impl Iterator<Item = [u8; 32]> {
         near[bit / 8] ^= 1 << (bit % 8);
         near
     })
-}
-
-/// A source that gives `xi` after its first window.
-fn source(xi: &[u8; 32]) -> hardened::Source<Rng> {
-    hardened::Source::new(Rng::new(WINDOW, xi)).expect("a good source")
 }
 
 /// Makes a case; what it is follows from the numbers. Each operation runs on two inputs: the first is
@@ -280,11 +249,11 @@ pub fn case<P: ParameterSet>(
         _ => [0; 32],
     };
     let sign = move |key: &SigningKey<P>, text: &Text| {
-        key.sign_with_rnd(&text.input(), &rnd_of_truth)
+        key.sign_with(text.input(), with_rnd(&[rnd_of_truth]))
             .expect("a signature")
     };
     let right = sign(&made, &text);
-    let (pk, sk) = (made.verifying_key().as_bytes(), made.expanded_bytes());
+    let (pk, sk) = (made.verifying_key().as_bytes(), made.encoded_bytes());
     let m_prime = pure_m_prime(&text.message, &text.context).expect("a short context");
     let truth = Truth {
         params: by_name(P::NAME).expect("a parameter set"),
@@ -319,16 +288,16 @@ pub fn case<P: ParameterSet>(
     let is_hedged = operation == Operation::Hedge;
     let mut out = Box::new(Signature::<P>::default());
     let mut run: Box<Run> = match (operation, is_hardened) {
-        (Operation::Sign | Operation::Hedge | Operation::SignByValue, false) => {
+        (Operation::Sign | Operation::Hedge, false) => {
             let signer = made.expand();
             key = place(&*signer);
             Box::new(move |n, is_disturbed| {
-                let mut rng = Rng::new(0, &rnd);
+                let mut rng = Rng(rnd);
                 let rng = is_hedged.then_some(&mut rng);
                 callers::sign(&signer, &texts[n], rng, &mut out, is_disturbed).then(|| bytes(&out))
             })
         }
-        (Operation::Sign | Operation::Hedge | Operation::SignByValue, true) => {
+        (Operation::Sign | Operation::Hedge, true) => {
             let signer = Box::new(hardened::SigningKey::new(&made).expect("a key"));
             key = place(&*signer);
             let public = made.verifying_key().clone();
@@ -336,19 +305,8 @@ pub fn case<P: ParameterSet>(
                 let text = &texts[n];
                 let is_made = match operation {
                     Operation::Hedge => {
-                        let mut source = source(&rnd);
-                        let source = &mut source;
-                        callers::hedge_hardened(
-                            &signer,
-                            &public,
-                            text,
-                            source,
-                            &mut out,
-                            is_disturbed,
-                        )
-                    }
-                    Operation::SignByValue => {
-                        callers::sign_by_value(&signer, text, &mut out, is_disturbed)
+                        let rng = &mut Rng(rnd);
+                        callers::hedge_hardened(&signer, &public, text, rng, &mut out, is_disturbed)
                     }
                     _ => callers::sign_hardened(&signer, &public, text, &mut out, is_disturbed),
                 };
@@ -391,17 +349,17 @@ pub fn case<P: ParameterSet>(
                     Operation::Keygen => {
                         callers::keygen_hardened(backend, &seeds[n], pair, is_disturbed)
                     }
-                    // The first window, then the seed.
-                    _ => {
-                        let mut source = source(&seeds[n]);
-                        callers::generate_hardened(&mut source, pair, is_disturbed)
-                    }
+                    _ => callers::generate_hardened(&mut Rng(seeds[n]), pair, is_disturbed),
                 };
                 let (key, public) = (pair.key.take(), pair.public.take());
                 let (key, public) = (key.filter(|_| is_made)?, public?);
                 // A fault that lasts in the key is found here.
                 let text = the_text();
-                let signature = key.sign_deterministic(&text.message, &text.context).ok()?;
+                let mut signature = Signature::default();
+                let options = SignOptions::deterministic();
+                let proof = key.sign_into(text.input(), options, &mut signature).ok()?;
+                // Not disturbed any more.
+                drop(proof);
                 Some([public.as_ref(), signature.as_ref(), &given()].concat())
             })
         }
@@ -417,12 +375,12 @@ pub fn case<P: ParameterSet>(
                 let is_made = match operation {
                     Operation::Load => callers::load(backend, &stored[n], pair, is_disturbed),
                     Operation::Keygen => callers::keygen(backend, &seeds[n], pair, is_disturbed),
-                    _ => callers::generate(&mut Rng::new(0, &seeds[n]), pair, is_disturbed),
+                    _ => callers::generate(&mut Rng(seeds[n]), pair, is_disturbed),
                 };
                 let (key, public) = (pair.key.take(), pair.public.take());
                 let (key, public) = (key.filter(|_| is_made)?, public?);
                 let text = the_text();
-                let signature = key.sign_deterministic(&text.message, &text.context).ok()?;
+                let signature = key.sign_deterministic(text.input()).ok()?;
                 Some([public.as_ref(), signature.as_ref(), &given()].concat())
             })
         }
@@ -450,7 +408,7 @@ type Run = dyn FnMut(usize, bool) -> Option<Vec<u8>>;
 fn stored<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]; 2]) -> [Vec<u8>; 2] {
     seeds.map(|xi| {
         let key = SigningKey::<P>::from_seed_on(backend, &xi);
-        key.expanded_bytes().as_ref().to_vec()
+        key.encoded_bytes().as_ref().to_vec()
     })
 }
 
@@ -473,7 +431,7 @@ fn bad_signature<P: ParameterSet>(
     let drawn: [u8; 16] = numbers.bytes();
     match numbers.below(3) {
         0 => {
-            let other = key.sign_deterministic(&drawn, &text.context);
+            let other = key.sign_deterministic((&drawn, text.context()));
             return other.expect("a signature");
         }
         1 => bent[..16].copy_from_slice(&drawn),

@@ -91,21 +91,16 @@ fn a_sweep_is_survived() {
     assert_eq!(records.len(), 2);
 }
 
-/// A sweep of the caller's frame finds what the form that returns a signature by value does not check. At the
-/// library's inlined lines the forms with a proof release nothing wrong.
+/// A sweep of the caller's frame finds what no library helps against. At the library's inlined lines the forms
+/// with a proof release nothing wrong.
 #[test]
 fn the_callers_frame_is_disturbed() {
     let sweep = ["1", "--sweep", "--places", "inlined,caller", "--sets", "44"];
     let hardened = [&sweep[..], &["--modes", "hardened"]].concat();
-    let by_value = [&hardened[..], &["--operations", "sign-by-value"]].concat();
-    let (_, records) = run("by-value.jsonl", &by_value);
-    let wrong = |record: &Value| sum(record, 7);
-    assert!(
-        records.iter().all(|record| wrong(record) > 0),
-        "{records:?}"
-    );
     let (code, records) = run("frame.jsonl", &hardened);
     assert_eq!(code, Some(0), "{records:?}");
+    let wrong: u64 = records.iter().map(|record| sum(record, 7)).sum();
+    assert!(wrong > 0, "{records:?}");
 }
 
 #[test]

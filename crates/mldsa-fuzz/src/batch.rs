@@ -1,10 +1,10 @@
 //! Batches against single calls.
 
-use crate::common::batch::{Case, Key, sign_alone, verify_alone};
+use crate::common::batch::{self as given, Case, Key, parts, sign_alone, verify_alone};
 use crate::common::{Stream, backends};
 use crate::set;
 use mldsa_lanes::batch::{self, VerifyJob, parallel};
-use mldsa_lanes::hazmat;
+use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
 
 /// Jobs of every kind in any mix of keys, backends, forms, errors and sizes.
@@ -28,9 +28,10 @@ fn of<P: ParameterSet>(stream: &mut Stream) {
     let alone: Vec<_> = jobs.iter().map(sign_alone).collect();
     let threads = stream.below(2) == 0;
     let signed = if threads {
-        hazmat::batch::parallel::sign(&jobs)
+        let (messages, rnds) = parts(&jobs);
+        parallel::sign(&messages, with_rnd(&rnds)).expect("a value of rnd for each")
     } else {
-        hazmat::batch::sign(&jobs)
+        given::sign(&jobs)
     };
     assert!(signed == alone, "{}: signatures of {size} jobs", P::NAME);
 
@@ -76,9 +77,9 @@ fn of<P: ParameterSet>(stream: &mut Stream) {
     for ((seed, key), expanded) in seeds.iter().zip(&made).zip(&expanded) {
         let alone = SigningKey::<P>::from_seed_on(backend, seed);
         let label = format!("{}: keys on {}", P::NAME, backend.name());
-        assert!(key.expanded_bytes() == alone.expanded_bytes(), "{label}");
+        assert!(key.encoded_bytes() == alone.encoded_bytes(), "{label}");
         assert!(key.verifying_key() == alone.verifying_key(), "{label}");
-        let signature = expanded.sign_deterministic(seed, b"");
-        assert!(signature == alone.sign_deterministic(seed, b""), "{label}");
+        let signature = expanded.sign_deterministic(seed);
+        assert!(signature == alone.sign_deterministic(seed), "{label}");
     }
 }

@@ -75,7 +75,7 @@ fips204!(Fips87, ml_dsa_87);
 /// It signs and verifies pure messages, and signs with rnd of zeros.
 struct RustCrypto<P>(std::marker::PhantomData<P>);
 
-// The expanded form is deprecated there in favour of the seed; the oracle's keys have it.
+// The encoded private key is deprecated there in favour of the seed; the oracle's keys have it.
 #[allow(deprecated)]
 impl<P: MlDsaParams> Peer for RustCrypto<P> {
     fn keygen(&self, xi: &[u8; 32]) -> (Vec<u8>, Vec<u8>) {

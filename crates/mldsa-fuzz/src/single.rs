@@ -131,17 +131,13 @@ fn der<P: ParameterSet>(stream: &mut Stream) {
     match SigningKey::<P>::from_pkcs8_der(&private) {
         Ok(read) => {
             assert!(
-                bent || read.expanded_bytes() == key.expanded_bytes(),
+                bent || read.encoded_bytes() == key.encoded_bytes(),
                 "{}",
                 P::NAME
             );
             let written = read.to_pkcs8_der().unwrap();
             let again = SigningKey::<P>::from_pkcs8_der(written.as_bytes()).unwrap();
-            assert!(
-                again.expanded_bytes() == read.expanded_bytes(),
-                "{}",
-                P::NAME
-            );
+            assert!(again.encoded_bytes() == read.encoded_bytes(), "{}", P::NAME);
         }
         Err(error) => assert!(bent, "{}: {error}", P::NAME),
     }
@@ -250,13 +246,16 @@ fn pieces(message: &Message, subject: &crate::common::Subject, xi: &[u8; 32], cu
         ($set:ident) => {{
             use mldsa_lanes::$set::SigningKey;
             let key = SigningKey::from_seed_on(subject.backend, xi);
-            let hasher = match hash {
+            let context = crate::common::context(context);
+            let mut hasher = match hash {
                 None => key.mu_hasher(context),
                 // A hash function too weak for the set asks for care.
-                Some(hash) => (key.prehash_mu_hasher(prehash(hash), context))
-                    .or_else(|_| hazmat::prehash_mu_hasher(&key.tr(), prehash(hash), context)),
+                Some(hash) => {
+                    (key.prehash_mu_hasher(prehash(hash), context)).unwrap_or_else(|_| {
+                        hazmat::prehash_mu_hasher(&key.tr(), prehash(hash), context)
+                    })
+                }
             };
-            let mut hasher = hasher.unwrap();
             let first = cuts[0].min(text.len());
             let second = (first + cuts[1]).min(text.len());
             for piece in [&text[..first], &text[first..second], &text[second..]] {

@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
-use mldsa_lanes::{Backend, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey, Workspace};
+use mldsa_lanes::{
+    Backend, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignOptions, SigningKey, Workspace,
+};
 
 /// How long an operation is tried.
 const BUDGET: Duration = Duration::from_millis(4);
@@ -47,7 +49,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let public = key.verifying_key();
     let (expanded, expanded_public) = (key.expand(), public.expand());
     let signature = |message: &[u8; 8]| {
-        let signature = expanded.sign_deterministic(message, b"");
+        let signature = expanded.sign_deterministic(message);
         signature.expect("within 821 attempts")
     };
     let signatures: Vec<_> = messages.iter().map(signature).collect();
@@ -59,7 +61,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
         black_box(SigningKey::<P>::from_seed_on(backend, &seeds[0]));
     });
     row("import", 1, &mut || {
-        let key = SigningKey::<P>::from_expanded_bytes_on(backend, key.expanded_bytes().as_ref());
+        let key = SigningKey::<P>::from_encoded_bytes_on(backend, key.encoded_bytes().as_ref());
         black_box(key).expect("a key");
     });
     row("expand", 1, &mut || {
@@ -67,7 +69,7 @@ fn operations<P: ParameterSet>(backend: Backend) {
     });
     row("sign", COUNT, &mut || {
         for message in &messages {
-            black_box(key.sign_deterministic(message, b"")).expect("within 821 attempts");
+            black_box(key.sign_deterministic(message)).expect("within 821 attempts");
         }
     });
     row("sign-expanded", COUNT, &mut || {
@@ -78,28 +80,25 @@ fn operations<P: ParameterSet>(backend: Backend) {
     let mut workspace = Box::new(Workspace::new());
     row("sign-in-workspace", COUNT, &mut || {
         for message in &messages {
-            let context = b"";
-            let input = Input::Pure { message, context };
-            let signature = expanded.sign_deterministic_in(&mut workspace, &input);
+            let options = SignOptions::deterministic();
+            let signature = expanded.sign_in(&mut workspace, message, options);
             black_box(signature).expect("within 821 attempts");
         }
     });
     row("verify", COUNT, &mut || {
         for (message, signature) in messages.iter().zip(&signatures) {
-            public.verify(message, b"", signature).expect("valid");
+            public.verify_signature(message, signature).expect("valid");
         }
     });
     row("verify-expanded", COUNT, &mut || {
         for (message, signature) in messages.iter().zip(&signatures) {
-            let verified = expanded_public.verify(message, b"", signature);
+            let verified = expanded_public.verify_signature(message, signature);
             verified.expect("valid");
         }
     });
 
-    let input = |i: usize| Input::Pure {
-        message: &messages[i],
-        context: b"",
-    };
+    let input = |i: usize| Input::from(&messages[i]);
+    let options = SignOptions::deterministic;
     let sign_jobs: Vec<_> = (0..COUNT)
         .map(|i| SignJob {
             key: SignWith::Expanded(&expanded),
@@ -134,10 +133,10 @@ fn operations<P: ParameterSet>(backend: Backend) {
         job.key = SignWith::Compact(key);
     }
     row("batch-sign-compact", COUNT, &mut || {
-        black_box(batch::sign_deterministic(&sign_compact));
+        black_box(batch::sign(&sign_compact, options())).expect("no generator");
     });
     row("batch-sign", COUNT, &mut || {
-        black_box(batch::sign_deterministic(&sign_jobs));
+        black_box(batch::sign(&sign_jobs, options())).expect("no generator");
     });
     row("batch-verify", COUNT, &mut || {
         assert!(batch::verify(&verify_compact).iter().all(Result::is_ok));

@@ -50,8 +50,6 @@ sites! {
     /// Whether two computations of the same agree, and the signature when they do: they always do but
     /// for a fault, of which the caller is told.
     Agreement,
-    /// Whether a source fails a test: the caller is told.
-    Source,
 }
 
 /// `value`, public from here on.

@@ -5,9 +5,9 @@ use core::fmt;
 /// An error names the input and the rule that it breaks. No variant depends on a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-#[allow(missing_docs)] // `expected`, `actual`: lengths in bytes; `needed`: bits; `allowed`: attempts.
+#[allow(missing_docs)] // `expected`, `actual`: bytes, or numbers of values; `needed`: bits.
 pub enum Error {
-    /// A private key in expanded form that has not exactly the set's number of bytes.
+    /// An encoded private key that has not exactly the set's number of bytes.
     SigningKeyLength { expected: usize, actual: usize },
     /// A public key that has not exactly the set's number of bytes.
     VerifyingKeyLength { expected: usize, actual: usize },
@@ -20,10 +20,16 @@ pub enum Error {
     /// A hash function with less collision strength than the set has, in bits (FIPS 204, section
     /// 5.4.1); [`Input::WeakPreHash`](crate::Input::WeakPreHash) takes it.
     WeakPreHash { needed: usize, actual: usize },
-    /// Expanded private-key bytes that no key generation writes; the text says why.
+    /// An encoded private key that no key generation writes; the text says why.
     InvalidSigningKey(&'static str),
+    /// μ was made by the hasher of another key.
+    MuOfAnotherKey,
+    /// A limit of attempts outside those that [`SignOptions`](crate::SignOptions) takes.
+    AttemptLimit { least: u32, most: u32, actual: u32 },
     /// Every allowed attempt was rejected.
     TooManyAttempts { allowed: u32 },
+    /// Given values of `rnd` of another number than the signatures.
+    RndCount { expected: usize, actual: usize },
     /// The signature is not valid for this key, message and context.
     InvalidSignature,
     /// The caller's random number generator failed.
@@ -36,7 +42,7 @@ impl fmt::Display for Error {
             Error::SigningKeyLength { expected, actual } => {
                 write!(
                     f,
-                    "private key of {actual} bytes; expanded form has {expected}"
+                    "encoded private key of {actual} bytes; this set has {expected}"
                 )
             }
             Error::VerifyingKeyLength { expected, actual } => {
@@ -61,6 +67,18 @@ impl fmt::Display for Error {
                 )
             }
             Error::InvalidSigningKey(reason) => write!(f, "invalid private key: {reason}"),
+            Error::MuOfAnotherKey => f.write_str("mu was made for another key"),
+            Error::AttemptLimit {
+                least,
+                most,
+                actual,
+            } => write!(
+                f,
+                "limit of {actual} attempts; it may be {least} (FIPS 204, Appendix C) to {most}"
+            ),
+            Error::RndCount { expected, actual } => {
+                write!(f, "{actual} values of rnd for {expected} signatures")
+            }
             Error::TooManyAttempts { allowed } => {
                 write!(f, "signing gave up after {allowed} rejected attempts")
             }

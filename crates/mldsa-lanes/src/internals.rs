@@ -1,5 +1,6 @@
-//! The kernels of one backend each, for `bench/kernels`. **Not part of the library's interface**:
-//! what is here changes with the kernels, in any version and without a word.
+//! The kernels of one backend each, for `bench/kernels`, and what `crates/mldsa-trace` watches signing
+//! with. **Not part of the library's interface**: what is here changes with the kernels, in any version
+//! and without a word.
 //!
 //! Nothing is computed here. A function calls the backend's method of its name; ranges of
 //! coefficients are those of the kernel, and outside them the result means nothing. A polynomial
@@ -8,17 +9,56 @@
 #![allow(missing_docs)]
 
 use std::boxed::Box;
+use std::vec::Vec;
 
-use crate::backend::{Backend, Engine, with_engine};
-use crate::kernels::keccak::{RATE_128, States, seeded};
+use crate::ParameterSet;
+use crate::backend::{Backend, with_engine};
+pub use crate::backend::{Engine, Kernel};
+use crate::batch::{SignJob, by_backend, given, made};
+use crate::error::Error;
+use crate::kernels::keccak::{RATE_128, States};
+pub use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 pub use crate::kernels::poly::Poly;
 use crate::kernels::poly::Zero;
+pub use crate::kernels::rounding::{canonical, decompose};
 use crate::kernels::sampling::{MaskBytes, Permute, Target, in_ball};
-use crate::kernels::small::Offsets;
-pub use crate::kernels::small::SmallPoly;
+pub use crate::kernels::small::{Offsets, SmallPoly};
 use crate::kernels::sponge::h;
-use crate::params::{D, N, Parameters};
+use crate::keys::SignOptions;
+use crate::params::D;
+pub use crate::params::{N, Parameters, Q};
+pub use crate::scheme::sample::first_nonce;
+pub use crate::scheme::shapes::Shapes;
+pub use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+
+/// The ranges that kernels state.
+pub mod bounds {
+    pub use crate::kernels::bounds::{Range, below, check, high, within};
+}
+
+/// As [`batch::sign`](crate::batch::sign), with attempts decided by `watch`: what was kept of each job.
+pub fn sign_watched<P: ParameterSet, W: Watch<P>>(
+    jobs: &[SignJob<'_, P>],
+    mut options: SignOptions<'_>,
+    watch: &mut W,
+) -> Result<Vec<Result<W::Kept, Error>>, Error> {
+    let rnds = given::rnds(jobs.len(), &mut options)?;
+    let jobs = &given::with(jobs, &rnds);
+    let mut results = made(jobs.len(), || Err(Error::TooManyAttempts { allowed: 0 }));
+    let backends = jobs.iter().map(|job| job.key.backend());
+    by_backend(backends, |backend, order| {
+        P::watch_jobs(
+            backend,
+            jobs,
+            order,
+            options.max_attempts,
+            watch,
+            &mut results,
+        );
+    });
+    Ok(results)
+}
 
 pub fn poly(coefficients: [i32; N]) -> Poly {
     Poly(coefficients)
@@ -228,7 +268,10 @@ struct Of<E, const COUNT: usize> {
     states: States<COUNT>,
 }
 
-impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
+impl<E, const COUNT: usize> Group for Of<E, COUNT>
+where
+    E: Engine<States = States<COUNT>> + Permute<COUNT>,
+{
     fn count(&self) -> usize {
         COUNT
     }
@@ -241,16 +284,12 @@ impl<E: Permute<COUNT>, const COUNT: usize> Group for Of<E, COUNT> {
         self.states.0.map(|row| row[lane])
     }
     fn permute(&mut self) {
-        self.engine.permute(&mut self.states);
+        Engine::permute(self.engine, &mut self.states);
     }
     fn permute_beside(&mut self, one: &mut [u64; 25]) {
         self.engine.permute_beside(&mut self.states, one);
     }
     fn shake128(&mut self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]) {
-        self.states = seeded(RATE_128, nonces.iter().map(|nonce| (seed, *nonce)));
-        for at in (0..5 * RATE_128).step_by(RATE_128) {
-            self.engine.permute(&mut self.states);
-            self.engine.copy_block(&self.states, RATE_128, out, at);
-        }
+        Engine::shake128(self.engine, seed, nonces, out);
     }
 }

@@ -4,20 +4,21 @@
 //! use mldsa_lanes::mldsa65::{Signature, SigningKey, VerifyingKey};
 //!
 //! let key = SigningKey::from_seed(&[7; 32]); // in earnest: SigningKey::generate(&mut rng)
-//! let signature = key.sign_deterministic(b"message", b"context")?;
+//! let signature = key.sign_deterministic(b"message")?; // in earnest: key.sign_hedged(b"message", &mut rng)
 //!
-//! let public = VerifyingKey::from_bytes(key.verifying_key().as_bytes())?;
-//! public.verify(b"message", b"context", &Signature::from_bytes(signature.as_bytes())?)?;
+//! let public = VerifyingKey::from_array(key.verifying_key().as_bytes());
+//! public.verify_signature(b"message", &Signature::from_array(signature.as_bytes()))?;
 //!
 //! // A key that signs often is expanded once.
 //! let expanded = key.expand();
-//! assert_eq!(expanded.sign_deterministic(b"message", b"context")?, signature);
+//! assert_eq!(expanded.sign_deterministic(b"message")?, signature);
 //! # Ok::<(), mldsa_lanes::Error>(())
 //! ```
 //!
 //! The interface has three floors. Keys, signatures and batches are for everybody; the [`guide`] shows
-//! them at work. Features add the traits of other crates: `signature`, `pkcs8`, `pem`, `serde`. And
-//! [`hazmat`] has what asks for care: a given `rnd`, μ from elsewhere, the standard's internal functions.
+//! them at work. Features add the traits of other crates (`signature`, `pkcs8`, `pem`, `serde`) and
+//! results that are computed twice (`hardened`). And [`hazmat`] has what asks for care: a given `rnd`, μ
+//! from elsewhere, the standard's internal functions.
 //!
 //! `no_std`. With the feature `alloc` expanded keys lie on the heap, those too that a signature
 //! with a compact key makes for itself. The repository's docs/stack.md has the stack that each operation takes.
@@ -29,15 +30,10 @@
     unsafe_op_in_unsafe_fn,
     clippy::undocumented_unsafe_blocks
 )]
-// Some kernels serve batches, traces or a single parameter set alone.
+#![cfg_attr(feature = "__internals", allow(missing_docs))]
+// Some kernels serve batches, measurements or a single parameter set alone.
 #![cfg_attr(
-    not(all(
-        feature = "alloc",
-        feature = "trace",
-        feature = "ml-dsa-44",
-        feature = "ml-dsa-65",
-        feature = "ml-dsa-87"
-    )),
+    not(feature = "__tests"),
     allow(dead_code, unused_imports, unused_macros)
 )]
 
@@ -46,6 +42,14 @@ extern crate std;
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+
+// The unit tests include sources of crates/mldsa-trace.
+#[cfg(all(test, feature = "__tests"))]
+extern crate self as mldsa_lanes;
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../unit/traces.rs"]
+#[allow(dead_code)] // Not all of them.
+mod traces;
 
 #[allow(unsafe_code)]
 mod backend;
@@ -56,6 +60,7 @@ mod error;
 pub mod guide {
     #![doc = include_str!("guide.md")]
 }
+#[cfg(feature = "hardened")]
 pub mod hardened;
 pub mod hazmat;
 #[cfg(feature = "__internals")]
@@ -66,8 +71,6 @@ mod kernels;
 mod keys;
 mod params;
 mod scheme;
-#[cfg(feature = "trace")]
-mod trace;
 
 #[cfg(feature = "std")]
 pub use backend::EnvironmentError;
@@ -78,7 +81,8 @@ pub use error::Error;
 #[cfg(feature = "pkcs8")]
 pub use interop::pkcs8::PrivateKeyForm;
 pub use keys::{
-    ExpandedSigningKey, ExpandedVerifyingKey, Place, Signature, SigningKey, VerifyingKey, Workspace,
+    ExpandedSigningKey, ExpandedVerifyingKey, Place, SignOptions, Signature, SigningKey,
+    VerifyingKey, Workspace,
 };
 #[cfg(feature = "ml-dsa-44")]
 pub use params::MlDsa44;
@@ -89,26 +93,39 @@ pub use params::MlDsa87;
 pub use params::{MAX_ATTEMPTS, Parameters};
 #[cfg(feature = "pkcs8")]
 pub use pkcs8;
-pub use scheme::message::{Input, Mu, MuHasher, PreHash};
+pub use rand_core;
+pub use scheme::message::{Context, Input, Mu, MuHasher, PreHash};
 #[cfg(feature = "signature")]
 pub use signature;
-#[cfg(feature = "trace")]
-pub use trace::{Attempt, Check, Checks};
 
-/// One of the three parameter sets of FIPS 204, for generic code. Sealed.
-#[cfg(feature = "alloc")]
-pub trait ParameterSet: batch::entry::Batch {}
-#[cfg(feature = "alloc")]
-impl<P: batch::entry::Batch> ParameterSet for P {}
+/// One of the three parameter sets of FIPS 204: the bound of every type and function that is generic over
+/// them. Sealed. Its supertraits have the constants ([`Parameters`]), and as types the byte arrays
+/// `SigningKeyBytes`, `VerifyingKeyBytes` and `SignatureBytes`.
+pub trait ParameterSet:
+    Parameters + operations::Operations<SignatureBytes: From<Signature<Self>>>
+{
+}
 
-/// One of the three parameter sets of FIPS 204, for generic code. Sealed.
-#[cfg(not(feature = "alloc"))]
-pub trait ParameterSet: scheme::entry::Scheme {}
-#[cfg(not(feature = "alloc"))]
-impl<P: scheme::entry::Scheme> ParameterSet for P {}
+/// The operations that are compiled here for each set.
+mod operations {
+    #[cfg(feature = "alloc")]
+    pub use crate::batch::entry::Batch as Operations;
+    #[cfg(not(feature = "alloc"))]
+    pub use crate::scheme::entry::Scheme as Operations;
+}
 
 macro_rules! set_module {
     ($feature:literal, $module:ident, $set:ident, $name:literal) => {
+        #[cfg(feature = $feature)]
+        impl ParameterSet for $set {}
+
+        #[cfg(feature = $feature)]
+        impl From<Signature<$set>> for [u8; $set::SIGNATURE_BYTES] {
+            fn from(signature: Signature<$set>) -> Self {
+                signature.0
+            }
+        }
+
         #[doc = concat!($name, ": the types of this parameter set.")]
         #[cfg(feature = $feature)]
         pub mod $module {
@@ -126,7 +143,7 @@ macro_rules! set_module {
             pub type ExpandedVerifyingKey = crate::ExpandedVerifyingKey<Set>;
             /// See [`crate::Signature`].
             pub type Signature = crate::Signature<Set>;
-            /// Length of an expanded private key in bytes.
+            /// Length of an encoded private key in bytes.
             pub const SIGNING_KEY_BYTES: usize = Set::SIGNING_KEY_BYTES;
             /// Length of a public key in bytes.
             pub const VERIFYING_KEY_BYTES: usize = Set::VERIFYING_KEY_BYTES;

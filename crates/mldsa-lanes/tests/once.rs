@@ -4,11 +4,14 @@
 use mldsa_lanes::mldsa44::{
     ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey,
 };
-use mldsa_lanes::{Backend, Error, Place};
+use mldsa_lanes::{Backend, Context, Error, Place};
 
 /// Signed under `key` at the first attempt.
 const MESSAGE: &[u8] = &[5];
-const CONTEXT: &[u8] = b"context";
+const CONTEXT: Context<'_> = match Context::new(b"context") {
+    Ok(context) => context,
+    Err(_) => panic!("more than 255 bytes"),
+};
 
 fn key() -> SigningKey {
     SigningKey::from_seed_on(Backend::portable(), &[4; 32])
@@ -17,35 +20,39 @@ fn key() -> SigningKey {
 #[test]
 fn keys_signatures_and_verdicts() {
     let key = key();
-    let compact = key.sign_deterministic(MESSAGE, CONTEXT).unwrap();
+    let compact = key.sign_deterministic((MESSAGE, CONTEXT)).unwrap();
     let mut place = Box::new(Place::<ExpandedSigningKey>::new());
     let expanded = place.fill(&key);
-    let signature = expanded.sign_deterministic(MESSAGE, CONTEXT).unwrap();
+    let signature = expanded.sign_deterministic((MESSAGE, CONTEXT)).unwrap();
     assert_eq!(compact, signature);
 
     let public = VerifyingKey::from_bytes(key.verifying_key().as_bytes()).unwrap();
     let mut place = Box::new(Place::<ExpandedVerifyingKey>::new());
     let public = place.fill(&public.with_backend(Backend::portable()));
-    assert_eq!(public.verify(MESSAGE, CONTEXT, &signature), Ok(()));
+    assert_eq!(
+        public.verify_signature((MESSAGE, CONTEXT), &signature),
+        Ok(())
+    );
     let mut altered = *signature.as_bytes();
     altered[100] ^= 1;
     let altered = Signature::from_bytes(&altered).unwrap();
     let refused = Err(Error::InvalidSignature);
-    assert_eq!(public.verify(MESSAGE, CONTEXT, &altered), refused);
+    assert_eq!(
+        public.verify_signature((MESSAGE, CONTEXT), &altered),
+        refused
+    );
 
     #[cfg(feature = "alloc")]
     {
-        use mldsa_lanes::Input;
+        use mldsa_lanes::SignOptions;
         use mldsa_lanes::batch::{self, SignJob, VerifyJob};
-        let input = Input::Pure {
-            message: MESSAGE,
-            context: CONTEXT,
-        };
+        let input = (MESSAGE, CONTEXT).into();
         let job = SignJob {
             key: expanded.into(),
             input,
         };
-        assert_eq!(batch::sign_deterministic(&[job]), [Ok(signature.clone())]);
+        let signed = batch::sign(&[job], SignOptions::deterministic());
+        assert_eq!(signed, Ok(vec![Ok(signature.clone())]));
         let jobs = [&signature, &altered].map(|signature| VerifyJob {
             key: public.into(),
             input,
@@ -58,7 +65,7 @@ fn keys_signatures_and_verdicts() {
 #[test]
 fn import() {
     let key = key();
-    let bytes = key.expanded_bytes();
-    let imported = SigningKey::from_expanded_bytes_on(Backend::portable(), bytes).unwrap();
+    let bytes = key.encoded_bytes();
+    let imported = SigningKey::from_encoded_bytes_on(Backend::portable(), bytes).unwrap();
     assert_eq!(imported.verifying_key(), key.verifying_key());
 }

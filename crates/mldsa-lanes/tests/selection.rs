@@ -1,4 +1,4 @@
-//! The choice of a backend by the environment and by `disable`. The choice is the process's, so
+//! The choice of a backend by the environment and by `disable_for_process`. The choice is the process's, so
 //! each case runs in a process of its own: this test's binary again, asked for `child` only.
 
 use std::process::Command;
@@ -28,7 +28,7 @@ fn child() {
         .collect();
     let late = std::env::var("MLDSA_TEST_DISABLE").unwrap_or_default();
     for name in late.split(',').filter(|name| !name.is_empty()) {
-        Backend::disable(Feature::by_name(name).unwrap());
+        Backend::disable_for_process(Feature::by_name(name).unwrap());
     }
     let available: Vec<_> = Backend::available().map(Backend::name).collect();
     println!("detected={}", Backend::detect().name());
@@ -55,20 +55,20 @@ fn a_key_keeps_its_backend(saved: Backend, key: &SigningKey) {
         assert_eq!(key.expand().backend(), saved);
         assert_eq!(public.expand().backend(), saved);
     }
-    let signature = key.sign_deterministic(b"m", b"").unwrap();
-    assert_eq!(public.verify(b"m", b"", &signature), Ok(()));
+    let signature = key.sign_deterministic(b"m").unwrap();
+    assert_eq!(public.verify_signature(b"m", &signature), Ok(()));
 }
 
 /// The backends of keys that are made with `saved`, in every way that there is.
 fn made_with(saved: Backend) -> Vec<(&'static str, Backend)> {
     let key = SigningKey::from_seed_on(saved, &[9; 32]);
-    let bytes = key.expanded_bytes();
-    let imported = SigningKey::from_expanded_bytes_on(saved, bytes).unwrap();
+    let bytes = key.encoded_bytes();
+    let imported = SigningKey::from_encoded_bytes_on(saved, bytes).unwrap();
     let public = VerifyingKey::from_bytes(key.verifying_key().as_bytes()).unwrap();
     #[allow(unused_mut, reason = "without `alloc` there are no more")]
     let mut made = vec![
         ("from_seed_on", key.backend()),
-        ("from_expanded_bytes_on", imported.backend()),
+        ("from_encoded_bytes_on", imported.backend()),
         ("SigningKey", key.with_backend(saved).backend()),
         ("VerifyingKey", public.with_backend(saved).backend()),
     ];

@@ -6,15 +6,15 @@
 //! ```
 //!
 //! COUNT messages of 32 bytes are divided among KEYS keys, in runs. CHECKS is `reached` or `all`, by
-//! way of the C function, or `sign`: `hazmat::batch::sign` of the same jobs, in the same chunks.
+//! way of the C function, or `sign`: `batch::sign` of the same jobs, in the same chunks.
 
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::ptr::null;
 use std::time::{Duration, Instant};
 
-use mldsa_lanes::hazmat::batch::{self as given, SignJob};
-use mldsa_lanes::{Backend, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, batch};
+use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignOptions};
 use mldsa_trace::mldsa_trace_run;
 
 /// Jobs of one call of the C function, so that the codes take little memory.
@@ -137,14 +137,10 @@ fn sign<P: ParameterSet>(count: usize, keys: usize) -> usize {
             .zip(&messages)
             .map(|(job, message)| SignJob {
                 key: (&of[job * keys / count - first]).into(),
-                input: Input::Pure {
-                    message,
-                    context: b"",
-                },
-                rnd: &[0; 32],
+                input: message.into(),
             })
             .collect();
-        black_box(given::sign(&jobs));
+        black_box(batch::sign(&jobs, SignOptions::deterministic())).expect("no generator");
     }
     0
 }

@@ -4,10 +4,11 @@ use std::ffi::CStr;
 use std::process::Command;
 use std::ptr::{null, null_mut};
 
-use mldsa_lanes::hazmat::SignWithRnd;
-use mldsa_lanes::{Attempt, Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
+use mldsa_lanes::hazmat::with_rnd;
+use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey};
 use mldsa_trace::{
-    Failure, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run, mldsa_trace_sign,
+    Attempt, Failure, SignTraced, mldsa_trace_abi, mldsa_trace_backend, mldsa_trace_run,
+    mldsa_trace_sign,
 };
 
 /// Jobs as a caller of C functions has them.
@@ -72,7 +73,7 @@ impl Jobs {
     fn private<P: ParameterSet>(&self) -> Vec<u8> {
         let encoded = |xi: &[u8; 32]| {
             SigningKey::<P>::from_seed(xi)
-                .expanded_bytes()
+                .encoded_bytes()
                 .as_ref()
                 .to_vec()
         };
@@ -147,6 +148,7 @@ impl Jobs {
         let one = |job| {
             let key = SigningKey::<P>::from_seed(&seeds[self.key_of[job] as usize]);
             let (message, context, rnd) = self.parts(job);
+            let context = mldsa_lanes::Context::new(context).unwrap();
             let input = mldsa_lanes::Input::Pure { message, context };
             let mut codes = Vec::new();
             key.sign_traced(&input, &rnd, |attempt| codes.push(code(&attempt, all)))
@@ -288,12 +290,13 @@ fn signatures_equal_single_calls<P: ParameterSet>() {
                 let xi = jobs.xi.as_chunks::<32>().0[job];
                 let key = SigningKey::<P>::from_seed(&xi);
                 let (message, context, rnd) = jobs.parts(job);
+                let context = mldsa_lanes::Context::new(context).unwrap();
                 let input = mldsa_lanes::Input::Pure { message, context };
                 let public = key.verifying_key();
-                let signed = key.sign_with_rnd(&input, &rnd).unwrap();
+                let signed = key.sign_with(input, with_rnd(&[rnd])).unwrap();
                 let expected: [&[u8]; 3] = [
                     public.as_bytes().as_ref(),
-                    key.expanded_bytes().as_ref(),
+                    key.encoded_bytes().as_ref(),
                     signed.as_ref(),
                 ];
                 for (i, size) in sizes.iter().enumerate() {

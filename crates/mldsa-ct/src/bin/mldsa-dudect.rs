@@ -14,13 +14,14 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use mldsa_lanes::hazmat::batch::{SignJob, sign};
-use mldsa_lanes::hazmat::{SignWithRnd, external_mu};
+use mldsa_lanes::batch::SignJob;
+use mldsa_lanes::hazmat::{external_mu, with_rnd};
 use mldsa_lanes::{
-    Backend, Check, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    Parameters, Place, SigningKey, batch,
+    Backend, ExpandedSigningKey, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Parameters,
+    Place, SigningKey, batch,
 };
 use mldsa_oracle as oracle;
+use mldsa_trace::{Check, SignTraced};
 
 /// Keys of a class.
 const KEYS: usize = 64;
@@ -137,7 +138,7 @@ fn entry<P: ParameterSet>(
     bytes: Vec<u8>,
     random: &mut Random,
 ) -> Entry<P> {
-    let compact = SigningKey::<P>::from_expanded_bytes_on(backend, &bytes).expect("a valid key");
+    let compact = SigningKey::<P>::from_encoded_bytes_on(backend, &bytes).expect("a valid key");
     let expanded = compact.expand();
     let mu = loop {
         let (a, b) = (random.seed(), random.seed());
@@ -188,7 +189,7 @@ fn set<P: ParameterSet>(backend: Backend, samples: usize) {
             })
             .collect(),
     ];
-    let rnd = [0; 32];
+    let rnds = [[0; 32]; JOBS];
     let mut row = |name: &str, operation: &mut Operation<'_, P>| {
         let samples = samples / if name.contains("batch") { JOBS } else { 1 };
         let times = measure(&classes, samples.max(2000), &mut random, operation);
@@ -201,26 +202,25 @@ fn set<P: ParameterSet>(backend: Backend, samples: usize) {
                 SignJob {
                     key: (&*entry.expanded).into(),
                     input: Input::Mu(&entry.mu),
-                    rnd: &rnd,
                 }
             })
             .collect();
-        black_box(sign(&jobs));
+        black_box(batch::sign(&jobs, with_rnd(&rnds))).ok();
     };
     row("key generation", &mut |key, _, _| {
         black_box(SigningKey::<P>::from_seed_on(backend, key.seed));
     });
     row("key import", &mut |key, _, _| {
-        black_box(SigningKey::<P>::from_expanded_bytes_on(backend, key.bytes)).ok();
+        black_box(SigningKey::<P>::from_encoded_bytes_on(backend, key.bytes)).ok();
     });
     row("expand", &mut |key, _, _| {
         black_box(key.compact.expand());
     });
     row("sign, compact key", &mut |key, _, _| {
-        black_box(key.compact.sign_with_rnd(&Input::Mu(key.mu), &rnd)).ok();
+        black_box(key.compact.sign_with(key.mu, with_rnd(&rnds[..1]))).ok();
     });
     let expanded = |key: &Staged<'_, P>| {
-        black_box(key.expanded.sign_with_rnd(&Input::Mu(key.mu), &rnd)).ok();
+        black_box(key.expanded.sign_with(key.mu, with_rnd(&rnds[..1]))).ok();
     };
     row("sign, expanded key", &mut |key, _, _| expanded(key));
     row("batch of key generation", &mut |_, class, at| {

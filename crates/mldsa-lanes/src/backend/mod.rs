@@ -16,14 +16,11 @@ pub(crate) mod memcheck;
 mod neon;
 mod portable;
 mod select;
-#[cfg(all(
-    test,
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/backend/mod.rs"]
 mod tests;
-#[cfg(test)]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/wide.rs"]
 pub(crate) mod wide;
 
 #[cfg(feature = "std")]
@@ -31,7 +28,11 @@ pub use environment::EnvironmentError;
 pub(crate) use select::Kind;
 pub use select::{Backend, Feature};
 
+#[cfg(feature = "__internals")]
+use crate::kernels::keccak::RATE_128;
 use crate::kernels::keccak::{Permutation, PermutationOfTwo, StateGroup};
+#[cfg(feature = "__internals")]
+use crate::kernels::lanes::Lanes;
 use crate::kernels::packing::Map;
 use crate::kernels::poly::Poly;
 use crate::kernels::sampling::{MaskBytes, Targets};
@@ -40,7 +41,7 @@ use crate::kernels::sponge::Beside;
 use crate::params::Parameters;
 
 /// What the scheme asks of a backend. Ranges are those of the kernels of the same names.
-pub(crate) trait Engine: Copy {
+pub trait Engine: Copy {
     /// Keccak states side by side: `mask` wastes nothing when asked for a multiple.
     const STATES: usize;
     /// `STATES` of them.
@@ -74,16 +75,6 @@ pub(crate) trait Engine: Copy {
     fn product(self, a: &Poly, b: &Poly, out: &mut Poly);
     /// [`crate::kernels::small::product`].
     fn small_product<P: Parameters>(self, c: &Offsets, s: &SmallPoly, out: &mut Poly);
-    /// [`crate::kernels::near::sum_exceeds`], adding.
-    fn sum_exceeds<P: Parameters>(self, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool;
-    /// [`crate::kernels::near::sum_exceeds`], subtracting.
-    fn difference_exceeds<P: Parameters>(
-        self,
-        a: &Poly,
-        c: &Offsets,
-        s: &SmallPoly,
-        bound: i32,
-    ) -> bool;
     /// [`crate::kernels::packing::pack`].
     fn pack(self, bits: usize, p: &Poly, map: Map, out: &mut [u8]);
     /// [`crate::kernels::packing::unpack`].
@@ -102,10 +93,47 @@ pub(crate) trait Engine: Copy {
     fn exceeds(self, a: &Poly, bound: i32) -> bool;
     /// [`crate::kernels::rounding::make_hint`].
     fn make_hint<P: Parameters>(self, low: &mut Poly, w1: &Poly);
-    /// [`crate::kernels::rounding::make_hint_any`].
-    fn make_hint_any<P: Parameters>(self, low: &mut Poly, ct0: &Poly, w1: &Poly);
     /// [`crate::kernels::rounding::use_hint`].
     fn use_hint<P: Parameters>(self, w: &mut Poly, hint: &Poly);
+    /// [`crate::kernels::sampling::shake128`].
+    #[cfg(feature = "__internals")]
+    fn shake128(self, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * RATE_128]]);
+    /// A kernel of another crate.
+    #[cfg(feature = "__internals")]
+    fn run<K: Kernel>(self, kernel: K) -> K::Output;
+}
+
+/// A kernel that no operation of the library has: a text over lanes, all of it `inline(always)`.
+#[cfg(feature = "__internals")]
+pub trait Kernel {
+    /// What it gives.
+    type Output;
+    /// Its text.
+    fn run<V: Lanes>(self, token: V::Token) -> Self::Output;
+}
+
+/// Numbers: any bytes make one.
+#[cfg(target_arch = "x86_64")]
+trait Number: Copy {}
+#[cfg(target_arch = "x86_64")]
+macro_rules! numbers {
+    ($($of:ty)*) => { $(impl Number for $of {})* };
+}
+#[cfg(target_arch = "x86_64")]
+numbers!(u8 i8 u32 i32 u64);
+
+/// The first numbers of a slice, as many as a register has; a slice with fewer is a defect of the caller.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn first<T, const COUNT: usize>(of: &[T]) -> &[T; COUNT] {
+    of.first_chunk().expect("a register's numbers")
+}
+
+/// The same, to write.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn first_mut<T, const COUNT: usize>(of: &mut [T]) -> &mut [T; COUNT] {
+    of.first_chunk_mut().expect("a register's numbers")
 }
 
 /// One method of an engine: a safe wrapper of an entry point that carries the CPU features, so
@@ -181,12 +209,6 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn small_product [<P: Parameters>] [::<P>] (e: $engine, c: &Offsets, s: &SmallPoly, out: &mut Poly) -> (),
                 takes [s Range(0, 2 * P::ETA)], gives [out within(P::BETA)]
                 = small::product::<P, $bytes>(e.lane_token(), c, s, out) }
-            method! { [$feature] fn sum_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool,
-                takes [a within(P::GAMMA1), s Range(0, 2 * P::ETA)]
-                = crate::kernels::near::sum_exceeds::<$lanes, P, false>(e.lane_token(), a, c, s, bound) }
-            method! { [$feature] fn difference_exceeds [<P: Parameters>] [::<P>] (e: $engine, a: &Poly, c: &Offsets, s: &SmallPoly, bound: i32) -> bool,
-                takes [a within(P::GAMMA1), s Range(0, 2 * P::ETA)]
-                = crate::kernels::near::sum_exceeds::<$lanes, P, true>(e.lane_token(), a, c, s, bound) }
             method! { [$feature] fn pack [] [] (e: $engine, bits: usize, p: &Poly, map: crate::kernels::packing::Map, out: &mut [u8]) -> (),
                 takes [p map.coefficients(bits)]
                 = crate::kernels::packing::pack_width::<$lanes>(e.lane_token(), bits, p, map, out) }
@@ -214,12 +236,15 @@ macro_rules! engine_from_kernels {
             method! { [$feature] fn make_hint [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, w1: &Poly) -> (),
                 takes [low within(2 * P::GAMMA2), w1 high::<P>()], gives [low Range(0, 1)]
                 = rounding::make_hint::<$lanes, P>(e.lane_token(), low, w1) }
-            method! { [$feature] fn make_hint_any [<P: Parameters>] [::<P>] (e: $engine, low: &mut Poly, ct0: &Poly, w1: &Poly) -> (),
-                takes [low within(P::GAMMA2 + P::BETA), ct0 below(Q - P::GAMMA2), w1 high::<P>()], gives [low Range(0, 1)]
-                = rounding::make_hint_any::<$lanes, P>(e.lane_token(), low, ct0, w1) }
             method! { [$feature] fn use_hint [<P: Parameters>] [::<P>] (e: $engine, w: &mut Poly, hint: &Poly) -> (),
                 takes [w below(Q), hint Range(0, 1)], gives [w high::<P>()]
                 = rounding::use_hint::<$lanes, P>(e.lane_token(), w, hint) }
+            #[cfg(feature = "__internals")]
+            method! { [$feature] fn shake128 [] [] (e: $engine, seed: &[u8; 32], nonces: &[u16], out: &mut [[u8; 5 * crate::kernels::keccak::RATE_128]]) -> ()
+                = sampling::shake128(e, seed, nonces, out) }
+            #[cfg(feature = "__internals")]
+            method! { [$feature] fn run [<K: crate::backend::Kernel>] [::<K>] (e: $engine, kernel: K) -> K::Output
+                = kernel.run::<$lanes>(e.lane_token()) }
         }
     };
 }

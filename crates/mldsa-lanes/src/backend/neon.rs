@@ -59,11 +59,12 @@ impl Neon {
 engine_from_kernels!(Neon, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
 engine_from_kernels!(NeonSha3, lanes I32x4, bytes U8x16, states 2, target_feature(enable = "neon"));
 
-/// Calls intrinsics; each use stands in a method of a type whose values prove the feature, or has
-/// the token at hand.
+/// Calls intrinsics on registers, none that takes a pointer. Each use stands in a method of a type whose
+/// values prove the feature, or has the token at hand.
 macro_rules! neon {
     ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where the feature does.
+        // SAFETY: a value of this type, or the token, exists only where the feature does, which is all
+        // that an intrinsic without a pointer asks.
         unsafe { $expression }
     };
 }

@@ -11,7 +11,7 @@ use crate::kernels::keccak::Permutation;
 /// others are for tests and measurements.
 ///
 /// `portable` is on every CPU; `avx2` and `avx512` (F, BW and VL) on x86-64; `neon` and `neon-sha3` (with the SHA3 extension) on 64-bit Arm, little-endian.
-/// The backends that need a [`Feature`] can be taken away, by [`Backend::disable`] or, where the
+/// The backends that need a [`Feature`] can be taken away, by [`Backend::disable_for_process`] or, where the
 /// program asks for it, by the environment (`Backend::use_environment`, feature `std`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend(Kind);
@@ -167,11 +167,11 @@ impl Backend {
         Self::available().find(|backend| backend.name() == name)
     }
 
-    /// From now on, in the whole process, acts as if the CPU lacked `feature`: no backend that needs
+    /// **For the whole process, and it cannot be undone**: from now on acts as if the CPU lacked `feature`: no backend that needs
     /// it is detected, listed or found by name, and a key that is made with a `Backend` saved from
     /// before gets [`Backend::detect`]'s instead. Keys that exist keep theirs, and so does what is
-    /// derived from them. It cannot be undone.
-    pub fn disable(feature: Feature) {
+    /// derived from them.
+    pub fn disable_for_process(feature: Feature) {
         Self::choose_anew(|state| state | feature.bit());
     }
 

@@ -1,17 +1,14 @@
 //! As [`crate::scheme::entry`], for many jobs.
 
 use super::given::SignJob;
-use super::sign::Signing;
-#[cfg(feature = "trace")]
-use super::trace::{Telling, Traces};
 use super::{VerifyJob, keygen, sign, verify};
+use crate::ParameterSet;
 use crate::backend::{Backend, with_engine};
 use crate::error::Error;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, Signature, SigningKey};
-#[cfg(feature = "trace")]
-use crate::params::MAX_ATTEMPTS;
 use crate::scheme::entry::Scheme;
+use crate::scheme::sign::{Checking, Watch};
 
 /// The batches of a parameter set. Generic code names [`ParameterSet`](crate::ParameterSet), of
 /// which this is a part.
@@ -24,16 +21,20 @@ pub trait Batch: Scheme {
         order: &[usize],
         max_attempts: u32,
         results: &mut [Result<Signature<Self>, Error>],
-    );
-    /// Traces them.
-    #[cfg(feature = "trace")]
+    ) where
+        Self: ParameterSet;
+    /// The same with another watch.
+    #[cfg(feature = "__internals")]
     #[doc(hidden)]
-    fn trace_jobs(
+    fn watch_jobs<W: Watch<Self>>(
         backend: Backend,
         jobs: &[SignJob<'_, Self>],
         order: &[usize],
-        traces: &mut Traces<'_, Telling<'_>>,
-    );
+        max_attempts: u32,
+        watch: &mut W,
+        results: &mut [Result<W::Kept, Error>],
+    ) where
+        Self: ParameterSet;
     /// Verifies the jobs at the positions in `order`.
     #[doc(hidden)]
     fn verify_jobs(
@@ -41,17 +42,21 @@ pub trait Batch: Scheme {
         jobs: &[VerifyJob<'_, Self>],
         order: &[usize],
         results: &mut [Result<(), Error>],
-    );
+    ) where
+        Self: ParameterSet;
     /// A key for each seed.
     #[doc(hidden)]
-    fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>]);
+    fn keygen_jobs(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<Self>])
+    where
+        Self: ParameterSet;
     /// An expanded key for each seed.
     #[doc(hidden)]
     fn keygen_expanded_jobs(
         backend: Backend,
         seeds: &[[u8; 32]],
         keys: &mut [ExpandedSigningKey<Self>],
-    );
+    ) where
+        Self: ParameterSet;
 }
 
 macro_rules! entry_points {
@@ -66,19 +71,23 @@ macro_rules! entry_points {
                 results: &mut [Result<Signature<Self>, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
+                let watch = &mut Checking::default();
                 with_engine!(backend, e =>
-                    sign::run(e, jobs, order, max_attempts, &mut Signing(results)));
+                    sign::run(e, jobs, order, max_attempts, watch, Signature, results));
             }
 
-            #[cfg(feature = "trace")]
-            fn trace_jobs(
+            #[cfg(feature = "__internals")]
+            fn watch_jobs<W: Watch<Self>>(
                 backend: Backend,
                 jobs: &[SignJob<'_, Self>],
                 order: &[usize],
-                traces: &mut Traces<'_, Telling<'_>>,
+                max_attempts: u32,
+                watch: &mut W,
+                results: &mut [Result<W::Kept, Error>],
             ) {
                 let _wiper = StackWiper::<32>;
-                with_engine!(backend, e => sign::run(e, jobs, order, MAX_ATTEMPTS, traces));
+                with_engine!(backend, e =>
+                    sign::run(e, jobs, order, max_attempts, watch, |kept| kept, results));
             }
 
             fn verify_jobs(

@@ -4,16 +4,16 @@ use alloc::vec::Vec;
 
 use super::rows::Rows;
 use super::{boxed, hash_each, made};
+use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::declassify::{Site, public_slice};
 use crate::kernels::poly::{Poly, Secret, Zero};
 use crate::keys::{ExpandedSigningKey, SigningKey};
 use crate::scheme::encode::{self, SigningKeyWriter};
-use crate::scheme::entry::Scheme;
 use crate::scheme::{keygen, sample};
 
 /// A key in the making.
-pub(super) struct Slot<P: Scheme> {
+pub(super) struct Slot<P: ParameterSet> {
     rho: [u8; 32],
     rho_prime: Secret<[u8; 64]>,
     k: Secret<[u8; 32]>,
@@ -23,7 +23,7 @@ pub(super) struct Slot<P: Scheme> {
     t0: Secret<P::VecK>,
 }
 
-impl<P: Scheme> Slot<P> {
+impl<P: ParameterSet> Slot<P> {
     fn zero() -> Self {
         Slot {
             rho: [0; 32],
@@ -38,8 +38,8 @@ impl<P: Scheme> Slot<P> {
 }
 
 /// Memory in bytes: for each key in the making; for a last one that is alone.
-#[cfg(test)]
-pub(super) fn memory<P: Scheme>() -> [usize; 2] {
+#[cfg(all(test, feature = "__tests"))]
+pub(super) fn memory<P: ParameterSet>() -> [usize; 2] {
     [
         size_of::<Slot<P>>() + Rows::<P>::BYTES_PER_ROW,
         size_of::<keygen::Space<P>>(),
@@ -47,7 +47,7 @@ pub(super) fn memory<P: Scheme>() -> [usize; 2] {
 }
 
 /// What is made of a seed.
-pub(super) trait Product<P: Scheme> {
+pub(super) trait Product<P: ParameterSet> {
     /// The public key, which is written first, row after row.
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes;
     /// A row of Â.
@@ -56,7 +56,7 @@ pub(super) trait Product<P: Scheme> {
     fn finish<E: Engine>(&mut self, e: E, slot: &Slot<P>, tr: &[u8; 64]);
 }
 
-impl<P: Scheme> Product<P> for SigningKey<P> {
+impl<P: ParameterSet> Product<P> for SigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.public.pk
     }
@@ -70,7 +70,7 @@ impl<P: Scheme> Product<P> for SigningKey<P> {
     }
 }
 
-impl<P: Scheme> Product<P> for ExpandedSigningKey<P> {
+impl<P: ParameterSet> Product<P> for ExpandedSigningKey<P> {
     fn pk(&mut self) -> &mut P::VerifyingKeyBytes {
         &mut self.public.pk
     }
@@ -85,7 +85,11 @@ impl<P: Scheme> Product<P> for ExpandedSigningKey<P> {
 
 /// Fills `keys`, one for each seed.
 #[inline(never)]
-pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
+pub(super) fn run<P: ParameterSet, E: Engine>(
+    e: E,
+    seeds: &[[u8; 32]],
+    keys: &mut [SigningKey<P>],
+) {
     let mut room = Room::new(e, seeds.len());
     let mut single = None;
     let groups = seeds.chunks(E::STATES).zip(keys.chunks_mut(E::STATES));
@@ -93,7 +97,7 @@ pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [Si
         if let ([xi], [key]) = (seeds, &mut *keys) {
             // Nothing to fill lanes with.
             let space = single.get_or_insert_with(|| boxed(|| keygen::Space::<P>::ZERO));
-            keygen::keygen(e, xi, space, &mut key.sk, &mut key.public.pk);
+            keygen::keygen::<P, E>(e, xi, space.room(), &mut key.sk, &mut key.public.pk);
         } else {
             group(e, seeds, &mut room, keys);
         }
@@ -105,7 +109,7 @@ pub(super) fn run<P: Scheme, E: Engine>(e: E, seeds: &[[u8; 32]], keys: &mut [Si
 
 /// [`run`] and [`SigningKey::expand`] in one: Â is sampled once.
 #[inline(never)]
-pub(super) fn run_expanded<P: Scheme, E: Engine>(
+pub(super) fn run_expanded<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     keys: &mut [ExpandedSigningKey<P>],
@@ -118,12 +122,12 @@ pub(super) fn run_expanded<P: Scheme, E: Engine>(
 }
 
 /// What the groups need, one after the other.
-struct Room<P: Scheme> {
+struct Room<P: ParameterSet> {
     slots: Vec<Slot<P>>,
     rows: Rows<P>,
 }
 
-impl<P: Scheme> Room<P> {
+impl<P: ParameterSet> Room<P> {
     fn new<E: Engine>(_: E, seeds: usize) -> Self {
         Room {
             slots: made(E::STATES.min(seeds), Slot::zero),
@@ -133,7 +137,7 @@ impl<P: Scheme> Room<P> {
 }
 
 /// As many seeds as there are slots, at most one for each Keccak state.
-fn group<P: Scheme, E: Engine>(
+fn group<P: ParameterSet, E: Engine>(
     e: E,
     seeds: &[[u8; 32]],
     room: &mut Room<P>,

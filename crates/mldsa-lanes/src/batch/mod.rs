@@ -16,7 +16,7 @@
 //!
 //! | | each job in flight | each job in flight, with compact keys | once | once, with compact keys |
 //! |---|---|---|---|---|
-//! | [`sign`], `trace` | 16, 21, 27 | 27, 45, 76 more | 25, 26, 28 | |
+//! | [`sign`] | 16, 21, 27 | 27, 45, 76 more | 25, 26, 28 | |
 //! | [`verify`] | 11, 14, 18 | 4, 5, 7 more | | 21, 37, 65 |
 //! | [`keygen`], [`keygen_expanded`] | 21, 28, 38 | | 29, 33, 39 | |
 //!
@@ -26,39 +26,37 @@
 pub(crate) mod entry;
 pub(crate) mod given;
 mod keygen;
-#[cfg(all(test, feature = "trace"))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/limits.rs"]
 mod limit_tests;
 #[cfg(feature = "rayon")]
 pub mod parallel;
 mod rows;
 mod sign;
-#[cfg(all(test, feature = "trace"))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/batch.rs"]
 mod tests;
-#[cfg(feature = "trace")]
-mod trace;
 mod verify;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use entry::Batch;
 use rand_core::TryCryptoRng;
 
+use crate::ParameterSet;
 use crate::backend::{Backend, Engine};
 use crate::error::Error;
 use crate::kernels::poly::Wipe;
 use crate::kernels::sponge::Shake256Reader;
 use crate::kernels::sponges::shake256_each;
-use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
-use crate::params::MAX_ATTEMPTS;
-use crate::scheme::entry::Scheme;
+use crate::keys::{
+    ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
+};
 use crate::scheme::message::Input;
-#[cfg(feature = "trace")]
-use crate::trace::{Attempt, Checks};
 
 /// The key of a [`SignJob`].
 #[derive(Clone, Copy, Debug)]
-pub enum SignWith<'a, P: Scheme> {
+pub enum SignWith<'a, P: ParameterSet> {
     /// Expanded here, once for each run of jobs with the same reference.
     Compact(&'a SigningKey<P>),
     /// Used as it is.
@@ -67,7 +65,7 @@ pub enum SignWith<'a, P: Scheme> {
 
 /// A message to be signed.
 #[derive(Clone, Copy, Debug)]
-pub struct SignJob<'a, P: Scheme> {
+pub struct SignJob<'a, P: ParameterSet> {
     /// The key; its backend does the work.
     pub key: SignWith<'a, P>,
     /// What to sign.
@@ -76,7 +74,7 @@ pub struct SignJob<'a, P: Scheme> {
 
 /// The key of a [`VerifyJob`].
 #[derive(Clone, Copy, Debug)]
-pub enum VerifyWith<'a, P: Scheme> {
+pub enum VerifyWith<'a, P: ParameterSet> {
     /// Expanded here, once for each run of jobs with the same key.
     Compact(&'a VerifyingKey<P>),
     /// Used as it is.
@@ -85,7 +83,7 @@ pub enum VerifyWith<'a, P: Scheme> {
 
 /// A signature to be verified.
 #[derive(Clone, Copy, Debug)]
-pub struct VerifyJob<'a, P: Scheme> {
+pub struct VerifyJob<'a, P: ParameterSet> {
     /// The key; its backend does the work.
     pub key: VerifyWith<'a, P>,
     /// What was signed.
@@ -94,78 +92,31 @@ pub struct VerifyJob<'a, P: Scheme> {
     pub signature: &'a Signature<P>,
 }
 
-/// Signs every job (Algorithms 2, 4 and 7), hedged: what `sign_input` gives for each. `rnd` of each
-/// job, 32 bytes of memory until the end, comes from `rng`.
+/// Signs every job (Algorithms 2, 4 and 7): what [`sign_with`](SigningKey::sign_with) gives for each.
+/// `rnd` of each job is 32 bytes of memory until the end.
 ///
 /// # Errors
-/// [`Error::Rng`] if `rng` fails; then nothing is signed. Each job has its own:
-/// [`Error::ContextTooLong`], [`Error::DigestLength`], [`Error::WeakPreHash`],
+/// [`Error::Rng`] if the generator fails, [`Error::RndCount`]; then nothing is signed. Each job has its own:
+/// [`Error::DigestLength`], [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`],
 /// [`Error::TooManyAttempts`].
-pub fn sign<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    rng: &mut R,
+    mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    sign_bounded(jobs, MAX_ATTEMPTS, rng)
+    let rnds = given::rnds(jobs.len(), &mut options)?;
+    let mut results = given::unsigned(jobs.len());
+    let jobs = given::with(jobs, &rnds);
+    given::sign_into(&jobs, options.max_attempts, &mut results);
+    Ok(results)
 }
 
-/// [`sign`] with at most `max_attempts` attempts for each job; 821 is the most that is ever tried.
+/// Verifies every job (Algorithms 3, 5 and 8): what
+/// [`verify_signature`](VerifyingKey::verify_signature) gives for each.
 ///
 /// # Errors
-/// As [`sign`].
-pub fn sign_bounded<P: Batch, R: TryCryptoRng + ?Sized>(
-    jobs: &[SignJob<'_, P>],
-    max_attempts: u32,
-    rng: &mut R,
-) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = given::draw(jobs.len(), rng)?;
-    Ok(given::sign_bounded(
-        &given::hedged(jobs, &rnds),
-        max_attempts,
-    ))
-}
-
-/// The deterministic variant of [`sign`].
-///
-/// # Errors
-/// Each job has its own, as those of [`sign`].
-pub fn sign_deterministic<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-    given::sign(&given::deterministic(jobs))
-}
-
-/// Traces every job: tells `on_attempt` of each attempt that signing it takes, with the job's position.
-/// A job's attempts come in order, those of different jobs mixed. No signature is made.
-///
-/// For tests and measurements, with keys made for them: which branches are taken, which memory is
-/// read and so how long it takes depends on y, w0 and the private key, not just on what a signature
-/// tells. Signing shares none of that text.
-///
-/// # Errors
-/// As [`sign`]; all attempts of a job with [`Error::TooManyAttempts`] have been told.
-#[cfg(feature = "trace")]
-pub fn trace<P: Batch>(
-    jobs: &[given::SignJob<'_, P>],
-    checks: Checks,
-    mut on_attempt: impl FnMut(usize, Attempt),
-) -> Vec<Result<(), Error>> {
-    let mut results = alloc::vec![Ok(()); jobs.len()];
-    let mut traces = trace::Traces {
-        checks,
-        on_attempt: &mut on_attempt as trace::Telling<'_>,
-        results: &mut results,
-    };
-    by_backend(
-        jobs.iter().map(|job| job.key.backend()),
-        |backend, order| P::trace_jobs(backend, jobs, order, &mut traces),
-    );
-    results
-}
-
-/// Verifies every job (Algorithms 3, 5 and 8): what `verify_input` gives for each.
-///
-/// # Errors
-/// Each job has its own: [`Error::InvalidSignature`], [`Error::ContextTooLong`],
-/// [`Error::DigestLength`], [`Error::WeakPreHash`].
-pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+/// Each job has its own: [`Error::InvalidSignature`], [`Error::DigestLength`],
+/// [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`].
+pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = unverified(jobs.len());
     verify_into(jobs, &mut results);
     results
@@ -176,11 +127,11 @@ fn unverified(count: usize) -> Vec<Result<(), Error>> {
     alloc::vec![Err(Error::InvalidSignature); count]
 }
 
-fn verify_into<P: Batch>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
+fn verify_into<P: ParameterSet>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Error>]) {
     if let ([job], [result]) = (jobs, &mut *results) {
         *result = match job.key {
-            VerifyWith::Compact(key) => key.verify_input(&job.input, job.signature),
-            VerifyWith::Expanded(key) => key.verify_input(&job.input, job.signature),
+            VerifyWith::Compact(key) => key.verify_signature(job.input, job.signature),
+            VerifyWith::Expanded(key) => key.verify_signature(job.input, job.signature),
         };
         return;
     }
@@ -194,7 +145,7 @@ fn verify_into<P: Batch>(jobs: &[VerifyJob<'_, P>], results: &mut [Result<(), Er
 ///
 /// # Errors
 /// [`Error::Rng`] if `rng` fails.
-pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn generate<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<SigningKey<P>>, Error> {
@@ -202,7 +153,7 @@ pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
 }
 
 /// Draws seeds, and overwrites them when `keygen` has had them.
-fn generated<P: Batch, R: TryCryptoRng + ?Sized>(
+fn generated<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
     keygen: impl FnOnce(&[[u8; 32]]) -> Vec<SigningKey<P>>,
@@ -215,8 +166,8 @@ fn generated<P: Batch, R: TryCryptoRng + ?Sized>(
 }
 
 /// ML-DSA.KeyGen_internal (Algorithm 6) for every seed ξ, on the given backend, which the keys keep,
-/// unless it was [disabled](Backend::disable).
-pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+/// unless it was [disabled](Backend::disable_for_process).
+pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
     let backend = backend.granted();
     let mut keys = unfilled(backend, seeds.len());
     keygen_into(backend, seeds, &mut keys);
@@ -226,7 +177,7 @@ pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<
 /// [`keygen`] and [`SigningKey::expand`] in one, for keys that only sign: Â, most of the work of either,
 /// is sampled once. `keys` becomes the keys of the seeds; what it held before is overwritten. They
 /// take 27, 46 and 78 KiB each.
-pub fn keygen_expanded<P: Batch>(
+pub fn keygen_expanded<P: ParameterSet>(
     backend: Backend,
     seeds: &[[u8; 32]],
     keys: &mut Vec<ExpandedSigningKey<P>>,
@@ -244,11 +195,11 @@ pub fn keygen_expanded<P: Batch>(
 }
 
 /// Keys to be filled in place: a secret that is moved leaves a copy behind, unwiped.
-fn unfilled<P: Scheme>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
+fn unfilled<P: ParameterSet>(backend: Backend, count: usize) -> Vec<SigningKey<P>> {
     made(count, || SigningKey::empty(backend))
 }
 
-fn keygen_into<P: Batch>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
+fn keygen_into<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]], keys: &mut [SigningKey<P>]) {
     P::keygen_jobs(backend, seeds, keys);
 }
 
@@ -261,14 +212,14 @@ fn boxed<T>(new: impl FnOnce() -> T) -> Box<T> {
 
 /// `count` values, likewise.
 #[inline(never)]
-fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
+pub(crate) fn made<T>(count: usize, new: impl FnMut() -> T) -> Vec<T> {
     let mut values = Vec::new();
     values.resize_with(count, new);
     values
 }
 
 /// Calls `run` once for each backend, with the positions that have it, in order.
-fn by_backend(
+pub(crate) fn by_backend(
     backends: impl ExactSizeIterator<Item = Backend> + Clone,
     mut run: impl FnMut(Backend, &[usize]),
 ) {
@@ -300,8 +251,8 @@ fn hash_each<'a, E: Engine, T, const PARTS: usize>(
     );
 }
 
-impl<P: Scheme> SignWith<'_, P> {
-    fn backend(&self) -> Backend {
+impl<P: ParameterSet> SignWith<'_, P> {
+    pub(crate) fn backend(&self) -> Backend {
         match self {
             SignWith::Compact(key) => key.backend(),
             SignWith::Expanded(key) => key.backend(),
@@ -309,7 +260,7 @@ impl<P: Scheme> SignWith<'_, P> {
     }
 }
 
-impl<P: Scheme> VerifyWith<'_, P> {
+impl<P: ParameterSet> VerifyWith<'_, P> {
     fn backend(&self) -> Backend {
         match self {
             VerifyWith::Compact(key) => key.backend,
@@ -320,17 +271,17 @@ impl<P: Scheme> VerifyWith<'_, P> {
 
 macro_rules! from_keys {
     ($with:ident: $compact:ident, $expanded:ident) => {
-        impl<'a, P: Scheme> From<&'a $compact<P>> for $with<'a, P> {
+        impl<'a, P: ParameterSet> From<&'a $compact<P>> for $with<'a, P> {
             fn from(key: &'a $compact<P>) -> Self {
                 $with::Compact(key)
             }
         }
-        impl<'a, P: Scheme> From<&'a $expanded<P>> for $with<'a, P> {
+        impl<'a, P: ParameterSet> From<&'a $expanded<P>> for $with<'a, P> {
             fn from(key: &'a $expanded<P>) -> Self {
                 $with::Expanded(key)
             }
         }
-        impl<'a, P: Scheme> From<&'a Box<$expanded<P>>> for $with<'a, P> {
+        impl<'a, P: ParameterSet> From<&'a Box<$expanded<P>>> for $with<'a, P> {
             fn from(key: &'a Box<$expanded<P>>) -> Self {
                 $with::Expanded(key)
             }

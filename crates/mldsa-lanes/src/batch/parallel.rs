@@ -11,87 +11,38 @@ use rayon::prelude::*;
 
 use rand_core::TryCryptoRng;
 
-use super::entry::Batch;
-use super::{SignJob, VerifyJob};
+use super::{SignJob, VerifyJob, given};
+use crate::ParameterSet;
 use crate::backend::{Backend, Engine, with_engine};
 use crate::error::Error;
-use crate::keys::{Signature, SigningKey};
-use crate::params::MAX_ATTEMPTS;
+use crate::keys::{SignOptions, Signature, SigningKey};
 
 /// As [`super::sign`].
 ///
 /// # Errors
 /// As [`super::sign`].
-pub fn sign<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn sign<P: ParameterSet>(
     jobs: &[SignJob<'_, P>],
-    rng: &mut R,
+    mut options: SignOptions<'_>,
 ) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    sign_bounded(jobs, MAX_ATTEMPTS, rng)
-}
-
-/// As [`super::sign_bounded`].
-///
-/// # Errors
-/// As [`super::sign`].
-pub fn sign_bounded<P: Batch, R: TryCryptoRng + ?Sized>(
-    jobs: &[SignJob<'_, P>],
-    max_attempts: u32,
-    rng: &mut R,
-) -> Result<Vec<Result<Signature<P>, Error>>, Error> {
-    let rnds = super::given::draw(jobs.len(), rng)?;
-    Ok(given::sign_bounded(
-        &super::given::hedged(jobs, &rnds),
-        max_attempts,
-    ))
-}
-
-/// As [`super::sign_deterministic`].
-///
-/// # Errors
-/// As [`super::sign_deterministic`].
-pub fn sign_deterministic<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-    given::sign(&super::given::deterministic(jobs))
-}
-
-pub(crate) mod given {
-    //! Signing with given values of `rnd`.
-
-    use super::*;
-    use crate::batch::given::{SignJob, sign_into, unsigned};
-
-    /// As [`crate::hazmat::batch::sign`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
-        sign_bounded(jobs, MAX_ATTEMPTS)
-    }
-
-    /// As [`crate::hazmat::batch::sign_bounded`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign_bounded<P: Batch>(
-        jobs: &[SignJob<'_, P>],
-        max_attempts: u32,
-    ) -> Vec<Result<Signature<P>, Error>> {
-        let mut results = unsigned(jobs.len());
-        let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
-        let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
-        pieces.for_each(|(jobs, results)| sign_into(jobs, max_attempts, results));
-        results
-    }
+    let rnds = given::rnds(jobs.len(), &mut options)?;
+    let mut results = given::unsigned(jobs.len());
+    let backend = jobs.first().map(|job| job.key.backend());
+    let jobs = given::with(jobs, &rnds);
+    spread(backend, &jobs, &mut results, |jobs, results| {
+        given::sign_into(jobs, options.max_attempts, results);
+    });
+    Ok(results)
 }
 
 /// As [`super::verify`].
 ///
 /// # Errors
 /// As [`super::verify`].
-pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
+pub fn verify<P: ParameterSet>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
     let mut results = super::unverified(jobs.len());
-    let size = piece(jobs.len(), jobs.iter().map(|job| job.key.backend()));
-    let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
-    pieces.for_each(|(jobs, results)| super::verify_into(jobs, results));
+    let backend = jobs.first().map(|job| job.key.backend());
+    spread(backend, jobs, &mut results, super::verify_into);
     results
 }
 
@@ -99,7 +50,7 @@ pub fn verify<P: Batch>(jobs: &[VerifyJob<'_, P>]) -> Vec<Result<(), Error>> {
 ///
 /// # Errors
 /// As [`super::generate`].
-pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
+pub fn generate<P: ParameterSet, R: TryCryptoRng + ?Sized>(
     count: usize,
     rng: &mut R,
 ) -> Result<Vec<SigningKey<P>>, Error> {
@@ -107,13 +58,25 @@ pub fn generate<P: Batch, R: TryCryptoRng + ?Sized>(
 }
 
 /// As [`super::keygen`].
-pub fn keygen<P: Batch>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
+pub fn keygen<P: ParameterSet>(backend: Backend, seeds: &[[u8; 32]]) -> Vec<SigningKey<P>> {
     let backend = backend.granted();
     let mut keys = super::unfilled(backend, seeds.len());
-    let size = piece(seeds.len(), core::iter::once(backend));
-    let pieces = seeds.par_chunks(size).zip(keys.par_chunks_mut(size));
-    pieces.for_each(|(seeds, keys)| super::keygen_into(backend, seeds, keys));
+    spread(Some(backend), seeds, &mut keys, |seeds, keys| {
+        super::keygen_into(backend, seeds, keys);
+    });
     keys
+}
+
+/// Cuts `jobs`, and with them the places of their results, into pieces for `run`, on the pool's threads.
+fn spread<J: Sync, R: Send>(
+    backend: Option<Backend>,
+    jobs: &[J],
+    results: &mut [R],
+    run: impl Fn(&[J], &mut [R]) + Sync,
+) {
+    let size = piece(jobs.len(), backend);
+    let pieces = jobs.par_chunks(size).zip(results.par_chunks_mut(size));
+    pieces.for_each(|(jobs, results)| run(jobs, results));
 }
 
 /// Pieces for each thread where there are many jobs: enough that a thread which is late has others
@@ -124,10 +87,8 @@ const PIECES: usize = 4;
 const JOBS: usize = 16;
 
 /// How many jobs a piece has: full lanes, and work for every thread of the pool.
-fn piece(jobs: usize, mut backends: impl Iterator<Item = Backend>) -> usize {
-    let lanes = backends
-        .next()
-        .map_or(1, |backend| with_engine!(backend, e => states(e)));
+fn piece(jobs: usize, backend: Option<Backend>) -> usize {
+    let lanes = backend.map_or(1, |backend| with_engine!(backend, e => states(e)));
     let threads = rayon::current_num_threads();
     let pieces = (jobs / (JOBS * lanes)).clamp(threads, PIECES * threads);
     jobs.div_ceil(pieces).next_multiple_of(lanes).max(lanes)
@@ -137,34 +98,6 @@ fn states<E: Engine>(_: E) -> usize {
     E::STATES
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every thread has work as soon as there is a group of lanes for each, and a full group in each
-    /// piece but the last.
-    #[test]
-    fn pieces_are_for_all_threads_and_of_full_lanes() {
-        for threads in 1..=5 {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-            let pool = pool.build().expect("a few threads");
-            for backend in Backend::available() {
-                let lanes = with_engine!(backend, e => states(e));
-                for jobs in (0..200).chain([1000, 9999, 100_000]) {
-                    let size = pool.install(|| piece(jobs, core::iter::once(backend)));
-                    assert!(size >= lanes && size.is_multiple_of(lanes));
-                    let pieces = jobs.div_ceil(size);
-                    assert!(pieces <= PIECES * threads, "{jobs} jobs, {threads} threads");
-                    if jobs >= JOBS * lanes * PIECES * threads {
-                        assert!(
-                            pieces > (PIECES - 1) * threads,
-                            "{jobs} jobs, {threads} threads"
-                        );
-                    }
-                    // A thread's share, but for the lanes that this fills.
-                    assert!(size < jobs.div_ceil(threads).max(1) + lanes);
-                }
-            }
-        }
-    }
-}
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/parallel.rs"]
+mod tests;

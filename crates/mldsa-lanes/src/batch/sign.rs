@@ -4,26 +4,23 @@
 //! attempt of every job: the masks of all of them in full groups, then for each the arithmetic up to
 //! w1, then the hashes side by side, then the checks. A slot whose job has ended takes the next job
 //! at once. The last job left goes on alone, in the text of the single call.
-//!
-//! What an attempt is checked for and what is kept of it is an [`Outcome`]'s business: [`Signing`]
-//! here, traces in [`super::trace`].
 
 use alloc::vec::Vec;
 use core::mem::MaybeUninit;
 
 use super::given::SignJob;
 use super::{SignWith, boxed, hash_each, made};
+use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Zero};
 use crate::kernels::sampling::Target;
-use crate::keys::{Signature, SigningKey};
+use crate::keys::SigningKey;
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::SigningKeyParts;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
-use crate::scheme::sample::{MaskStream, counted, first_nonce};
-use crate::scheme::sign::{CTilde, Material, Scratch, Trial, check};
+use crate::scheme::sample::{counted, first_nonce};
+use crate::scheme::sign::{CTilde, Making, Material, Shared, Watch, Which, attempts};
 
 /// Jobs whose μ and ρ″ are computed in one go, for each slot. More than one, so that messages of
 /// different lengths leave few lanes idle.
@@ -37,26 +34,24 @@ struct Pending {
 }
 
 /// A job in flight.
-struct Slot<'a, P: Scheme> {
+struct Slot<'a, P: ParameterSet> {
     /// Nothing: the slot is free.
     job: Option<usize>,
     attempt: u32,
     key: Held<'a, P>,
-    mu: [u8; 64],
-    rho_second: Secret<[u8; 64]>,
-    trial: Trial<P>,
+    making: Making<P>,
 }
 
 /// The expanded key of a job in flight.
 #[derive(Clone, Copy)]
-enum Held<'a, P: Scheme> {
+enum Held<'a, P: ParameterSet> {
     Given(&'a Material<P>),
     /// A place in the pool.
     Made(usize),
 }
 
 /// A key expanded here.
-struct Made<'a, P: Scheme> {
+struct Made<'a, P: ParameterSet> {
     from: &'a SigningKey<P>,
     /// How many slots use it.
     users: usize,
@@ -64,8 +59,8 @@ struct Made<'a, P: Scheme> {
 }
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once.
-#[cfg(test)]
-pub(super) fn memory<P: Scheme>() -> [usize; 3] {
+#[cfg(all(test, feature = "__tests"))]
+pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     let ahead = AHEAD * (size_of::<Pending>() + size_of::<(usize, MuSource<'_>)>());
     let targets = P::L * size_of::<Target<'_, 64>>();
     [
@@ -75,82 +70,26 @@ pub(super) fn memory<P: Scheme>() -> [usize; 3] {
     ]
 }
 
-/// An attempt, by job and number.
-#[derive(Clone, Copy)]
-pub(super) struct Which {
-    pub(super) job: usize,
-    pub(super) attempt: u32,
-}
-
-/// What is asked of the attempts, and kept of the jobs.
-pub(super) trait Outcome<P: Scheme> {
-    /// An attempt begins.
-    fn begin(&mut self, _: Which) {}
-    /// Steps 18 to 28: whether the attempt, of which the challenge is known, is accepted.
-    fn check<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        which: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
-    ) -> bool;
-    /// The end of a job whose last attempt is accepted.
-    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>);
-    /// The end of a job that has no signature.
-    fn refuse(&mut self, job: usize, error: Error);
-}
-
-/// Ordinary signing.
-pub(super) struct Signing<'r, P: Scheme>(pub(super) &'r mut [Result<Signature<P>, Error>]);
-
-impl<P: Scheme> Outcome<P> for Signing<'_, P> {
-    fn check<E: Engine>(
-        &mut self,
-        e: E,
-        key: &Material<P>,
-        _: Which,
-        trial: &mut Trial<P>,
-        scratch: &mut Scratch<P>,
-    ) -> bool {
-        check(e, key, trial, scratch)
-    }
-
-    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
-        self.0[job] = Ok(Signature(trial.signature(e)));
-    }
-
-    fn refuse(&mut self, job: usize, error: Error) {
-        self.0[job] = Err(error);
-    }
-}
-
-/// What the jobs in flight use one after another; on the heap, so that what lies on the stack is
-/// small enough to be overwritten when it is over.
-struct Shared<P: Scheme> {
-    scratch: Scratch<P>,
-    masks: MaskStream,
-}
-
-/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend. Never tries more
-/// than [`MAX_ATTEMPTS`] times for one.
+/// Works off the jobs at the positions in `order`, all with keys of `e`'s backend; the result of each is
+/// what `keep` makes of what `watch` kept, written where it stays: one that is moved would take along what
+/// lay on the stack beside an error. Never tries more than [`MAX_ATTEMPTS`] times for one.
 #[inline(never)]
-pub(super) fn run<P: Scheme, E: Engine>(
+pub(super) fn run<P: ParameterSet, E: Engine, W: Watch<P>, R>(
     e: E,
     jobs: &[SignJob<'_, P>],
     order: &[usize],
     max_attempts: u32,
-    outcome: &mut impl Outcome<P>,
+    watch: &mut W,
+    keep: impl Fn(W::Kept) -> R,
+    results: &mut [Result<R, Error>],
 ) {
     let allowed = max_attempts.min(MAX_ATTEMPTS);
     if allowed == 0 {
         for job in order {
             // A malformed input is told as it is told otherwise.
-            let malformed = jobs[*job].input.mu_source::<P>(e.permutation()).err();
-            outcome.refuse(
-                *job,
-                malformed.unwrap_or(Error::TooManyAttempts { allowed }),
-            );
+            let malformed = jobs[*job].source(e).err();
+            let none = Error::TooManyAttempts { allowed };
+            results[*job] = Err(malformed.unwrap_or(none));
         }
         return;
     }
@@ -158,30 +97,28 @@ pub(super) fn run<P: Scheme, E: Engine>(
     let count = E::STATES.min(order.len());
     let mut slots = made(count, Slot::<P>::free);
     let mut pool = Pool::new(count);
-    let mut shared = boxed(|| Shared {
-        scratch: Scratch::ZERO,
-        masks: MaskStream::ZERO,
-    });
+    // On the heap, so that what lies on the stack is small enough to be overwritten when it is over.
+    let mut shared = boxed(|| Shared::ZERO);
     loop {
         for slot in slots.iter_mut().filter(|slot| slot.job.is_none()) {
-            let Some((job, pending)) = queue.next(e, outcome) else {
+            let refuse = &mut |job, error| results[job] = Err(error);
+            let Some((job, pending)) = queue.next(e, refuse) else {
                 break;
             };
             slot.take(job, pending, pool.hold(e, &jobs[job].key));
         }
-        let live = slots.iter().filter(|slot| slot.job.is_some()).count();
-        if live <= 1 && queue.is_empty() {
+        let mut live: Vec<_> = slots.iter_mut().filter(|slot| slot.job.is_some()).collect();
+        if live.len() <= 1 && queue.is_empty() {
             break;
         }
-        attempts(e, &mut slots, &pool, &mut shared, outcome);
-        for slot in &mut slots {
-            let Some(job) = slot.job else { continue };
-            let key = pool.get(slot.key);
-            let which = slot.which(job);
-            if outcome.check(e, key, which, &mut slot.trial, &mut shared.scratch) {
-                outcome.accept(e, job, &mut slot.trial);
+        challenges(e, &mut live, &pool, &mut shared);
+        for slot in live {
+            let Some(which) = slot.which() else { continue };
+            let (key, trial) = (pool.get(slot.key), &mut slot.making.trial);
+            if watch.accepts(e, key, which, trial, &mut shared.scratch) {
+                results[which.job] = Ok(keep(watch.keep(e, trial)));
             } else if slot.attempt + 1 == allowed {
-                outcome.refuse(job, Error::TooManyAttempts { allowed });
+                results[which.job] = Err(Error::TooManyAttempts { allowed });
             } else {
                 // Algorithm 7, step 31.
                 slot.attempt += 1;
@@ -192,29 +129,24 @@ pub(super) fn run<P: Scheme, E: Engine>(
         }
     }
     for slot in &mut slots {
-        if let Some(job) = slot.job {
-            let key = pool.get(slot.key);
-            alone(e, slot, job, key, allowed, &mut shared, outcome);
+        if let Some(which) = slot.which() {
+            let (key, making) = (pool.get(slot.key), &mut slot.making);
+            results[which.job] = match attempts(e, key, which, allowed, making, &mut shared, watch)
+            {
+                Ok(()) => Ok(keep(watch.keep(e, &mut making.trial))),
+                Err(error) => Err(error),
+            };
         }
     }
 }
 
-/// Steps 11 to 16 of the next attempt of every job in flight.
-fn attempts<P: Scheme, E: Engine>(
+/// Steps 11 to 16 of the next attempt of jobs in flight, side by side.
+fn challenges<P: ParameterSet, E: Engine>(
     e: E,
-    slots: &mut [Slot<'_, P>],
+    slots: &mut [&mut Slot<'_, P>],
     pool: &Pool<'_, P>,
     shared: &mut Shared<P>,
-    outcome: &mut impl Outcome<P>,
 ) {
-    let mut live = Vec::with_capacity(slots.len());
-    for slot in slots {
-        if let Some(job) = slot.job {
-            outcome.begin(slot.which(job));
-            live.push(slot);
-        }
-    }
-    let slots = &mut live;
     // Algorithm 7, step 11.
     let mut masks = slots.iter_mut().flat_map(|slot| slot.masks());
     e.mask::<P>(&mut masks, shared.masks.bytes::<E>(), None);
@@ -222,55 +154,29 @@ fn attempts<P: Scheme, E: Engine>(
     for slot in &mut *slots {
         // Algorithm 7, steps 12 and 13.
         let key = pool.get(slot.key);
-        slot.trial.commit(e, key, &mut shared.scratch);
+        slot.making.trial.commit(e, key, &mut shared.scratch);
     }
     let strings = slots.iter_mut().map(|slot| {
-        let (w1, c_tilde) = slot.trial.committed();
-        ([slot.mu.as_slice(), w1], c_tilde)
+        let (w1, c_tilde) = slot.making.trial.committed();
+        ([slot.making.mu.as_slice(), w1], c_tilde)
     });
     // Algorithm 7, step 15.
     hash_each(e, strings, CTilde::set);
     let strings = slots.iter_mut().map(|slot| {
-        let (c_tilde, challenge) = slot.trial.challenge();
+        let (c_tilde, challenge) = slot.making.trial.challenge();
         ([c_tilde], challenge)
     });
     // Algorithm 7, step 16.
     hash_each(e, strings, |challenge, reader| challenge.set::<P>(reader));
 }
 
-/// The rest of a job, from its next attempt on.
-fn alone<P: Scheme, E: Engine>(
-    e: E,
-    slot: &mut Slot<'_, P>,
-    job: usize,
-    key: &Material<P>,
-    allowed: u32,
-    Shared { scratch, masks }: &mut Shared<P>,
-    outcome: &mut impl Outcome<P>,
-) {
-    masks.begin::<P>(slot.attempt);
-    for attempt in slot.attempt..allowed {
-        let which = Which { job, attempt };
-        outcome.begin(which);
-        masks.next::<P, E>(e, &slot.rho_second, slot.trial.z.as_mut());
-        let following = (attempt + 1 < allowed).then_some((&mut *masks, &slot.rho_second.0));
-        slot.trial.start(e, key, &slot.mu, scratch, following);
-        if outcome.check(e, key, which, &mut slot.trial, scratch) {
-            return outcome.accept(e, job, &mut slot.trial);
-        }
-    }
-    outcome.refuse(job, Error::TooManyAttempts { allowed });
-}
-
-impl<'a, P: Scheme> Slot<'a, P> {
+impl<'a, P: ParameterSet> Slot<'a, P> {
     fn free() -> Self {
         Slot {
             job: None,
             attempt: 0,
             key: Held::Made(0),
-            mu: [0; 64],
-            rho_second: Secret::zero(),
-            trial: Trial::ZERO,
+            making: Making::ZERO,
         }
     }
 
@@ -278,24 +184,28 @@ impl<'a, P: Scheme> Slot<'a, P> {
         self.job = Some(job);
         self.attempt = 0;
         self.key = key;
-        self.mu = pending.mu;
-        self.rho_second.copy_from_slice(pending.rho_second.as_ref());
+        self.making.mu.0 = pending.mu;
+        let rho_second = &mut self.making.rho_second;
+        rho_second.copy_from_slice(pending.rho_second.as_ref());
     }
 
-    fn which(&self, job: usize) -> Which {
+    fn which(&self) -> Option<Which> {
         let attempt = self.attempt;
-        Which { job, attempt }
+        self.job.map(|job| Which { job, attempt })
     }
 
     /// Step 11: what ExpandMask (Algorithm 34) samples for the next attempt.
     fn masks(&mut self) -> impl Iterator<Item = Target<'_, 64>> {
         let first = first_nonce::<P>(self.attempt).into();
-        counted(&self.rho_second, first, self.trial.z.as_mut().iter_mut())
+        let Making {
+            rho_second, trial, ..
+        } = &mut self.making;
+        counted(rho_second, first, trial.z.as_mut().iter_mut())
     }
 }
 
 /// Jobs not yet in flight.
-struct Queue<'a, 'j, P: Scheme> {
+struct Queue<'a, 'j, P: ParameterSet> {
     jobs: &'a [SignJob<'j, P>],
     /// Positions of the jobs that are not yet pending.
     order: &'a [usize],
@@ -305,7 +215,7 @@ struct Queue<'a, 'j, P: Scheme> {
     filled: usize,
 }
 
-impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
+impl<'a, 'j, P: ParameterSet> Queue<'a, 'j, P> {
     fn new<E: Engine>(jobs: &'a [SignJob<'j, P>], order: &'a [usize]) -> Self {
         let mut pending = Vec::new();
         pending.resize_with((AHEAD * E::STATES).min(order.len()), || Pending {
@@ -326,17 +236,17 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
         self.given == self.filled && self.order.is_empty()
     }
 
-    /// The next job whose input is well-formed; the others are refused.
+    /// The next job whose input is well-formed; `refuse` gets the others.
     fn next<E: Engine>(
         &mut self,
         e: E,
-        outcome: &mut impl Outcome<P>,
+        refuse: &mut impl FnMut(usize, Error),
     ) -> Option<(usize, &Pending)> {
         while self.given == self.filled {
             if self.order.is_empty() {
                 return None;
             }
-            self.prepare(e, outcome);
+            self.prepare(e, refuse);
         }
         let pending = &self.pending[self.given];
         self.given += 1;
@@ -344,16 +254,16 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
     }
 
     /// μ and ρ″ (steps 6 and 7) of the next jobs.
-    fn prepare<E: Engine>(&mut self, e: E, outcome: &mut impl Outcome<P>) {
+    fn prepare<E: Engine>(&mut self, e: E, refuse: &mut impl FnMut(usize, Error)) {
         let (now, later) = self
             .order
             .split_at(self.pending.len().min(self.order.len()));
         self.order = later;
         let mut sources = Vec::with_capacity(now.len());
         for job in now {
-            match self.jobs[*job].input.mu_source::<P>(e.permutation()) {
+            match self.jobs[*job].source(e) {
                 Ok(source) => sources.push((*job, source)),
-                Err(error) => outcome.refuse(*job, error),
+                Err(error) => refuse(*job, error),
             }
         }
         (self.given, self.filled) = (0, sources.len());
@@ -364,7 +274,7 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
             pending.job = *job;
             match source {
                 MuSource::Known(mu) => {
-                    pending.mu = **mu;
+                    pending.mu = *mu.as_bytes();
                     None
                 }
                 MuSource::Hash(m_prime) => {
@@ -392,7 +302,16 @@ impl<'a, 'j, P: Scheme> Queue<'a, 'j, P> {
     }
 }
 
-impl<P: Scheme> SignWith<'_, P> {
+impl<'a, P: ParameterSet> SignJob<'a, P> {
+    /// The input, for the key.
+    fn source<E: Engine>(&self, e: E) -> Result<MuSource<'a>, Error> {
+        let source = self.input.mu_source::<P>(e.permutation())?;
+        source.check_key(self.key.tr())?;
+        Ok(source)
+    }
+}
+
+impl<P: ParameterSet> SignWith<'_, P> {
     /// K, 32 bytes.
     fn k(&self) -> &[u8] {
         match self {
@@ -410,12 +329,12 @@ impl<P: Scheme> SignWith<'_, P> {
 }
 
 /// The keys expanded here: at most one for each slot.
-struct Pool<'a, P: Scheme> {
+struct Pool<'a, P: ParameterSet> {
     most: usize,
     made: Vec<Made<'a, P>>,
 }
 
-impl<'a, P: Scheme> Pool<'a, P> {
+impl<'a, P: ParameterSet> Pool<'a, P> {
     fn new(most: usize) -> Self {
         Pool {
             most,

@@ -9,43 +9,46 @@ use alloc::vec::Vec;
 
 use super::rows::Rows;
 use super::{VerifyJob, VerifyWith, boxed, hash_each, made};
+use crate::ParameterSet;
 use crate::backend::Engine;
 use crate::error::Error;
 use crate::kernels::poly::{Poly, Zero};
 use crate::keys::VerifyingKey;
 use crate::scheme::encode;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::MuSource;
 use crate::scheme::verify::{Claim, Material, t1_hat};
 
 /// A well-formed signature.
-struct Candidate<P: Scheme> {
+struct Candidate<P: ParameterSet> {
     job: usize,
     tr: [u8; 64],
     mu: [u8; 64],
+    /// Whether mu was made for another key.
+    mu_of_another: bool,
     claim: Claim<P>,
 }
 
-impl<P: Scheme> Candidate<P> {
+impl<P: ParameterSet> Candidate<P> {
     fn zero() -> Self {
         Candidate {
             job: 0,
             tr: [0; 64],
             mu: [0; 64],
+            mu_of_another: false,
             claim: Claim::ZERO,
         }
     }
 }
 
 /// Candidates next to each other with one compact key.
-struct Run<'a, P: Scheme> {
+struct Run<'a, P: ParameterSet> {
     key: &'a VerifyingKey<P>,
     candidates: core::ops::Range<usize>,
     tr: [u8; 64],
 }
 
 /// The last compact key of a group.
-struct Last<'a, P: Scheme> {
+struct Last<'a, P: ParameterSet> {
     key: &'a VerifyingKey<P>,
     tr: [u8; 64],
     /// Expanded, if the next group needs it too.
@@ -53,8 +56,8 @@ struct Last<'a, P: Scheme> {
 }
 
 /// Memory in bytes: for each job in flight; for each if the keys are compact; once for such keys.
-#[cfg(test)]
-pub(super) fn memory<P: Scheme>() -> [usize; 3] {
+#[cfg(all(test, feature = "__tests"))]
+pub(super) fn memory<P: ParameterSet>() -> [usize; 3] {
     [
         size_of::<Candidate<P>>() + size_of::<(MuSource<'_>, Run<'_, P>)>(),
         Rows::<P>::BYTES_PER_ROW,
@@ -64,7 +67,7 @@ pub(super) fn memory<P: Scheme>() -> [usize; 3] {
 
 /// Verifies the jobs at the positions in `order`, all with keys of `e`'s backend. Writes the
 /// results that are not [`Error::InvalidSignature`], which all of them hold before.
-pub(super) fn run<'a, P: Scheme, E: Engine>(
+pub(super) fn run<'a, P: ParameterSet, E: Engine>(
     e: E,
     jobs: &[VerifyJob<'a, P>],
     order: &[usize],
@@ -106,7 +109,7 @@ pub(super) fn run<'a, P: Scheme, E: Engine>(
     }
 }
 
-struct Group<'j, 'a, P: Scheme> {
+struct Group<'j, 'a, P: ParameterSet> {
     jobs: &'j [VerifyJob<'a, P>],
     /// Made when a compact key comes.
     rows: Option<Rows<P>>,
@@ -115,7 +118,7 @@ struct Group<'j, 'a, P: Scheme> {
     w: Poly,
 }
 
-impl<'a, P: Scheme> Group<'_, 'a, P> {
+impl<'a, P: ParameterSet> Group<'_, 'a, P> {
     /// Steps 6 to 13 for a group; `next` is the key of the job after it.
     fn verify<E: Engine>(
         &mut self,
@@ -126,13 +129,12 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
         results: &mut [Result<(), Error>],
     ) {
         let runs = self.runs(e, candidates);
-        self.representatives(e, candidates, sources);
+        self.representatives(e, candidates, sources, results);
         self.challenges(e, candidates);
         self.given_rows(e, candidates);
         self.sampled_rows(e, candidates, runs, next);
-        let strings = candidates
-            .iter()
-            .map(|c| ([c.mu.as_slice(), c.claim.w1()], c.job));
+        let strings = candidates.iter().filter(|c| !c.mu_of_another);
+        let strings = strings.map(|c| ([c.mu.as_slice(), c.claim.w1()], c.job));
         // Algorithm 8, steps 12 and 13.
         hash_each(e, strings, |job, reader| {
             if Claim::<P>::holds(reader, &self.jobs[job].signature.0) {
@@ -183,11 +185,19 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
         e: E,
         candidates: &mut [Candidate<P>],
         sources: &[MuSource<'_>],
+        results: &mut [Result<(), Error>],
     ) {
+        for (candidate, source) in candidates.iter_mut().zip(sources) {
+            let checked = source.check_key(&candidate.tr);
+            candidate.mu_of_another = checked.is_err();
+            if checked.is_err() {
+                results[candidate.job] = checked;
+            }
+        }
         let pairs = candidates.iter_mut().zip(sources);
         let strings = pairs.filter_map(|(Candidate { tr, mu, .. }, source)| match source {
             MuSource::Known(known) => {
-                *mu = **known;
+                *mu = *known.as_bytes();
                 None
             }
             MuSource::Hash(m_prime) => Some((m_prime.after(tr), mu)),
@@ -297,6 +307,6 @@ impl<'a, P: Scheme> Group<'_, 'a, P> {
 }
 
 /// Whether two public keys are equal.
-fn same<P: Scheme>(a: &VerifyingKey<P>, b: &VerifyingKey<P>) -> bool {
+fn same<P: ParameterSet>(a: &VerifyingKey<P>, b: &VerifyingKey<P>) -> bool {
     core::ptr::eq(a, b) || a.pk == b.pk
 }

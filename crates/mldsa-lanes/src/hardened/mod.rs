@@ -1,5 +1,5 @@
-//! Signing and verification that a fault does not turn into a wrong answer: keys, and a random source,
-//! that are checked before each use, and every result computed twice.
+//! Signing and verification that a fault does not turn into a wrong answer: keys that are checked before
+//! each use, and every result computed twice.
 //!
 //! A *fault* is a bit that flips in memory or in a register, an instruction that is not executed, a
 //! step whose result stays what it was: by radiation, bad memory, a low voltage, or an attacker. A single
@@ -19,27 +19,26 @@
 //!   has, and belongs directly before their use.
 //! - **Keys** are computed a second time when they are made or read. They stay compact: whatever
 //!   follows from one is computed at each use, since that costs less than hashing it.
-//!   [`SigningKey::confirm_seed`] and its like compare a key, where it is, with what it was made of.
-//! - **[`Source`]** holds the caller's generator to tests of what it gives.
+//!   [`SigningKey::confirm_seed`] and [`SigningKey::confirm_encoded_bytes`] compare a key, where it is, with
+//!   what it was made of.
 //!
 //! ```
-//! use mldsa_lanes::hardened::{Source, SigningKey, VerifyingKey};
-//! use mldsa_lanes::{Signature, mldsa65};
-//! use rand_core::CryptoRng;
+//! use mldsa_lanes::hardened::{Error, SigningKey, VerifyingKey};
+//! use mldsa_lanes::rand_core::CryptoRng;
+//! use mldsa_lanes::{SignOptions, Signature, mldsa65};
 //!
-//! fn sign(rng: &mut dyn CryptoRng) -> Result<(), mldsa_lanes::hardened::Error> {
-//!     let mut source = Source::new(rng)?;
-//!     let key = SigningKey::<mldsa65::Set>::generate(&mut source)?;
+//! fn sign(seed: &[u8; 32], rng: &mut impl CryptoRng) -> Result<(), Error> {
+//!     let key = SigningKey::<mldsa65::Set>::from_seed(seed)?;
 //!     let public = key.verifying_key()?.clone();
-//!     key.confirm_draw(&source, &public)?;
+//!     key.confirm_seed(seed, &public)?;
 //!
 //!     let mut signature = Signature::default();
-//!     let proof = key.sign_into(b"message", b"context", &mut source, &mut signature)?;
-//!     assert!(proof.holds(&public, b"message", b"context", &signature));
+//!     let proof = key.sign_into(b"message", SignOptions::hedged(rng), &mut signature)?;
+//!     assert!(proof.holds(&public, b"message", &signature));
 //!
 //!     let verifier = VerifyingKey::new(&public)?;
-//!     let proof = verifier.verify(b"message", b"context", &signature)?;
-//!     assert!(proof.holds(&public, b"message", b"context", &signature));
+//!     let proof = verifier.verify_signature(b"message", &signature)?;
+//!     assert!(proof.holds(&public, b"message", &signature));
 //!     Ok(())
 //! }
 //! ```
@@ -47,20 +46,20 @@
 //! # What is covered
 //! | form | covered |
 //! |---|---|
-//! | `sign_into`, `sign_deterministic_into`, `sign_input_into`, `sign_input_deterministic_into`, then `holds` | yes |
-//! | `verify`, `verify_input`, then `holds` | yes |
-//! | a key that is made or read, then `confirm_seed`, `confirm_expanded_bytes` or `confirm_draw` | yes |
-//! | `sign` and its like, which return the signature | all but the copies after their last check |
+//! | `sign_into`, then `holds` | yes |
+//! | `verify_signature`, then `holds` | yes |
+//! | a key that is made or read, then `confirm_seed` or `confirm_encoded_bytes` | yes |
 //! | `Ok` of a verification without `holds`; a key without `confirm_…` | all but what the call leaves in their place |
 //! | the caller's own lines: a call that is skipped whole, the branch on the answer | no |
 //!
-//! Two faults that match are not met, nor one that stays in the code or in a constant and leaves every
+//! The generator of random numbers is the caller's: 32 zero bytes, which a draw that was left out leaves, are
+//! refused, and nothing else is tested. Two faults that match are not met, nor one that stays in the code or in a constant and leaves every
 //! check as it was. An error tells whoever sees it that a fault had an effect. Signatures of other modes
 //! with the same key are as safe as those modes.
 
 mod signing;
-mod source;
-#[cfg(all(test, feature = "ml-dsa-44"))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/hardened.rs"]
 mod tests;
 mod verifying;
 
@@ -68,7 +67,6 @@ use core::fmt;
 
 use crate::error::Error as Refusal;
 pub use signing::SigningKey;
-pub use source::Source;
 pub use verifying::{Verified, VerifyingKey};
 
 /// Why there is no result. Nothing in it depends on a secret.
@@ -81,8 +79,6 @@ pub enum Error {
     KeyDamaged,
     /// Two computations of the same gave different results, or a signature just made is not valid.
     Disagreement,
-    /// The random source failed a test; it serves no more.
-    SourceFailed,
 }
 
 impl From<Refusal> for Error {
@@ -97,7 +93,6 @@ impl fmt::Display for Error {
             Error::Refused(error) => error.fmt(f),
             Error::KeyDamaged => f.write_str("the key in memory is not the one that was checked"),
             Error::Disagreement => f.write_str("two computations of the same disagree"),
-            Error::SourceFailed => f.write_str("the random source failed a test"),
         }
     }
 }

@@ -1,45 +1,37 @@
 //! Private keys.
 
 use core::cell::Cell;
-use core::fmt;
 use core::hint::black_box;
+use core::{fmt, slice};
 
 use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
 use super::verifying::{Verified, described};
-use super::{EQUAL, Error, Source, compared};
+use super::{EQUAL, Error, Refusal, compared};
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::declassify::{Site, public, public_slice};
 use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::kernels::sponge::h;
-use crate::keys::{self, Signature};
-use crate::params::MAX_ATTEMPTS;
-use crate::scheme::entry::Scheme;
+use crate::keys::{self, SignOptions, Signature};
 use crate::scheme::message::Input;
 use crate::scheme::sign::Order;
 
 /// Where `skEncode` has tr (Algorithm 24, step 1).
 const TR: core::ops::Range<usize> = 64..128;
 
-/// Two descriptions of a message by copies of its pointers and lengths that the compiler keeps apart: a
-/// fault that changes one leaves the other.
-#[inline(always)]
-fn described_twice<'a>(message: &'a [u8], context: &'a [u8]) -> [Input<'a>; 2] {
-    [(); 2].map(|()| Input::Pure {
-        message: black_box(message),
-        context: black_box(context),
-    })
-}
+/// 32 bytes that a draw left as they were.
+const UNDRAWN: [u8; 32] = [0; 32];
 
 /// A private key that signs with checks of every step. See the [module](crate::hardened).
-pub struct SigningKey<P: Scheme> {
+pub struct SigningKey<P: ParameterSet> {
     pub(super) key: keys::SigningKey<P>,
     /// SHAKE256 of the private key's bytes and the seed.
     pub(super) digest: Secret<[u8; 32]>,
 }
 
-impl<P: Scheme> SigningKey<P> {
+impl<P: ParameterSet> SigningKey<P> {
     /// Of a key made or read elsewhere, from PKCS#8 for instance: all that follows from its seed, or
     /// from ρ, s1 and s2, is computed again.
     ///
@@ -108,50 +100,45 @@ impl<P: Scheme> SigningKey<P> {
         made
     }
 
-    /// ML-DSA.KeyGen (Algorithm 1), computed twice.
+    /// ML-DSA.KeyGen (Algorithm 1), computed twice. Draws the seed into `xi`, which the caller fills with
+    /// zeros before, hands to [`confirm_seed`](Self::confirm_seed) and wipes.
     ///
     /// # Errors
-    /// [`Error::SourceFailed`], [`Error::KeyDamaged`], or that of the generator.
-    pub fn generate<R: TryCryptoRng>(source: &mut Source<R>) -> Result<Self, Error> {
+    /// [`Error::KeyDamaged`], or that of the generator: [`Rng`](crate::Error::Rng), if the seed is 32 zero
+    /// bytes too.
+    pub fn generate<R: TryCryptoRng + ?Sized>(
+        rng: &mut R,
+        xi: &mut [u8; 32],
+    ) -> Result<Self, Error> {
         let _wiper = StackWiper::<56>;
-        Self::drawn(source)
+        rng.try_fill_bytes(xi).map_err(|_| Refusal::Rng)?;
+        // Else a draw that is left out makes the key of 32 zero bytes.
+        was_drawn(xi)?;
+        Self::seeded(Backend::detect(), xi, black_box(xi))
     }
 
-    #[inline(never)]
-    fn drawn<R: TryCryptoRng>(source: &mut Source<R>) -> Result<Self, Error> {
-        source.draw()?;
-        let xi = &source.latest;
-        let made = Self::seeded(Backend::detect(), xi, black_box(xi));
-        source.latest.wipe();
-        if let Ok(key) = &made {
-            // Else a draw that is left out makes the key of 32 zero bytes.
-            source.gave(key.seed())?;
-        }
-        made
-    }
-
-    /// As the ordinary [`from_expanded_bytes`](keys::SigningKey::from_expanded_bytes), with everything
+    /// As the ordinary [`from_encoded_bytes`](keys::SigningKey::from_encoded_bytes), with everything
     /// computed twice.
     ///
     /// # Errors
     /// Its own, and [`Error::KeyDamaged`].
-    pub fn from_expanded_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_expanded_bytes_on(Backend::detect(), bytes)
+    pub fn from_encoded_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_encoded_bytes_on(Backend::detect(), bytes)
     }
 
     /// The same on the given backend, as the ordinary
-    /// [`from_expanded_bytes_on`](keys::SigningKey::from_expanded_bytes_on).
+    /// [`from_encoded_bytes_on`](keys::SigningKey::from_encoded_bytes_on).
     ///
     /// # Errors
-    /// As `from_expanded_bytes`.
-    pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+    /// As `from_encoded_bytes`.
+    pub fn from_encoded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let _wiper = StackWiper::<56>;
         Self::read(backend, bytes, black_box(bytes))
     }
 
     #[inline(never)]
     pub(super) fn read(backend: Backend, bytes: &[u8], again: &[u8]) -> Result<Self, Error> {
-        let made = Self::checked(&keys::SigningKey::from_expanded_bytes_on(backend, bytes)?);
+        let made = Self::checked(&keys::SigningKey::from_encoded_bytes_on(backend, bytes)?);
         if let Ok(key) = &made {
             let same = compared(EQUAL[0], key.key.sk.as_ref(), again);
             if public(Site::Agreement, same) != EQUAL[0] {
@@ -165,7 +152,7 @@ impl<P: Scheme> SigningKey<P> {
     ///
     /// # Errors
     /// [`Error::KeyDamaged`] if the key in memory is not the one that was checked.
-    pub fn expanded_bytes(&self) -> Result<&P::SigningKeyBytes, Error> {
+    pub fn encoded_bytes(&self) -> Result<&P::SigningKeyBytes, Error> {
         self.intact()?;
         Ok(&self.key.sk)
     }
@@ -191,33 +178,18 @@ impl<P: Scheme> SigningKey<P> {
         self.confirm(self.seed(), xi, public)
     }
 
-    /// Checks that this key is the one that [`from_expanded_bytes`](Self::from_expanded_bytes) reads from
+    /// Checks that this key is the one that [`from_encoded_bytes`](Self::from_encoded_bytes) reads from
     /// `bytes`, and `public` its public key.
     ///
     /// # Errors
     /// [`Error::KeyDamaged`].
     #[inline(never)]
-    pub fn confirm_expanded_bytes(
+    pub fn confirm_encoded_bytes(
         &self,
         bytes: &[u8],
         public: &keys::VerifyingKey<P>,
     ) -> Result<(), Error> {
         self.confirm(self.key.sk.as_ref(), bytes, public)
-    }
-
-    /// Checks that this key is the one that [`generate`](Self::generate) made from the last draw of
-    /// `source`, and `public` its public key.
-    ///
-    /// # Errors
-    /// [`Error::KeyDamaged`].
-    #[inline(never)]
-    pub fn confirm_draw<R: TryCryptoRng>(
-        &self,
-        source: &Source<R>,
-        public: &keys::VerifyingKey<P>,
-    ) -> Result<(), Error> {
-        source.gave(self.seed()).map_err(|_| Error::KeyDamaged)?;
-        self.confirm(&[], &[], public)
     }
 
     /// Whether the key is intact, was made of `given`, and has this public key.
@@ -238,176 +210,42 @@ impl<P: Scheme> SigningKey<P> {
         Ok(())
     }
 
-    /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `source`. Writes the signature to `out` and
-    /// returns the proof that it was made twice and verified; [`Verified::holds`] compares it with what
-    /// has reached the caller.
+    /// Signs a message, or any [`Input`] (FIPS 204, Algorithms 2 and 4), as `options` say. Writes the
+    /// signature to `out` and returns the proof that it was made twice and verified; [`Verified::holds`]
+    /// compares it with what has reached the caller.
     ///
     /// # Errors
-    /// Those of the ordinary [`sign`](keys::SigningKey::sign), and any [`Error`]. `out` then holds no
-    /// signature.
+    /// Those of the ordinary [`sign_with`](keys::SigningKey::sign_with), and any [`Error`]. `out` then holds
+    /// no signature. An `rnd` of 32 zero bytes from a generator is [`Rng`](crate::Error::Rng).
     #[inline(never)]
-    pub fn sign_into<R: TryCryptoRng>(
+    pub fn sign_into<'a>(
         &self,
-        message: &[u8],
-        context: &[u8],
-        source: &mut Source<R>,
+        input: impl Into<Input<'a>>,
+        mut options: SignOptions<'_>,
         out: &mut Signature<P>,
     ) -> Result<Verified<P>, Error> {
-        self.hedged(&described_twice(message, context), source, out)
-    }
-
-    /// The deterministic variant of [`sign_into`](Self::sign_into): `rnd` is 32 zero bytes.
-    ///
-    /// # Errors
-    /// As `sign_into`, but for those of the source.
-    #[inline(never)]
-    pub fn sign_deterministic_into(
-        &self,
-        message: &[u8],
-        context: &[u8],
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
-        self.deterministic(&described_twice(message, context), out)
-    }
-
-    /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged, as [`sign_into`](Self::sign_into).
-    ///
-    /// # Errors
-    /// As `sign_into`, and those of the ordinary [`sign_input`](keys::SigningKey::sign_input).
-    #[inline(never)]
-    pub fn sign_input_into<R: TryCryptoRng>(
-        &self,
-        input: &Input<'_>,
-        source: &mut Source<R>,
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
-        self.hedged(&[*black_box(input), *black_box(input)], source, out)
-    }
-
-    /// The deterministic variant of [`sign_input_into`](Self::sign_input_into).
-    ///
-    /// # Errors
-    /// As `sign_input_into`, but for those of the source.
-    #[inline(never)]
-    pub fn sign_input_deterministic_into(
-        &self,
-        input: &Input<'_>,
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
-        self.deterministic(&[*black_box(input), *black_box(input)], out)
-    }
-
-    /// [`sign_into`](Self::sign_into) that returns the signature, after [`Verified::holds`]. The return
-    /// copies it, and no check follows the copy.
-    ///
-    /// # Errors
-    /// As `sign_into`.
-    pub fn sign<R: TryCryptoRng>(
-        &self,
-        message: &[u8],
-        context: &[u8],
-        source: &mut Source<R>,
-    ) -> Result<Signature<P>, Error> {
-        let [input, again] = described_twice(message, context);
-        self.by_value(&again, |out| self.sign_input_into(&input, source, out))
-    }
-
-    /// The deterministic variant of [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As `sign`, but for those of the source.
-    pub fn sign_deterministic(
-        &self,
-        message: &[u8],
-        context: &[u8],
-    ) -> Result<Signature<P>, Error> {
-        let [input, again] = described_twice(message, context);
-        self.by_value(&again, |out| {
-            self.sign_input_deterministic_into(&input, out)
-        })
-    }
-
-    /// [`sign_input_into`](Self::sign_input_into) that returns the signature, as [`sign`](Self::sign).
-    ///
-    /// # Errors
-    /// As `sign_input_into`.
-    pub fn sign_input<R: TryCryptoRng>(
-        &self,
-        input: &Input<'_>,
-        source: &mut Source<R>,
-    ) -> Result<Signature<P>, Error> {
-        self.by_value(black_box(input), |out| {
-            self.sign_input_into(input, source, out)
-        })
-    }
-
-    /// The deterministic variant of [`sign_input`](Self::sign_input).
-    ///
-    /// # Errors
-    /// As `sign_input`, but for those of the source.
-    pub fn sign_input_deterministic(&self, input: &Input<'_>) -> Result<Signature<P>, Error> {
-        self.by_value(black_box(input), |out| {
-            self.sign_input_deterministic_into(input, out)
-        })
-    }
-
-    #[inline(always)]
-    fn by_value(
-        &self,
-        input: &Input<'_>,
-        sign: impl FnOnce(&mut Signature<P>) -> Result<Verified<P>, Error>,
-    ) -> Result<Signature<P>, Error> {
-        let mut signature = Signature::default();
-        let verified = sign(&mut signature)?;
-        if !verified.holds_input(&self.key.public, input, &signature) {
-            return Err(Error::Disagreement);
+        // Copies of its pointers and lengths that the compiler keeps apart: a fault that changes one leaves
+        // the other.
+        let input = input.into();
+        let (input, again) = (*black_box(&input), *black_box(&input));
+        // Before anything is written: a write to a wrong place may change the message, and the hash that the
+        // caller compares is then another one.
+        let message = described::<P>(self.key.public.backend, &again)?;
+        let mut rnd = Secret(UNDRAWN);
+        options.fill(slice::from_mut(&mut rnd))?;
+        if options.is_hedged() {
+            was_drawn(rnd.as_ref())?;
         }
-        Ok(signature)
-    }
-
-    #[inline(always)]
-    fn hedged<R: TryCryptoRng>(
-        &self,
-        inputs: &[Input<'_>; 2],
-        source: &mut Source<R>,
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
-        let message = described::<P>(self.key.public.backend, &inputs[1])?;
-        source.draw()?;
-        source.gave(source.latest.as_ref())?;
-        self.finished(inputs, message, &mut source.latest, out)
-    }
-
-    #[inline(always)]
-    fn deterministic(
-        &self,
-        inputs: &[Input<'_>; 2],
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
-        let message = described::<P>(self.key.public.backend, &inputs[1])?;
-        self.finished(inputs, message, &mut Secret([0; 32]), out)
-    }
-
-    // `message` is its hash from before anything was written: a write to a wrong place may change the
-    // message, and the hash that the caller compares is then another one.
-    // Before the call that signs, the two places hold complements: if the call is skipped they differ.
-    // The second signature is in the proof, which the caller compares with the first: after a result that
-    // went to a wrong place, by any copy or address, the two differ too.
-    #[inline(always)]
-    fn finished(
-        &self,
-        [input, again]: &[Input<'_>; 2],
-        message: [u8; 64],
-        rnd: &mut Secret<[u8; 32]>,
-        out: &mut Signature<P>,
-    ) -> Result<Verified<P>, Error> {
+        let order = self.order(&input, &rnd, options.max_attempts);
+        // Before the call that signs, the two places hold complements: if the call is skipped they differ.
+        // The second signature is in the proof, which the caller compares with the first: after a result
+        // that went to a wrong place, by any copy or address, the two differ too.
         let mut proof = Verified::refused(&self.key.public, message);
         out.0.as_mut().fill(0);
-        let made = self.run(input, again, rnd, &mut out.0, &mut proof.signature);
-        rnd.wipe();
+        let made = self.run(order, &again, &mut out.0, &mut proof.signature);
         // Both descriptions come from one place: a fault that moved it after the first hash changed the
         // message of both signatures.
-        if described::<P>(self.key.public.backend, again)? != message {
+        if described::<P>(self.key.public.backend, &again) != Ok(message) {
             out.0.as_mut().fill(0);
             return Err(Error::Disagreement);
         }
@@ -419,18 +257,34 @@ impl<P: Scheme> SigningKey<P> {
         Ok(proof)
     }
 
+    /// To sign for the first time.
+    pub(super) fn order<'a>(
+        &self,
+        input: &'a Input<'a>,
+        rnd: &'a [u8; 32],
+        max_attempts: u32,
+    ) -> Order<'a> {
+        Order {
+            backend: self.key.public.backend,
+            input,
+            rnd,
+            max_attempts,
+            first: 0,
+            accepted: None,
+        }
+    }
+
     /// Makes the same signature twice; the second has other bits if there is none.
     #[inline(never)]
     pub(super) fn run(
         &self,
-        input: &Input<'_>,
+        order: Order<'_>,
         again: &Input<'_>,
-        rnd: &[u8; 32],
         first: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         let _wiper = StackWiper::<24>;
-        let made = self.signed(input, again, rnd, first, second);
+        let made = self.signed(order, again, first, second);
         if made.is_err() {
             // What is in the second may be secret.
             second.wipe();
@@ -451,21 +305,16 @@ impl<P: Scheme> SigningKey<P> {
     #[inline(never)]
     fn signed(
         &self,
-        input: &Input<'_>,
+        order: Order<'_>,
         again: &Input<'_>,
-        rnd: &[u8; 32],
         out: &mut P::SignatureBytes,
         second: &mut P::SignatureBytes,
     ) -> Result<(), Error> {
         self.intact()?;
         let accepted = Cell::new(u32::MAX);
         let order = Order {
-            backend: self.key.public.backend,
-            input,
-            rnd,
-            max_attempts: MAX_ATTEMPTS,
-            first: 0,
             accepted: Some(&accepted),
+            ..order
         };
         let mut first = Secret(P::sign_compact(order, &self.key.sk)?);
         let number = accepted.get();
@@ -479,7 +328,7 @@ impl<P: Scheme> SigningKey<P> {
         // No attempt is accepted where none was: another number, or another attempt.
         let made = P::sign_compact(order_again, black_box(&self.key.sk));
         *second = made.map_err(|_| Error::Disagreement)?;
-        self.release(input, &mut first, second)?;
+        self.release(order.input, &mut first, second)?;
         public_slice(Site::Agreement, second.as_mut());
         *out = first.0;
         Ok(())
@@ -526,11 +375,20 @@ impl<P: Scheme> SigningKey<P> {
     }
 }
 
-impl<P: Scheme> fmt::Debug for SigningKey<P> {
+impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "hardened::SigningKey<{}>", P::NAME)
     }
 }
 
 // Every secret is a `Secret`.
-impl<P: Scheme> ZeroizeOnDrop for SigningKey<P> {}
+impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}
+
+/// Whether a generator has written here.
+fn was_drawn(bytes: &[u8]) -> Result<(), Error> {
+    let undrawn = compared(EQUAL[0], bytes, &UNDRAWN);
+    if public(Site::Agreement, undrawn == EQUAL[0]) {
+        return Err(Error::Refused(Refusal::Rng));
+    }
+    Ok(())
+}

@@ -4,23 +4,23 @@ use core::fmt;
 use core::hint::black_box;
 
 use super::{EQUAL, Error, compared};
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
 use crate::kernels::poly::Zero;
 use crate::keys::{self, Signature};
 use crate::scheme::encode;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
 
 /// A public key that verifies twice. See the [module](crate::hardened).
 #[derive(Clone)]
-pub struct VerifyingKey<P: Scheme> {
+pub struct VerifyingKey<P: ParameterSet> {
     pub(super) public: keys::VerifyingKey<P>,
     /// The key's bytes with each bit inverted: what sets both to the same value is seen.
     pub(super) inverted: P::VerifyingKeyBytes,
 }
 
-impl<P: Scheme> VerifyingKey<P> {
+impl<P: ParameterSet> VerifyingKey<P> {
     /// Of a key made elsewhere.
     ///
     /// # Errors
@@ -64,32 +64,19 @@ impl<P: Scheme> VerifyingKey<P> {
         Ok(second)
     }
 
-    /// ML-DSA.Verify (Algorithm 3), twice. Before you act on the answer, ask [`Verified::holds`].
+    /// Verifies a signature of a message, or of any [`Input`] (FIPS 204, Algorithms 3 and 5), twice. Before
+    /// you act on the answer, ask [`Verified::holds`].
     ///
     /// # Errors
-    /// Those of the ordinary [`verify`](keys::VerifyingKey::verify), [`Error::KeyDamaged`],
-    /// [`Error::Disagreement`].
+    /// Those of the ordinary [`verify_signature`](keys::VerifyingKey::verify_signature),
+    /// [`Error::KeyDamaged`], [`Error::Disagreement`].
     #[inline(never)]
-    pub fn verify(
+    pub fn verify_signature<'a>(
         &self,
-        message: &[u8],
-        context: &[u8],
+        input: impl Into<Input<'a>>,
         signature: &Signature<P>,
     ) -> Result<Verified<P>, Error> {
-        self.verify_input(&Input::Pure { message, context }, signature)
-    }
-
-    /// Verification of any [`Input`] (Algorithms 3, 5 and 8), twice.
-    ///
-    /// # Errors
-    /// As [`verify`](Self::verify), and those of the ordinary
-    /// [`verify_input`](keys::VerifyingKey::verify_input).
-    #[inline(never)]
-    pub fn verify_input(
-        &self,
-        input: &Input<'_>,
-        signature: &Signature<P>,
-    ) -> Result<Verified<P>, Error> {
+        let input = &input.into();
         let again = *black_box(input);
         let message = described::<P>(self.public.backend, &again)?;
         let second = self.second()?;
@@ -102,7 +89,7 @@ impl<P: Scheme> VerifyingKey<P> {
     }
 }
 
-impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
+impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "hardened::VerifyingKey<{}>", P::NAME)
     }
@@ -115,14 +102,14 @@ impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
 /// the key, the message and the signature that you are about to use.
 #[derive(Clone)]
 #[must_use]
-pub struct Verified<P: Scheme> {
+pub struct Verified<P: ParameterSet> {
     pub(super) words: [u64; 2],
     public: P::VerifyingKeyBytes,
     message: [u8; 64],
     pub(super) signature: P::SignatureBytes,
 }
 
-impl<P: Scheme> Verified<P> {
+impl<P: ParameterSet> Verified<P> {
     /// For this key and the hash of a message, and no signature.
     pub(super) fn refused(public: &keys::VerifyingKey<P>, message: [u8; 64]) -> Self {
         let mut signature = P::SignatureBytes::zero();
@@ -135,27 +122,15 @@ impl<P: Scheme> Verified<P> {
         }
     }
 
-    /// Whether this is the proof for this key, message, context and signature.
+    /// Whether this is the proof for this key, message and signature.
     #[inline(never)]
-    pub fn holds(
+    pub fn holds<'a>(
         &self,
         public: &keys::VerifyingKey<P>,
-        message: &[u8],
-        context: &[u8],
+        input: impl Into<Input<'a>>,
         signature: &Signature<P>,
     ) -> bool {
-        self.holds_input(public, &Input::Pure { message, context }, signature)
-    }
-
-    /// [`holds`](Self::holds) for any [`Input`].
-    #[inline(never)]
-    pub fn holds_input(
-        &self,
-        public: &keys::VerifyingKey<P>,
-        input: &Input<'_>,
-        signature: &Signature<P>,
-    ) -> bool {
-        let Ok(message) = described::<P>(public.backend, input) else {
+        let Ok(message) = described::<P>(public.backend, &input.into()) else {
             return false;
         };
         black_box(self).words == EQUAL
@@ -166,14 +141,15 @@ impl<P: Scheme> Verified<P> {
 }
 
 /// What stands for a message in a proof: H(0 ‖ M'), or μ where the caller gave that.
-pub(super) fn described<P: Scheme>(
+pub(super) fn described<P: ParameterSet>(
     backend: Backend,
     input: &Input<'_>,
 ) -> Result<[u8; 64], Refusal> {
-    input.mu::<P>(backend.permutation(), &[0; 64])
+    let permute = backend.permutation();
+    Ok(input.mu_source::<P>(permute)?.mu(permute, &[0; 64]))
 }
 
-impl<P: Scheme> fmt::Debug for Verified<P> {
+impl<P: ParameterSet> fmt::Debug for Verified<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Verified<{}>", P::NAME)
     }
@@ -183,7 +159,7 @@ impl<P: Scheme> fmt::Debug for Verified<P> {
 pub(super) type Commitment = ([u8; 64], Result<(), Refusal>);
 
 #[inline(never)]
-pub(super) fn commitment<P: Scheme>(
+pub(super) fn commitment<P: ParameterSet>(
     backend: Backend,
     pk: &P::VerifyingKeyBytes,
     input: &Input<'_>,
@@ -199,7 +175,7 @@ pub(super) fn commitment<P: Scheme>(
 }
 
 /// The verdict. Both words go to the caller, and each is asked for by itself.
-pub(super) fn decide<P: Scheme>(
+pub(super) fn decide<P: ParameterSet>(
     signature: &P::SignatureBytes,
     [one, two]: [Commitment; 2],
     mut proof: Verified<P>,

@@ -8,11 +8,11 @@ use ::pkcs8::spki::{
 };
 use ::pkcs8::{Error, KeyError, ObjectIdentifier, PrivateKeyInfoRef, Result};
 
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::kernels::poly::StackWiper;
 use crate::keys::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey};
 use crate::params::Parameters;
-use crate::scheme::entry::Scheme;
 
 /// The same for keys and signatures (RFC 9881); there are no parameters.
 const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
@@ -30,14 +30,14 @@ const fn identifier<P: Parameters>() -> AlgorithmIdentifier<Absent> {
 /// The type of parameters that are never there.
 type Absent = ::pkcs8::der::asn1::AnyRef<'static>;
 
-impl<P: Scheme> AssociatedAlgorithmIdentifier for Signature<P> {
+impl<P: ParameterSet> AssociatedAlgorithmIdentifier for Signature<P> {
     type Params = Absent;
     const ALGORITHM_IDENTIFIER: AlgorithmIdentifier<Absent> = identifier::<P>();
 }
 
 macro_rules! keys {
     ($($key:ident)*) => { $(
-        impl<P: Scheme> SignatureAlgorithmIdentifier for $key<P> {
+        impl<P: ParameterSet> SignatureAlgorithmIdentifier for $key<P> {
             type Params = Absent;
             const SIGNATURE_ALGORITHM_IDENTIFIER: AlgorithmIdentifier<Absent> = identifier::<P>();
         }
@@ -45,7 +45,7 @@ macro_rules! keys {
 }
 keys!(SigningKey ExpandedSigningKey VerifyingKey ExpandedVerifyingKey);
 
-impl<P: Scheme> TryFrom<SubjectPublicKeyInfoRef<'_>> for VerifyingKey<P> {
+impl<P: ParameterSet> TryFrom<SubjectPublicKeyInfoRef<'_>> for VerifyingKey<P> {
     type Error = spki::Error;
 
     fn try_from(info: SubjectPublicKeyInfoRef<'_>) -> spki::Result<Self> {
@@ -64,7 +64,7 @@ impl<P: Scheme> TryFrom<SubjectPublicKeyInfoRef<'_>> for VerifyingKey<P> {
 pub enum PrivateKeyForm {
     /// `seed`, 32 bytes: what RFC 9881 recommends.
     Seed,
-    /// `expandedKey`, [`SigningKey::expanded_bytes`].
+    /// `expandedKey`, RFC 9881's name for [`SigningKey::encoded_bytes`].
     ExpandedKey,
     /// `both`, of which readers check that they belong together.
     Both,
@@ -108,7 +108,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Checks the forms, and that both belong together.
-    fn fill<P: Scheme>(&self, key: &mut SigningKey<P>) -> Result<()> {
+    fn fill<P: ParameterSet>(&self, key: &mut SigningKey<P>) -> Result<()> {
         let invalid = |_| Error::from(KeyError::Invalid);
         if let Some(seed) = self.seed {
             key.fill_from_seed(seed.try_into().map_err(|_| KeyError::Invalid)?);
@@ -122,7 +122,7 @@ impl<'a> Choice<'a> {
 }
 
 /// Reads each of the three forms. A public key beside it has to be its own.
-impl<P: Scheme> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
+impl<P: ParameterSet> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
     type Error = Error;
 
     fn try_from(info: PrivateKeyInfoRef<'_>) -> Result<Self> {
@@ -133,7 +133,7 @@ impl<P: Scheme> TryFrom<PrivateKeyInfoRef<'_>> for SigningKey<P> {
 
 // It returns the key, which moves it; so it is called under a wiper.
 #[inline(never)]
-fn read<P: Scheme>(info: &PrivateKeyInfoRef<'_>) -> Result<SigningKey<P>> {
+fn read<P: ParameterSet>(info: &PrivateKeyInfoRef<'_>) -> Result<SigningKey<P>> {
     info.algorithm.assert_algorithm_oid(identifier::<P>().oid)?;
     if info.algorithm.parameters.is_some() {
         return Err(Error::ParametersMalformed);
@@ -164,13 +164,13 @@ mod encode {
 
     use super::*;
 
-    impl<P: Scheme> SignatureBitStringEncoding for Signature<P> {
+    impl<P: ParameterSet> SignatureBitStringEncoding for Signature<P> {
         fn to_bitstring(&self) -> der::Result<BitString> {
             BitString::from_bytes(self.as_ref())
         }
     }
 
-    impl<P: Scheme> EncodePublicKey for VerifyingKey<P> {
+    impl<P: ParameterSet> EncodePublicKey for VerifyingKey<P> {
         fn to_public_key_der(&self) -> spki::Result<Document> {
             let info = SubjectPublicKeyInfoRef {
                 algorithm: identifier::<P>(),
@@ -180,8 +180,8 @@ mod encode {
         }
     }
 
-    /// The seed where it is known, else the expanded key.
-    impl<P: Scheme> EncodePrivateKey for SigningKey<P> {
+    /// The seed where it is known, else the encoded private key.
+    impl<P: ParameterSet> EncodePrivateKey for SigningKey<P> {
         fn to_pkcs8_der(&self) -> Result<SecretDocument> {
             self.to_pkcs8_der_as(match self.seed() {
                 Some(_) => PrivateKeyForm::Seed,
@@ -190,13 +190,13 @@ mod encode {
         }
     }
 
-    impl<P: Scheme> SigningKey<P> {
+    impl<P: ParameterSet> SigningKey<P> {
         /// PKCS#8 with the private key in the form asked for.
         ///
         /// # Errors
         /// [`KeyError::Invalid`] if the form has the seed and it is not [known](Self::seed).
         pub fn to_pkcs8_der_as(&self, form: PrivateKeyForm) -> Result<SecretDocument> {
-            let expanded = OctetStringRef::new(self.expanded_bytes().as_ref())?;
+            let expanded = OctetStringRef::new(self.encoded_bytes().as_ref())?;
             let seed = || -> Result<_> {
                 let seed = self.seed().ok_or(KeyError::Invalid)?;
                 Ok(OctetStringRef::new(seed)?)

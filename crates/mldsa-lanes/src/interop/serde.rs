@@ -4,20 +4,20 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 use serdect::slice::{deserialize_hex_or_bin, serialize_hex_lower_or_bin};
 
+use crate::ParameterSet;
 use crate::kernels::poly::Zero;
 use crate::keys::{Signature, VerifyingKey};
-use crate::scheme::entry::Scheme;
 use crate::scheme::shapes::Shapes;
 
 macro_rules! public {
     ($($type:ident $bytes:ident)*) => { $(
-        impl<P: Scheme> Serialize for $type<P> {
+        impl<P: ParameterSet> Serialize for $type<P> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serialize_hex_lower_or_bin(&self.as_bytes(), serializer)
             }
         }
 
-        impl<'de, P: Scheme> Deserialize<'de> for $type<P> {
+        impl<'de, P: ParameterSet> Deserialize<'de> for $type<P> {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let mut bytes = <P as Shapes>::$bytes::zero();
                 let bytes = deserialize_hex_or_bin(bytes.as_mut(), deserializer)?;

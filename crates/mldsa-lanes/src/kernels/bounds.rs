@@ -8,15 +8,15 @@ use crate::params::{N, Parameters};
 
 /// The numbers from the first to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range(pub(crate) i32, pub(crate) i32);
+pub struct Range(pub i32, pub i32);
 
 /// |x| ≤ `most`.
-pub(crate) const fn within(most: i32) -> Range {
+pub const fn within(most: i32) -> Range {
     Range(-most, most)
 }
 
 /// |x| < `bound`.
-pub(crate) const fn below(bound: i32) -> Range {
+pub const fn below(bound: i32) -> Range {
     within(bound - 1)
 }
 
@@ -24,12 +24,12 @@ pub(crate) const fn below(bound: i32) -> Range {
 pub(crate) const REDUCED: Range = within((1 << 22) + (1 << 14));
 
 /// High bits.
-pub(crate) const fn high<P: Parameters>() -> Range {
+pub const fn high<P: Parameters>() -> Range {
     Range(0, (Q - 1) / (2 * P::GAMMA2) - 1)
 }
 
 /// Whatever ranges are stated of.
-pub(crate) trait Coefficients {
+pub trait Coefficients {
     fn each(&self, see: &mut dyn FnMut(i32));
 }
 
@@ -61,14 +61,8 @@ impl Coefficients for SmallPoly {
 /// Asserts in debug builds, of which nothing is left in others, that `of` is in `range`; `what` says
 /// whose and whether it is taken or given.
 #[inline(always)]
-pub(crate) fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
-    #[cfg(all(
-        test,
-        feature = "trace",
-        feature = "ml-dsa-44",
-        feature = "ml-dsa-65",
-        feature = "ml-dsa-87"
-    ))]
+pub fn check(what: &str, of: &(impl Coefficients + ?Sized), range: Range) {
+    #[cfg(all(test, feature = "__tests"))]
     if super::intervals::is_under_way() {
         super::intervals::check(what, of, range);
         return;

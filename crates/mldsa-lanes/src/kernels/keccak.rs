@@ -196,13 +196,13 @@ fn join<W: Words>([a, b, c, d, e]: [[W; 5]; 5]) -> [W; 25] {
 }
 
 /// A backend's permutation of one state.
-pub(crate) type Permutation = fn(&mut [u64; 25]);
+pub type Permutation = fn(&mut [u64; 25]);
 
 /// A backend's permutation of two states.
-pub(crate) type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
+pub type PermutationOfTwo = fn(&mut [u64; 25], &mut [u64; 25]);
 
 /// Several Keccak states side by side, seen by the schemes.
-pub(crate) trait StateGroup {
+pub trait StateGroup {
     /// How many.
     const COUNT: usize;
     fn zero() -> Self;

@@ -17,7 +17,7 @@ const _: () = assert!(Q.wrapping_mul(Q_INVERSE) == 1);
 
 /// What becomes of a coefficient on its way to or from its string.
 #[derive(Clone, Copy)]
-pub(crate) enum Map {
+pub enum Map {
     /// Nothing.
     Same,
     /// The coefficient is this less what is in the string.
@@ -52,7 +52,7 @@ impl Map {
 ///
 /// "Montgomery product" of a and b means r ≡ a·b·2^-32 (mod q) with |r| < q,
 /// for |a·b| < 2^31·q.
-pub(crate) trait Lanes: Copy {
+pub trait Lanes: Copy {
     /// Proof that the CPU has the instructions.
     type Token: Copy;
     /// 64-bit accumulators for `COUNT` products.

@@ -5,17 +5,11 @@
 //! `inline(always)` so that they take the CPU features of the backend's entry point.
 
 pub(crate) mod bounds;
-#[cfg(all(
-    test,
-    feature = "trace",
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/intervals.rs"]
 pub(crate) mod intervals;
 pub(crate) mod keccak;
 pub(crate) mod lanes;
-pub(crate) mod near;
 pub(crate) mod ntt;
 pub(crate) mod packing;
 pub(crate) mod pointwise;

@@ -5,7 +5,7 @@ use crate::params::N;
 /// 256 coefficients. Each function states the range it takes and gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
-pub struct Poly(pub(crate) [i32; N]);
+pub struct Poly(pub [i32; N]);
 
 /// A value that starts as zeros.
 pub trait Zero: Sized {

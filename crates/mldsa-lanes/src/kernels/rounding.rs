@@ -15,7 +15,7 @@ fn reduce<V: Lanes>(token: V::Token, x: V) -> V {
 
 /// x in (-q, q) to [0, q).
 #[inline(always)]
-fn canonical<V: Lanes>(token: V::Token, x: V) -> V {
+pub fn canonical<V: Lanes>(token: V::Token, x: V) -> V {
     x.add(x.shift_right::<31>().and(V::splat(token, Q)))
 }
 
@@ -24,7 +24,7 @@ fn canonical<V: Lanes>(token: V::Token, x: V) -> V {
 /// r1 is ⌈x/128⌉ · c / 2^s, rounded, with c = round(2^s · 128 / 2γ2): exact for every x in [0, q),
 /// as a test shows by going through all of them.
 #[inline(always)]
-fn decompose<V: Lanes, P: Parameters>(token: V::Token, x: V) -> (V, V) {
+pub fn decompose<V: Lanes, P: Parameters>(token: V::Token, x: V) -> (V, V) {
     let parts = x.add(V::splat(token, 127)).shift_right::<7>();
     let r1 = if P::GAMMA2 == (Q - 1) / 32 {
         // 2γ2/128 = 4092 and 2^22/4092 rounds to 1025; r1 = 16 wraps to 0.
@@ -136,33 +136,6 @@ pub(crate) fn make_hint<V: Lanes, P: Parameters>(token: V::Token, low: &mut Poly
     }
 }
 
-/// The hints by definition: HighBits(w − c·s2) against HighBits(w − c·s2 + c·t0), for attempts
-/// that failed earlier checks too (only a trace asks). `low` is w0 − c·s2, centered, and becomes the
-/// hints, 0 or 1; |c·t0| < q − γ2.
-#[inline(always)]
-pub(crate) fn make_hint_any<V: Lanes, P: Parameters>(
-    token: V::Token,
-    low: &mut Poly,
-    ct0: &Poly,
-    w1: &Poly,
-) {
-    let one = V::splat(token, 1);
-    let q = V::splat(token, Q);
-    let step = V::splat(token, 2 * P::GAMMA2);
-    for at in (0..N).step_by(V::COUNT) {
-        let (x, high) = (V::load(token, &low.0[at..]), V::load(token, &w1.0[at..]));
-        // w1·2γ2 ≤ q − 1 − 2γ2 and |low| ≤ γ2 + β: in (-q, q).
-        let r = canonical(token, high.mul_low(step).add(x));
-        let sum = r.add(V::load(token, &ct0.0[at..]));
-        let over = sum.greater(V::splat(token, Q - 1));
-        let moved = canonical(token, sum.sub(over.and(q)));
-        let (before, _) = decompose::<V, P>(token, r);
-        let (after, _) = decompose::<V, P>(token, moved);
-        let differ = before.greater(after).or(after.greater(before));
-        differ.and(one).store(&mut low.0[at..]);
-    }
-}
-
 /// Algorithm 40. w in (-q, q) becomes UseHint(h, w) in [0, (q−1)/2γ2).
 #[inline(always)]
 pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, hint: &Poly) {
@@ -184,143 +157,6 @@ pub(crate) fn use_hint<V: Lanes, P: Parameters>(token: V::Token, w: &mut Poly, h
     }
 }
 
-#[cfg(all(test, feature = "ml-dsa-44", feature = "ml-dsa-65"))]
-pub(crate) mod tests {
-    use super::*;
-    use crate::params::{MlDsa44, MlDsa65};
-
-    /// FIPS 204, Algorithm 36, as it stands there.
-    pub(crate) fn literal(x: i32, gamma2: i32) -> (i32, i32) {
-        let mut r0 = x.rem_euclid(2 * gamma2);
-        if r0 > gamma2 {
-            r0 -= 2 * gamma2;
-        }
-        if x - r0 == Q - 1 {
-            (0, r0 - 1)
-        } else {
-            ((x - r0) / (2 * gamma2), r0)
-        }
-    }
-
-    #[test]
-    fn decompose_is_exact_for_all_of_z_q() {
-        for x in 0..Q {
-            assert_eq!(
-                decompose::<i32, MlDsa44>((), x),
-                literal(x, MlDsa44::GAMMA2),
-                "{x}"
-            );
-            assert_eq!(
-                decompose::<i32, MlDsa65>((), x),
-                literal(x, MlDsa65::GAMMA2),
-                "{x}"
-            );
-        }
-    }
-
-    #[test]
-    fn reduce_centers_small_values_exactly() {
-        for x in (-(1 << 21)..1 << 21).step_by(7) {
-            for representative in [x - Q, x, x + Q] {
-                assert_eq!(reduce::<i32>((), representative), x);
-            }
-        }
-    }
-
-    #[test]
-    fn use_hint_follows_the_standard_for_all_of_z_q() {
-        fn check<P: Parameters>() {
-            let m = (Q - 1) / (2 * P::GAMMA2);
-            for start in (0..Q).step_by(N) {
-                let mut values = Poly([0; N]);
-                for (i, v) in values.0.iter_mut().enumerate() {
-                    *v = (start + i as i32).min(Q - 1);
-                }
-                let inputs = values;
-                for h in 0..2 {
-                    let mut w = inputs;
-                    use_hint::<i32, P>((), &mut w, &Poly([h; N]));
-                    for (x, got) in inputs.0.iter().zip(&w.0) {
-                        let (r1, r0) = literal(*x, P::GAMMA2);
-                        let want = match (h, r0 > 0) {
-                            (0, _) => r1,
-                            (_, true) => (r1 + 1).rem_euclid(m),
-                            (_, false) => (r1 - 1).rem_euclid(m),
-                        };
-                        assert_eq!(*got, want, "{x} {h}");
-                    }
-                }
-            }
-        }
-        check::<MlDsa44>();
-        check::<MlDsa65>();
-    }
-
-    /// Every w1, low parts and c·t0 at the edges of all that a trace meets.
-    #[test]
-    fn hints_of_any_attempt_follow_the_standard() {
-        fn check<P: Parameters>() {
-            let m = (Q - 1) / (2 * P::GAMMA2);
-            let (low_most, ct0_most) = (P::GAMMA2 + P::BETA, P::TAU as i32 * (1 << (D - 1)));
-            for w1 in 0..m {
-                for low in [-low_most, -P::GAMMA2, -1, 0, 1, P::GAMMA2, low_most] {
-                    let r = w1 * 2 * P::GAMMA2 + low;
-                    let mut ct0 = Poly([0; N]);
-                    for (i, x) in ct0.0.iter_mut().enumerate() {
-                        *x = match i {
-                            // To the borders between high bits, and to 0 and q.
-                            0..64 => (i as i32 / 8 - 4) * P::GAMMA2 - low + i as i32 % 8 - 4,
-                            64..72 => -r + i as i32 - 68,
-                            72..80 => Q - r + i as i32 - 76,
-                            _ => (i as i32 - 168) * (ct0_most / 88),
-                        };
-                        *x = (*x).clamp(-ct0_most, ct0_most);
-                    }
-                    let mut hint = Poly([low; N]);
-                    make_hint_any::<i32, P>((), &mut hint, &ct0, &Poly([w1; N]));
-                    for (x, got) in ct0.0.iter().zip(&hint.0) {
-                        let before = literal(r.rem_euclid(Q), P::GAMMA2).0;
-                        let after = literal((r + x).rem_euclid(Q), P::GAMMA2).0;
-                        assert_eq!(*got, i32::from(before != after), "{w1} {low} {x}");
-                    }
-                }
-            }
-        }
-        check::<MlDsa44>();
-        check::<MlDsa65>();
-    }
-
-    #[test]
-    fn the_two_hint_texts_agree_where_both_hold() {
-        fn check<P: Parameters>() {
-            let m = (Q - 1) / (2 * P::GAMMA2);
-            let reach = P::GAMMA2 - P::BETA - 1;
-            for w1 in 0..m {
-                let edges = [-reach, -reach + 1, -1, 0, 1, reach - 1, reach];
-                for low in edges {
-                    for target in [
-                        -P::GAMMA2 - 1,
-                        -P::GAMMA2,
-                        -P::GAMMA2 + 1,
-                        0,
-                        P::GAMMA2,
-                        P::GAMMA2 + 1,
-                    ] {
-                        let ct0 = target - low;
-                        if ct0.abs() >= P::GAMMA2 {
-                            continue;
-                        }
-                        let mut fast = Poly([target; N]);
-                        make_hint::<i32, P>((), &mut fast, &Poly([w1; N]));
-                        let mut slow = Poly([low; N]);
-                        let (ct0_all, w1_all) = (Poly([ct0; N]), Poly([w1; N]));
-                        make_hint_any::<i32, P>((), &mut slow, &ct0_all, &w1_all);
-                        assert_eq!(fast.0[0], slow.0[0], "w1 {w1} low {low} ct0 {ct0}");
-                    }
-                }
-            }
-        }
-        check::<MlDsa44>();
-        check::<MlDsa65>();
-    }
-}
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/rounding.rs"]
+pub(crate) mod tests;

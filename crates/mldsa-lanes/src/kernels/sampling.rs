@@ -46,14 +46,14 @@ pub(crate) trait Permute<const COUNT: usize>: Copy {
 
 /// A polynomial to be sampled from XOF(seed ‖ nonce). The lanes of a group may have seeds of
 /// different keys and messages.
-pub(crate) struct Target<'a, const SEED: usize> {
+pub struct Target<'a, const SEED: usize> {
     pub(crate) seed: &'a [u8; SEED],
     pub(crate) nonce: u16,
     pub(crate) out: &'a mut Poly,
 }
 
 /// Targets to be sampled, a group at a time: of an iterator, one at a time costs 1 % of ExpandA.
-pub(crate) trait Targets<'a, const SEED: usize> {
+pub trait Targets<'a, const SEED: usize> {
     /// The next ones, one in each place as far as they go, and none at the end.
     fn group<'g>(
         &mut self,
@@ -155,6 +155,23 @@ pub(crate) fn uniform<V: Lanes, E: Permute<COUNT>, const COUNT: usize>(
             engine.copy_block(&states, RATE_128, &mut bytes, 0);
         }
         check_group("uniform gives out", group, Range(0, Q - 1));
+    }
+}
+
+/// What [`uniform`] hashes, by itself: five blocks of SHAKE128(seed ‖ nonce) for each nonce, of which there
+/// are `COUNT` at most.
+#[cfg(feature = "__internals")]
+#[inline(always)]
+pub(crate) fn shake128<E: Permute<COUNT>, const COUNT: usize>(
+    engine: E,
+    seed: &[u8; 32],
+    nonces: &[u16],
+    out: &mut [[u8; 5 * RATE_128]],
+) {
+    let mut states = seeded(RATE_128, nonces.iter().map(|nonce| (seed, *nonce)));
+    for at in (0..5 * RATE_128).step_by(RATE_128) {
+        engine.permute(&mut states);
+        engine.copy_block(&states, RATE_128, out, at);
     }
 }
 
@@ -268,7 +285,7 @@ impl<P: Parameters, V: Lanes> Accept for Bounded<P, V> {
 const MASK_BLOCKS: usize = 5;
 
 /// One polynomial's share of ExpandMask's bytes.
-pub(crate) type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
+pub type MaskBytes = [u8; MASK_BLOCKS * RATE_256];
 
 /// One polynomial of ExpandMask (Algorithm 34) for each target: coefficients in (-γ1, γ1] from
 /// SHAKE256(rho'' ‖ nonce). `bytes`, `COUNT` of them, keeps secrets and is wiped by the caller.

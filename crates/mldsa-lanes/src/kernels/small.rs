@@ -56,7 +56,7 @@ impl SmallPoly {
 
 /// The challenge as the τ places where its terms begin in a [`SmallPoly`].
 #[derive(Clone, Copy)]
-pub(crate) struct Offsets([u16; N]);
+pub struct Offsets([u16; N]);
 
 impl Wipe for Offsets {
     fn wipe(&mut self) {
@@ -104,7 +104,7 @@ impl<'a> Terms<'a> {
 
 impl Offsets {
     /// `c` has coefficients −1, 0 and 1.
-    #[cfg(any(test, feature = "__internals"))]
+    #[cfg(feature = "__internals")]
     pub(crate) fn set(&mut self, c: &Poly) {
         let mut count = 0;
         for (p, sign) in c.0.iter().enumerate() {
@@ -115,20 +115,21 @@ impl Offsets {
     }
 
     /// The terms' offsets in order.
-    #[cfg(test)]
+    #[cfg(all(test, feature = "__tests"))]
     pub(crate) fn sorted<P: Parameters>(&self) -> std::vec::Vec<u16> {
         let mut offsets = self.0[..P::TAU].to_vec();
         offsets.sort_unstable();
         offsets
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "__tests"))]
     pub(crate) fn is_zero(&self) -> bool {
         self.0 == [0; N]
     }
 
     /// A coefficient of c·s by itself, exact.
-    pub(crate) fn coefficient<P: Parameters>(&self, s: &SmallPoly, at: usize) -> i32 {
+    #[cfg(feature = "__internals")]
+    pub fn coefficient<P: Parameters>(&self, s: &SmallPoly, at: usize) -> i32 {
         let terms = self.0[..P::TAU].iter();
         let sum: i32 = terms
             .map(|offset| i32::from(s.0[usize::from(*offset) + at]))

@@ -1,34 +1,32 @@
 //! Private keys with what every signature needs.
 
-use core::fmt;
+use core::{fmt, slice};
 
-use rand_core::TryCryptoRng;
 use zeroize::ZeroizeOnDrop;
 
-use super::{Signature, SigningKey, VerifyingKey, Workspace, draw};
+use super::{SignOptions, Signature, SigningKey, VerifyingKey, Workspace};
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::{Secret, Wipe};
-use crate::params::MAX_ATTEMPTS;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
 use crate::scheme::sign::{self, Order};
 
-/// A private key with Â, NTT(t0) and the rotations of s1 and s2 cached: about 27, 46 and 78 KiB
+/// The cached form of a private key: Â, NTT(t0) and the rotations of s1 and s2. About 27, 46 and 78 KiB
 /// (1 KiB for each of the k·l + k polynomials, 768 bytes for each of l + k, and the public key). Made
 /// only from a [`SigningKey`], where it stays, never read from bytes. Wiped when dropped.
-pub struct ExpandedSigningKey<P: Scheme> {
+pub struct ExpandedSigningKey<P: ParameterSet> {
     pub(crate) material: sign::Material<P>,
     pub(crate) public: VerifyingKey<P>,
 }
 
-impl<P: Scheme> fmt::Debug for ExpandedSigningKey<P> {
+impl<P: ParameterSet> fmt::Debug for ExpandedSigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExpandedSigningKey<{}>", P::NAME)
     }
 }
 
-impl<P: Scheme> ExpandedSigningKey<P> {
+impl<P: ParameterSet> ExpandedSigningKey<P> {
     /// To be filled where it stays: a secret that is moved leaves a copy behind, unwiped.
     pub(crate) const EMPTY: Self = ExpandedSigningKey {
         material: sign::Material::ZERO,
@@ -80,41 +78,28 @@ impl<P: Scheme> ExpandedSigningKey<P> {
         P::sign(self.order(input, rnd, max_attempts), &self.material).map(Signature)
     }
 
-    /// [`sign_input`](Self::sign_input) in a workspace, which takes some 50 KiB off the stack.
+    /// [`sign_with`](Self::sign_with) in a workspace, which takes some 50 KiB off the stack.
     ///
     /// # Errors
-    /// As `sign_input`.
-    pub fn sign_in<R: TryCryptoRng + ?Sized>(
+    /// As `sign_with`.
+    pub fn sign_in<'a>(
+        &self,
+        workspace: &mut Workspace<P>,
+        input: impl Into<Input<'a>>,
+        options: SignOptions<'_>,
+    ) -> Result<Signature<P>, Error> {
+        self.run_in(workspace, &input.into(), options)
+    }
+
+    fn run_in(
         &self,
         workspace: &mut Workspace<P>,
         input: &Input<'_>,
-        rng: &mut R,
+        mut options: SignOptions<'_>,
     ) -> Result<Signature<P>, Error> {
         let mut rnd = Secret([0; 32]);
-        draw(rng, &mut rnd)?;
-        self.run_in(workspace, input, &rnd, MAX_ATTEMPTS)
-    }
-
-    /// [`sign_in`](Self::sign_in), deterministic.
-    ///
-    /// # Errors
-    /// As `sign_in`, but for [`Error::Rng`].
-    pub fn sign_deterministic_in(
-        &self,
-        workspace: &mut Workspace<P>,
-        input: &Input<'_>,
-    ) -> Result<Signature<P>, Error> {
-        self.run_in(workspace, input, &[0; 32], MAX_ATTEMPTS)
-    }
-
-    pub(crate) fn run_in(
-        &self,
-        workspace: &mut Workspace<P>,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        max_attempts: u32,
-    ) -> Result<Signature<P>, Error> {
-        let order = self.order(input, rnd, max_attempts);
+        options.fill(slice::from_mut(&mut rnd))?;
+        let order = self.order(input, &rnd, options.max_attempts);
         let result = P::sign_in(order, &self.material, &mut workspace.0);
         workspace.0.wipe();
         result.map(Signature)
@@ -122,4 +107,4 @@ impl<P: Scheme> ExpandedSigningKey<P> {
 }
 
 // Every secret is a `Secret`.
-impl<P: Scheme> ZeroizeOnDrop for ExpandedSigningKey<P> {}
+impl<P: ParameterSet> ZeroizeOnDrop for ExpandedSigningKey<P> {}

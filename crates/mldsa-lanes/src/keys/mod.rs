@@ -1,6 +1,7 @@
 //! Keys and signatures.
 
 mod expanded;
+mod options;
 mod place;
 mod signature;
 mod signing;
@@ -8,39 +9,34 @@ mod verifying;
 mod ways;
 
 pub use expanded::ExpandedSigningKey;
+pub use options::SignOptions;
 pub use place::{Place, Workspace};
 pub use signature::Signature;
 pub use signing::SigningKey;
 pub use verifying::{ExpandedVerifyingKey, VerifyingKey};
 
-use rand_core::TryCryptoRng;
-
+use crate::ParameterSet;
 use crate::error::Error;
-use crate::kernels::poly::Secret;
-use crate::scheme::entry::Scheme;
-use crate::scheme::message::{MuHasher, PreHash};
+use crate::scheme::message::{Context, MuHasher, PreHash};
 
 macro_rules! mu_hashers {
     ($key:ident) => {
-        impl<P: Scheme> $key<P> {
+        impl<P: ParameterSet> $key<P> {
             /// Computes μ of a message that arrives in pieces, on this key's backend.
-            ///
-            /// # Errors
-            /// [`Error::ContextTooLong`] for more than 255 bytes.
-            pub fn mu_hasher(&self, context: &[u8]) -> Result<MuHasher, Error> {
-                MuHasher::of_key::<P>(self.backend(), &self.tr(), None, context)
+            pub fn mu_hasher(&self, context: Context<'_>) -> MuHasher {
+                MuHasher::new(self.backend(), &self.tr(), None, context)
             }
 
             /// The same for HashML-DSA: the message is hashed with `hash` first.
             ///
             /// # Errors
-            /// [`Error::ContextTooLong`] for more than 255 bytes, [`Error::WeakPreHash`].
+            /// [`Error::WeakPreHash`].
             pub fn prehash_mu_hasher(
                 &self,
                 hash: PreHash,
-                context: &[u8],
+                context: Context<'_>,
             ) -> Result<MuHasher, Error> {
-                MuHasher::of_key::<P>(self.backend(), &self.tr(), Some(hash), context)
+                MuHasher::prehash::<P>(self.backend(), &self.tr(), hash, context)
             }
         }
     };
@@ -58,9 +54,4 @@ fn copy_exactly(bytes: &[u8], out: &mut [u8]) -> bool {
         out.copy_from_slice(bytes);
     }
     fits
-}
-
-/// Draws `rnd`, or a seed, where it stays.
-fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R, rnd: &mut Secret<[u8; 32]>) -> Result<(), Error> {
-    rng.try_fill_bytes(rnd.as_mut()).map_err(|_| Error::Rng)
 }

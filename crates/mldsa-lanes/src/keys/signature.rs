@@ -4,21 +4,26 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::copy_exactly;
+use crate::ParameterSet;
 use crate::error::Error;
 use crate::kernels::poly::Zero;
-use crate::scheme::entry::Scheme;
 
 /// A signature as FIPS 204's `sigEncode` writes it: 2,420, 3,309 or 4,627 bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Signature<P: Scheme>(pub(crate) P::SignatureBytes);
+pub struct Signature<P: ParameterSet>(pub(crate) P::SignatureBytes);
 
-impl<P: Scheme> Signature<P> {
-    /// Any string of the right length; [`VerifyingKey::verify`](crate::VerifyingKey::verify) judges its content.
+impl<P: ParameterSet> Signature<P> {
+    /// Any bytes; [`VerifyingKey::verify_signature`](crate::VerifyingKey::verify_signature) judges them.
+    pub fn from_array(bytes: &P::SignatureBytes) -> Self {
+        Signature(*bytes)
+    }
+
+    /// [`from_array`](Self::from_array) of a slice.
     ///
     /// # Errors
     /// [`Error::SignatureLength`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let mut signature: Self = Signature(P::SignatureBytes::zero());
+        let mut signature = Self::default();
         if !copy_exactly(bytes, signature.0.as_mut()) {
             return Err(Error::SignatureLength {
                 expected: P::SIGNATURE_BYTES,
@@ -35,32 +40,32 @@ impl<P: Scheme> Signature<P> {
 }
 
 /// Zero bytes: a place for a signature, never a valid one.
-impl<P: Scheme> Default for Signature<P> {
+impl<P: ParameterSet> Default for Signature<P> {
     fn default() -> Self {
         Signature(P::SignatureBytes::zero())
     }
 }
 
-impl<P: Scheme> AsRef<[u8]> for Signature<P> {
+impl<P: ParameterSet> AsRef<[u8]> for Signature<P> {
     fn as_ref(&self) -> &[u8] {
         self.0.as_ref()
     }
 }
 
-impl<P: Scheme> fmt::Debug for Signature<P> {
+impl<P: ParameterSet> fmt::Debug for Signature<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signature<{}>", P::NAME)
     }
 }
 
-impl<P: Scheme> TryFrom<&[u8]> for Signature<P> {
+impl<P: ParameterSet> TryFrom<&[u8]> for Signature<P> {
     type Error = Error;
     fn try_from(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes(bytes)
     }
 }
 
-impl<P: Scheme> Hash for Signature<P> {
+impl<P: ParameterSet> Hash for Signature<P> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_ref().hash(state);
     }

@@ -9,27 +9,27 @@ use zeroize::ZeroizeOnDrop;
 
 #[cfg(feature = "alloc")]
 use super::ExpandedSigningKey;
-use super::{Signature, VerifyingKey, copy_exactly, draw};
+use super::{Signature, VerifyingKey, Workspace, copy_exactly};
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
-use crate::kernels::poly::{Secret, StackWiper, Zero};
+use crate::kernels::poly::{Secret, StackWiper, Wipe, Zero};
 use crate::scheme::encode;
-use crate::scheme::entry::Scheme;
 #[cfg(feature = "pkcs8")]
 use crate::scheme::keygen;
 use crate::scheme::message::Input;
 use crate::scheme::sign::Order;
 
-/// A private key: the seed where it is known, the bytes of FIPS 204's `skEncode` and the public
-/// key. Each signature expands Â and transforms the secrets anew; an
+/// A private key: the seed where it is known, the encoded private key (FIPS 204's `skEncode`) and the
+/// public key. Each signature expands Â and transforms the secrets anew; an
 /// [`ExpandedSigningKey`](crate::ExpandedSigningKey) has them. Wiped when dropped.
-pub struct SigningKey<P: Scheme> {
+pub struct SigningKey<P: ParameterSet> {
     pub(crate) sk: Secret<P::SigningKeyBytes>,
     pub(crate) public: VerifyingKey<P>,
     pub(crate) seed: Option<Secret<[u8; 32]>>,
 }
 
-impl<P: Scheme> SigningKey<P> {
+impl<P: ParameterSet> SigningKey<P> {
     /// A key to be filled in its place: a secret that is moved leaves a copy behind, unwiped.
     pub(crate) fn empty(backend: Backend) -> Self {
         SigningKey {
@@ -45,23 +45,50 @@ impl<P: Scheme> SigningKey<P> {
     }
 
     /// [`SigningKey::from_seed`] computed on the given backend, which the key keeps, unless it was
-    /// [disabled](Backend::disable).
+    /// [disabled](Backend::disable_for_process).
     pub fn from_seed_on(backend: Backend, xi: &[u8; 32]) -> Self {
         let _wiper = StackWiper::<20>;
-        Self::made_from(backend.granted(), xi)
+        Self::filled(backend, |key| key.fill_from_seed(xi))
+    }
+
+    /// [`SigningKey::from_seed_on`] in a workspace, which takes some 30 KiB off the stack.
+    pub fn from_seed_in(workspace: &mut Workspace<P>, backend: Backend, xi: &[u8; 32]) -> Self {
+        let _wiper = StackWiper::<20>;
+        Self::filled(backend, |key| key.fill_from_seed_in(workspace, xi))
     }
 
     // The functions that make a key return it, which moves it; so they are called under a wiper.
 
     #[inline(never)]
-    fn made_from(backend: Backend, xi: &[u8; 32]) -> Self {
-        let mut key = Self::empty(backend);
-        key.fill_from_seed(xi);
+    fn filled(backend: Backend, fill: impl FnOnce(&mut Self)) -> Self {
+        let mut key = Self::empty(backend.granted());
+        fill(&mut key);
         key
+    }
+
+    #[inline(never)]
+    fn read_by(
+        backend: Backend,
+        read: impl FnOnce(&mut Self) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let mut result = Ok(Self::empty(backend.granted()));
+        if let Ok(key) = &mut result
+            && let Err(error) = read(key)
+        {
+            result = Err(error);
+        }
+        result
     }
 
     pub(crate) fn fill_from_seed(&mut self, xi: &[u8; 32]) {
         P::keygen(self.public.backend, xi, &mut self.sk, &mut self.public.pk);
+        self.seed.insert(Secret::zero()).copy_from_slice(xi);
+    }
+
+    fn fill_from_seed_in(&mut self, Workspace(space): &mut Workspace<P>, xi: &[u8; 32]) {
+        let backend = self.public.backend;
+        P::keygen_in(backend, xi, &mut self.sk, &mut self.public.pk, space);
+        space.wipe();
         self.seed.insert(Secret::zero()).copy_from_slice(xi);
     }
 
@@ -71,65 +98,93 @@ impl<P: Scheme> SigningKey<P> {
     /// [`Error::Rng`] if `rng` fails.
     pub fn generate<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
         let _wiper = StackWiper::<20>;
-        Self::generated(rng)
+        Self::read_by(Backend::detect(), |key| {
+            let mut xi = Secret([0; 32]);
+            draw(rng, &mut xi)?;
+            key.fill_from_seed(&xi);
+            Ok(())
+        })
     }
 
-    #[inline(never)]
-    fn generated<R: TryCryptoRng + ?Sized>(rng: &mut R) -> Result<Self, Error> {
-        let mut xi = Secret([0; 32]);
-        draw(rng, &mut xi)?;
-        Ok(Self::made_from(Backend::detect(), &xi))
+    /// [`SigningKey::generate`] in a workspace.
+    ///
+    /// # Errors
+    /// As `generate`.
+    pub fn generate_in<R: TryCryptoRng + ?Sized>(
+        workspace: &mut Workspace<P>,
+        rng: &mut R,
+    ) -> Result<Self, Error> {
+        let _wiper = StackWiper::<20>;
+        Self::read_by(Backend::detect(), |key| {
+            let mut xi = Secret([0; 32]);
+            draw(rng, &mut xi)?;
+            key.fill_from_seed_in(workspace, &xi);
+            Ok(())
+        })
     }
 
-    /// Reads the bytes that `skEncode` writes: 2,560, 4,032 or 4,896. Recomputes the public key
+    /// Reads an encoded private key, the 2,560, 4,032 or 4,896 bytes of `skEncode`. Recomputes the public key
     /// and so refuses every string that no key generation can have written.
     ///
     /// # Errors
     /// [`Error::SigningKeyLength`]; [`Error::InvalidSigningKey`] if s1 or s2 is out of range, or
     /// t0 or tr does not belong to the rest.
-    pub fn from_expanded_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_expanded_bytes_on(Backend::detect(), bytes)
+    pub fn from_encoded_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::from_encoded_bytes_on(Backend::detect(), bytes)
     }
 
-    /// [`SigningKey::from_expanded_bytes`] checked on the given backend, which the key keeps, unless
-    /// it was [disabled](Backend::disable).
+    /// [`SigningKey::from_encoded_bytes`] checked on the given backend, which the key keeps, unless
+    /// it was [disabled](Backend::disable_for_process).
     ///
     /// # Errors
-    /// As [`SigningKey::from_expanded_bytes`].
-    pub fn from_expanded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
+    /// As [`SigningKey::from_encoded_bytes`].
+    pub fn from_encoded_bytes_on(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
         let _wiper = StackWiper::<20>;
-        Self::read_from(backend.granted(), bytes)
+        Self::read_by(backend, |key| key.read(bytes))
     }
 
-    #[inline(never)]
-    fn read_from(backend: Backend, bytes: &[u8]) -> Result<Self, Error> {
-        let mut result = Ok(Self::empty(backend));
-        if let Ok(key) = &mut result
-            && let Err(error) = key.read(bytes)
-        {
-            result = Err(error);
-        }
-        result
+    /// [`SigningKey::from_encoded_bytes_on`] in a workspace, which takes some 30 KiB off the stack.
+    ///
+    /// # Errors
+    /// As [`SigningKey::from_encoded_bytes`].
+    pub fn from_encoded_bytes_in(
+        workspace: &mut Workspace<P>,
+        backend: Backend,
+        bytes: &[u8],
+    ) -> Result<Self, Error> {
+        let _wiper = StackWiper::<20>;
+        Self::read_by(backend, |key| {
+            key.copy(bytes)?;
+            let (sk, VerifyingKey { pk, backend }) = (&key.sk, &mut key.public);
+            let result = P::recover_in(*backend, sk, pk, &mut workspace.0);
+            workspace.0.wipe();
+            result
+        })
     }
 
     pub(crate) fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.copy(bytes)?;
+        P::recover(self.public.backend, &self.sk, &mut self.public.pk)
+    }
+
+    fn copy(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if !copy_exactly(bytes, self.sk.as_mut()) {
             return Err(Error::SigningKeyLength {
                 expected: P::SIGNING_KEY_BYTES,
                 actual: bytes.len(),
             });
         }
-        P::recover(self.public.backend, &self.sk, &mut self.public.pk)
+        Ok(())
     }
 
-    /// Whether `bytes` are what `skEncode` writes of this key.
+    /// Whether `bytes` are the encoded form of this key.
     #[cfg(feature = "pkcs8")]
     pub(crate) fn agrees_with(&self, bytes: &[u8]) -> Result<(), Error> {
         keygen::agree(self.sk.as_ref(), bytes)
     }
 
-    /// The key as `skEncode` writes it (Algorithm 24). Whoever can, stores the seed instead.
-    pub fn expanded_bytes(&self) -> &P::SigningKeyBytes {
+    /// The encoded private key (Algorithm 24, `skEncode`). Prefer storing the 32-byte seed.
+    pub fn encoded_bytes(&self) -> &P::SigningKeyBytes {
         &self.sk
     }
 
@@ -148,7 +203,7 @@ impl<P: Scheme> SigningKey<P> {
         self.public.backend
     }
 
-    /// The same key on another backend, unless that one was [disabled](Backend::disable). It moves
+    /// The same key on another backend, unless that one was [disabled](Backend::disable_for_process). It moves
     /// the key, as every call by value does; [`SigningKey::from_seed_on`] makes it where it stays.
     #[must_use]
     pub fn with_backend(mut self, backend: Backend) -> Self {
@@ -156,8 +211,8 @@ impl<P: Scheme> SigningKey<P> {
         self
     }
 
-    /// Caches Â, NTT(t0) and the rotations of s1 and s2. Who has no heap uses a
-    /// [`Place`](crate::Place).
+    /// Caches Â, NTT(t0) and the rotations of s1 and s2. A [`Place`](crate::Place) does it without a
+    /// heap.
     #[cfg(feature = "alloc")]
     pub fn expand(&self) -> Box<ExpandedSigningKey<P>> {
         let mut place = Box::new(ExpandedSigningKey::EMPTY);
@@ -188,10 +243,15 @@ impl<P: Scheme> SigningKey<P> {
     }
 }
 
-impl<P: Scheme> Clone for SigningKey<P> {
+/// Draws ξ where it stays.
+fn draw<R: TryCryptoRng + ?Sized>(rng: &mut R, xi: &mut [u8; 32]) -> Result<(), Error> {
+    rng.try_fill_bytes(xi).map_err(|_| Error::Rng)
+}
+
+impl<P: ParameterSet> Clone for SigningKey<P> {
     fn clone(&self) -> Self {
         #[inline(never)]
-        fn copied<P: Scheme>(key: &SigningKey<P>) -> SigningKey<P> {
+        fn copied<P: ParameterSet>(key: &SigningKey<P>) -> SigningKey<P> {
             SigningKey {
                 sk: key.sk.clone(),
                 public: key.public.clone(),
@@ -203,11 +263,11 @@ impl<P: Scheme> Clone for SigningKey<P> {
     }
 }
 
-impl<P: Scheme> fmt::Debug for SigningKey<P> {
+impl<P: ParameterSet> fmt::Debug for SigningKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey<{}>", P::NAME)
     }
 }
 
 // Every secret is a `Secret`.
-impl<P: Scheme> ZeroizeOnDrop for SigningKey<P> {}
+impl<P: ParameterSet> ZeroizeOnDrop for SigningKey<P> {}

@@ -6,22 +6,22 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use super::{Signature, copy_exactly};
+use crate::ParameterSet;
 use crate::backend::Backend;
 use crate::error::Error;
 use crate::kernels::poly::Zero;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
 use crate::scheme::verify;
 
 /// A public key as FIPS 204's `pkEncode` writes it: 1,312, 1,952 or 2,592 bytes. Each
 /// verification expands Â and computes tr anew; an [`ExpandedVerifyingKey`] has them.
 #[derive(Clone)]
-pub struct VerifyingKey<P: Scheme> {
+pub struct VerifyingKey<P: ParameterSet> {
     pub(crate) pk: P::VerifyingKeyBytes,
     pub(crate) backend: Backend,
 }
 
-impl<P: Scheme> VerifyingKey<P> {
+impl<P: ParameterSet> VerifyingKey<P> {
     /// To be filled where it stays.
     pub(crate) const fn empty(backend: Backend) -> Self {
         VerifyingKey {
@@ -30,7 +30,15 @@ impl<P: Scheme> VerifyingKey<P> {
         }
     }
 
-    /// Every string of the right length is a public key.
+    /// Any bytes are a public key.
+    pub fn from_array(bytes: &P::VerifyingKeyBytes) -> Self {
+        VerifyingKey {
+            pk: *bytes,
+            backend: Backend::detect(),
+        }
+    }
+
+    /// [`from_array`](Self::from_array) of a slice.
     ///
     /// # Errors
     /// [`Error::VerifyingKeyLength`].
@@ -55,7 +63,7 @@ impl<P: Scheme> VerifyingKey<P> {
         self.backend
     }
 
-    /// The same key on another backend, unless that one was [disabled](Backend::disable).
+    /// The same key on another backend, unless that one was [disabled](Backend::disable_for_process).
     #[must_use]
     pub fn with_backend(self, backend: Backend) -> Self {
         let backend = backend.granted();
@@ -67,8 +75,7 @@ impl<P: Scheme> VerifyingKey<P> {
         verify::tr(self.backend, self.pk.as_ref())
     }
 
-    /// Caches Â, NTT(t1·2^d) and tr. Who has no heap uses a
-    /// [`Place`](crate::Place).
+    /// Caches Â, NTT(t1·2^d) and tr. A [`Place`](crate::Place) does it without a heap.
     #[cfg(feature = "alloc")]
     pub fn expand(&self) -> Box<ExpandedVerifyingKey<P>> {
         let mut place = Box::new(ExpandedVerifyingKey::EMPTY);
@@ -81,48 +88,48 @@ impl<P: Scheme> VerifyingKey<P> {
     }
 }
 
-impl<P: Scheme> PartialEq for VerifyingKey<P> {
+impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
     fn eq(&self, other: &Self) -> bool {
         self.pk == other.pk
     }
 }
-impl<P: Scheme> Eq for VerifyingKey<P> {}
+impl<P: ParameterSet> Eq for VerifyingKey<P> {}
 
-impl<P: Scheme> Hash for VerifyingKey<P> {
+impl<P: ParameterSet> Hash for VerifyingKey<P> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_ref().hash(state);
     }
 }
 
-impl<P: Scheme> AsRef<[u8]> for VerifyingKey<P> {
+impl<P: ParameterSet> AsRef<[u8]> for VerifyingKey<P> {
     fn as_ref(&self) -> &[u8] {
         self.pk.as_ref()
     }
 }
 
-impl<P: Scheme> TryFrom<&[u8]> for VerifyingKey<P> {
+impl<P: ParameterSet> TryFrom<&[u8]> for VerifyingKey<P> {
     type Error = Error;
     fn try_from(bytes: &[u8]) -> Result<Self, Error> {
         Self::from_bytes(bytes)
     }
 }
 
-impl<P: Scheme> fmt::Debug for VerifyingKey<P> {
+impl<P: ParameterSet> fmt::Debug for VerifyingKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "VerifyingKey<{}>", P::NAME)
     }
 }
 
-/// A public key with Â, NTT(t1·2^d) and tr cached: about 20, 36 and 64 KiB
+/// The cached form of a public key: Â, NTT(t1·2^d) and tr. About 20, 36 and 64 KiB
 /// (1 KiB for each of the k·l + k polynomials). Made only from a [`VerifyingKey`], never read from
 /// bytes.
 #[derive(Clone)]
-pub struct ExpandedVerifyingKey<P: Scheme> {
+pub struct ExpandedVerifyingKey<P: ParameterSet> {
     pub(crate) material: verify::Material<P>,
     pub(crate) backend: Backend,
 }
 
-impl<P: Scheme> ExpandedVerifyingKey<P> {
+impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// To be filled where it stays.
     pub(super) const EMPTY: Self = ExpandedVerifyingKey {
         material: verify::Material::ZERO,
@@ -149,7 +156,7 @@ impl<P: Scheme> ExpandedVerifyingKey<P> {
     }
 }
 
-impl<P: Scheme> fmt::Debug for ExpandedVerifyingKey<P> {
+impl<P: ParameterSet> fmt::Debug for ExpandedVerifyingKey<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "ExpandedVerifyingKey<{}>", P::NAME)
     }

@@ -1,86 +1,69 @@
 //! The ways to sign and to verify, the same for compact and expanded keys.
 
+use core::slice;
+
 use rand_core::TryCryptoRng;
 
-use super::{ExpandedSigningKey, ExpandedVerifyingKey, Signature, SigningKey, VerifyingKey, draw};
+use super::{
+    ExpandedSigningKey, ExpandedVerifyingKey, SignOptions, Signature, SigningKey, VerifyingKey,
+};
+use crate::ParameterSet;
 use crate::error::Error;
 use crate::kernels::poly::Secret;
-use crate::params::MAX_ATTEMPTS;
-use crate::scheme::entry::Scheme;
 use crate::scheme::message::Input;
-#[cfg(feature = "trace")]
-use crate::trace::Attempt;
 
 macro_rules! signing_methods {
     ($key:ident) => {
-        impl<P: Scheme> $key<P> {
-            /// ML-DSA.Sign (Algorithm 2), hedged: `rnd` comes from `rng`.
+        impl<P: ParameterSet> $key<P> {
+            /// Signs a message, or any [`Input`] (FIPS 204, Algorithms 2 and 4), hedged: `rnd` comes
+            /// from `rng`.
             ///
             /// # Errors
-            /// [`Error::ContextTooLong`] for more than 255 bytes, [`Error::Rng`] if `rng` fails,
-            /// [`Error::TooManyAttempts`] after 821 attempts.
-            pub fn sign<R: TryCryptoRng + ?Sized>(
+            /// [`Error::Rng`] if `rng` fails, [`Error::TooManyAttempts`] after 821 attempts; for some
+            /// inputs [`Error::DigestLength`], [`Error::WeakPreHash`], [`Error::MuOfAnotherKey`].
+            pub fn sign_hedged<'a, R: TryCryptoRng + ?Sized>(
                 &self,
-                message: &[u8],
-                context: &[u8],
-                rng: &mut R,
+                input: impl Into<Input<'a>>,
+                mut rng: &mut R,
             ) -> Result<Signature<P>, Error> {
-                self.sign_input(&Input::Pure { message, context }, rng)
+                self.sign_with(input, SignOptions::hedged(&mut rng))
             }
 
-            /// The deterministic variant of [`sign`](Self::sign): `rnd` is 32 zero bytes.
+            /// The deterministic variant of [`sign_hedged`](Self::sign_hedged): `rnd` is 32 zero bytes.
             ///
             /// # Errors
-            /// [`Error::ContextTooLong`], [`Error::TooManyAttempts`].
-            pub fn sign_deterministic(
+            /// As `sign_hedged`, but for [`Error::Rng`].
+            pub fn sign_deterministic<'a>(
                 &self,
-                message: &[u8],
-                context: &[u8],
+                input: impl Into<Input<'a>>,
             ) -> Result<Signature<P>, Error> {
-                self.sign_input_deterministic(&Input::Pure { message, context })
+                self.sign_with(input, SignOptions::deterministic())
             }
 
-            /// Signs any [`Input`] (Algorithms 2, 4 and 7), hedged: `rnd` comes from `rng`.
+            /// Signs as `options` say.
             ///
             /// # Errors
-            /// As [`sign`](Self::sign), [`Error::DigestLength`] and [`Error::WeakPreHash`].
-            pub fn sign_input<R: TryCryptoRng + ?Sized>(
+            /// As [`sign_hedged`](Self::sign_hedged).
+            pub fn sign_with<'a>(
+                &self,
+                input: impl Into<Input<'a>>,
+                options: SignOptions<'_>,
+            ) -> Result<Signature<P>, Error> {
+                self.run_with(&input.into(), options)
+            }
+
+            fn run_with(
                 &self,
                 input: &Input<'_>,
-                rng: &mut R,
-            ) -> Result<Signature<P>, Error> {
-                self.sign_bounded(input, MAX_ATTEMPTS, rng)
-            }
-
-            /// The deterministic variant of [`sign_input`](Self::sign_input).
-            ///
-            /// # Errors
-            /// As `sign_input`, but for [`Error::Rng`].
-            pub fn sign_input_deterministic(
-                &self,
-                input: &Input<'_>,
-            ) -> Result<Signature<P>, Error> {
-                self.run(input, &[0; 32], MAX_ATTEMPTS)
-            }
-
-            /// [`sign_input`](Self::sign_input) with at most `max_attempts` attempts, which
-            /// bounds its time; 821 is the most that is ever tried.
-            ///
-            /// # Errors
-            /// As `sign_input`.
-            pub fn sign_bounded<R: TryCryptoRng + ?Sized>(
-                &self,
-                input: &Input<'_>,
-                max_attempts: u32,
-                rng: &mut R,
+                mut options: SignOptions<'_>,
             ) -> Result<Signature<P>, Error> {
                 let mut rnd = Secret([0; 32]);
-                draw(rng, &mut rnd)?;
-                self.run(input, &rnd, max_attempts)
+                options.fill(slice::from_mut(&mut rnd))?;
+                self.run(input, &rnd, options.max_attempts)
             }
         }
 
-        impl<P: Scheme> AsRef<VerifyingKey<P>> for $key<P> {
+        impl<P: ParameterSet> AsRef<VerifyingKey<P>> for $key<P> {
             fn as_ref(&self) -> &VerifyingKey<P> {
                 self.verifying_key()
             }
@@ -92,69 +75,21 @@ signing_methods!(ExpandedSigningKey);
 
 macro_rules! verifying_methods {
     ($key:ident) => {
-        impl<P: Scheme> $key<P> {
-            /// ML-DSA.Verify (Algorithm 3).
+        impl<P: ParameterSet> $key<P> {
+            /// Verifies a signature of a message, or of any [`Input`] (FIPS 204, Algorithms 3 and 5).
             ///
             /// # Errors
-            /// [`Error::InvalidSignature`]; [`Error::ContextTooLong`] for more than 255 bytes.
-            pub fn verify(
+            /// [`Error::InvalidSignature`]; for some inputs [`Error::DigestLength`],
+            /// [`Error::WeakPreHash`] and, if the signature is well-formed, [`Error::MuOfAnotherKey`].
+            pub fn verify_signature<'a>(
                 &self,
-                message: &[u8],
-                context: &[u8],
+                input: impl Into<Input<'a>>,
                 signature: &Signature<P>,
             ) -> Result<(), Error> {
-                self.verify_input(&Input::Pure { message, context }, signature)
-            }
-
-            /// Verification of any [`Input`] (Algorithms 3, 5 and 8).
-            ///
-            /// # Errors
-            /// As [`verify`](Self::verify), [`Error::DigestLength`] and [`Error::WeakPreHash`].
-            pub fn verify_input(
-                &self,
-                input: &Input<'_>,
-                signature: &Signature<P>,
-            ) -> Result<(), Error> {
-                self.judge(input, signature)
+                self.judge(&input.into(), signature)
             }
         }
     };
 }
 verifying_methods!(VerifyingKey);
 verifying_methods!(ExpandedVerifyingKey);
-
-/// Each attempt's failing checks, for tests and measurements.
-#[cfg(feature = "trace")]
-impl<P: Scheme> ExpandedSigningKey<P> {
-    /// Signs any [`Input`] with the given `rnd`, telling `on_attempt` of every attempt in order.
-    /// Carries out all checks of each attempt, so it is slower, and its time says more
-    /// about rejected attempts than a signature does: for tests and measurements.
-    ///
-    /// # Errors
-    /// As [`sign_input_deterministic`](Self::sign_input_deterministic).
-    pub fn sign_traced(
-        &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        mut on_attempt: impl FnMut(Attempt),
-    ) -> Result<Signature<P>, Error> {
-        let order = self.order(input, rnd, MAX_ATTEMPTS);
-        P::sign_traced(order, &self.material, &mut on_attempt).map(Signature)
-    }
-}
-
-#[cfg(feature = "trace")]
-impl<P: Scheme> SigningKey<P> {
-    /// As [`ExpandedSigningKey::sign_traced`].
-    ///
-    /// # Errors
-    /// Likewise.
-    pub fn sign_traced(
-        &self,
-        input: &Input<'_>,
-        rnd: &[u8; 32],
-        on_attempt: impl FnMut(Attempt),
-    ) -> Result<Signature<P>, Error> {
-        self.expand().sign_traced(input, rnd, on_attempt)
-    }
-}

@@ -12,8 +12,6 @@ use crate::scheme::message::Input;
 use crate::scheme::shapes::Shapes;
 use crate::scheme::sign::Order;
 use crate::scheme::{keygen, sign, verify};
-#[cfg(feature = "trace")]
-use crate::trace::Attempt;
 
 /// The operations of a parameter set, on keys and signatures as they lie in memory. Generic code
 /// names [`ParameterSet`](crate::ParameterSet), of which this is a part.
@@ -26,12 +24,29 @@ pub trait Scheme: Shapes {
         sk: &mut Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
     );
+    /// The same in the caller's space, which is left with secrets.
+    #[doc(hidden)]
+    fn keygen_in(
+        backend: Backend,
+        xi: &[u8; 32],
+        sk: &mut Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+        space: &mut sign::Space<Self>,
+    );
     /// The public key of a private key read from bytes.
     #[doc(hidden)]
     fn recover(
         backend: Backend,
         sk: &Self::SigningKeyBytes,
         pk: &mut Self::VerifyingKeyBytes,
+    ) -> Result<(), Error>;
+    /// The same in the caller's space, which is left with secrets.
+    #[doc(hidden)]
+    fn recover_in(
+        backend: Backend,
+        sk: &Self::SigningKeyBytes,
+        pk: &mut Self::VerifyingKeyBytes,
+        space: &mut sign::Space<Self>,
     ) -> Result<(), Error>;
     /// Algorithm 7, steps 1 to 5.
     #[doc(hidden)]
@@ -51,14 +66,6 @@ pub trait Scheme: Shapes {
     fn sign_compact(
         order: Order<'_>,
         sk: &Self::SigningKeyBytes,
-    ) -> Result<Self::SignatureBytes, Error>;
-    /// [`Scheme::sign`], telling of each attempt.
-    #[cfg(feature = "trace")]
-    #[doc(hidden)]
-    fn sign_traced(
-        order: Order<'_>,
-        key: &sign::Material<Self>,
-        on_attempt: &mut dyn FnMut(Attempt),
     ) -> Result<Self::SignatureBytes, Error>;
     /// Algorithm 8, steps 1, 5 and 6.
     #[doc(hidden)]
@@ -106,7 +113,19 @@ macro_rules! entry_points {
             ) {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => keygen::keygen(e, xi, &mut space, sk, pk));
+                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, space.room(), sk, pk));
+            }
+
+            fn keygen_in(
+                backend: Backend,
+                xi: &[u8; 32],
+                sk: &mut Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+                space: &mut sign::Space<Self>,
+            ) {
+                let _wiper = StackWiper::<24>;
+                let room = space.keygen_room();
+                with_engine!(backend, e => keygen::keygen::<Self, _>(e, xi, room, sk, pk));
             }
 
             fn recover(
@@ -116,7 +135,18 @@ macro_rules! entry_points {
             ) -> Result<(), Error> {
                 let mut space = keygen::Space::<Self>::ZERO;
                 let _wiper = StackWiper::<24>;
-                with_engine!(backend, e => keygen::recover(e, sk, &mut space, pk))
+                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, space.room(), pk))
+            }
+
+            fn recover_in(
+                backend: Backend,
+                sk: &Self::SigningKeyBytes,
+                pk: &mut Self::VerifyingKeyBytes,
+                space: &mut sign::Space<Self>,
+            ) -> Result<(), Error> {
+                let _wiper = StackWiper::<24>;
+                let room = space.keygen_room();
+                with_engine!(backend, e => keygen::recover::<Self, _>(e, sk, room, pk))
             }
 
             fn expand_signing(
@@ -134,10 +164,7 @@ macro_rules! entry_points {
                 space: &mut sign::Space<Self>,
             ) -> Result<Self::SignatureBytes, Error> {
                 let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e =>
-                    sign::sign(e, key, &order, space, |_, trial, scratch| {
-                        sign::check(e, key, trial, scratch)
-                    }))
+                with_engine!(order.backend, e => sign::sign(e, key, &order, space))
             }
 
             fn sign(
@@ -158,24 +185,6 @@ macro_rules! entry_points {
                 let mut key = sign::Material::<Self>::ZERO;
                 Self::expand_signing(order.backend, sk, &mut key);
                 Self::sign(order, &key)
-            }
-
-            #[cfg(feature = "trace")]
-            fn sign_traced(
-                order: Order<'_>,
-                key: &sign::Material<Self>,
-                on_attempt: &mut dyn FnMut(Attempt),
-            ) -> Result<Self::SignatureBytes, Error> {
-                use crate::scheme::{sample::first_nonce, traced};
-                let mut space = sign::Space::<Self>::ZERO;
-                let _wiper = StackWiper::<24>;
-                with_engine!(order.backend, e =>
-                    sign::sign(e, key, &order, &mut space, |number, trial, scratch| {
-                        let kappa = first_nonce::<Self>(number);
-                        let attempt = traced::check_all(e, key, kappa, trial, scratch);
-                        on_attempt(attempt);
-                        attempt.accepted()
-                    }))
             }
 
             fn expand_verifying(

@@ -33,6 +33,34 @@ impl<P: Shapes> Space<P> {
         t0: Secret::ZERO,
         rows: Rows::ZERO,
     };
+
+    pub(crate) fn room(&mut self) -> Room<'_> {
+        let [t, stored] = &mut *self.t0;
+        Room {
+            rho_prime: &mut self.rho_prime,
+            k: self.k.as_mut(),
+            s1: self.s1.as_mut(),
+            s1_hat: self.s1_hat.as_mut(),
+            s2: self.s2.as_mut(),
+            t,
+            stored,
+            rows: &mut self.rows,
+        }
+    }
+}
+
+/// [`Space`], wherever it is: secrets pass through all of it but `rows`.
+pub(crate) struct Room<'a> {
+    pub(crate) rho_prime: &'a mut [u8; 64],
+    pub(crate) k: &'a mut [u8],
+    pub(crate) s1: &'a mut [Poly],
+    pub(crate) s1_hat: &'a mut [Poly],
+    pub(crate) s2: &'a mut [Poly],
+    /// A row of t and then of t0.
+    pub(crate) t: &'a mut Poly,
+    /// The row of t0 that an imported key has.
+    pub(crate) stored: &'a mut Poly,
+    pub(crate) rows: &'a mut Rows,
 }
 
 /// Writes `sk` and `pk`.
@@ -40,7 +68,7 @@ impl<P: Shapes> Space<P> {
 pub(crate) fn keygen<P: Shapes, E: Engine>(
     e: E,
     xi: &[u8; 32],
-    space: &mut Space<P>,
+    mut room: Room<'_>,
     sk: &mut P::SigningKeyBytes,
     pk: &mut P::VerifyingKeyBytes,
 ) {
@@ -50,16 +78,15 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
         .absorb(&[P::K as u8, P::L as u8])
         .finish();
     let rho: [u8; 32] = public(Site::Rho, reader.read());
-    reader.squeeze(space.rho_prime.as_mut());
-    reader.squeeze(space.k.as_mut());
-    let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
+    reader.squeeze(room.rho_prime);
+    reader.squeeze(room.k);
     // Algorithm 6, step 4.
-    e.bounded::<P>(&mut sample::of_s(&space.rho_prime, s1, s2));
+    e.bounded::<P>(&mut sample::of_s(room.rho_prime, room.s1, room.s2));
     // Algorithm 6, steps 10 and 11: sk is written as its parts come.
     let mut sk = SigningKeyWriter::of::<P>(sk.as_mut());
-    sk.secrets::<P, E>(e, s1, s2);
-    let tr = public_key(e, &rho, space, pk, |row, t0, _| sk.t0(e, row, t0));
-    sk.head(&rho, space.k.as_ref(), &tr);
+    sk.secrets::<P, E>(e, room.s1, room.s2);
+    let tr = public_key::<P, E>(e, &rho, &mut room, pk, |row, t0, _| sk.t0(e, row, t0));
+    sk.head(&rho, room.k, &tr);
 }
 
 /// t = A·s1 + s2, split (steps 3 to 9): writes pk and gives tr; `each` is called with each row of
@@ -68,34 +95,32 @@ pub(crate) fn keygen<P: Shapes, E: Engine>(
 fn public_key<P: Shapes, E: Engine>(
     e: E,
     rho: &[u8; 32],
-    space: &mut Space<P>,
+    room: &mut Room<'_>,
     pk: &mut P::VerifyingKeyBytes,
     mut each: impl FnMut(usize, &Poly, &mut Poly),
 ) -> [u8; 64] {
     let pk = pk.as_mut();
     pk[..32].copy_from_slice(rho);
-    let s1_hat = space.s1_hat.as_mut();
-    s1_hat.copy_from_slice(space.s1.as_ref());
+    room.s1_hat.copy_from_slice(room.s1);
     // Algorithm 6, step 5: NTT(s1).
-    for p in &mut *s1_hat {
+    for p in &mut *room.s1_hat {
         e.ntt(p);
     }
-    space.rows.begin();
+    room.rows.begin();
     let mut tr = ShadowHash::new(e.permutation());
-    let [t, spare] = &mut *space.t0;
     let mut t1 = Poly::zero();
-    for (row_number, s2) in space.s2.as_ref().iter().enumerate() {
+    for (row_number, s2) in room.s2.iter().enumerate() {
         let mut shadow = Shadow {
             hash: &mut tr,
             known: encode::verifying_key_rows(pk, row_number),
             complete: false,
         };
         // Algorithm 6, step 3.
-        let a_row = space.rows.next::<P, E>(e, rho, &mut shadow);
-        row(e, a_row, s1_hat, s2, t, &mut t1);
+        let a_row = room.rows.next::<P, E>(e, rho, &mut shadow);
+        row(e, a_row, room.s1_hat, s2, room.t, &mut t1);
         // Algorithm 6, step 8.
         encode::verifying_key_row(e, pk, row_number, &t1);
-        each(row_number, t, spare);
+        each(row_number, room.t, room.stored);
     }
     // Algorithm 6, step 9.
     tr.finish(pk)
@@ -139,7 +164,7 @@ pub(crate) fn agree(key: &[u8], given: &[u8]) -> Result<(), Error> {
     let difference = pairs.fold(0, |difference, (a, b)| difference | (a ^ b));
     if public(Site::KeyImport, key.len() != given.len() || difference != 0) {
         return Err(Error::InvalidSigningKey(
-            "seed and expanded key do not belong together",
+            "seed and encoded private key do not belong together",
         ));
     }
     Ok(())
@@ -151,22 +176,21 @@ pub(crate) fn agree(key: &[u8], given: &[u8]) -> Result<(), Error> {
 pub(crate) fn recover<P: Shapes, E: Engine>(
     e: E,
     sk: &[u8],
-    space: &mut Space<P>,
+    mut room: Room<'_>,
     pk: &mut P::VerifyingKeyBytes,
 ) -> Result<(), Error> {
     let parts = SigningKeyParts::of::<P>(sk);
-    let (s1, s2) = (space.s1.as_mut(), space.s2.as_mut());
-    for (i, p) in s1.iter_mut().chain(&mut *s2).enumerate() {
+    for (i, p) in room.s1.iter_mut().chain(&mut *room.s2).enumerate() {
         parts.read_secret::<P, E>(e, i, p);
     }
-    let ok = in_range::<P, E>(e, s1) & in_range::<P, E>(e, s2);
+    let ok = in_range::<P, E>(e, room.s1) & in_range::<P, E>(e, room.s2);
     if !public(Site::KeyImport, ok) {
         return Err(Error::InvalidSigningKey(
             "s1 or s2 has a coefficient beyond η",
         ));
     }
     let mut differs = 0;
-    let tr = public_key(e, parts.rho, space, pk, |row, t0, stored| {
+    let tr = public_key::<P, E>(e, parts.rho, &mut room, pk, |row, t0, stored| {
         parts.read_t0(e, row, stored);
         differs |= difference(t0, stored);
     });

@@ -169,82 +169,205 @@ digester! {
     Shake256 Shake256,
 }
 
-/// What to sign or verify.
+/// The context of a signature (FIPS 204, section 5.2): at most 255 bytes, empty by default.
+///
+/// ```
+/// use mldsa_lanes::Context;
+///
+/// const FIRMWARE: Context<'_> = match Context::new(b"firmware") {
+///     Ok(context) => context,
+///     Err(_) => panic!("more than 255 bytes"),
+/// };
+/// assert_eq!(FIRMWARE.as_bytes(), b"firmware");
+/// assert!(Context::new(&[0; 256]).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Context<'a>(&'a [u8]);
+
+impl<'a> Context<'a> {
+    /// No bytes.
+    pub const EMPTY: Context<'static> = Context(&[]);
+
+    /// Checks the length.
+    ///
+    /// # Errors
+    /// [`Error::ContextTooLong`] for more than 255 bytes.
+    pub const fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() > u8::MAX as usize {
+            return Err(Error::ContextTooLong {
+                actual: bytes.len(),
+            });
+        }
+        Ok(Context(bytes))
+    }
+
+    /// The bytes.
+    pub const fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+}
+
+impl<'a> TryFrom<&'a [u8]> for Context<'a> {
+    type Error = Error;
+    fn try_from(bytes: &'a [u8]) -> Result<Self, Error> {
+        Self::new(bytes)
+    }
+}
+
+/// What to sign or verify. A message, or a message with its [`Context`], converts into it:
+///
+/// ```
+/// use mldsa_lanes::mldsa44::SigningKey;
+/// use mldsa_lanes::{Context, Input, PreHash};
+///
+/// let key = SigningKey::from_seed(&[7; 32]);
+/// let context = Context::new(b"log entry")?;
+/// key.sign_deterministic(b"message")?; // the empty context
+/// key.sign_deterministic((b"message", context))?;
+/// let (message, hash) = (b"message", PreHash::Shake256);
+/// key.sign_deterministic(Input::PreHash { hash, message, context })?;
+/// # Ok::<(), mldsa_lanes::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Input<'a> {
-    /// ML-DSA (Algorithms 2 and 3): the message itself.
+    /// Pure ML-DSA.
     Pure {
-        /// Any length.
+        /// The message.
         message: &'a [u8],
-        /// At most 255 bytes.
-        context: &'a [u8],
+        /// The context.
+        context: Context<'a>,
     },
-    /// HashML-DSA (Algorithms 4 and 5): the message, hashed here.
+    /// HashML-DSA; the message is hashed here.
     PreHash {
-        /// The hash function, not weaker than the set.
+        /// The hash function, fit for the parameter set.
         hash: PreHash,
-        /// Any length.
+        /// The message.
         message: &'a [u8],
-        /// At most 255 bytes.
-        context: &'a [u8],
+        /// The context.
+        context: Context<'a>,
     },
-    /// HashML-DSA with the digest computed by the caller.
+    /// HashML-DSA of a message that the caller has hashed.
     Digest {
-        /// The hash function that made the digest, not weaker than the set.
+        /// The hash function that made the digest, fit for the parameter set.
         hash: PreHash,
         /// Exactly [`PreHash::digest_bytes`] bytes.
         digest: &'a [u8],
-        /// At most 255 bytes.
-        context: &'a [u8],
+        /// The context.
+        context: Context<'a>,
     },
-    /// [`Input::PreHash`] with a hash function of any strength: a signature is no stronger than it.
+    /// [`Input::PreHash`] with a hash function of any strength.
     WeakPreHash {
         /// The hash function.
         hash: PreHash,
-        /// Any length.
+        /// The message.
         message: &'a [u8],
-        /// At most 255 bytes.
-        context: &'a [u8],
+        /// The context.
+        context: Context<'a>,
     },
-    /// [`Input::Digest`] with a hash function of any strength: a signature is no stronger than it.
+    /// [`Input::Digest`] with a hash function of any strength.
     WeakDigest {
         /// The hash function that made the digest.
         hash: PreHash,
         /// Exactly [`PreHash::digest_bytes`] bytes.
         digest: &'a [u8],
-        /// At most 255 bytes.
-        context: &'a [u8],
+        /// The context.
+        context: Context<'a>,
     },
     /// μ of a message that came in pieces, by the key's own hasher
     /// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher)).
     Mu(&'a Mu),
 }
 
-/// μ = H(tr ‖ M'), 64 bytes: what is signed in the end. A key's [`MuHasher`] makes it;
-/// [`hazmat::external_mu`](crate::hazmat::external_mu) takes it from elsewhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mu(pub(crate) [u8; 64]);
-
-impl Mu {
-    /// The bytes.
-    pub fn as_bytes(&self) -> &[u8; 64] {
-        &self.0
+/// Pure ML-DSA with the empty context.
+impl<'a> From<&'a [u8]> for Input<'a> {
+    fn from(message: &'a [u8]) -> Self {
+        (message, Context::EMPTY).into()
     }
 }
 
-/// μ itself, or what it is the hash of.
+/// Pure ML-DSA with the empty context.
+impl<'a, const LEN: usize> From<&'a [u8; LEN]> for Input<'a> {
+    fn from(message: &'a [u8; LEN]) -> Self {
+        message.as_slice().into()
+    }
+}
+
+/// Pure ML-DSA.
+impl<'a> From<(&'a [u8], Context<'a>)> for Input<'a> {
+    fn from((message, context): (&'a [u8], Context<'a>)) -> Self {
+        Input::Pure { message, context }
+    }
+}
+
+/// Pure ML-DSA.
+impl<'a, const LEN: usize> From<(&'a [u8; LEN], Context<'a>)> for Input<'a> {
+    fn from((message, context): (&'a [u8; LEN], Context<'a>)) -> Self {
+        (message.as_slice(), context).into()
+    }
+}
+
+impl<'a> From<&'a Mu> for Input<'a> {
+    fn from(mu: &'a Mu) -> Self {
+        Input::Mu(mu)
+    }
+}
+
+/// μ = H(tr ‖ M'), 64 bytes: the message representative that is signed. A [`MuHasher`] makes it for one
+/// key; another key refuses it ([`Error::MuOfAnotherKey`]).
+/// [`hazmat::external_mu`](crate::hazmat::external_mu) makes one of any bytes, for any key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mu {
+    bytes: [u8; 64],
+    /// tr of the key that it was made for.
+    tr: Option<[u8; 64]>,
+}
+
+impl Mu {
+    /// For any key.
+    pub(crate) const fn unbound(bytes: [u8; 64]) -> Self {
+        Mu { bytes, tr: None }
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8; 64] {
+        &self.bytes
+    }
+
+    /// Whether it was made for one key.
+    pub(crate) fn is_bound(&self) -> bool {
+        self.tr.is_some()
+    }
+
+    /// Refuses a key with another tr.
+    pub(crate) fn check_key(&self, tr: &[u8; 64]) -> Result<(), Error> {
+        if self.tr.is_some_and(|of| of != *tr) {
+            return Err(Error::MuOfAnotherKey);
+        }
+        Ok(())
+    }
+}
+
+/// μ itself, or its input M'.
 pub(crate) enum MuSource<'a> {
-    Known(&'a [u8; 64]),
+    Known(&'a Mu),
     Hash(MPrime<'a>),
 }
 
 impl MuSource<'_> {
-    /// μ = H(tr ‖ M').
-    pub(crate) fn mu(&self, permute: Permutation, tr: impl FnOnce() -> [u8; 64]) -> [u8; 64] {
+    /// [`Mu::check_key`].
+    pub(crate) fn check_key(&self, tr: &[u8; 64]) -> Result<(), Error> {
         match self {
-            MuSource::Known(mu) => **mu,
-            MuSource::Hash(m_prime) => m_prime.hash(permute, &tr()).read(),
+            MuSource::Known(mu) => mu.check_key(tr),
+            MuSource::Hash(_) => Ok(()),
+        }
+    }
+
+    /// μ = H(tr ‖ M'), whatever key it was made for.
+    pub(crate) fn mu(&self, permute: Permutation, tr: &[u8; 64]) -> [u8; 64] {
+        match self {
+            MuSource::Known(mu) => mu.bytes,
+            MuSource::Hash(m_prime) => m_prime.hash(permute, tr).read(),
         }
     }
 }
@@ -260,14 +383,15 @@ pub(crate) struct MPrime<'a> {
 }
 
 impl<'a> MPrime<'a> {
-    fn new(context: &'a [u8], hash: Option<PreHash>, given: &'a [u8]) -> Result<Self, Error> {
-        Ok(MPrime {
-            start: [u8::from(hash.is_some()), context_length(context)?],
+    fn new(Context(context): Context<'a>, hash: Option<PreHash>, given: &'a [u8]) -> Self {
+        MPrime {
+            // A `Context` has at most 255 bytes.
+            start: [u8::from(hash.is_some()), context.len() as u8],
             context,
             oid: hash.map(PreHash::oid),
             computed: ([0; 64], 0),
             given,
-        })
+        }
     }
 
     /// μ, of which the last permutation is still to come.
@@ -292,12 +416,6 @@ impl<'a> MPrime<'a> {
     }
 }
 
-fn context_length(context: &[u8]) -> Result<u8, Error> {
-    u8::try_from(context.len()).map_err(|_| Error::ContextTooLong {
-        actual: context.len(),
-    })
-}
-
 impl<'a> Input<'a> {
     /// μ = H(tr ‖ M') (Algorithms 7 and 8, step 6 and 7).
     pub(crate) fn mu<P: Parameters>(
@@ -305,7 +423,9 @@ impl<'a> Input<'a> {
         permute: Permutation,
         tr: &[u8; 64],
     ) -> Result<[u8; 64], Error> {
-        Ok(self.mu_source::<P>(permute)?.mu(permute, || *tr))
+        let source = self.mu_source::<P>(permute)?;
+        source.check_key(tr)?;
+        Ok(source.mu(permute, tr))
     }
 
     /// What of μ does not depend on the key; hashes the message where that is to be done here.
@@ -316,8 +436,8 @@ impl<'a> Input<'a> {
         if let Input::PreHash { hash, .. } | Input::Digest { hash, .. } = self {
             hash.strong_enough::<P>()?;
         }
-        let m_prime = match *self {
-            Input::Pure { message, context } => MPrime::new(context, None, message)?,
+        Ok(MuSource::Hash(match *self {
+            Input::Pure { message, context } => MPrime::new(context, None, message),
             Input::PreHash {
                 hash,
                 message,
@@ -328,12 +448,11 @@ impl<'a> Input<'a> {
                 message,
                 context,
             } => {
-                let m_prime = MPrime::new(context, Some(hash), &[])?;
                 let mut digester = Digester::new(hash, permute);
                 digester.update(message);
                 MPrime {
                     computed: (digester.finish(), hash.digest_bytes()),
-                    ..m_prime
+                    ..MPrime::new(context, Some(hash), &[])
                 }
             }
             Input::Digest {
@@ -352,20 +471,20 @@ impl<'a> Input<'a> {
                         actual: digest.len(),
                     });
                 }
-                MPrime::new(context, Some(hash), digest)?
+                MPrime::new(context, Some(hash), digest)
             }
-            Input::Mu(mu) => return Ok(MuSource::Known(&mu.0)),
-        };
-        Ok(MuSource::Hash(m_prime))
+            Input::Mu(mu) => return Ok(MuSource::Known(mu)),
+        }))
     }
 }
 
 /// Computes μ of a message that arrives in pieces, for [`Input::Mu`]. Made by a key
 /// ([`SigningKey::mu_hasher`](crate::SigningKey::mu_hasher) and
 /// [`prehash_mu_hasher`](crate::SigningKey::prehash_mu_hasher)), or by
-/// [`hazmat`](crate::hazmat) without one.
+/// [`hazmat`](crate::hazmat) from tr alone. Its [`Mu`] is for that key.
 #[derive(Clone)]
 pub struct MuHasher {
+    tr: [u8; 64],
     /// tr and the start of M'; of pure ML-DSA the message too.
     mu: Shake256,
     /// The message, of HashML-DSA.
@@ -373,39 +492,39 @@ pub struct MuHasher {
 }
 
 impl MuHasher {
-    /// For a key of `P`, which a hash function must be fit for.
-    pub(crate) fn of_key<P: Parameters>(
+    /// Of HashML-DSA for a key of `P`, which the hash function must be fit for.
+    pub(crate) fn prehash<P: Parameters>(
         backend: Backend,
         tr: &[u8; 64],
-        hash: Option<PreHash>,
-        context: &[u8],
+        hash: PreHash,
+        context: Context<'_>,
     ) -> Result<Self, Error> {
-        if let Some(hash) = hash {
-            hash.strong_enough::<P>()?;
-        }
-        Self::begin(backend, tr, hash, context)
+        hash.strong_enough::<P>()?;
+        Ok(Self::new(backend, tr, Some(hash), context))
     }
 
-    pub(crate) fn begin(
+    pub(crate) fn new(
         backend: Backend,
         tr: &[u8; 64],
         hash: Option<PreHash>,
-        context: &[u8],
-    ) -> Result<Self, Error> {
+        context: Context<'_>,
+    ) -> Self {
         let permute = backend.permutation();
-        let m_prime = MPrime::new(context, hash, &[])?;
+        let m_prime = MPrime::new(context, hash, &[]);
         let parts = m_prime.after(tr);
-        Ok(MuHasher {
+        MuHasher {
+            tr: *tr,
             mu: parts
                 .into_iter()
                 .fold(Shake256::new(permute), Sponge::absorb),
             digester: hash.map(|hash| Digester::new(hash, permute)),
-        })
+        }
     }
 
     /// M' itself is to come, as a whole or in pieces.
     pub(crate) fn of_m_prime(backend: Backend, tr: &[u8; 64]) -> Self {
         MuHasher {
+            tr: *tr,
             mu: Shake256::new(backend.permutation()).absorb(tr),
             digester: None,
         }
@@ -425,7 +544,10 @@ impl MuHasher {
             let len = digester.hash().digest_bytes();
             self.mu.update(&digester.finish()[..len]);
         }
-        Mu(self.mu.finish().read())
+        Mu {
+            bytes: self.mu.finish().read(),
+            tr: Some(self.tr),
+        }
     }
 }
 

@@ -1,13 +1,8 @@
 //! The text of FIPS 204. No `unsafe`, no `cfg(target)`: what differs between CPUs is behind
 //! [`Engine`](crate::backend::Engine).
 
-#[cfg(all(
-    test,
-    feature = "trace",
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/bounds.rs"]
 mod bounds_tests;
 pub(crate) mod encode;
 pub(crate) mod entry;
@@ -16,6 +11,4 @@ pub(crate) mod message;
 pub(crate) mod sample;
 pub(crate) mod shapes;
 pub(crate) mod sign;
-#[cfg(feature = "trace")]
-pub(crate) mod traced;
 pub(crate) mod verify;

@@ -105,21 +105,19 @@ impl Ahead {
     }
 }
 
-impl Wipe for Ahead {
-    fn wipe(&mut self) {
-        self.polynomials.wipe();
-    }
+/// ExpandA one row after another, for who needs each row once: no matrix is kept.
+pub(crate) struct Rows {
+    ahead: Ahead,
 }
 
-/// ExpandA one row after another, for who needs each row once: no matrix is kept.
-pub(crate) struct Rows(Ahead);
-
 impl Rows {
-    pub(crate) const ZERO: Self = Rows(Ahead::EMPTY);
+    pub(crate) const ZERO: Self = Rows {
+        ahead: Ahead::EMPTY,
+    };
 
     /// To the first row, of another matrix.
     pub(crate) fn begin(&mut self) {
-        self.0.begin(0);
+        self.ahead.begin(0);
     }
 
     /// The l polynomials of the next row. `shadow` as in [`expand_a`].
@@ -129,7 +127,7 @@ impl Rows {
         rho: &[u8; 32],
         shadow: &mut dyn Beside,
     ) -> &[Poly] {
-        self.0.take(P::L, |first, room| {
+        self.ahead.take(P::L, |first, room| {
             let group = E::STATES.min(P::K * P::L - first);
             e.uniform(&mut of_a::<P>(rho, first, &mut room[..group]), Some(shadow));
             group
@@ -137,42 +135,56 @@ impl Rows {
     }
 }
 
+impl Wipe for Rows {
+    fn wipe(&mut self) {
+        self.ahead.polynomials.wipe();
+    }
+}
+
 /// κ of an attempt: the nonce of its first mask. Below 2^16, as params.rs asserts.
-pub(crate) fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
+pub fn first_nonce<P: Parameters>(attempt: u32) -> u16 {
     (attempt as usize * P::L) as u16
 }
 
 /// ExpandMask (Algorithm 34) of attempt after attempt. κ + r runs on without gaps from one attempt
 /// to the next, so the masks of a signature are one stream of polynomials.
 pub(crate) struct MaskStream {
-    ahead: Secret<Ahead>,
+    /// Masks: the memory of rows of Â.
+    rows: Secret<Rows>,
     bytes: Secret<[MaskBytes; 8]>,
 }
 
 impl Zero for MaskStream {
     const ZERO: Self = MaskStream {
-        ahead: Secret(Ahead::EMPTY),
+        rows: Secret(Rows::ZERO),
         bytes: Secret::ZERO,
     };
 }
 
 impl Wipe for MaskStream {
     fn wipe(&mut self) {
-        self.ahead.wipe();
+        self.rows.wipe();
         self.bytes.wipe();
     }
 }
 
 impl MaskStream {
-    #[cfg(test)]
+    #[cfg(all(test, feature = "__tests"))]
     pub(crate) fn is_zero(&self) -> bool {
-        let polynomials = self.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
+        let polynomials = self.rows.ahead.polynomials.iter().all(|p| *p == Poly::ZERO);
         polynomials && self.bytes.as_flattened().iter().all(|byte| *byte == 0)
+    }
+
+    /// Its room for polynomials, for rows of Â.
+    pub(crate) fn rows(&mut self) -> &mut Rows {
+        &mut self.rows
     }
 
     /// The stream from attempt number `attempt` on.
     pub(crate) fn begin<P: Parameters>(&mut self, attempt: u32) {
-        self.ahead.begin(usize::from(first_nonce::<P>(attempt)));
+        self.rows
+            .ahead
+            .begin(usize::from(first_nonce::<P>(attempt)));
     }
 
     /// Its room for bytes, for masks of several streams.
@@ -190,7 +202,7 @@ impl MaskStream {
     ) {
         let bytes = &mut self.bytes[..E::STATES];
         // Algorithm 7, step 31: the next attempt goes on where this one ends.
-        let masks = self.ahead.take(P::L, |first, room| {
+        let masks = self.rows.ahead.take(P::L, |first, room| {
             mask_group::<P, E>(e, rho_second, first, bytes, room, None)
         });
         y.copy_from_slice(masks);
@@ -208,7 +220,7 @@ impl MaskStream {
             return;
         }
         let bytes = &mut self.bytes[..E::STATES];
-        self.ahead.fill(P::L, |first, room| {
+        self.rows.ahead.fill(P::L, |first, room| {
             let shadow: Option<&mut dyn Beside> = if shadow.hash.is_padded() {
                 None
             } else {

@@ -11,6 +11,7 @@ use crate::kernels::small::{Offsets, Terms};
 use crate::kernels::sponge::{Shadow, ShadowHash, Shake256, Shake256Reader};
 use crate::params::MAX_ATTEMPTS;
 use crate::scheme::encode::{self, Committed, MU_BYTES, SigningKeyParts, committed_bytes};
+use crate::scheme::keygen;
 use crate::scheme::message::Input;
 use crate::scheme::sample::{self, MaskStream};
 use crate::scheme::shapes::Shapes;
@@ -18,9 +19,9 @@ use crate::scheme::shapes::Shapes;
 /// Steps 1 to 5: the private key with everything that does not depend on the message.
 pub struct Material<P: Shapes> {
     a_hat: P::Matrix,
-    pub(super) s1: Secret<P::SmallL>,
-    pub(super) s2: Secret<P::SmallK>,
-    pub(super) t0_hat: Secret<P::VecK>,
+    pub s1: Secret<P::SmallL>,
+    pub s2: Secret<P::SmallK>,
+    pub t0_hat: Secret<P::VecK>,
     pub(crate) k: Secret<[u8; 32]>,
     pub(crate) tr: [u8; 64],
 }
@@ -93,16 +94,16 @@ impl<P: Shapes> Wipe for Material<P> {
 }
 
 /// What an attempt computes; all of it secret until the attempt is accepted, wiped at the end.
-pub(crate) struct Trial<P: Shapes> {
+pub struct Trial<P: Shapes> {
     /// y, then z.
-    pub(crate) z: Secret<P::VecL>,
+    pub z: Secret<P::VecL>,
     /// w, then its low part, then low − c·s2, then the hints.
-    pub(super) low: Secret<P::VecK>,
-    pub(super) w1: Secret<P::VecK>,
+    pub low: Secret<P::VecK>,
+    pub w1: Secret<P::VecK>,
     c_tilde: Secret<[u8; 64]>,
     /// c, and its transform once an attempt gets as far as c·t0.
-    pub(super) c: Secret<[Poly; 1]>,
-    pub(super) c_offsets: Secret<Offsets>,
+    pub c: Secret<[Poly; 1]>,
+    pub c_offsets: Secret<Offsets>,
     /// Step 15's string: mu, if one attempt is hashed by itself, and w1Encode's.
     hashed: Secret<Committed>,
 }
@@ -242,9 +243,9 @@ impl Challenge<'_> {
 }
 
 /// Room that no attempt needs beyond a step; secrets pass through it.
-pub(crate) struct Scratch<P: Shapes> {
+pub struct Scratch<P: Shapes> {
     y_hat: Secret<P::VecL>,
-    pub(super) product: Secret<[Poly; 1]>,
+    pub product: Secret<[Poly; 1]>,
 }
 
 impl<P: Shapes> Zero for Scratch<P> {
@@ -261,30 +262,69 @@ impl<P: Shapes> Wipe for Scratch<P> {
     }
 }
 
-/// What signing computes with beside the key: the caller's, so that what lies below is small enough
-/// to be overwritten when it is over.
-pub struct Space<P: Shapes> {
-    rho_second: Secret<[u8; 64]>,
-    masks: MaskStream,
-    trial: Trial<P>,
-    scratch: Scratch<P>,
+/// A signature in the making: what one job computes with beside the key.
+pub(crate) struct Making<P: Shapes> {
+    pub(crate) mu: Secret<[u8; 64]>,
+    pub(crate) rho_second: Secret<[u8; 64]>,
+    pub(crate) trial: Trial<P>,
 }
 
-impl<P: Shapes> Space<P> {
-    pub(crate) const ZERO: Self = Space {
+impl<P: Shapes> Zero for Making<P> {
+    const ZERO: Self = Making {
+        mu: Secret::ZERO,
         rho_second: Secret::ZERO,
-        masks: MaskStream::ZERO,
         trial: Trial::ZERO,
+    };
+}
+
+/// What jobs use one after another.
+pub(crate) struct Shared<P: Shapes> {
+    pub(crate) masks: MaskStream,
+    pub(crate) scratch: Scratch<P>,
+}
+
+impl<P: Shapes> Zero for Shared<P> {
+    const ZERO: Self = Shared {
+        masks: MaskStream::ZERO,
         scratch: Scratch::ZERO,
     };
 }
 
+/// What signing computes with beside the key: the caller's, so that what lies below is small enough
+/// to be overwritten when it is over.
+pub struct Space<P: Shapes> {
+    making: Making<P>,
+    shared: Shared<P>,
+}
+
+impl<P: Shapes> Space<P> {
+    pub(crate) const ZERO: Self = Space {
+        making: Making::ZERO,
+        shared: Shared::ZERO,
+    };
+
+    /// The same memory for key generation.
+    pub(crate) fn keygen_room(&mut self) -> keygen::Room<'_> {
+        keygen::Room {
+            rho_prime: &mut self.making.rho_second,
+            k: &mut self.making.trial.c_tilde[..32],
+            s1: self.making.trial.z.as_mut(),
+            s1_hat: self.shared.scratch.y_hat.as_mut(),
+            s2: self.making.trial.low.as_mut(),
+            t: &mut self.shared.scratch.product[0],
+            stored: &mut self.making.trial.c[0],
+            rows: self.shared.masks.rows(),
+        }
+    }
+}
+
 impl<P: Shapes> Wipe for Space<P> {
     fn wipe(&mut self) {
-        self.rho_second.wipe();
-        self.masks.wipe();
-        self.trial.wipe();
-        self.scratch.wipe();
+        self.making.mu.wipe();
+        self.making.rho_second.wipe();
+        self.making.trial.wipe();
+        self.shared.masks.wipe();
+        self.shared.scratch.wipe();
     }
 }
 
@@ -301,51 +341,136 @@ pub struct Order<'a> {
     pub(crate) accepted: Option<&'a Cell<u32>>,
 }
 
-/// Steps 6 to 33; `check` carries out steps 18 to 28 of the attempt whose number it is given. Never tries
-/// more than [`MAX_ATTEMPTS`] times.
+/// An attempt, by its job's position in a batch and its number.
+#[derive(Clone, Copy)]
+pub struct Which {
+    pub job: usize,
+    pub attempt: u32,
+}
+
+/// Who decides on attempts, and what is kept of one that is accepted: [`Checking`] here; traces, by way
+/// of the feature `__internals`, in crates/mldsa-trace.
+pub trait Watch<P: Shapes> {
+    /// What a job's accepted attempt becomes.
+    type Kept;
+    /// Steps 17 to 28: whether the attempt, of which the challenge is known, is accepted.
+    fn accepts<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        which: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch<P>,
+    ) -> bool;
+    /// Step 33, of the attempt just accepted.
+    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> Self::Kept;
+}
+
+/// Signing: [`check`] decides, in a time that says nothing of the key, and a signature is kept.
+#[derive(Clone, Copy, Default)]
+pub struct Checking<'a> {
+    /// Where the number of the accepted attempt goes.
+    accepted: Option<&'a Cell<u32>>,
+}
+
+impl<P: Shapes> Watch<P> for Checking<'_> {
+    type Kept = P::SignatureBytes;
+
+    #[inline(always)]
+    fn accepts<E: Engine>(
+        &mut self,
+        e: E,
+        key: &Material<P>,
+        which: Which,
+        trial: &mut Trial<P>,
+        scratch: &mut Scratch<P>,
+    ) -> bool {
+        let accepts = check(e, key, trial, scratch);
+        if let (true, Some(accepted)) = (accepts, self.accepted) {
+            accepted.set(which.attempt);
+        }
+        accepts
+    }
+
+    #[inline(always)]
+    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        trial.signature(e)
+    }
+}
+
+/// Steps 6 to 34.
 #[inline(never)]
 pub(crate) fn sign<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
     order: &Order<'_>,
-    space: &mut Space<P>,
-    mut check: impl FnMut(u32, &mut Trial<P>, &mut Scratch<P>) -> bool,
+    Space { making, shared }: &mut Space<P>,
 ) -> Result<P::SignatureBytes, Error> {
-    let Space {
-        rho_second,
-        masks,
-        trial,
-        scratch,
-    } = space;
     // Algorithm 7, step 6.
-    let mu = order.input.mu::<P>(e.permutation(), &key.tr)?;
+    making.mu.0 = order.input.mu::<P>(e.permutation(), &key.tr)?;
     // Algorithm 7, step 7.
-    let hash = Shake256::new(e.permutation());
-    let hash = hash.absorb(key.k.as_ref()).absorb(order.rnd).absorb(&mu);
-    hash.finish().squeeze(rho_second.as_mut());
+    let hash = Shake256::new(e.permutation()).absorb(key.k.as_ref());
+    let hash = hash.absorb(order.rnd).absorb(making.mu.as_ref());
+    hash.finish().squeeze(making.rho_second.as_mut());
+    let first = Which {
+        job: 0,
+        attempt: order.first,
+    };
+    let accepted = order.accepted;
+    let watch = &mut Checking { accepted };
+    attempts(e, key, first, order.max_attempts, making, shared, watch)?;
+    // Algorithm 7, step 34.
+    Ok(making.trial.signature(e))
+}
+
+/// Steps 8 to 32 of one job by itself, from attempt `first` on, with mu and rho'' known: until `making`
+/// has an accepted attempt. Never tries more than [`MAX_ATTEMPTS`] times.
+#[inline(always)]
+pub(crate) fn attempts<P: Shapes, E: Engine, W: Watch<P>>(
+    e: E,
+    key: &Material<P>,
+    first: Which,
+    max_attempts: u32,
+    Making {
+        mu,
+        rho_second,
+        trial,
+    }: &mut Making<P>,
+    Shared { masks, scratch }: &mut Shared<P>,
+    watch: &mut W,
+) -> Result<(), Error> {
     // Algorithm 7, steps 8 and 9.
-    masks.begin::<P>(order.first);
-    let allowed = order.max_attempts.min(MAX_ATTEMPTS);
+    masks.begin::<P>(first.attempt);
+    let allowed = max_attempts.min(MAX_ATTEMPTS);
     // Algorithm 7, step 10.
-    for attempt in order.first..allowed {
+    for attempt in first.attempt..allowed {
         // Algorithm 7, step 11.
         masks.next::<P, E>(e, rho_second, trial.z.as_mut());
         let following = (attempt + 1 < allowed).then_some((&mut *masks, &rho_second.0));
-        trial.start(e, key, &mu, scratch, following);
-        if check(attempt, trial, scratch) {
-            if let Some(accepted) = order.accepted {
-                accepted.set(attempt);
-            }
-            // Algorithm 7, step 34.
-            return Ok(trial.signature(e));
+        trial.start(e, key, mu, scratch, following);
+        let which = Which { attempt, ..first };
+        if watch.accepts(e, key, which, trial, scratch) {
+            return Ok(());
         }
     }
     Err(Error::TooManyAttempts { allowed })
 }
 
-/// Steps 18 to 28, one polynomial at a time, ending at the first that fails: r0 first, because
-/// one of its polynomials fails more often than one of z. Which check ended an attempt is public
-/// (FIPS 204, section 3.2 and the proof of the scheme); the values are not.
+/// Steps 17 to 28, one polynomial at a time, ending at the first that fails: r0 first, because one of
+/// its polynomials fails more often than one of z. Which check ended an attempt is public (FIPS 204,
+/// section 3.2 and the proof of the scheme); the values are not. Below, w = w1·2γ2 + w0 mod q is
+/// Decompose's, and v = w0 − c·s2, so that w − c·s2 = w1·2γ2 + v mod q.
+///
+/// **v stands in for r0** (step 21), as ‖r0‖∞ ≥ γ2 − β exactly if ‖v‖∞ is. Where |v| < γ2, Decompose of
+/// w1·2γ2 + v gives w1 and v again: also below 0, that is for w1 = 0, where q − 1 wraps. At |v| = γ2 it
+/// gives ±γ2. Beyond, |w0| ≤ γ2 and |c·s2| ≤ β leave γ2 < |v| ≤ γ2 + β: the high bits move by one, and
+/// r0 is v − 2γ2 or v + 2γ2, or at the wrap a number 1 further from 0. Its magnitude is γ2 − β at
+/// least, so both are rejected. A test goes through the edges.
+///
+/// **One Decompose serves the hints** (step 26). MakeHint asks whether HighBits(w − c·s2 + c·t0) differs
+/// from HighBits(w − c·s2). r0 has passed, so the latter is w1, by the above. With u = v + c·t0, of
+/// |u| < 2γ2 − β by step 28's norm, the former is HighBits(w1·2γ2 + u), which is w1 exactly if
+/// −γ2 < u ≤ γ2, or if u = −γ2 and w1 = 0, since there q − 1 wraps. `make_hint` computes just that.
 pub(crate) fn check<P: Shapes, E: Engine>(
     e: E,
     key: &Material<P>,
@@ -397,59 +522,6 @@ pub(crate) fn check<P: Shapes, E: Engine>(
     true
 }
 
-#[cfg(all(test, feature = "ml-dsa-44"))]
-mod tests {
-    use super::*;
-    use crate::params::MlDsa44;
-    use crate::scheme::entry::Scheme;
-    use crate::scheme::message::Mu;
-
-    /// A caller's space is wiped in the end, whether there is a signature or none.
-    #[test]
-    fn a_space_is_left_empty() {
-        let (mut sk, mut pk) = (Zero::ZERO, Zero::ZERO);
-        let backend = Backend::detect();
-        MlDsa44::keygen(backend, &[7; 32], &mut sk, &mut pk);
-        let mut key = Material::<MlDsa44>::ZERO;
-        MlDsa44::expand_signing(backend, &sk, &mut key);
-        let mut ends = [false; 2];
-        for byte in 0..20 {
-            let mut space = Space::ZERO;
-            let order = Order {
-                backend,
-                input: &Input::Mu(&Mu([byte; 64])),
-                rnd: &[0; 32],
-                max_attempts: 2,
-                first: 0,
-                accepted: None,
-            };
-            let result = MlDsa44::sign_in(order, &key, &mut space);
-            ends[usize::from(result.is_ok())] = true;
-            assert!(!is_zero(&space), "nothing was there to wipe");
-            space.wipe();
-            assert!(is_zero(&space));
-        }
-        assert_eq!(ends, [true; 2]);
-    }
-
-    fn is_zero(space: &Space<MlDsa44>) -> bool {
-        let Trial {
-            z,
-            low,
-            w1,
-            c_tilde,
-            c,
-            c_offsets,
-            hashed,
-        } = &space.trial;
-        let polynomials = [&z[..], &low[..], &w1[..], &c[..], &space.scratch.y_hat[..]];
-        let polynomials = polynomials.into_iter().chain([&space.scratch.product[..]]);
-        polynomials.flatten().all(|p| *p == Poly::ZERO)
-            && space.masks.is_zero()
-            && c_offsets.is_zero()
-            && [&space.rho_second[..], &c_tilde[..], &hashed[..]]
-                .concat()
-                .iter()
-                .all(|byte| *byte == 0)
-    }
-}
+#[cfg(all(test, feature = "__tests"))]
+#[path = "../../unit/sign.rs"]
+mod tests;

@@ -159,7 +159,10 @@ pub(crate) fn verify<P: Shapes, E: Engine>(
     let mut challenge = challenge::<P, E>(e, sig);
     // Algorithm 8, step 7.
     let mu = match source {
-        MuSource::Known(mu) => *mu,
+        MuSource::Known(mu) => {
+            mu.check_key(&key.tr)?;
+            *mu.as_bytes()
+        }
         MuSource::Hash(m_prime) => {
             let mut mu = m_prime.hash(e.permutation(), &key.tr);
             if let (Some(a), Some(b)) = (mu.block(), challenge.block()) {
@@ -192,6 +195,8 @@ struct Hashes<'a> {
     /// H(tr ‖ M'), until it is read.
     mu: Option<Shake256Reader>,
     mu_known: bool,
+    /// Whether mu was made for another key.
+    mu_of_another: bool,
     /// Step 12's.
     last: ShadowHash,
 }
@@ -211,6 +216,7 @@ impl<'a> Hashes<'a> {
             source,
             mu: None,
             mu_known: false,
+            mu_of_another: false,
             last: ShadowHash::new(permute),
         }
     }
@@ -243,6 +249,7 @@ impl Beside for Next<'_, '_> {
             source,
             mu,
             mu_known,
+            mu_of_another,
             last,
         } = &mut *self.hashes;
         if let Some(challenge) = challenge
@@ -253,7 +260,18 @@ impl Beside for Next<'_, '_> {
         }
         if !*mu_known {
             match source {
-                MuSource::Known(known) => self.hashed[..MU_BYTES].copy_from_slice(*known),
+                MuSource::Known(known) => {
+                    if known.is_bound() {
+                        // Algorithm 8, step 6.
+                        if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
+                            *mu_of_another = known.check_key(&tr.finish(pk)).is_err();
+                        }
+                        if let Some(tr) = tr {
+                            return tr.block(pk, true);
+                        }
+                    }
+                    self.hashed[..MU_BYTES].copy_from_slice(known.as_bytes());
+                }
                 MuSource::Hash(m_prime) => {
                     // Algorithm 8, steps 6 and 7.
                     if let Some(tr) = tr.take_if(|tr| tr.is_padded()) {
@@ -307,6 +325,9 @@ pub(crate) fn commitment<P: Shapes, E: Engine>(
     let mut rest = hashes.after(&mut *hashed, true);
     while let Some(state) = rest.block() {
         e.permutation()(state);
+    }
+    if hashes.mu_of_another {
+        return Err(Error::MuOfAnotherKey);
     }
     Ok(hashes.last.reader(hashed))
 }

@@ -1,17 +1,17 @@
 //! Every operation of the library as a caller makes it, for any set and backend.
 
 use crate::own_stack::{Pause, Work};
-use mldsa_lanes::batch::{self, VerifyJob};
-use mldsa_lanes::hazmat::batch::SignJob;
-use mldsa_lanes::hazmat::{self, SignWithRnd};
+use mldsa_lanes::batch::{self, SignJob, VerifyJob};
+use mldsa_lanes::hazmat::{self, with_max_attempts, with_rnd};
 use mldsa_lanes::pkcs8::DecodePrivateKey;
 use mldsa_lanes::{
-    Backend, Checks, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
-    PrivateKeyForm, Signature, SigningKey, VerifyingKey, Workspace, hardened,
+    Backend, Context, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, Place,
+    PrivateKeyForm, SignOptions, Signature, SigningKey, VerifyingKey, Workspace, hardened,
 };
 use mldsa_oracle as oracle;
 use std::convert::Infallible;
 use std::mem::ManuallyDrop;
+use std::slice;
 use std::sync::Mutex;
 
 /// A name and the call.
@@ -19,6 +19,11 @@ pub type Operation<'a> = (&'static str, Box<Work<'a>>);
 
 /// Jobs of a batch: more than a group of eight.
 const JOBS: usize = 10;
+
+const CONTEXT: Context<'_> = match Context::new(b"c") {
+    Ok(context) => context,
+    Err(_) => panic!("more than 255 bytes"),
+};
 
 /// What the operations on one parameter set take. Each key, message and `rnd` stays on the heap,
 /// outside the stacks that are searched.
@@ -69,8 +74,8 @@ impl Given {
     }
 }
 
-/// A generator that hands out the same 32 bytes, after so many draws of hashes.
-struct Same<'a>(&'a [u8; 32], u8);
+/// A generator that hands out the same 32 bytes.
+struct Same<'a>(&'a [u8; 32]);
 
 impl rand_core::TryRng for Same<'_> {
     type Error = Infallible;
@@ -81,13 +86,7 @@ impl rand_core::TryRng for Same<'_> {
         unreachable!("the library asks for bytes")
     }
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        match self.1.checked_sub(1) {
-            None => out.copy_from_slice(self.0),
-            Some(left) => {
-                self.1 = left;
-                out.copy_from_slice(&oracle::h(&[&[left]], out.len()));
-            }
-        }
+        out.copy_from_slice(self.0);
         Ok(())
     }
 }
@@ -107,6 +106,10 @@ pub struct Keys<'g, P: ParameterSet> {
     /// Refused as private keys: s1, t0 or tr is wrong.
     refused: [Vec<u8>; 3],
     seeds: Vec<[u8; 32]>,
+    /// Where a drawn seed goes.
+    seed: Box<Mutex<[u8; 32]>>,
+    /// `rnd` of [`Keys::jobs`].
+    rnds: Vec<[u8; 32]>,
     place: Box<Mutex<Place<ExpandedSigningKey<P>>>>,
     public_place: Box<Mutex<Place<ExpandedVerifyingKey<P>>>>,
     workspace: Box<Mutex<Workspace<P>>>,
@@ -115,7 +118,7 @@ pub struct Keys<'g, P: ParameterSet> {
 impl<'g, P: ParameterSet> Keys<'g, P> {
     pub fn new(backend: Backend, given: &'g Given) -> Box<Self> {
         let key = Box::new(SigningKey::<P>::from_seed_on(backend, &given.xi));
-        assert_eq!(key.expanded_bytes().as_ref(), given.sk);
+        assert_eq!(key.encoded_bytes().as_ref(), given.sk);
         let public = Box::new(key.verifying_key().clone());
         let altered = |at: usize, mask: u8| {
             let mut sk = given.sk.clone();
@@ -129,7 +132,10 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             expanded_public: public.expand(),
             hardened: Box::new(hardened::SigningKey::new(&key).unwrap()),
             hardened_public: Box::new(hardened::VerifyingKey::new(&public).unwrap()),
-            signature: Box::new(key.sign_deterministic(&given.message, b"c").unwrap()),
+            signature: Box::new(
+                key.sign_deterministic((&given.message[..], CONTEXT))
+                    .unwrap(),
+            ),
             // The last string of s1 or s2, the last of t0, and tr.
             refused: [
                 altered(P::SIGNING_KEY_BYTES - 416 * P::K - 1, 0xff),
@@ -145,6 +151,10 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                 },
             ],
             seeds: vec![given.xi; JOBS],
+            seed: Box::default(),
+            rnds: (0..JOBS)
+                .map(|i| *given.rnd(SIGNED[i % SIGNED.len()].1))
+                .collect(),
             place: Box::new(Mutex::new(Place::<ExpandedSigningKey<P>>::new())),
             public_place: Box::new(Mutex::new(Place::<ExpandedVerifyingKey<P>>::new())),
             workspace: Box::new(Mutex::new(Workspace::new())),
@@ -159,16 +169,13 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
 
     /// The message of [`Keys::input`], still to be hashed.
     fn pure(&self) -> Input<'_> {
-        Input::Pure {
-            message: &self.given.message,
-            context: b"c",
-        }
+        (&self.given.message[..], CONTEXT).into()
     }
 
     /// Jobs that go through all of [`SIGNED`].
     fn jobs(&self, expanded: impl Fn(usize) -> bool) -> Vec<SignJob<'_, P>> {
         let job = |i: usize| {
-            let (mu, rnd) = SIGNED[i % SIGNED.len()];
+            let (mu, _) = SIGNED[i % SIGNED.len()];
             SignJob {
                 key: match expanded(i) {
                     true => (&*self.expanded).into(),
@@ -178,7 +185,6 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
                     0 => self.pure(),
                     _ => Input::Mu(&self.given.mus[mu]),
                 },
-                rnd: self.given.rnd(rnd),
             }
         };
         (0..JOBS).map(job).collect()
@@ -199,14 +205,18 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         let Given { xi, rnd, message, sk, pk, attempts, .. } = self.given;
         let backend = self.backend;
         if backend == Backend::detect() {
-            operation!("generate", SigningKey::<P>::generate(&mut Same(xi, 0)));
+            operation!("generate", SigningKey::<P>::generate(&mut Same(xi)));
+            operation!("generate_in a workspace", SigningKey::<P>::generate_in(&mut self.workspace.lock().unwrap(), &mut Same(xi)));
         }
         operation!("from_seed", SigningKey::<P>::from_seed_on(backend, xi));
-        operation!("from_expanded_bytes", SigningKey::<P>::from_expanded_bytes_on(backend, sk));
-        operation!("from_expanded_bytes, length refused", SigningKey::<P>::from_expanded_bytes_on(backend, &sk[1..]));
-        operation!("from_expanded_bytes, s1 refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[0]));
-        operation!("from_expanded_bytes, t0 refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[1]));
-        operation!("from_expanded_bytes, tr refused", SigningKey::<P>::from_expanded_bytes_on(backend, &self.refused[2]));
+        operation!("from_seed_in a workspace", SigningKey::<P>::from_seed_in(&mut self.workspace.lock().unwrap(), backend, xi));
+        operation!("from_encoded_bytes_in a workspace", SigningKey::<P>::from_encoded_bytes_in(&mut self.workspace.lock().unwrap(), backend, sk));
+        operation!("from_encoded_bytes_in a workspace, t0 refused", SigningKey::<P>::from_encoded_bytes_in(&mut self.workspace.lock().unwrap(), backend, &self.refused[1]));
+        operation!("from_encoded_bytes", SigningKey::<P>::from_encoded_bytes_on(backend, sk));
+        operation!("from_encoded_bytes, length refused", SigningKey::<P>::from_encoded_bytes_on(backend, &sk[1..]));
+        operation!("from_encoded_bytes, s1 refused", SigningKey::<P>::from_encoded_bytes_on(backend, &self.refused[0]));
+        operation!("from_encoded_bytes, t0 refused", SigningKey::<P>::from_encoded_bytes_on(backend, &self.refused[1]));
+        operation!("from_encoded_bytes, tr refused", SigningKey::<P>::from_encoded_bytes_on(backend, &self.refused[2]));
         operation!("clone", (*self.key).clone());
         operation!("expand", self.key.expand());
         let key = &self.key;
@@ -226,21 +236,22 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
             *der.last_mut().unwrap() ^= 1;
             operation!("from_pkcs8_der, Both, refused", SigningKey::<P>::from_pkcs8_der(&der));
         }
-        operation!("sign", key.sign(message, b"c", &mut Same(rnd, 0)));
-        operation!("sign_deterministic", key.sign_deterministic(message, b"c"));
-        operation!("sign_with_rnd, mu", key.sign_with_rnd(&self.input(), rnd));
-        operation!("sign_bounded_with_rnd, limit reached", key.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
-        operation!("sign_traced", key.sign_traced(&self.input(), &[0; 32], |_| ()));
+        let pure = move || (&message[..], CONTEXT);
+        let given = move || with_rnd(slice::from_ref(rnd));
+        let few = move || with_max_attempts(SignOptions::deterministic(), attempts - 1);
+        operation!("sign_hedged", key.sign_hedged(pure(), &mut Same(rnd)));
+        operation!("sign_deterministic", key.sign_deterministic(pure()));
+        operation!("sign_with, mu", key.sign_with(self.input(), given()));
+        operation!("sign_with, limit reached", key.sign_with(self.input(), few()));
         let expanded = &self.expanded;
-        operation!("sign, expanded key", expanded.sign(message, b"c", &mut Same(rnd, 0)));
-        operation!("sign_deterministic, expanded key", expanded.sign_deterministic(message, b"c"));
-        operation!("sign_with_rnd, mu, expanded key", expanded.sign_with_rnd(&self.input(), rnd));
-        operation!("sign_bounded_with_rnd, expanded key, limit reached", expanded.sign_bounded_with_rnd(&self.input(), &[0; 32], attempts - 1));
-        operation!("sign_traced, expanded key", expanded.sign_traced(&self.input(), &[0; 32], |_| ()));
-        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), &self.input(), &mut Same(rnd, 0)));
-        operation!("sign_in_with_rnd, a workspace, limit reached", hazmat::sign_in_with_rnd(expanded, &mut self.workspace.lock().unwrap(), &self.input(), &[0; 32], attempts - 1));
+        operation!("sign_hedged, expanded key", expanded.sign_hedged(pure(), &mut Same(rnd)));
+        operation!("sign_deterministic, expanded key", expanded.sign_deterministic(pure()));
+        operation!("sign_with, mu, expanded key", expanded.sign_with(self.input(), given()));
+        operation!("sign_with, expanded key, limit reached", expanded.sign_with(self.input(), few()));
+        operation!("sign_in a workspace", expanded.sign_in(&mut self.workspace.lock().unwrap(), self.input(), SignOptions::hedged(&mut Same(rnd))));
+        operation!("sign_in a workspace, limit reached", expanded.sign_in(&mut self.workspace.lock().unwrap(), self.input(), few()));
         // Never dropped, so that only `sign_in` and `wipe` can have wiped what is left of them.
-        operation!("sign_in_with_rnd, its room on the stack", hazmat::sign_in_with_rnd(expanded, &mut ManuallyDrop::new(Workspace::new()), &self.input(), rnd, 821));
+        operation!("sign_in, its room on the stack", expanded.sign_in(&mut ManuallyDrop::new(Workspace::new()), self.input(), given()));
         operation!("Place::fill and wipe, on the stack", {
             let mut place = ManuallyDrop::new(Place::<ExpandedSigningKey<P>>::new());
             place.fill(key);
@@ -257,36 +268,32 @@ impl<'g, P: ParameterSet> Keys<'g, P> {
         operation!("Place::fill, public key", {
             self.public_place.lock().unwrap().fill(&self.public);
         });
-        operation!("verify", self.public.verify(message, b"c", &self.signature));
-        operation!("verify_input, mu", self.public.verify_input(&self.input(), &self.signature));
-        operation!("verify, expanded key", self.expanded_public.verify(message, b"c", &self.signature));
-        operation!("verify_input, mu, expanded key", self.expanded_public.verify_input(&self.input(), &self.signature));
+        operation!("verify_signature", self.public.verify_signature(pure(), &self.signature));
+        operation!("verify_signature, mu", self.public.verify_signature(self.input(), &self.signature));
+        operation!("verify_signature, expanded key", self.expanded_public.verify_signature(pure(), &self.signature));
+        operation!("verify_signature, mu, expanded key", self.expanded_public.verify_signature(self.input(), &self.signature));
         operation!("hardened: from_seed", hardened::SigningKey::<P>::from_seed_on(backend, xi));
-        operation!("hardened: from_expanded_bytes", hardened::SigningKey::<P>::from_expanded_bytes_on(backend, sk));
-        operation!("hardened: generate", {
-            let mut source = hardened::Source::new(Same(xi, 64)).unwrap();
-            hardened::SigningKey::<P>::generate(&mut source)
+        operation!("hardened: from_encoded_bytes", hardened::SigningKey::<P>::from_encoded_bytes_on(backend, sk));
+        operation!("hardened: generate", hardened::SigningKey::<P>::generate(&mut Same(xi), &mut self.seed.lock().unwrap()));
+        operation!("hardened: sign_into", {
+            let mut signature = Signature::default();
+            let proof = self.hardened.sign_into(pure(), SignOptions::hedged(&mut Same(rnd)), &mut signature);
+            (proof, signature)
         });
-        operation!("hardened: sign", {
-            let mut source = hardened::Source::new(Same(rnd, 64)).unwrap();
-            self.hardened.sign(message, b"c", &mut source)
-        });
-        operation!("hardened: sign_deterministic", self.hardened.sign_deterministic(message, b"c"));
-        operation!("hardened: verify", self.hardened_public.verify(message, b"c", &self.signature));
+        operation!("hardened: verify_signature", self.hardened_public.verify_signature(pure(), &self.signature));
+        let rnds = &self.rnds;
         let jobs = self.jobs(|_| false);
-        operation!("hazmat::batch::sign", hazmat::batch::sign(&jobs));
+        operation!("batch::sign", batch::sign(&jobs, with_rnd(rnds)));
         let jobs = self.jobs(|_| true);
-        operation!("hazmat::batch::sign, expanded key", hazmat::batch::sign(&jobs));
+        operation!("batch::sign, expanded key", batch::sign(&jobs, with_rnd(rnds)));
         let jobs = self.jobs(|i| i % 2 == 0);
-        operation!("hazmat::batch::sign, both kinds of key", hazmat::batch::sign(&jobs));
-        let messages: Vec<_> = self.jobs(|i| i % 2 == 0).iter().map(|job| batch::SignJob { key: job.key, input: job.input }).collect();
-        operation!("batch::sign", batch::sign(&messages, &mut Same(rnd, 0)));
+        operation!("batch::sign, both kinds of key", batch::sign(&jobs, with_rnd(rnds)));
         let jobs = self.jobs(|i| i % 2 == 0);
-        operation!("hazmat::batch::sign_bounded, limit reached", hazmat::batch::sign_bounded(&jobs, attempts - 1));
+        operation!("batch::sign, hedged", batch::sign(&jobs, SignOptions::hedged(&mut Same(rnd))));
+        let jobs = self.jobs(|i| i % 2 == 0);
+        operation!("batch::sign, limit reached", batch::sign(&jobs, with_max_attempts(with_rnd(rnds), attempts - 1)));
         let jobs = self.jobs(|_| false);
-        operation!("hazmat::batch::sign, one job", hazmat::batch::sign(&jobs[1..2]));
-        let jobs = self.jobs(|_| true);
-        operation!("batch::trace", batch::trace(&jobs, Checks::All, |_, _| ()));
+        operation!("batch::sign, one job", batch::sign(&jobs[1..2], with_rnd(&rnds[1..2])));
         let verify_job = |key| VerifyJob { key, input: self.pure(), signature: &*self.signature };
         let jobs = vec![verify_job((&*self.public).into()); JOBS];
         operation!("batch::verify", batch::verify(&jobs));

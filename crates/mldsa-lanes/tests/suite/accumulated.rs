@@ -10,13 +10,13 @@
 use crate::common::{Form, hex, subjects_of};
 use fips204::traits::{KeyGen, SerDes, Signer, Verifier};
 use fips204::{ml_dsa_44, ml_dsa_65, ml_dsa_87};
-use mldsa_lanes::Input;
+use mldsa_lanes::{Context, Input};
 use mldsa_oracle::{ML_DSA_44, ML_DSA_65, ML_DSA_87, Params};
 use shake::{ExtendableOutput, Shake128, Update, XofReader};
 
 const EMPTY: Input<'_> = Input::Pure {
     message: &[],
-    context: &[],
+    context: Context::EMPTY,
 };
 
 fn count() -> u32 {

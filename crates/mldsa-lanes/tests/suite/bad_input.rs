@@ -1,8 +1,8 @@
 //! Input of every shape: an error or a verdict, never a panic, and the verdict is the oracle's.
 
 use crate::common::forge::{self, Forger};
-use crate::common::{Stream, TestRng, subjects, subjects_of};
-use mldsa_lanes::{Error, Input, mldsa65};
+use crate::common::{Stream, TestRng, context, subjects, subjects_of};
+use mldsa_lanes::{Context, Error, Input, mldsa65};
 use mldsa_oracle as oracle;
 use mldsa_oracle::{PARAMETER_SETS, Params, Poly};
 use proptest::prelude::*;
@@ -41,10 +41,7 @@ fn uniform_bytes() {
         let key = subject.key(&[2; 32]);
         let signature = key.signer.deterministic(b"m", b"").unwrap();
         for byte in [0, 1, 0x55, 0x7f, 0x80, 0xaa, 0xfe, 0xff] {
-            let input = Input::Pure {
-                message: b"m",
-                context: b"",
-            };
+            let input = b"m".into();
             assert!(!subject.accepts(&key.public, &input, &vec![byte; p.sig_bytes()]));
             assert!(!subject.accepts(&vec![byte; p.pk_bytes()], &input, &signature));
             assert!(!subject.accepts(
@@ -102,10 +99,7 @@ fn generators() {
     for subject in subjects() {
         let key = subject.key(&xi);
         let rnd: [u8; 32] = Stream::new("rnd").array();
-        let input = Input::Pure {
-            message: b"m",
-            context: b"c",
-        };
+        let input = (b"m", context(b"c")).into();
         let hedged = key
             .signer
             .hedged(b"m", b"c", &mut TestRng::new(&rnd))
@@ -144,12 +138,33 @@ fn error_texts() {
             actual: 5,
         },
         Error::InvalidSigningKey("reason"),
+        Error::MuOfAnotherKey,
+        Error::AttemptLimit {
+            least: 814,
+            most: 821,
+            actual: 5,
+        },
+        Error::RndCount {
+            expected: 3,
+            actual: 2,
+        },
         Error::TooManyAttempts { allowed: 821 },
         Error::InvalidSignature,
         Error::Rng,
     ];
     let numbers = [
-        "4032", "1952", "3309", "255", "32", "reason", "821", "invalid", "random",
+        "4032",
+        "1952",
+        "3309",
+        "255",
+        "32",
+        "reason",
+        "another key",
+        "814",
+        "rnd",
+        "821",
+        "invalid",
+        "random",
     ];
     for (error, expected) in errors.iter().zip(numbers) {
         let text = error.to_string();
@@ -176,7 +191,11 @@ proptest! {
         let mut stream = Stream::new(&format!("any bytes {seed}"));
         let pk = stream.bytes(p.pk_bytes());
         let signature = stream.bytes(p.sig_bytes());
-        let input = Input::Pure { message: &message, context: &context };
+        let Ok(context) = Context::new(&context) else {
+            prop_assert!(context.len() > 255);
+            return Ok(());
+        };
+        let input = Input::Pure { message: &message, context };
         for subject in subjects_of(p) {
             prop_assert!(!subject.accepts(&pk, &input, &signature));
         }
@@ -254,13 +273,13 @@ proptest! {
         message in prop::collection::vec(any::<u8>(), 0..2000),
         context in prop::collection::vec(any::<u8>(), 0..=255),
     ) {
-        let input = Input::Pure { message: &message, context: &context };
+        let input = (&message[..], self::context(&context)).into();
         let mut first = None;
         for subject in subjects_of(p) {
             let key = subject.key(&seed);
             let signature = key.signer.sign(&input, &rnd).unwrap();
             prop_assert!(subject.accepts(&key.public, &input, &signature));
-            let other = Input::Pure { message: &context, context: &[] };
+            let other = (&context[..]).into();
             prop_assert!(message == context && context.is_empty()
                 || !subject.accepts(&key.public, &other, &signature));
             prop_assert_eq!(first.get_or_insert(signature.clone()), &signature);

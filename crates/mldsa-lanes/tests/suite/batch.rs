@@ -1,10 +1,14 @@
 //! The batch functions against the single ones: bit for bit, position by position.
 
-use crate::common::batch::{Case, keys, sign_alone, verify_alone};
+use crate::common::batch::{
+    self as given, Case, keys, parts, sign_alone, sign_alone_bounded, verify_alone,
+};
 use crate::common::{Stream, TestRng, backends};
-use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob};
-use mldsa_lanes::hazmat::{self, SignWithRnd};
-use mldsa_lanes::{Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey};
+use mldsa_lanes::batch::{self, VerifyJob};
+use mldsa_lanes::hazmat::{with_max_attempts, with_rnd};
+use mldsa_lanes::{
+    Error, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignOptions, Signature, SigningKey,
+};
 
 fn sizes_agree<P: ParameterSet>() {
     let mut stream = Stream::new(&format!("batch sizes, {}", P::NAME));
@@ -14,7 +18,7 @@ fn sizes_agree<P: ParameterSet>() {
             .map(|_| Case::new(&mut stream, keys.len()))
             .collect();
         let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let signatures = hazmat::batch::sign(&jobs);
+        let signatures = given::sign(&jobs);
         assert_eq!(signatures.len(), size);
         for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
             assert_eq!(*signature, sign_alone(job), "{} {i} of {size}", P::NAME);
@@ -31,25 +35,15 @@ fn bounds_agree<P: ParameterSet>() {
         .collect();
     let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
     for most in [0, 1, 2, 3, 6, 821, u32::MAX] {
-        let signatures = hazmat::batch::sign_bounded(&jobs, most);
+        let signatures = given::sign_bounded(&jobs, most);
         for (i, (job, signature)) in jobs.iter().zip(&signatures).enumerate() {
-            let alone = match job.key {
-                SignWith::Compact(key) => key.sign_bounded_with_rnd(&job.input, job.rnd, most),
-                SignWith::Expanded(key) => key.sign_bounded_with_rnd(&job.input, job.rnd, most),
-            };
+            let alone = sign_alone_bounded(job, most);
             assert_eq!(*signature, alone, "{} {i}, {most} attempts", P::NAME);
         }
         let refused = Err(Error::TooManyAttempts { allowed: most });
         let refused = signatures.iter().filter(|result| **result == refused);
         let expected = if most == 0 { 20 } else { 3 };
         assert!(refused.count() > expected || most > 6, "{most} attempts");
-    }
-}
-
-fn without_rnd<'a, P: ParameterSet>(job: &hazmat::batch::SignJob<'a, P>) -> SignJob<'a, P> {
-    SignJob {
-        key: job.key,
-        input: job.input,
     }
 }
 
@@ -65,25 +59,27 @@ fn hedged_agree<P: ParameterSet>() {
             case.rnd = stream.array();
         }
         let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let messages: Vec<_> = jobs.iter().map(without_rnd).collect();
-        let bytes: Vec<u8> = cases.iter().flat_map(|case| case.rnd).collect();
+        let (messages, rnds) = parts(&jobs);
+        let bytes = rnds.concat();
         let mut rng = TestRng::new(&bytes);
-        let signatures = batch::sign(&messages, &mut rng);
-        let given = hazmat::batch::sign(&jobs);
+        let signatures = batch::sign(&messages, SignOptions::hedged(&mut rng));
+        let given = given::sign(&jobs);
         assert_eq!(signatures, Ok(given), "{} {size}", P::NAME);
         assert_eq!(rng.left(), 0);
-        let bounded = batch::sign_bounded(&messages, 2, &mut TestRng::new(&bytes));
-        assert_eq!(bounded, Ok(hazmat::batch::sign_bounded(&jobs, 2)));
-        for case in &mut cases {
-            case.rnd = [0; 32];
-        }
-        let jobs: Vec<_> = cases.iter().map(|case| case.sign_job(&keys)).collect();
-        let messages: Vec<_> = jobs.iter().map(without_rnd).collect();
-        let deterministic = batch::sign_deterministic(&messages);
-        assert_eq!(deterministic, hazmat::batch::sign(&jobs));
+        let mut rng = TestRng::new(&bytes);
+        let options = with_max_attempts(SignOptions::hedged(&mut rng), 2);
+        let bounded = batch::sign(&messages, options);
+        assert_eq!(bounded, Ok(given::sign_bounded(&jobs, 2)));
+        let deterministic = batch::sign(&messages, SignOptions::deterministic());
+        let zeros = batch::sign(&messages, with_rnd(&vec![[0; 32]; size]));
+        assert_eq!(deterministic, zeros);
         if size > 0 {
             let mut short = TestRng::new(&bytes[1..]);
-            assert_eq!(batch::sign(&messages, &mut short), Err(Error::Rng));
+            let options = SignOptions::hedged(&mut short);
+            assert_eq!(batch::sign(&messages, options), Err(Error::Rng));
+            let (expected, actual) = (size, size - 1);
+            let few = batch::sign(&messages, with_rnd(&rnds[1..]));
+            assert_eq!(few, Err(Error::RndCount { expected, actual }));
         }
     }
 }
@@ -129,7 +125,7 @@ fn verdicts_agree<P: ParameterSet>() {
                 // Where the input is none, any string of the right length will do.
                 let signature = signer
                     .signing_expanded
-                    .sign_with_rnd(&case.input(), &case.rnd)
+                    .sign_with(case.input(), with_rnd(&[case.rnd]))
                     .unwrap_or(Signature::from_bytes(&vec![1; P::SIGNATURE_BYTES]).unwrap());
                 (how, damage(how, &signature))
             })
@@ -150,7 +146,7 @@ fn verdicts_agree<P: ParameterSet>() {
             match verdict {
                 Ok(()) => valid += 1,
                 Err(Error::InvalidSignature) => refused[signed[i].0] += 1,
-                Err(Error::ContextTooLong { .. } | Error::DigestLength { .. }) => {}
+                Err(Error::MuOfAnotherKey | Error::DigestLength { .. }) => {}
                 Err(other) => panic!("{other}"),
             }
         }
@@ -169,7 +165,7 @@ fn keys_agree<P: ParameterSet>() {
             for (i, (seed, key)) in seeds.iter().zip(&keys).enumerate() {
                 let alone = SigningKey::<P>::from_seed_on(backend, seed);
                 let label = format!("{} on {}: {i} of {size}", P::NAME, backend.name());
-                assert!(key.expanded_bytes() == alone.expanded_bytes(), "{label}");
+                assert!(key.encoded_bytes() == alone.encoded_bytes(), "{label}");
                 assert!(key.verifying_key() == alone.verifying_key(), "{label}");
                 assert_eq!(key.seed(), Some(seed), "{label}");
             }

@@ -1,13 +1,12 @@
 //! Batches that are hard on the scheduler: traces of all lengths in every order, keys that change at
 //! every job, copies of one job. The single call says what must come out.
 
-use crate::common::batch::{Key, keys};
+use crate::common::batch::{Key, SignJob, keys, sign};
 use crate::common::{Stream, backends};
-use mldsa_lanes::hazmat::SignWithRnd;
-use mldsa_lanes::hazmat::batch::{SignJob, sign};
 use mldsa_lanes::{
     Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, Signature, batch, hazmat,
 };
+use mldsa_trace::SignTraced;
 
 /// A message under one key, with its signature and the attempts that it takes.
 struct Traced<P: ParameterSet> {
@@ -136,7 +135,7 @@ fn keys_mixed<P: ParameterSet>() {
         for (i, ((key, _), mu)) in pattern.iter().zip(&mus).enumerate() {
             let alone = keys[*key]
                 .signing_expanded
-                .sign_with_rnd(&Input::Mu(mu), &[9; 32]);
+                .sign_with(mu, hazmat::with_rnd(&[[9; 32]]));
             assert_eq!(signatures[i], alone, "{} {i} of {pattern:?}", P::NAME);
         }
         let signatures: Vec<_> = signatures.into_iter().map(Result::unwrap).collect();

@@ -1,17 +1,14 @@
 //! Batches of traces against `sign_traced`: attempt by attempt, position by position.
 
-use crate::common::batch::{Case, Key, keys};
+use crate::common::batch::{Case, Key, SignJob, keys, parts};
 use crate::common::kats::{Kat, REJECTION_PATHS};
 use crate::common::{Stream, backends};
 use mldsa_acvp::unhex;
 use mldsa_lanes::batch::{self, SignWith};
-use mldsa_lanes::hazmat::batch::SignJob;
-use mldsa_lanes::hazmat::external_mu;
-use mldsa_lanes::{
-    Attempt, Backend, Check, Checks, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    SigningKey,
-};
+use mldsa_lanes::hazmat::{external_mu, with_rnd};
+use mldsa_lanes::{Backend, Error, Input, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
 use mldsa_oracle::message_representative;
+use mldsa_trace::{Attempt, Check, Checks, SignTraced, trace};
 
 /// The attempts of a job, and its error.
 type Trace = (Vec<Attempt>, Result<(), Error>);
@@ -42,7 +39,9 @@ fn reached((attempts, result): &Trace) -> Trace {
 
 fn traces<P: ParameterSet>(jobs: &[SignJob<'_, P>], checks: Checks) -> Vec<Trace> {
     let mut attempts = vec![Vec::new(); jobs.len()];
-    let results = batch::trace(jobs, checks, |job, attempt| attempts[job].push(attempt));
+    let (messages, rnds) = parts(jobs);
+    let tell = |job: usize, attempt| attempts[job].push(attempt);
+    let results = trace(&messages, with_rnd(&rnds), checks, tell).unwrap();
     assert_eq!(results.len(), jobs.len());
     attempts.into_iter().zip(results).collect()
 }
@@ -136,8 +135,8 @@ fn expanded_keys<P: ParameterSet>() {
             for (seed, key) in seeds.iter().zip(&keys) {
                 let alone = SigningKey::<P>::from_seed(seed);
                 assert_eq!(
-                    key.sign_deterministic(b"message", b"context"),
-                    alone.sign_deterministic(b"message", b"context"),
+                    key.sign_deterministic(b"message"),
+                    alone.sign_deterministic(b"message"),
                     "{} on {}",
                     P::NAME,
                     backend.name()

@@ -1,49 +1,15 @@
 //! The hardened mode gives what the ordinary one gives and refuses what it refuses, on NIST's cases. What
-//! it does about faults is tested beside it (`src/hardened/tests.rs`).
+//! it does about faults is tested beside it (`unit/hardened.rs`).
 
 use crate::acvp::message;
-use crate::common::{Stream, backends};
+use crate::common::{Stream, TestRng, backends};
 use mldsa_acvp::Mode;
-use mldsa_lanes::hardened::{self, Error, Source};
+use mldsa_lanes::hardened::{self, Error};
 use mldsa_lanes::{
-    Error as Refusal, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, SigningKey,
-    VerifyingKey,
+    Context, Error as Refusal, Input, MlDsa44, MlDsa65, MlDsa87, ParameterSet, PreHash,
+    SignOptions, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_oracle as oracle;
-use rand_core::{TryCryptoRng, TryRng};
-
-/// A good source for a window, then `then`, then an error.
-struct Then {
-    first: Stream,
-    drawn: usize,
-    then: [u8; 32],
-}
-
-impl TryRng for Then {
-    type Error = std::fmt::Error;
-    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
-        unreachable!("draws are whole")
-    }
-    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
-        unreachable!("draws are whole")
-    }
-    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
-        self.drawn += 1;
-        match self.drawn {
-            ..=64 => out.copy_from_slice(&self.first.array::<32>()),
-            65 => out.copy_from_slice(&self.then),
-            _ => return Err(std::fmt::Error),
-        }
-        Ok(())
-    }
-}
-impl TryCryptoRng for Then {}
-
-fn source(then: [u8; 32]) -> Source<Then> {
-    let first = Stream::new("a source");
-    let drawn = 0;
-    Source::new(Then { first, drawn, then }).unwrap()
-}
 
 fn agreement<P: ParameterSet>() {
     for backend in backends() {
@@ -56,18 +22,23 @@ fn agreement<P: ParameterSet>() {
         for case in Mode::SigGen.cases(P::NAME) {
             let at = format!("{} on {}: {}", P::NAME, backend.name(), case.id());
             let sk = case.bytes("sk");
-            let key = hardened::SigningKey::<P>::from_expanded_bytes_on(backend, &sk).unwrap();
+            let key = hardened::SigningKey::<P>::from_encoded_bytes_on(backend, &sk).unwrap();
             let message = message(
                 &case,
                 &oracle::h(&[key.verifying_key().unwrap().as_ref()], 64),
             );
-            let signature = if case.rnd() == [0; 32] {
-                key.sign_input_deterministic(&message.input())
+            let mut rng = TestRng::new(&case.rnd());
+            let options = if case.rnd() == [0; 32] {
+                SignOptions::deterministic()
             } else {
                 hedged += 1;
-                key.sign_input(&message.input(), &mut source(case.rnd()))
+                SignOptions::hedged(&mut rng)
             };
-            let signature = signature.unwrap_or_else(|error| panic!("{at}: {error}"));
+            let mut signature = Signature::default();
+            let proof = key.sign_into(message.input(), options, &mut signature);
+            let proof = proof.unwrap_or_else(|error| panic!("{at}: {error}"));
+            let public = key.verifying_key().unwrap();
+            assert!(proof.holds(public, message.input(), &signature), "{at}");
             assert_eq!(signature.as_ref(), case.bytes("signature"), "{at}");
         }
         assert!(hedged > 0);
@@ -78,13 +49,10 @@ fn agreement<P: ParameterSet>() {
             let key = hardened::VerifyingKey::new(&public.clone().with_backend(backend)).unwrap();
             let message = message(&case, &oracle::h(&[&pk], 64));
             let signature = Signature::from_bytes(&case.bytes("signature")).unwrap();
-            let verdict = key.verify_input(&message.input(), &signature);
+            let verdict = key.verify_signature(message.input(), &signature);
             if case.passes() {
                 let proof = verdict.unwrap();
-                assert!(
-                    proof.holds_input(&public, &message.input(), &signature),
-                    "{at}"
-                );
+                assert!(proof.holds(&public, message.input(), &signature), "{at}");
             } else {
                 let error = Error::Refused(Refusal::InvalidSignature);
                 assert_eq!(verdict.err(), Some(error), "{at}");
@@ -112,38 +80,53 @@ fn agrees_with_the_ordinary_mode_87() {
 fn refuses_what_the_ordinary_mode_refuses() {
     let xi = Stream::new("a seed").array();
     let plain = SigningKey::<MlDsa65>::from_seed(&xi);
-    let key = hardened::SigningKey::<MlDsa65>::generate(&mut source(xi)).unwrap();
+    let mut drawn = [0; 32];
+    let key =
+        hardened::SigningKey::<MlDsa65>::generate(&mut TestRng::new(&xi), &mut drawn).unwrap();
+    assert_eq!(drawn, xi);
     assert_eq!(key.verifying_key(), Ok(plain.verifying_key()));
     let public = hardened::VerifyingKey::<MlDsa65>::from_bytes(plain.verifying_key().as_ref());
     let public = public.unwrap();
-    let long = Error::Refused(Refusal::ContextTooLong { actual: 256 });
-    assert_eq!(key.sign_deterministic(b"", &[0; 256]).err(), Some(long));
-    let signature = key.sign_deterministic(b"", b"").unwrap();
-    let verdict = public.verify(b"", &[0; 256], &signature);
-    assert_eq!(verdict.err(), Some(long));
+    let weak = Input::PreHash {
+        hash: PreHash::Sha2_256,
+        message: b"",
+        context: Context::EMPTY,
+    };
+    let (needed, actual) = (192, 128);
+    let refusal = Error::Refused(Refusal::WeakPreHash { needed, actual });
+    let mut signature = Signature::default();
+    let mut sign = |input: Input<'_>, options: SignOptions<'_>| {
+        key.sign_into(input, options, &mut signature).err()
+    };
+    let deterministic = SignOptions::deterministic;
+    assert_eq!(sign(weak, deterministic()), Some(refusal));
+    let own = plain.mu_hasher(Context::EMPTY).finish();
+    assert_eq!(sign((&own).into(), deterministic()), None);
+    let foreign = SigningKey::<MlDsa65>::from_seed(&[1; 32]).mu_hasher(Context::EMPTY);
+    let foreign = foreign.finish();
+    let another = Some(Error::Refused(Refusal::MuOfAnotherKey));
+    assert_eq!(sign((&foreign).into(), deterministic()), another);
+    // The generator's own error, each time.
+    let mut rng = TestRng::new(&xi);
+    assert_eq!(sign(b"".into(), SignOptions::hedged(&mut rng)), None);
+    for _ in 0..2 {
+        let refused = sign(b"".into(), SignOptions::hedged(&mut rng));
+        assert_eq!(refused, Some(Error::Refused(Refusal::Rng)));
+    }
+    let verdict = public.verify_signature(weak, &signature);
+    assert_eq!(verdict.err(), Some(refusal));
+    let verdict = public.verify_signature(&foreign, &signature);
+    assert_eq!(verdict.err(), another);
 
     for (at, bytes) in [(128, 0xff), (64, 1), (4031, 1)] {
-        let mut sk = *plain.expanded_bytes();
+        let mut sk = *plain.encoded_bytes();
         sk[at] ^= bytes;
-        let refused = hardened::SigningKey::<MlDsa65>::from_expanded_bytes(&sk).err();
-        let expected = SigningKey::<MlDsa65>::from_expanded_bytes(&sk).err();
+        let refused = hardened::SigningKey::<MlDsa65>::from_encoded_bytes(&sk).err();
+        let expected = SigningKey::<MlDsa65>::from_encoded_bytes(&sk).err();
         assert_eq!(refused, expected.map(Error::Refused));
     }
     let short = hardened::VerifyingKey::<MlDsa65>::from_bytes(&[0; 3]).err();
     let (expected, actual) = (1952, 3);
     let length = Refusal::VerifyingKeyLength { expected, actual };
     assert_eq!(short, Some(Error::Refused(length)));
-    // The generator's own error, each time.
-    let mut source = source(xi);
-    key.sign(b"", b"", &mut source).unwrap();
-    for _ in 0..2 {
-        let refused = key.sign_input(
-            &Input::Pure {
-                message: b"",
-                context: b"",
-            },
-            &mut source,
-        );
-        assert_eq!(refused, Err(Error::Refused(Refusal::Rng)));
-    }
 }

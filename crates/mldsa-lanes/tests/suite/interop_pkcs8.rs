@@ -65,7 +65,7 @@ fn both_choice(seed: &[u8], expanded: &[u8]) -> Vec<u8> {
 /// Each form is written as it is by hand, and read as the same key.
 fn forms<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[6; 32]);
-    let (seed, expanded) = ([6; 32], key.expanded_bytes().as_ref());
+    let (seed, expanded) = ([6; 32], key.encoded_bytes().as_ref());
     for form in FORMS {
         let choice = match form {
             PrivateKeyForm::Seed => seed_choice(&seed),
@@ -76,7 +76,7 @@ fn forms<P: ParameterSet>() {
         let document = key.to_pkcs8_der_as(form).unwrap();
         assert!(document.as_bytes() == by_hand, "{} {form:?}", P::NAME);
         let read = SigningKey::<P>::from_pkcs8_der(&by_hand).unwrap();
-        assert!(read.expanded_bytes().as_ref() == expanded);
+        assert!(read.encoded_bytes().as_ref() == expanded);
         assert_eq!(read.verifying_key(), key.verifying_key());
         let known = (form != PrivateKeyForm::ExpandedKey).then_some(&seed);
         assert_eq!(read.seed(), known);
@@ -127,7 +127,7 @@ fn identifiers<P: ParameterSet>() {
     let bits = [&[0], key.verifying_key().as_ref()].concat();
     let by_hand = [identifier::<P>(), tlv(3, &bits)].concat();
     assert!(info.as_bytes() == tlv(0x30, &by_hand));
-    let signature = key.sign_deterministic(b"m", b"").unwrap();
+    let signature = key.sign_deterministic(b"m").unwrap();
     let bits = signature.to_bitstring().unwrap();
     assert_eq!(bits.as_bytes(), Some(signature.as_ref()));
 }
@@ -136,8 +136,8 @@ fn identifiers<P: ParameterSet>() {
 fn refused<P: ParameterSet>() {
     let key = SigningKey::<P>::from_seed(&[6; 32]);
     let other = SigningKey::<P>::from_seed(&[7; 32]);
-    let (seed, expanded) = ([6; 32], key.expanded_bytes().as_ref());
-    let other = other.expanded_bytes().as_ref();
+    let (seed, expanded) = ([6; 32], key.encoded_bytes().as_ref());
+    let other = other.encoded_bytes().as_ref();
     let mut altered = expanded.to_vec();
     // K alone: nothing but the seed tells that it is not this key's.
     altered[40] ^= 1;
@@ -264,7 +264,7 @@ fn random_damage<P: ParameterSet>() {
             read += 1;
             let again = key.to_pkcs8_der().unwrap();
             let again = SigningKey::<P>::from_pkcs8_der(again.as_bytes()).unwrap();
-            assert!(again.expanded_bytes() == key.expanded_bytes());
+            assert!(again.encoded_bytes() == key.encoded_bytes());
         }
         if let Ok(key) = VerifyingKey::<P>::from_public_key_der(&der) {
             read += 1;

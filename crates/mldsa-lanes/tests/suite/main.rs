@@ -20,5 +20,6 @@ mod past_bugs_sign;
 mod past_bugs_verify;
 mod rejection_paths;
 mod source;
+mod swap;
 mod trace_statistics;
 mod wycheproof;

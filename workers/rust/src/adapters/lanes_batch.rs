@@ -4,11 +4,11 @@
 use std::mem;
 use std::rc::Rc;
 
-use mldsa_lanes::batch::{self, SignWith, VerifyJob, VerifyWith};
-use mldsa_lanes::hazmat::batch::{SignJob, sign};
+use mldsa_lanes::batch::{self, SignJob, SignWith, VerifyJob, VerifyWith};
+use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet, Signature,
-    SigningKey, VerifyingKey,
+    Backend, Context, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, ParameterSet,
+    Signature, SigningKey, VerifyingKey,
 };
 
 use crate::adapter::{Output, describe};
@@ -60,26 +60,27 @@ impl<P: ParameterSet> Group for Signing<P> {
     fn perform(&mut self, items: &[usize]) {
         let jobs = items.iter().filter_map(|&item| {
             let to_sign = self.inputs[item].as_ref().ok()?;
-            Some(SignJob {
+            let job = SignJob {
                 key: match &to_sign.key {
                     Signer::Compact(key) => SignWith::Compact(key),
                     Signer::Expanded(key) => SignWith::Expanded(key),
                 },
-                input: pure(&to_sign.message, &to_sign.context),
-                rnd: &to_sign.rnd,
-            })
+                input: pure(&to_sign.message, &to_sign.context).ok()?,
+            };
+            Some((job, to_sign.rnd))
         });
-        self.results = sign(&jobs.collect::<Vec<_>>());
+        let (jobs, rnds): (Vec<_>, Vec<_>) = jobs.unzip();
+        self.results = batch::sign(&jobs, with_rnd(&rnds)).unwrap_or_default();
     }
 
     fn outputs(&mut self, items: &[usize]) -> Vec<Answer> {
         let mut results = mem::take(&mut self.results).into_iter();
         let mut next = |&item: &usize| match &self.inputs[item] {
             Err(text) => Err(text.clone()),
-            Ok(_) => match results.next() {
-                Some(Ok(signature)) => Ok(Output::bytes(signature.as_bytes())),
-                Some(Err(error)) => Err(describe(&error)),
-                None => Err("the batch gave too few results".into()),
+            Ok(to_sign) => match Context::new(&to_sign.context).map(|_| results.next()) {
+                Ok(Some(Ok(signature))) => Ok(Output::bytes(signature.as_bytes())),
+                Ok(Some(Err(error))) | Err(error) => Err(describe(&error)),
+                Ok(None) => Err("the batch gave too few results".into()),
             },
         };
         items.iter().map(&mut next).collect()
@@ -118,7 +119,7 @@ impl<P: ParameterSet> Group for Verification<P> {
                     Verifier::Compact(key) => VerifyWith::Compact(key),
                     Verifier::Expanded(key) => VerifyWith::Expanded(key),
                 },
-                input: pure(&to_verify.message, &to_verify.context),
+                input: pure(&to_verify.message, &to_verify.context).ok()?,
                 signature: self.signatures[item].as_ref()?,
             })
         });
@@ -129,7 +130,9 @@ impl<P: ParameterSet> Group for Verification<P> {
         let mut results = mem::take(&mut self.results).into_iter();
         let mut next = |&item: &usize| {
             let to_verify = self.inputs[item].as_ref().map_err(Clone::clone)?;
-            let read = to_verify.key.is_some() && self.signatures[item].is_some();
+            let read = to_verify.key.is_some()
+                && self.signatures[item].is_some()
+                && Context::new(&to_verify.context).is_ok();
             let verdict = read && results.next().is_some_and(|result| result.is_ok());
             Ok(Output::Verdict(verdict))
         };
@@ -158,12 +161,13 @@ impl<P: ParameterSet> Group for Generation<P> {
             self.seeds[item].as_ref().map_err(Clone::clone)?;
             let key = keys.next().ok_or("the batch gave too few keys")?;
             let public = key.verifying_key();
-            Ok(Output::key_pair(public.as_bytes(), key.expanded_bytes()))
+            Ok(Output::key_pair(public.as_bytes(), key.encoded_bytes()))
         };
         items.iter().map(&mut next).collect()
     }
 }
 
-pub(super) fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Input<'a> {
-    Input::Pure { message, context }
+pub(super) fn pure<'a>(message: &'a [u8], context: &'a [u8]) -> Result<Input<'a>, Error> {
+    let context = Context::new(context)?;
+    Ok(Input::Pure { message, context })
 }

@@ -3,8 +3,8 @@
 
 use std::marker::PhantomData;
 
-use mldsa_lanes::hardened::{SigningKey, VerifyingKey};
-use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature};
+use mldsa_lanes::hardened::{Error, SigningKey, VerifyingKey};
+use mldsa_lanes::{Backend, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignOptions, Signature};
 
 use super::lanes_batch::pure;
 use crate::adapter::{Output, Prepared, Rnd, Scheme, Variant, job, ml_dsa_sets, refused, verdict};
@@ -15,7 +15,7 @@ pub fn variants() -> Vec<Variant> {
     let backend = Backend::detect();
     vec![Variant {
         backend: build_info::backend_name(backend.name(), build_info::rust_allowed),
-        // A given rnd would have to come from a source that passes tests.
+        // A given rnd would be `hazmat`'s.
         rnd: Rnd::Zero,
         note: "signatures made twice and verified, verification twice; the key's digest each time"
             .into(),
@@ -37,17 +37,25 @@ impl<P: ParameterSet> Scheme for Hardened<P> {
             move || SigningKey::<P>::from_seed(&seed),
             |key| {
                 let public = key.verifying_key().expect("no fault");
-                let private = key.expanded_bytes().expect("no fault");
+                let private = key.encoded_bytes().expect("no fault");
                 Output::key_pair(public.as_bytes(), private)
             },
         )
     }
 
     fn sign(&self, input: &Fields) -> Prepared {
-        let key = SigningKey::<P>::from_expanded_bytes(input.sk()?).map_err(|e| e.to_string())?;
+        let key = SigningKey::<P>::from_encoded_bytes(input.sk()?).map_err(|e| e.to_string())?;
         let (message, context) = (input.message()?, input.context()?);
         job(
-            move || key.sign_input_deterministic(&pure(&message, &context)),
+            move || {
+                let (input, options) = (pure(&message, &context)?, SignOptions::deterministic());
+                let mut signature = Signature::default();
+                let proof = key.sign_into(input, options, &mut signature)?;
+                match proof.holds(key.verifying_key()?, input, &signature) {
+                    true => Ok(signature),
+                    false => Err(Error::Disagreement),
+                }
+            },
             |signature: Signature<P>| Output::bytes(signature.as_bytes()),
         )
     }
@@ -60,9 +68,12 @@ impl<P: ParameterSet> Scheme for Hardened<P> {
         let signature = input.signature()?;
         verdict(move || {
             Signature::from_bytes(&signature).is_ok_and(|signature| {
-                let verified = key.verify(&message, &context, &signature);
+                let Ok(input) = pure(&message, &context) else {
+                    return false;
+                };
+                let verified = key.verify_signature(input, &signature);
                 let public = key.verifying_key();
-                verified.is_ok_and(|proof| proof.holds(public, &message, &context, &signature))
+                verified.is_ok_and(|proof| proof.holds(public, input, &signature))
             })
         })
     }

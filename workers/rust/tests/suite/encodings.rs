@@ -86,7 +86,7 @@ fn aws_lc<P: ParameterSet>(algorithm: &'static PqdsaSigningAlgorithm) {
         pair.sign(b"message", &mut signature).unwrap();
         let signature = signature.as_slice().try_into().unwrap();
         assert_eq!(
-            key.verifying_key().verify(b"message", b"", &signature),
+            key.verifying_key().verify_signature(b"message", &signature),
             Ok(())
         );
     }

@@ -2,7 +2,8 @@
 
 use core::arch::x86_64::*;
 
-use super::Avx2;
+use super::{Avx2, memory, token_of};
+use crate::backend::first_mut;
 use crate::kernels::keccak::{
     Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
@@ -102,9 +103,7 @@ impl Permute<4> for Avx2 {
                 ]
             });
             for (lane, bytes) in lanes.into_iter().zip(&mut *out) {
-                let to = &mut bytes[at..at + 32];
-                // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
-                unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), lane) }
+                memory::store(self, lane, first_mut::<_, 32>(&mut bytes[at..]));
             }
             at += 32;
         }
@@ -119,11 +118,11 @@ impl Permute<4> for Avx2 {
 
 impl U64x4 {
     #[inline(always)]
-    fn load(_: Avx2, row: &[u64; 4]) -> Self {
-        // SAFETY: the token proves AVX2; `row` is 32 readable bytes, in any alignment.
-        U64x4(unsafe { _mm256_loadu_si256(row.as_ptr().cast()) })
+    fn load(token: Avx2, row: &[u64; 4]) -> Self {
+        U64x4(memory::load(token, row))
     }
 }
+token_of!(U64x4);
 
 #[inline(always)]
 fn load_states(token: Avx2, states: &[[u64; 4]; 25]) -> [U64x4; 25] {
@@ -137,8 +136,7 @@ fn load_states(token: Avx2, states: &[[u64; 4]; 25]) -> [U64x4; 25] {
 #[inline(always)]
 fn store_states(words: &[U64x4; 25], states: &mut [[u64; 4]; 25]) {
     for (word, row) in words.iter().zip(states) {
-        // SAFETY: `word` proves AVX2; `row` is 32 writable bytes, in any alignment.
-        unsafe { _mm256_storeu_si256(row.as_mut_ptr().cast(), word.0) };
+        memory::store(word.token(), word.0, row);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{engine_from_kernels, method};
+use super::{engine_from_kernels, first, first_mut, method};
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
@@ -33,6 +33,15 @@ mod token {
         pub(crate) fn detect() -> Option<Self> {
             cpu_has_avx2::get().then_some(Avx2(()))
         }
+
+        /// The token again.
+        ///
+        /// # Safety
+        /// A value at hand was made from it.
+        #[inline(always)]
+        pub(super) unsafe fn again() -> Self {
+            Avx2(())
+        }
     }
 }
 pub(crate) use token::Avx2;
@@ -46,18 +55,36 @@ impl Avx2 {
 
 engine_from_kernels!(Avx2, lanes I32x8, bytes U8x32, states 4, target_feature(enable = "avx2,popcnt"));
 
-/// Calls intrinsics; each use stands in a method of a type whose values prove AVX2, or has the
-/// token at hand.
+/// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. Each use stands in
+/// a method of a type whose values prove AVX2, or has the token at hand.
 macro_rules! avx2 {
     ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where AVX2 was detected.
+        // SAFETY: a value of this type, or the token, exists only where AVX2 was detected, which is all
+        // that an intrinsic without a pointer asks.
         unsafe { $expression }
     };
 }
 
 // After the macro, which they use.
 mod keccak;
+mod memory;
 mod packing;
+
+/// The token behind the values of a type.
+macro_rules! token_of {
+    ($type:ty) => {
+        impl $type {
+            #[inline(always)]
+            fn token(self) -> Avx2 {
+                // SAFETY: `self` was made from it.
+                unsafe { Avx2::again() }
+            }
+        }
+    };
+}
+use token_of;
+token_of!(I32x8);
+token_of!(U8x32);
 
 /// Eight coefficients. Made only from an [`Avx2`] token or from other values of this type.
 #[derive(Clone, Copy)]
@@ -108,16 +135,12 @@ impl Lanes for I32x8 {
         avx2!(I32x8(_mm256_set1_epi32(value)))
     }
     #[inline(always)]
-    fn load(_: Avx2, from: &[i32]) -> Self {
-        let from = &from[..8];
-        // SAFETY: the token proves AVX2; `from` is 32 readable bytes, in any alignment.
-        unsafe { I32x8(_mm256_loadu_si256(from.as_ptr().cast())) }
+    fn load(token: Avx2, from: &[i32]) -> Self {
+        I32x8(memory::load(token, first::<_, 8>(from)))
     }
     #[inline(always)]
     fn store(self, to: &mut [i32]) {
-        let to = &mut to[..8];
-        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), self.0) }
+        memory::store(self.token(), self.0, first_mut::<_, 8>(to));
     }
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -212,12 +235,11 @@ impl Lanes for I32x8 {
     }
 
     #[inline(always)]
-    fn from_triples(_: Avx2, from: &[u8]) -> Self {
-        let from = &from[..24];
-        // SAFETY: the token proves AVX2; both loads lie in the 24 bytes, at 0..16 and 8..24.
-        unsafe {
-            let low = _mm_loadu_si128(from.as_ptr().cast());
-            let high = _mm_loadu_si128(from.as_ptr().add(8).cast());
+    fn from_triples(token: Avx2, from: &[u8]) -> Self {
+        let from = first::<_, 24>(from);
+        let low = memory::load_half(token, first::<_, 16>(from));
+        let high = memory::load_half(token, first::<_, 16>(&from[8..]));
+        avx2!({
             // Lanes 0 to 3 from bytes 0 to 11 of the low half, 4 to 7 from 4 to 15 of the high.
             let places = _mm256_setr_epi8(
                 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, //
@@ -225,7 +247,7 @@ impl Lanes for I32x8 {
             );
             let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places);
             I32x8(_mm256_and_si256(bytes, _mm256_set1_epi32(0x7f_ffff)))
-        }
+        })
     }
     #[inline(always)]
     fn from_halves(_: Avx2, from: &[u8], at: usize) -> Self {
@@ -254,16 +276,14 @@ impl Lanes for I32x8 {
     }
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
-        let to = &mut to[..8];
-        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes; the mask is below 256, the length
-        // of the table.
-        unsafe {
-            let mask = _mm256_movemask_ps(_mm256_castsi256_ps(keep.0)) as usize;
-            let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(KEPT_FIRST[mask] as i64));
-            let packed = _mm256_permutevar8x32_epi32(self.0, places);
-            _mm256_storeu_si256(to.as_mut_ptr().cast(), packed);
-            mask.count_ones() as usize
-        }
+        let mask = avx2!(_mm256_movemask_ps(_mm256_castsi256_ps(keep.0))) as usize;
+        let places = KEPT_FIRST[mask] as i64;
+        let packed = avx2!({
+            let places = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(places));
+            _mm256_permutevar8x32_epi32(self.0, places)
+        });
+        memory::store(self.token(), packed, first_mut::<_, 8>(to));
+        mask.count_ones() as usize
     }
 
     #[inline(always)]
@@ -308,17 +328,11 @@ impl ByteLanes for U8x32 {
     }
     #[inline(always)]
     fn add(self, from: &[u8]) -> Self {
-        let from = &from[..32];
-        // SAFETY: `self` proves AVX2; `from` is 32 readable bytes, in any alignment.
-        unsafe {
-            let more = _mm256_loadu_si256(from.as_ptr().cast());
-            U8x32(_mm256_add_epi8(self.0, more))
-        }
+        let more = memory::load(self.token(), first::<_, 32>(from));
+        avx2!(U8x32(_mm256_add_epi8(self.0, more)))
     }
     #[inline(always)]
     fn store(self, to: &mut [u8]) {
-        let to = &mut to[..32];
-        // SAFETY: `self` proves AVX2; `to` is 32 writable bytes, in any alignment.
-        unsafe { _mm256_storeu_si256(to.as_mut_ptr().cast(), self.0) }
+        memory::store(self.token(), self.0, first_mut::<_, 32>(to));
     }
 }

@@ -3,7 +3,8 @@
 
 use core::arch::x86_64::*;
 
-use super::{Avx2, I32x8};
+use super::{Avx2, I32x8, memory};
+use crate::backend::{first, first_mut};
 use crate::kernels::lanes::{Lanes, Map};
 use crate::params::N;
 
@@ -50,21 +51,19 @@ impl<const BITS: u32> Unpack<BITS> {
 
 /// [`crate::kernels::lanes::Lanes::from_any_bits`]: eight values fill `BITS` bytes.
 #[inline(always)]
-pub(super) fn unpack<const BITS: u32>(_: Avx2, from: &[u8], at: usize) -> I32x8 {
+pub(super) fn unpack<const BITS: u32>(token: Avx2, from: &[u8], at: usize) -> I32x8 {
     let start = at / 8 * BITS as usize;
     let half = Unpack::<BITS>::HALF;
     let from = &from[start..start + half + 16];
-    // SAFETY: the token proves AVX2; both loads lie in the half + 16 bytes, those of the tables in
-    // the tables.
-    unsafe {
-        let low = _mm_loadu_si128(from.as_ptr().cast());
-        let high = _mm_loadu_si128(from.as_ptr().add(half).cast());
-        let places = _mm256_loadu_si256(const { &Unpack::<BITS>::PLACES }.as_ptr().cast());
-        let shifts = _mm256_loadu_si256(const { &Unpack::<BITS>::SHIFTS }.as_ptr().cast());
+    let low = memory::load_half(token, first::<_, 16>(from));
+    let high = memory::load_half(token, first::<_, 16>(&from[half..]));
+    let places = memory::load(token, const { &Unpack::<BITS>::PLACES });
+    let shifts = memory::load(token, const { &Unpack::<BITS>::SHIFTS });
+    avx2!({
         let bytes = _mm256_shuffle_epi8(_mm256_set_m128i(high, low), places);
         let values = _mm256_srlv_epi32(bytes, shifts);
         I32x8(_mm256_and_si256(values, _mm256_set1_epi32((1 << BITS) - 1)))
-    }
+    })
 }
 
 /// [`crate::kernels::lanes::Lanes::write_bits`].
@@ -157,11 +156,8 @@ impl<const BITS: usize> Pack<BITS> {
 
 #[inline(always)]
 fn shuffle(values: I32x8, places: &'static [u8; 32]) -> I32x8 {
-    // SAFETY: `values` proves AVX2; the table has 32 bytes.
-    unsafe {
-        let places = _mm256_loadu_si256(places.as_ptr().cast());
-        I32x8(_mm256_shuffle_epi8(values.0, places))
-    }
+    let places = memory::load(values.token(), places);
+    avx2!(I32x8(_mm256_shuffle_epi8(values.0, places)))
 }
 
 /// Eight values of 7 to 25 bits: `BITS` bytes to the front of `to`.
@@ -195,9 +191,7 @@ fn pack_wide<const BITS: usize>(values: I32x8, to: &mut [u8]) {
 /// 64 values of 4 bits, as w1 of ML-DSA-65 and -87 has: 32 bytes to the front of `to`.
 #[inline(always)]
 fn pack_nibbles([a, b, c, d, e, f, g, h]: [I32x8; 8], to: &mut [u8]) {
-    let to = &mut to[..32];
-    // SAFETY: the values prove AVX2; `to` is 32 writable bytes, in any alignment.
-    unsafe {
+    let bytes = avx2!({
         // The packs work on halves: [a0-3 b0-3 c0-3 d0-3 | a4-7 b4-7 c4-7 d4-7].
         let low = (_mm256_packus_epi32(a.0, b.0), _mm256_packus_epi32(c.0, d.0));
         let high = (_mm256_packus_epi32(e.0, f.0), _mm256_packus_epi32(g.0, h.0));
@@ -216,9 +210,9 @@ fn pack_nibbles([a, b, c, d, e, f, g, h]: [I32x8; 8], to: &mut [u8]) {
         let order = _mm256_broadcastsi128_si256(_mm_setr_epi8(
             0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15,
         ));
-        let bytes = _mm256_shuffle_epi8(bytes, order);
-        _mm256_storeu_si256(to.as_mut_ptr().cast(), bytes);
-    }
+        _mm256_shuffle_epi8(bytes, order)
+    });
+    memory::store(a.token(), bytes, first_mut::<_, 32>(to));
 }
 
 /// 32 values of at most 6 bits: 4·`BITS` bytes to the front of `to`.
@@ -261,10 +255,11 @@ fn write_halves(halves: I32x8, len: usize, to: &mut [u8]) {
 #[inline(always)]
 fn store_halves(halves: I32x8, len: usize, to: &mut [u8]) {
     let to = &mut to[..len + 16];
-    // SAFETY: `halves` proves AVX2; both stores lie in the len + 16 bytes.
-    unsafe {
-        let at = to.as_mut_ptr();
-        _mm_storeu_si128(at.cast(), _mm256_castsi256_si128(halves.0));
-        _mm_storeu_si128(at.add(len).cast(), _mm256_extracti128_si256::<1>(halves.0));
-    }
+    let (token, halves) = (halves.token(), halves.0);
+    let (low, high) = avx2!((
+        _mm256_castsi256_si128(halves),
+        _mm256_extracti128_si256::<1>(halves)
+    ));
+    memory::store_half(token, low, first_mut::<_, 16>(to));
+    memory::store_half(token, high, first_mut::<_, 16>(&mut to[len..]));
 }

@@ -3,7 +3,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Avx512, avx512};
+use super::{Avx512, avx512, memory};
 use crate::kernels::keccak::{
     Permutation, PermutationOfTwo, States, Words, permute, permute_beside,
 };
@@ -16,7 +16,7 @@ impl Permute<8> for Avx512 {
         fn entry(token: Avx512, states: &mut [[u64; 8]; 25]) {
             let mut words = load_states(token, states);
             permute(&mut words);
-            store_states(&words, states);
+            store_states(token, &words, states);
         }
         // SAFETY: `self` proves AVX-512.
         unsafe { entry(self, &mut states.0) }
@@ -52,7 +52,7 @@ impl Permute<8> for Avx512 {
         fn entry(token: Avx512, states: &mut [[u64; 8]; 25], one: &mut [u64; 25]) {
             let mut words = load_states(token, states);
             permute_beside(&mut words, one);
-            store_states(&words, states);
+            store_states(token, &words, states);
         }
         // SAFETY: `self` proves AVX-512, BMI1 and BMI2.
         unsafe { entry(self, &mut states.0, one) }
@@ -136,10 +136,9 @@ fn load_states(token: Avx512, states: &[[u64; 8]; 25]) -> [U64x8; 25] {
 }
 
 #[inline(always)]
-fn store_states(words: &[U64x8; 25], states: &mut [[u64; 8]; 25]) {
+fn store_states(token: Avx512, words: &[U64x8; 25], states: &mut [[u64; 8]; 25]) {
     for (word, row) in words.iter().zip(states) {
-        // SAFETY: `word` proves AVX-512; `row` is 64 writable bytes, in any alignment.
-        unsafe { _mm512_storeu_si512(row.as_mut_ptr().cast(), word.0) };
+        memory::store(token, word.0, row);
     }
 }
 
@@ -150,9 +149,8 @@ struct U64x8(__m512i);
 
 impl U64x8 {
     #[inline(always)]
-    fn load(_: Avx512, row: &[u64; 8]) -> Self {
-        // SAFETY: the token proves AVX-512; `row` is 64 readable bytes, in any alignment.
-        U64x8(unsafe { _mm512_loadu_si512(row.as_ptr().cast()) })
+    fn load(token: Avx512, row: &[u64; 8]) -> Self {
+        U64x8(memory::load(token, row))
     }
 }
 

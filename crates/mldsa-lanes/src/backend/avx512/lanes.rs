@@ -2,8 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::{Avx512, avx512, unpack};
+use super::{Avx512, avx512, memory, unpack};
 use crate::backend::avx2::I32x8;
+use crate::backend::{first, first_mut};
 use crate::kernels::lanes::{Lanes, Map, Q_INVERSE};
 use crate::params::{N, Q};
 
@@ -55,15 +56,11 @@ impl Lanes for I32x16 {
     }
     #[inline(always)]
     fn load(token: Avx512, from: &[i32]) -> Self {
-        let from = &from[..16];
-        // SAFETY: the token proves AVX-512; `from` is 64 readable bytes, in any alignment.
-        unsafe { I32x16(_mm512_loadu_si512(from.as_ptr().cast()), token) }
+        I32x16(memory::load(token, first::<_, 16>(from)), token)
     }
     #[inline(always)]
     fn store(self, to: &mut [i32]) {
-        let to = &mut to[..16];
-        // SAFETY: `self` proves AVX-512; `to` is 64 writable bytes, in any alignment.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.0) }
+        memory::store(self.1, self.0, first_mut::<_, 16>(to));
     }
     #[inline(always)]
     fn add(self, other: Self) -> Self {
@@ -210,21 +207,19 @@ impl Lanes for I32x16 {
     /// Compressed in a register and then stored: compressing into memory is slow on some cores.
     #[inline(always)]
     fn store_kept(self, keep: Self, to: &mut [i32]) -> usize {
-        // SAFETY: `self` proves AVX-512; the whole store needs 64 writable bytes, and the other
-        // has a mask of as many entries as there are.
-        unsafe {
+        let (mask, packed) = avx512!({
             let mask = _mm512_test_epi32_mask(keep.0, keep.0);
-            let packed = _mm512_maskz_compress_epi32(mask, self.0);
-            let kept = mask.count_ones() as usize;
-            if to.len() >= 16 {
-                _mm512_storeu_si512(to.as_mut_ptr().cast(), packed);
-                kept
-            } else {
-                let room = ((1u32 << to.len()) - 1) as u16;
-                _mm512_mask_storeu_epi32(to.as_mut_ptr(), room, packed);
-                kept.min(to.len())
-            }
+            (mask, _mm512_maskz_compress_epi32(mask, self.0))
+        });
+        let kept = mask.count_ones() as usize;
+        if let Some(to) = to.first_chunk_mut::<16>() {
+            memory::store(self.1, packed, to);
+            return kept;
         }
+        let room = ((1u32 << to.len()) - 1) as u16;
+        // SAFETY: `self` proves AVX-512; the mask has as many entries as `to`, fewer than 16.
+        unsafe { _mm512_mask_storeu_epi32(to.as_mut_ptr(), room, packed) };
+        kept.min(to.len())
     }
 
     #[inline(always)]

@@ -2,11 +2,12 @@
 
 mod keccak;
 mod lanes;
+mod memory;
 mod unpack;
 
 use core::arch::x86_64::*;
 
-use super::{engine_from_kernels, method};
+use super::{engine_from_kernels, first, first_mut, method};
 use crate::kernels::poly::Poly;
 use crate::kernels::small::{ByteLanes, Offsets, SmallPoly};
 use crate::kernels::{ntt, pointwise, rounding, sampling, small};
@@ -69,11 +70,12 @@ impl Avx512 {
 engine_from_kernels!(Avx512, lanes I32x16, bytes U8x64, states 8,
     target_feature(enable = "avx512f,avx512bw,popcnt,bmi1,bmi2"));
 
-/// Calls intrinsics; each use stands in a method of a type whose values prove AVX-512, or has the
-/// token at hand.
+/// Calls intrinsics on registers, none that takes a pointer: those are in [`memory`]. Each use stands in
+/// a method of a type whose values prove AVX-512, or has the token at hand.
 macro_rules! avx512 {
     ($expression:expr) => {
-        // SAFETY: a value of this type, or the token, exists only where AVX-512 was detected.
+        // SAFETY: a value of this type, or the token, exists only where AVX-512 was detected, which is
+        // all that an intrinsic without a pointer asks.
         unsafe { $expression }
     };
 }
@@ -92,17 +94,11 @@ impl ByteLanes for U8x64 {
     }
     #[inline(always)]
     fn add(self, from: &[u8]) -> Self {
-        let from = &from[..64];
-        // SAFETY: `self` proves AVX-512; `from` is 64 readable bytes, in any alignment.
-        unsafe {
-            let more = _mm512_loadu_si512(from.as_ptr().cast());
-            U8x64(_mm512_add_epi8(self.0, more), self.1)
-        }
+        let more = memory::load(self.1, first::<_, 64>(from));
+        avx512!(U8x64(_mm512_add_epi8(self.0, more), self.1))
     }
     #[inline(always)]
     fn store(self, to: &mut [u8]) {
-        let to = &mut to[..64];
-        // SAFETY: `self` proves AVX-512; `to` is 64 writable bytes, in any alignment.
-        unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), self.0) }
+        memory::store(self.1, self.0, first_mut::<_, 64>(to));
     }
 }

@@ -3,91 +3,60 @@
 
 use core::arch::x86_64::*;
 
-use super::Avx512;
+use super::{Avx512, avx512, memory};
 
 /// Three bytes a lane, of 48; where there are fewer, the other lanes are all ones.
 #[inline(always)]
-pub(super) fn triples(_: Avx512, from: &[u8]) -> __m512i {
-    // SAFETY: the token proves AVX-512.
-    unsafe { by_parts::<24>(load_triples(from)) }
+pub(super) fn triples(token: Avx512, from: &[u8]) -> __m512i {
+    let bytes = if from.len() >= 48 {
+        load::<24>(token, from)
+    } else {
+        memory::load_part(token, avx512!(_mm512_set1_epi8(-1)), from)
+    };
+    by_parts::<24>(token, bytes)
 }
 
 /// Four bits a lane, the lowest first.
 #[inline(always)]
-pub(super) fn halves(_: Avx512, from: u64) -> __m512i {
-    // SAFETY: the token proves AVX-512.
-    unsafe {
+pub(super) fn halves(token: Avx512, from: u64) -> __m512i {
+    let shifts = memory::load(token, const { &SHIFTS_OF_HALVES.0 });
+    avx512!({
         let low = _mm512_set1_epi32(from as i32);
         let both = _mm512_mask_set1_epi32(low, 0xff00, (from >> 32) as i32);
-        _mm512_srlv_epi32(both, vector(&SHIFTS_OF_HALVES))
-    }
+        _mm512_srlv_epi32(both, shifts)
+    })
 }
 
 /// `BITS` bits a lane, 25 at most, of 2·`BITS` bytes.
 #[inline(always)]
-pub(super) fn bits<const BITS: u32>(_: Avx512, from: &[u8]) -> __m512i {
-    // SAFETY: the token proves AVX-512.
-    unsafe {
-        let lanes = by_parts::<BITS>(load::<BITS>(from));
-        _mm512_srlv_epi32(lanes, vector(&Tables::<BITS>::SHIFTS))
-    }
+pub(super) fn bits<const BITS: u32>(token: Avx512, from: &[u8]) -> __m512i {
+    let lanes = by_parts::<BITS>(token, load::<BITS>(token, from));
+    let shifts = memory::load(token, const { &Tables::<BITS>::SHIFTS.0 });
+    avx512!(_mm512_srlv_epi32(lanes, shifts))
 }
 
 /// The 2·`BITS` bytes of sixteen values and zeros, without reading further.
-///
-/// # Safety
-/// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn load<const BITS: u32>(from: &[u8]) -> __m512i {
+fn load<const BITS: u32>(token: Avx512, from: &[u8]) -> __m512i {
     let from = &from[..const { 2 * BITS as usize }];
-    // SAFETY: the caller has AVX-512; the mask keeps the load within `from`.
-    unsafe { _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, from.as_ptr().cast()) }
-}
-
-/// The 48 bytes of sixteen triples and anything after; or fewer bytes, then ones.
-///
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-unsafe fn load_triples(from: &[u8]) -> __m512i {
-    // SAFETY: the caller has AVX-512; the mask keeps the second load within `from`.
-    unsafe {
-        if from.len() >= 48 {
-            load::<24>(from)
-        } else {
-            let mask = (1u64 << from.len()) - 1;
-            _mm512_mask_loadu_epi8(_mm512_set1_epi8(-1), mask, from.as_ptr().cast())
-        }
-    }
+    memory::load_part(token, avx512!(_mm512_setzero_si512()), from)
 }
 
 /// Lane i gets the four bytes in which its value begins: first the double words of each 128-bit
 /// part's lanes, then the bytes inside the parts.
-///
-/// # Safety
-/// The CPU has AVX-512.
 #[inline(always)]
-unsafe fn by_parts<const BITS: u32>(bytes: __m512i) -> __m512i {
-    // SAFETY: the caller has AVX-512.
-    unsafe {
-        let words = vector(&Tables::<BITS>::WORDS_OF_PARTS);
-        let parts = _mm512_permutexvar_epi32(words, bytes);
-        _mm512_shuffle_epi8(parts, vector(&Tables::<BITS>::BYTES_IN_PARTS))
-    }
+fn by_parts<const BITS: u32>(token: Avx512, bytes: __m512i) -> __m512i {
+    let words = memory::load(token, const { &Tables::<BITS>::WORDS_OF_PARTS.0 });
+    let places = memory::load(token, const { &Tables::<BITS>::BYTES_IN_PARTS.0 });
+    avx512!(_mm512_shuffle_epi8(
+        _mm512_permutexvar_epi32(words, bytes),
+        places
+    ))
 }
 
-/// A register of constants.
+/// A register of constants, aligned so that loads of it stay in one line of the cache.
 #[repr(align(64))]
 struct Table<T>(T);
-
-/// # Safety
-/// The CPU has AVX-512.
-#[inline(always)]
-unsafe fn vector<T>(table: &'static Table<T>) -> __m512i {
-    const { assert!(size_of::<Table<T>>() == 64) };
-    // SAFETY: the caller has AVX-512; the table is 64 bytes, aligned.
-    unsafe { _mm512_load_si512((&raw const *table).cast()) }
-}
 
 /// Half-byte `lane` of eight in a double word.
 const SHIFTS_OF_HALVES: Table<[i32; 16]> = {

@@ -1,13 +1,45 @@
 //! Jobs for the batch functions, and what the single ones say of them.
 
-use super::{Signer, Stream, TestRng, Traced, Verifier, backends};
+use super::{Signer, Stream, TestRng, Traced, Verifier, backends, context};
 use mldsa_lanes::batch::{self, SignWith, VerifyJob, VerifyWith};
-use mldsa_lanes::hazmat::batch::SignJob;
-use mldsa_lanes::hazmat::{self, SignWithRnd};
+use mldsa_lanes::hazmat::{self, with_max_attempts, with_rnd};
 use mldsa_lanes::{
-    Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet, PreHash,
-    Signature, SigningKey, VerifyingKey,
+    Backend, Context, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, Mu, ParameterSet,
+    PreHash, Signature, SigningKey, VerifyingKey,
 };
+
+/// A job and its `rnd`.
+#[derive(Clone, Copy)]
+pub struct SignJob<'a, P: ParameterSet> {
+    pub key: SignWith<'a, P>,
+    pub input: Input<'a>,
+    pub rnd: &'a [u8; 32],
+}
+
+/// What a batch takes of the jobs, and the values of `rnd`.
+pub fn parts<'a, P: ParameterSet>(
+    jobs: &[SignJob<'a, P>],
+) -> (Vec<batch::SignJob<'a, P>>, Vec<[u8; 32]>) {
+    let part = |job: &SignJob<'a, P>| {
+        let SignJob { key, input, rnd } = *job;
+        (batch::SignJob { key, input }, *rnd)
+    };
+    jobs.iter().map(part).unzip()
+}
+
+/// [`batch::sign`] with the `rnd` of each job.
+pub fn sign<P: ParameterSet>(jobs: &[SignJob<'_, P>]) -> Vec<Result<Signature<P>, Error>> {
+    sign_bounded(jobs, 821)
+}
+
+/// [`sign`] with at most `max` attempts.
+pub fn sign_bounded<P: ParameterSet>(
+    jobs: &[SignJob<'_, P>],
+    max: u32,
+) -> Vec<Result<Signature<P>, Error>> {
+    let (jobs, rnds) = parts(jobs);
+    batch::sign(&jobs, with_max_attempts(with_rnd(&rnds), max)).expect("a value of rnd for each")
+}
 
 /// A key in all its forms.
 pub struct Key<P: ParameterSet> {
@@ -65,17 +97,17 @@ impl Case {
             1 => 3000,
             _ => stream.below(300),
         };
-        let context = match kind {
-            0 => 256,
-            _ => stream.below(40),
-        };
+        let context = stream.below(40);
         Case {
             key: stream.below(keys),
             expanded: stream.below(2) == 0,
             kind,
             message: stream.bytes(length),
             context: stream.bytes(context),
-            mu: hazmat::external_mu(stream.array()),
+            mu: match kind {
+                0 => hazmat::mu_hasher(&stream.array(), Context::EMPTY).finish(),
+                _ => hazmat::external_mu(stream.array()),
+            },
             rnd: if stream.below(2) == 0 {
                 [0; 32]
             } else {
@@ -84,9 +116,9 @@ impl Case {
         }
     }
 
-    /// A context too long, a digest of a wrong length, pre-hashed, a digest, μ; else pure.
+    /// μ of another key, a digest of a wrong length, pre-hashed, a digest, μ; else pure.
     pub fn input(&self) -> Input<'_> {
-        let (message, context) = (&self.message[..], &self.context[..]);
+        let (message, context) = (&self.message[..], context(&self.context));
         let hash = PreHash::Sha2_256;
         match self.kind {
             1 => Input::WeakDigest {
@@ -104,7 +136,7 @@ impl Case {
                 digest: &self.mu.as_bytes()[..32],
                 context,
             },
-            4 => Input::Mu(&self.mu),
+            0 | 4 => Input::Mu(&self.mu),
             _ => Input::Pure { message, context },
         }
     }
@@ -119,16 +151,24 @@ impl Case {
 }
 
 pub fn sign_alone<P: ParameterSet>(job: &SignJob<'_, P>) -> Result<Signature<P>, Error> {
+    sign_alone_bounded(job, 821)
+}
+
+pub fn sign_alone_bounded<P: ParameterSet>(
+    job: &SignJob<'_, P>,
+    max: u32,
+) -> Result<Signature<P>, Error> {
+    let options = with_max_attempts(with_rnd(std::slice::from_ref(job.rnd)), max);
     match job.key {
-        SignWith::Compact(key) => key.sign_with_rnd(&job.input, job.rnd),
-        SignWith::Expanded(key) => key.sign_with_rnd(&job.input, job.rnd),
+        SignWith::Compact(key) => key.sign_with(job.input, options),
+        SignWith::Expanded(key) => key.sign_with(job.input, options),
     }
 }
 
 pub fn verify_alone<P: ParameterSet>(job: &VerifyJob<'_, P>) -> Result<(), Error> {
     match job.key {
-        VerifyWith::Compact(key) => key.verify_input(&job.input, job.signature),
-        VerifyWith::Expanded(key) => key.verify_input(&job.input, job.signature),
+        VerifyWith::Compact(key) => key.verify_signature(job.input, job.signature),
+        VerifyWith::Expanded(key) => key.verify_signature(job.input, job.signature),
     }
 }
 
@@ -166,7 +206,7 @@ fn both<P: ParameterSet>(results: &[Result<Signature<P>, Error>]) -> Result<Vec<
 
 impl<P: ParameterSet> Signer for Signing<P> {
     fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-        both(&hazmat::batch::sign(&self.jobs(input, rnd)))
+        both(&sign(&self.jobs(input, rnd)))
     }
     fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
         let traced = self.0.traced(input, rnd);
@@ -177,9 +217,10 @@ impl<P: ParameterSet> Signer for Signing<P> {
         traced
     }
     fn bounded(&self, input: &Input<'_>, rnd: &[u8; 32], max: u32) -> Result<Vec<u8>, Error> {
-        both(&hazmat::batch::sign_bounded(&self.jobs(input, rnd), max))
+        both(&sign_bounded(&self.jobs(input, rnd), max))
     }
     fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
+        let context = Context::new(context)?;
         Signer::sign(self, &Input::Pure { message, context }, &[0; 32])
     }
     fn hedged(&self, message: &[u8], context: &[u8], rng: &mut TestRng) -> Result<Vec<u8>, Error> {
@@ -203,6 +244,7 @@ impl<P: ParameterSet> Verifier for Verifying<P> {
         results[0]
     }
     fn verify_pure(&self, message: &[u8], context: &[u8], sig: &[u8]) -> Result<(), Error> {
+        let context = Context::new(context)?;
         Verifier::verify(self, &Input::Pure { message, context }, sig)
     }
     fn tr(&self) -> [u8; 64] {

@@ -7,15 +7,17 @@ pub mod forge;
 pub mod kats;
 
 pub use backends::backends;
-use mldsa_lanes::hazmat::{SignWithRnd, external_mu};
+use mldsa_lanes::hazmat::{external_mu, with_max_attempts, with_rnd};
 use mldsa_lanes::{
-    Attempt, Backend, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
+    Backend, Context, Error, ExpandedSigningKey, ExpandedVerifyingKey, Input, MlDsa44, MlDsa65,
     MlDsa87, Mu, ParameterSet, Signature, SigningKey, VerifyingKey,
 };
 use mldsa_oracle as oracle;
 use mldsa_oracle::Params;
+use mldsa_trace::{Attempt, SignTraced};
 use shake::{ExtendableOutput, Shake128, Shake128Reader, Update, XofReader};
 use std::collections::VecDeque;
+use std::slice;
 
 /// How the library is called.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +116,8 @@ macro_rules! signer {
     ($($key:ident)*) => { $(
         impl<P: ParameterSet> Signer for $key<P> {
             fn sign(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Error> {
-                self.sign_with_rnd(input, rnd).map(|signature| raw(signature.as_bytes()))
+                let options = with_rnd(slice::from_ref(rnd));
+                self.sign_with(*input, options).map(|signature| raw(signature.as_bytes()))
             }
             fn traced(&self, input: &Input<'_>, rnd: &[u8; 32]) -> Result<Traced, Error> {
                 let mut trace = Vec::new();
@@ -127,10 +130,11 @@ macro_rules! signer {
                 rnd: &[u8; 32],
                 max: u32,
             ) -> Result<Vec<u8>, Error> {
-                self.sign_bounded_with_rnd(input, rnd, max).map(|signature| raw(signature.as_bytes()))
+                let options = with_max_attempts(with_rnd(slice::from_ref(rnd)), max);
+                self.sign_with(*input, options).map(|signature| raw(signature.as_bytes()))
             }
             fn deterministic(&self, message: &[u8], context: &[u8]) -> Result<Vec<u8>, Error> {
-                let signature = self.sign_deterministic(message, context)?;
+                let signature = self.sign_deterministic((message, Context::new(context)?))?;
                 Ok(raw(signature.as_bytes()))
             }
             fn hedged(
@@ -139,7 +143,8 @@ macro_rules! signer {
                 context: &[u8],
                 rng: &mut TestRng,
             ) -> Result<Vec<u8>, Error> {
-                self.sign(message, context, rng).map(|signature| raw(signature.as_bytes()))
+                let signature = self.sign_hedged((message, Context::new(context)?), rng)?;
+                Ok(raw(signature.as_bytes()))
             }
         }
     )* };
@@ -150,7 +155,7 @@ macro_rules! verifier {
     ($($key:ident)*) => { $(
         impl<P: ParameterSet> Verifier for $key<P> {
             fn verify(&self, input: &Input<'_>, signature: &[u8]) -> Result<(), Error> {
-                self.verify_input(input, &Signature::from_bytes(signature)?)
+                self.verify_signature(*input, &Signature::from_bytes(signature)?)
             }
             fn verify_pure(
                 &self,
@@ -158,7 +163,8 @@ macro_rules! verifier {
                 context: &[u8],
                 signature: &[u8],
             ) -> Result<(), Error> {
-                self.verify(message, context, &Signature::from_bytes(signature)?)
+                let input = (message, Context::new(context)?);
+                self.verify_signature(input, &Signature::from_bytes(signature)?)
             }
             fn tr(&self) -> [u8; 64] {
                 self.tr()
@@ -183,7 +189,7 @@ macro_rules! dispatch {
 fn key_of<P: ParameterSet>(key: SigningKey<P>, form: Form) -> Key {
     Key {
         public: raw(key.verifying_key().as_bytes()),
-        secret: raw(key.expanded_bytes()),
+        secret: raw(key.encoded_bytes()),
         signer: match form {
             Form::Compact => Box::new(key),
             Form::Expanded => key.expand(),
@@ -198,7 +204,7 @@ fn key_from_seed<P: ParameterSet>(subject: &Subject, xi: &[u8; 32]) -> Key {
 
 fn key_from_bytes<P: ParameterSet>(subject: &Subject, sk: &[u8]) -> Result<Key, Error> {
     Ok(key_of::<P>(
-        SigningKey::from_expanded_bytes_on(subject.backend, sk)?,
+        SigningKey::from_encoded_bytes_on(subject.backend, sk)?,
         subject.form,
     ))
 }
@@ -241,6 +247,11 @@ impl Subject {
     }
 }
 
+/// A context of at most 255 bytes.
+pub fn context(bytes: &[u8]) -> Context<'_> {
+    Context::new(bytes).expect("at most 255 bytes")
+}
+
 /// A message, its context, and the function that hashes it first, if one does.
 pub type Parts<'m> = (&'m [u8], &'m [u8], Option<oracle::PreHash>);
 
@@ -272,7 +283,10 @@ impl Message {
 
     pub fn input(&self) -> Input<'_> {
         match self {
-            Message::Pure { message, context } => Input::Pure { message, context },
+            Message::Pure { message, context } => Input::Pure {
+                message,
+                context: self::context(context),
+            },
             Message::PreHash {
                 hash,
                 message,
@@ -282,12 +296,12 @@ impl Message {
                 hash if hash.collision_bits() == 256 => Input::PreHash {
                     hash,
                     message,
-                    context,
+                    context: self::context(context),
                 },
                 hash => Input::WeakPreHash {
                     hash,
                     message,
-                    context,
+                    context: self::context(context),
                 },
             },
             Message::Digest {
@@ -299,12 +313,12 @@ impl Message {
                 hash if hash.collision_bits() == 256 => Input::Digest {
                     hash,
                     digest,
-                    context,
+                    context: self::context(context),
                 },
                 hash => Input::WeakDigest {
                     hash,
                     digest,
-                    context,
+                    context: self::context(context),
                 },
             },
             Message::Mu(mu) => Input::Mu(mu),

@@ -7,6 +7,7 @@ use crate::kernels::packing::Map;
 use crate::kernels::poly::{Poly, Zero};
 use crate::kernels::small::{Offsets, SmallPoly};
 use crate::params::{MlDsa44, MlDsa65, N, Parameters, Q};
+use crate::traces::checks::{difference_exceeds, make_hint_any, sum_exceeds};
 
 /// One coefficient beyond what a kernel takes, in each of its arguments, ends a debug build.
 pub(super) fn bounds_are_asserted<E: Engine>(e: E) {
@@ -71,12 +72,16 @@ pub(super) fn bounds_are_asserted<E: Engine>(e: E) {
         refused("make_hint takes low", &mut || {
             e.make_hint::<P>(&mut with(sign * (2 * P::GAMMA2 + 1)), &zero);
         });
-        refused("make_hint_any takes low", &mut || {
-            let low = sign * (P::GAMMA2 + P::BETA + 1);
-            e.make_hint_any::<P>(&mut with(low), &zero, &zero);
+        refused("make_hint_any takes w0", &mut || {
+            let w0 = with(sign * (P::GAMMA2 + 1));
+            make_hint_any::<P, _>(e, &w0, &zero, &mut a, &zero);
+        });
+        refused("make_hint_any takes cs2", &mut || {
+            let cs2 = with(sign * (P::BETA + 1));
+            make_hint_any::<P, _>(e, &zero, &cs2, &mut a, &zero);
         });
         refused("make_hint_any takes ct0", &mut || {
-            e.make_hint_any::<P>(&mut a, &with(sign * (Q - P::GAMMA2)), &zero);
+            make_hint_any::<P, _>(e, &zero, &zero, &mut with(sign * (Q - P::GAMMA2)), &zero);
         });
         refused("use_hint takes w", &mut || {
             e.use_hint::<P>(&mut with(sign * Q), &zero);
@@ -86,10 +91,10 @@ pub(super) fn bounds_are_asserted<E: Engine>(e: E) {
         });
         let beyond = with(sign * (P::GAMMA1 + 1));
         refused("sum_exceeds takes a", &mut || {
-            _ = e.sum_exceeds::<P>(&beyond, &offsets, &SmallPoly::zero(), 1);
+            _ = sum_exceeds::<P, _>(e, &beyond, &offsets, &SmallPoly::zero(), 1);
         });
         refused("difference_exceeds takes a", &mut || {
-            _ = e.difference_exceeds::<P>(&beyond, &offsets, &SmallPoly::zero(), 1);
+            _ = difference_exceeds::<P, _>(e, &beyond, &offsets, &SmallPoly::zero(), 1);
         });
     }
     refused("exceeds takes a", &mut || {
@@ -106,7 +111,7 @@ pub(super) fn bounds_are_asserted<E: Engine>(e: E) {
             e.make_hint::<P>(&mut a, &with(x));
         });
         refused("make_hint_any takes w1", &mut || {
-            e.make_hint_any::<P>(&mut a, &zero, &with(x));
+            make_hint_any::<P, _>(e, &zero, &zero, &mut a, &with(x));
         });
         refused("pack takes p", &mut || {
             e.pack(4, &with(x), Map::Same, &mut [0; 128]);

@@ -3,21 +3,24 @@
 use std::vec::Vec;
 
 use super::given::{SignJob, unsigned};
-use super::sign::{Outcome, Which};
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
-use crate::params::{MlDsa44, MlDsa65, MlDsa87};
-use crate::scheme::sign::{Material, Scratch, Trial};
-use crate::trace::Check;
+use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
+use crate::scheme::message::{Context, PreHash};
+use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
 
-/// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a context
-/// that is too long.
-fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJob<'_, P>])) {
+/// Jobs of two keys, each in both forms, that differ in their messages; every seventh has a digest of a
+/// wrong length.
+fn with_jobs<P: ParameterSet>(
+    backend: Backend,
+    count: usize,
+    test: impl FnOnce(&[SignJob<'_, P>]),
+) {
     let keys = [3, 4].map(|seed| SigningKey::<P>::from_seed_on(backend, &[seed; 32]));
     let expanded = keys.each_ref().map(SigningKey::expand);
     let messages: Vec<_> = (0..count).map(|i| [i as u8, (i >> 8) as u8]).collect();
-    let context = [0; 256];
+    let context = Context::EMPTY;
     let jobs: Vec<_> = messages
         .iter()
         .enumerate()
@@ -26,9 +29,13 @@ fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJ
                 0 | 1 => (&expanded[i % 2]).into(),
                 _ => (&keys[i / 2 % 2]).into(),
             },
-            input: Input::Pure {
-                message,
-                context: &context[..if i % 7 == 6 { 256 } else { 0 }],
+            input: match i % 7 {
+                6 => Input::WeakDigest {
+                    hash: PreHash::Sha2_256,
+                    digest: message,
+                    context,
+                },
+                _ => message.into(),
             },
             rnd: &[0; 32],
         })
@@ -36,34 +43,19 @@ fn with_jobs<P: Batch>(backend: Backend, count: usize, test: impl FnOnce(&[SignJ
     test(&jobs);
 }
 
-fn bounded<P: Batch>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
+fn bounded<P: ParameterSet>(job: &SignJob<'_, P>, most: u32) -> Result<Signature<P>, Error> {
     match job.key {
         SignWith::Compact(key) => key.run(&job.input, job.rnd, most),
         SignWith::Expanded(key) => key.run(&job.input, job.rnd, most),
     }
 }
 
-fn attempts<P: Batch>(job: &SignJob<'_, P>) -> u32 {
-    let mut count = 0;
-    let result = match job.key {
-        SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, |_| count += 1),
-        SignWith::Expanded(key) => key.sign_traced(&job.input, job.rnd, |_| count += 1),
-    };
-    result.map_or(0, |_| count)
-}
+/// Signing that counts the attempts of each job.
+struct Counting(Vec<u32>);
 
-/// Signing that counts the attempts begun.
-struct Counting<'r, P: Batch> {
-    signing: sign::Signing<'r, P>,
-    begun: Vec<u32>,
-}
-
-impl<P: Batch> Outcome<P> for Counting<'_, P> {
-    fn begin(&mut self, Which { job, attempt }: Which) {
-        assert_eq!(attempt, self.begun[job], "job {job}");
-        self.begun[job] += 1;
-    }
-    fn check<E: Engine>(
+impl<P: ParameterSet> Watch<P> for Counting {
+    type Kept = P::SignatureBytes;
+    fn accepts<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
@@ -71,107 +63,50 @@ impl<P: Batch> Outcome<P> for Counting<'_, P> {
         trial: &mut Trial<P>,
         scratch: &mut Scratch<P>,
     ) -> bool {
-        self.signing.check(e, key, which, trial, scratch)
+        assert_eq!(which.attempt, self.0[which.job], "job {}", which.job);
+        self.0[which.job] += 1;
+        Checking::default().accepts(e, key, which, trial, scratch)
     }
-    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
-        self.signing.accept(e, job, trial);
+    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::default().keep(e, trial)
     }
-    fn refuse(&mut self, job: usize, error: Error) {
-        self.signing.refuse(job, error);
-    }
+}
+
+/// The results of the jobs at the positions in `order`, and the attempts that were made.
+fn counted<P: ParameterSet, E: Engine>(
+    e: E,
+    jobs: &[SignJob<'_, P>],
+    order: &[usize],
+    allowed: u32,
+) -> (Vec<Result<Signature<P>, Error>>, Vec<u32>) {
+    let mut results = unsigned(jobs.len());
+    let mut counting = Counting(std::vec![0; jobs.len()]);
+    let watch = &mut counting;
+    sign::run(e, jobs, order, allowed, watch, Signature, &mut results);
+    (results, counting.0)
 }
 
 /// Every attempt of a job is made once, from 0 without gaps up to the one that succeeds or is the
 /// last allowed, and none after it: no mask is used twice, none is sampled in vain.
-fn units_are_exact<P: Batch, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
+fn units_are_exact<P: ParameterSet, E: Engine>(e: E, jobs: &[SignJob<'_, P>], allowed: u32) {
     let order: Vec<usize> = (0..jobs.len()).collect();
-    let mut results = unsigned(jobs.len());
-    let mut counting = Counting {
-        signing: sign::Signing(&mut results),
-        begun: std::vec![0; jobs.len()],
-    };
-    sign::run(e, jobs, &order, allowed, &mut counting);
-    let made = counting.begun;
+    let (results, made) = counted(e, jobs, &order, allowed);
     for (i, (job, result)) in jobs.iter().zip(&results).enumerate() {
-        assert_eq!(*result, bounded(job, allowed), "job {i} of {}", jobs.len());
-        assert_eq!(
-            made[i],
-            attempts(job).min(allowed),
-            "job {i} of {}",
-            jobs.len()
-        );
-    }
-}
-
-/// The traces of [`sign_traced`](SigningKey::sign_traced) of all jobs.
-fn traces_alone<P: Batch>(jobs: &[SignJob<'_, P>]) -> Vec<Vec<Attempt>> {
-    let one = |job: &SignJob<'_, P>| {
-        let mut attempts = Vec::new();
-        let tell = |attempt| attempts.push(attempt);
-        let _ = match job.key {
-            SignWith::Compact(key) => key.sign_traced(&job.input, job.rnd, tell),
-            SignWith::Expanded(key) => key.sign_traced(&job.input, job.rnd, tell),
-        };
-        attempts
-    };
-    jobs.iter().map(one).collect()
-}
-
-/// An attempt without what Algorithm 7 does not reach.
-fn reached(attempt: &Attempt) -> Attempt {
-    let mut reached = *attempt;
-    if attempt.fails(Check::Z) || attempt.fails(Check::R0) {
-        reached.failed &= 3;
-        reached.first_failing[2..].fill(u8::MAX);
-    }
-    reached
-}
-
-/// The first attempts, as many as are allowed, in both modes.
-fn traces_are_exact<P: Batch, E: Engine>(
-    e: E,
-    jobs: &[SignJob<'_, P>],
-    alone: &[Vec<Attempt>],
-    allowed: u32,
-) {
-    let order: Vec<usize> = (0..jobs.len()).collect();
-    for checks in [Checks::All, Checks::Reached] {
-        let mut results = std::vec![Ok(()); jobs.len()];
-        let mut told = std::vec![Vec::new(); jobs.len()];
-        let mut traces = trace::Traces {
-            checks,
-            on_attempt: |job: usize, attempt| told[job].push(attempt),
-            results: &mut results,
-        };
-        sign::run(e, jobs, &order, allowed, &mut traces);
-        for (i, (job, alone)) in jobs.iter().zip(alone).enumerate() {
-            let label = std::format!("{} {checks:?}: {i} of {}", P::NAME, jobs.len());
-            let all = alone.iter().take(allowed as usize);
-            let expected: Vec<_> = match checks {
-                Checks::All => all.copied().collect(),
-                Checks::Reached => all.map(reached).collect(),
-            };
-            assert_eq!(told[i], expected, "{label}");
-            assert_eq!(results[i], bounded(job, allowed).map(|_| ()), "{label}");
-        }
+        let label = std::format!("{}: {i} of {}", P::NAME, jobs.len());
+        assert_eq!(*result, bounded(job, allowed), "{label}");
+        let alone = counted(e, jobs, &[i], MAX_ATTEMPTS).1[i];
+        assert_eq!(made[i], alone.min(allowed), "{label}");
     }
 }
 
 /// On `e`, whatever the backend of the keys.
-fn schedules_on<P: Batch, E: Engine>(e: E) {
+fn schedules_on<P: ParameterSet, E: Engine>(e: E) {
     with_jobs::<P>(Backend::detect(), 70, |jobs| {
-        for count in [1, 2, 3, 4, 7, 8, 9, 20, 70] {
+        for count in [0, 1, 2, 3, 4, 7, 8, 9, 20, 70] {
             units_are_exact(e, &jobs[..count], MAX_ATTEMPTS);
         }
         for allowed in 1..6 {
             units_are_exact(e, &jobs[..24], allowed);
-        }
-        let alone = traces_alone(jobs);
-        for count in [0, 1, 2, 5, 8, 9, 70] {
-            traces_are_exact(e, &jobs[..count], &alone, MAX_ATTEMPTS);
-        }
-        for allowed in [1, 4] {
-            traces_are_exact(e, &jobs[..24], &alone, allowed);
         }
     });
 }
@@ -196,14 +131,14 @@ fn every_attempt_is_made_once_and_in_order() {
 }
 
 /// Keys, and verdicts on good and altered signatures of them, on `e`.
-fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
+fn keys_and_verdicts_on<P: ParameterSet, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
     for count in 0..seeds.len() {
         let mut keys = unfilled::<P>(Backend::detect(), count);
         keygen::run(e, &seeds[..count], &mut keys);
         for (seed, key) in seeds.iter().zip(&keys) {
             let alone = SigningKey::<P>::from_seed(seed);
-            assert!(key.expanded_bytes() == alone.expanded_bytes());
+            assert!(key.encoded_bytes() == alone.encoded_bytes());
             assert!(key.verifying_key() == alone.verifying_key());
         }
         // Keys in runs of 1, 2, 3 …, so that some go on from group to group.
@@ -215,7 +150,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
         let signatures: Vec<_> = (0..runs.len())
             .map(|i| {
                 let signature = keys[runs[i]]
-                    .sign_deterministic(&[i as u8], b"")
+                    .sign_deterministic(&[i as u8])
                     .expect("a signature");
                 let mut bytes = signature.as_ref().to_vec();
                 bytes[i * 997 % P::SIGNATURE_BYTES] ^= u8::from(i % 3 == 1);
@@ -229,10 +164,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
                     0 => (&expanded[runs[i]]).into(),
                     _ => public[runs[i]].into(),
                 },
-                input: Input::Pure {
-                    message: &messages[i],
-                    context: b"",
-                },
+                input: (&messages[i]).into(),
                 signature: &signatures[i],
             })
             .collect();
@@ -240,7 +172,7 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
         let mut verdicts = unverified(jobs.len());
         verify::run(e, &jobs, &order, &mut verdicts);
         for (i, job) in jobs.iter().enumerate() {
-            let alone = public[runs[i]].verify_input(&job.input, job.signature);
+            let alone = public[runs[i]].verify_signature(job.input, job.signature);
             assert_eq!(verdicts[i], alone, "{} {i} of {}", P::NAME, jobs.len());
             assert_eq!(verdicts[i].is_ok(), i % 3 != 1);
         }
@@ -248,9 +180,9 @@ fn keys_and_verdicts_on<P: Batch, E: Engine>(e: E) {
 }
 
 /// Expanded keys on `e`, over keys of other seeds: they sign as those of the single calls.
-fn expanded_keys_on<P: Batch, E: Engine>(e: E) {
+fn expanded_keys_on<P: ParameterSet, E: Engine>(e: E) {
     let seeds: Vec<_> = (0..19).map(|i| [i; 32]).collect();
-    let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message", b"");
+    let sign = |key: &ExpandedSigningKey<P>| key.sign_deterministic(b"message");
     let alone: Vec<_> = seeds
         .iter()
         .map(|seed| sign(&SigningKey::<P>::from_seed(seed).expand()))
@@ -282,9 +214,8 @@ fn keys_and_verdicts_in_groups_of_every_size() {
 #[test]
 fn only_the_positions_given_are_signed() {
     with_jobs::<MlDsa44>(Backend::portable(), 6, |jobs| {
-        let mut results = unsigned(6);
-        with_engine!(Backend::portable(), e =>
-            sign::run(e, jobs, &[4, 1], 821, &mut sign::Signing(&mut results)));
+        let (results, _) =
+            with_engine!(Backend::portable(), e => counted(e, jobs, &[4, 1], MAX_ATTEMPTS));
         for (i, result) in results.iter().enumerate() {
             let written = *result != Err(Error::TooManyAttempts { allowed: 0 });
             assert_eq!(written, i == 1 || i == 4);
@@ -295,7 +226,7 @@ fn only_the_positions_given_are_signed() {
 /// The table in the module's documentation.
 #[test]
 fn the_memory_is_as_documented() {
-    fn kib<P: Batch>() -> Vec<usize> {
+    fn kib<P: ParameterSet>() -> Vec<usize> {
         let all = [
             &sign::memory::<P>()[..],
             &verify::memory::<P>(),

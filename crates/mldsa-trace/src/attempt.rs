@@ -13,19 +13,18 @@ pub enum Check {
     Hint = 3,
 }
 
-/// Which checks a trace of many signatures ([`batch::trace`](crate::batch::trace)) carries out.
+/// Which checks a trace carries out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checks {
     /// Those of Algorithm 7 in its order: z and r0 in every attempt, c·t0 and the hints only where
-    /// both hold. Each that is carried out goes through all polynomials.
+    /// both hold.
     Reached,
-    /// All four in every attempt, as `sign_traced` does.
+    /// All four in every attempt.
     All,
 }
 
-/// One attempt. Every check is carried out on every attempt, those too that a signer would not
-/// have reached, unless `Checks::Reached` asks for less: a check left out counts as one that
-/// holds.
+/// One attempt. With [`Checks::All`] every check is carried out on every attempt, those too that a
+/// signer would not have reached; a check left out counts as one that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// κ of the attempt: l times its number.

@@ -1,8 +1,11 @@
 //! What the jobs of a call sign.
 
-use mldsa_lanes::{Backend, Input, ParameterSet, SigningKey, batch};
+use std::borrow::Cow;
+use std::ops::Range;
 
-use crate::Failure;
+use mldsa_lanes::{Backend, Context, Input, ParameterSet, SigningKey, batch};
+
+use super::Failure;
 
 /// Most bytes of a context.
 const CONTEXT_BYTES: usize = 255;
@@ -37,7 +40,7 @@ impl Keys<'_> {
                 Ok(batch::keygen(Backend::detect(), &seeds))
             }
             Keys::Private { bytes, size } => numbers
-                .map(|number| SigningKey::from_expanded_bytes(&bytes[number * size..][..*size]))
+                .map(|number| SigningKey::from_encoded_bytes(&bytes[number * size..][..*size]))
                 .collect::<Result<_, _>>()
                 .map_err(|_| Failure::Private),
         }
@@ -71,12 +74,15 @@ impl<'a> Jobs<'a> {
         let (middle, end) = (self.end(2 * job), self.end(2 * job + 1));
         Input::Pure {
             message: &self.data[start..middle],
-            context: &self.data[middle..end],
+            context: Context::new(&self.data[middle..end]).expect("checked"),
         }
     }
 
-    pub(crate) fn rnd(&self, job: usize) -> &'a [u8; 32] {
-        self.rnd.map_or(&[0; 32], |rnd| &rnd[job])
+    pub(crate) fn rnds(&self, jobs: Range<usize>) -> Cow<'a, [[u8; 32]]> {
+        match self.rnd {
+            None => vec![[0; 32]; jobs.len()].into(),
+            Some(rnd) => rnd[jobs].into(),
+        }
     }
 
     /// No end passes the last one, which is a length.

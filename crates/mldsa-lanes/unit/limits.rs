@@ -5,29 +5,30 @@ use std::vec::Vec;
 
 use mldsa_oracle as oracle;
 
-use super::given::{SignJob, sign, unsigned};
-use super::sign::{Outcome, Signing, Which, run};
+use super::given::{SignJob, unsigned};
+use super::sign::run;
 use super::*;
 use crate::backend::wide::{Wide2, Wide4, Wide8};
 use crate::backend::with_engine;
-use crate::hazmat::{SignWithRnd, external_mu};
+use crate::hazmat::{external_mu, with_rnd};
 use crate::kernels::poly::Poly;
-use crate::params::{MlDsa44, MlDsa65, MlDsa87, N, Q};
-use crate::scheme::sign::{Material, Order, Scratch, Space, Trial, check, sign as sign_alone};
-use crate::trace::{Attempt, Check};
+use crate::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, N, Q};
+use crate::scheme::sign::{Checking, Material, Scratch, Trial, Watch, Which};
+use crate::traces::attempt::{Check, Checks};
+use crate::traces::checks::Tracing;
 
 const SEED: [u8; 32] = [0x61; 32];
 const LAST: u32 = MAX_ATTEMPTS - 1;
 
-fn set<P: Batch>() -> &'static oracle::Params {
+fn set<P: ParameterSet>() -> &'static oracle::Params {
     oracle::by_name(P::NAME).unwrap()
 }
 
 /// A key whose t0 has coefficients of all sizes below q/2, so that c·t0 is never below γ2 in all of
 /// its own: whatever the set, no attempt is accepted. The rest of it is the key of [`SEED`].
-fn hopeless<P: Batch>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
+fn hopeless<P: ParameterSet>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
     let key = SigningKey::<P>::from_seed_on(backend, &SEED);
-    let secret = oracle::sk_decode(set::<P>(), key.expanded_bytes().as_ref());
+    let secret = oracle::sk_decode(set::<P>(), key.encoded_bytes().as_ref());
     let read = |v: &[oracle::Poly]| -> Vec<Poly> {
         let poly = |p: &oracle::Poly| Poly(core::array::from_fn(|i| p[i] as i32));
         v.iter().map(poly).collect()
@@ -48,7 +49,7 @@ fn hopeless<P: Batch>(backend: Backend) -> Box<ExpandedSigningKey<P>> {
 
 /// Signing gives up after 821 attempts, alone and in a batch, where the others are signed; each of
 /// them fails what the oracle says of z and r0, which do not depend on t0, and c·t0.
-fn gives_up<P: Batch>() {
+fn gives_up<P: ParameterSet>() {
     let mu = external_mu([0x62; 64]);
     let rnd = [0x63; 32];
     let p = set::<P>();
@@ -60,12 +61,22 @@ fn gives_up<P: Batch>() {
         let allowed = MAX_ATTEMPTS;
         let up = Err(Error::TooManyAttempts { allowed });
 
-        let mut trace: Vec<Attempt> = Vec::new();
-        let traced = key.sign_traced(&input, &rnd, |attempt| trace.push(attempt));
-        assert_eq!(traced, up, "{label}");
+        let mut trace = Vec::new();
+        let mut watch = Tracing {
+            checks: Checks::All,
+            on_attempt: |_, attempt| trace.push(attempt),
+        };
+        let job = SignJob {
+            key: (&key).into(),
+            input,
+            rnd: &rnd,
+        };
+        let (keep, mut results) = (|()| (), [Ok(())]);
+        with_engine!(backend, e =>
+            run(e, &[job], &[0], allowed, &mut watch, keep, &mut results));
+        assert_eq!(results, [Err(Error::TooManyAttempts { allowed })]);
         assert_eq!(trace.len(), MAX_ATTEMPTS as usize, "{label}");
-        let mut signer =
-            oracle::Signer::new(p, good.expanded_bytes().as_ref(), mu.as_bytes(), &rnd);
+        let mut signer = oracle::Signer::new(p, good.encoded_bytes().as_ref(), mu.as_bytes(), &rnd);
         for (number, attempt) in trace.iter().enumerate() {
             assert!(attempt.fails(Check::Ct0), "{label}: attempt {number}");
             if number == 4 {
@@ -87,19 +98,19 @@ fn gives_up<P: Batch>() {
             }
         }
 
-        assert_eq!(key.sign_with_rnd(&input, &rnd), up, "{label}");
-        let expected = good.sign_with_rnd(&input, &rnd);
+        assert_eq!(key.sign_with(input, with_rnd(&[rnd])), up, "{label}");
+        let expected = good.sign_with(input, with_rnd(&[rnd]));
         assert!(expected.is_ok());
-        let jobs = [false, false, true, false, false, false].map(|hopeless| SignJob {
+        let jobs = [false, false, true, false, false, false].map(|hopeless| super::SignJob {
             key: if hopeless {
                 (&key).into()
             } else {
                 (&good).into()
             },
             input,
-            rnd: &rnd,
         });
-        for (number, result) in sign(&jobs).into_iter().enumerate() {
+        let results = sign(&jobs, with_rnd(&[rnd; 6])).unwrap();
+        for (number, result) in results.into_iter().enumerate() {
             assert_eq!(
                 result,
                 if number == 2 {
@@ -121,10 +132,11 @@ fn signing_gives_up_after_821_attempts() {
 }
 
 /// Signing that rejects all attempts but the last that is allowed, which is checked.
-struct Late<'r, P: Batch>(Signing<'r, P>);
+struct Late;
 
-impl<P: Batch> Outcome<P> for Late<'_, P> {
-    fn check<E: Engine>(
+impl<P: ParameterSet> Watch<P> for Late {
+    type Kept = P::SignatureBytes;
+    fn accepts<E: Engine>(
         &mut self,
         e: E,
         key: &Material<P>,
@@ -132,23 +144,20 @@ impl<P: Batch> Outcome<P> for Late<'_, P> {
         trial: &mut Trial<P>,
         scratch: &mut Scratch<P>,
     ) -> bool {
-        which.attempt == LAST && self.0.check(e, key, which, trial, scratch)
+        which.attempt == LAST && Checking::default().accepts(e, key, which, trial, scratch)
     }
-    fn accept<E: Engine>(&mut self, e: E, job: usize, trial: &mut Trial<P>) {
-        self.0.accept(e, job, trial);
-    }
-    fn refuse(&mut self, job: usize, error: Error) {
-        self.0.refuse(job, error);
+    fn keep<E: Engine>(&mut self, e: E, trial: &mut Trial<P>) -> P::SignatureBytes {
+        Checking::default().keep(e, trial)
     }
 }
 
 /// The signature of attempt 821, with the largest κ that there is, is the oracle's: alone and in
 /// groups, where one job more is refused at its last attempt.
-fn last_attempt_on<P: Batch, E: Engine>(e: E) {
+fn last_attempt_on<P: ParameterSet, E: Engine>(e: E) {
     let p = set::<P>();
     let rnd = [0; 32];
     let key = SigningKey::<P>::from_seed(&SEED);
-    let sk = key.expanded_bytes().as_ref();
+    let sk = key.encoded_bytes().as_ref();
     let last = |mu: &[u8; 64]| {
         oracle::Signer::new(p, sk, mu, &rnd)
             .at_attempt(LAST as usize)
@@ -171,44 +180,31 @@ fn last_attempt_on<P: Batch, E: Engine>(e: E) {
         input: Input::Mu(mu),
         rnd: &rnd,
     });
-    let mut results = unsigned(jobs.len());
-    run(
-        e,
-        &jobs,
-        &[0, 1, 2],
-        allowed,
-        &mut Late(Signing(&mut results)),
-    );
+    let signed = |order: &[usize], max_attempts| {
+        let mut results = unsigned(jobs.len());
+        let watch = &mut Late;
+        run(
+            e,
+            &jobs,
+            order,
+            max_attempts,
+            watch,
+            Signature,
+            &mut results,
+        );
+        results
+    };
+    let all = signed(&[0, 1, 2], allowed);
     assert_eq!(
-        results,
+        all,
         [signature.clone(), up, signature.clone()],
         "{}",
         P::NAME
     );
-
-    for (max_attempts, expected) in [
-        (MAX_ATTEMPTS, signature),
-        (LAST, Err(Error::TooManyAttempts { allowed: LAST })),
-    ] {
-        let order = Order {
-            backend: Backend::detect(),
-            input: &Input::Mu(&good),
-            rnd: &rnd,
-            max_attempts,
-            first: 0,
-            accepted: None,
-        };
-        let mut space = Box::new(Space::<P>::ZERO);
-        let material = &expanded.material;
-        let alone = sign_alone(
-            e,
-            material,
-            &order,
-            &mut space,
-            |attempt, trial, scratch| attempt == LAST && check(e, material, trial, scratch),
-        );
-        assert_eq!(alone.map(Signature), expected, "{}", P::NAME);
-    }
+    assert_eq!(signed(&[0], allowed)[0], signature, "{}", P::NAME);
+    let allowed = LAST;
+    let up = Err(Error::TooManyAttempts { allowed });
+    assert_eq!(signed(&[0], allowed)[0], up, "{}", P::NAME);
 }
 
 #[test]

@@ -1,25 +1,29 @@
-//! What the checks refuse, one at a time: keys, results and draws as a fault would leave them.
+//! What the checks refuse, one at a time: keys, results and draws as a fault would leave them. A part of
+//! `src/hardened`.
 
 use core::convert::Infallible;
-use std::vec::Vec;
 
 use rand_core::{TryCryptoRng, TryRng};
 
 use super::signing::SigningKey;
 use super::verifying::{Verified, VerifyingKey, commitment, decide, described};
-use super::{EQUAL, Error, Source};
+use super::{EQUAL, Error};
 use crate::backend::Backend;
 use crate::error::Error as Refusal;
-use crate::keys::{self, Signature};
+use crate::keys::{self, SignOptions, Signature};
 use crate::params::MlDsa44;
-use crate::scheme::message::Input;
+use crate::scheme::message::{Context, Input, PreHash};
 
 type Plain = keys::SigningKey<MlDsa44>;
 type Key = SigningKey<MlDsa44>;
 
+const CONTEXT: Context<'static> = match Context::new(b"context") {
+    Ok(context) => context,
+    Err(_) => panic!("more than 255 bytes"),
+};
 const INPUT: Input<'static> = Input::Pure {
     message: b"message",
-    context: b"context",
+    context: CONTEXT,
 };
 
 fn plain() -> Plain {
@@ -40,34 +44,38 @@ fn refused(key: &Plain) -> Verified<MlDsa44> {
     Verified::refused(key.verifying_key(), message)
 }
 
+/// What signing [`INPUT`] deterministically gives.
+fn signed(key: &Key) -> Result<Signature<MlDsa44>, Error> {
+    let mut signature = Signature::default();
+    let proof = key.sign_into(INPUT, SignOptions::deterministic(), &mut signature)?;
+    assert!(proof.holds(&key.key.public, INPUT, &signature));
+    Ok(signature)
+}
+
 /// K, s1, t0 and the seed: whatever the signature is made of.
 #[test]
 fn a_private_key_that_changes_in_memory_is_not_used() {
     for at in [0, 40, 70, 200, 2559] {
         let mut key = hardened();
         key.key.sk.0[at] ^= 4;
-        assert_eq!(
-            key.sign_deterministic(b"", b""),
-            Err(Error::KeyDamaged),
-            "{at}"
-        );
+        assert_eq!(signed(&key), Err(Error::KeyDamaged), "{at}");
         key.key.sk.0[at] ^= 4;
-        key.sign_deterministic(b"", b"").unwrap();
+        assert_eq!(signed(&key), Ok(sign(&key.key, 0)));
     }
     let mut key = hardened();
     key.key.seed.as_mut().unwrap().0[31] ^= 1;
-    assert_eq!(key.sign_deterministic(b"", b""), Err(Error::KeyDamaged));
+    assert_eq!(signed(&key), Err(Error::KeyDamaged));
     let mut key = hardened();
     key.digest.0[0] ^= 1;
-    assert_eq!(key.sign_deterministic(b"", b""), Err(Error::KeyDamaged));
+    assert_eq!(signed(&key), Err(Error::KeyDamaged));
     let mut key = hardened();
     key.key.public.pk[100] ^= 1;
-    assert_eq!(key.sign_deterministic(b"", b""), Err(Error::KeyDamaged));
+    assert_eq!(signed(&key), Err(Error::KeyDamaged));
     assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
     let mut key = hardened();
     key.key.sk.0[2559] ^= 1;
     assert_eq!(key.verifying_key().err(), Some(Error::KeyDamaged));
-    assert_eq!(key.expanded_bytes().err(), Some(Error::KeyDamaged));
+    assert_eq!(key.encoded_bytes().err(), Some(Error::KeyDamaged));
 }
 
 /// A call that was skipped leaves an earlier key in its place, or a copy of the public key is wrong.
@@ -76,28 +84,20 @@ fn a_key_is_confirmed_against_its_origin() {
     let (key, other) = (hardened(), Plain::from_seed(&[8; 32]));
     let public = key.verifying_key().unwrap();
     let bytes = plain();
-    let bytes = bytes.expanded_bytes();
+    let bytes = bytes.encoded_bytes();
     key.confirm_seed(&[7; 32], public).unwrap();
-    key.confirm_expanded_bytes(bytes, public).unwrap();
-    let mut source = Source::new(Given(0, good)).unwrap();
-    let drawn = Key::generate(&mut source).unwrap();
-    let drawn_public = drawn.verifying_key().unwrap();
-    drawn.confirm_draw(&source, drawn_public).unwrap();
+    key.confirm_encoded_bytes(bytes, public).unwrap();
     let damaged = Err(Error::KeyDamaged);
     assert_eq!(key.confirm_seed(&[8; 32], public), damaged);
     assert_eq!(key.confirm_seed(&[7; 32], other.verifying_key()), damaged);
     assert_eq!(
-        key.confirm_expanded_bytes(other.expanded_bytes(), public),
+        key.confirm_encoded_bytes(other.encoded_bytes(), public),
         damaged
     );
     assert_eq!(
-        key.confirm_expanded_bytes(bytes, other.verifying_key()),
+        key.confirm_encoded_bytes(bytes, other.verifying_key()),
         damaged
     );
-    assert_eq!(key.confirm_draw(&source, public), damaged);
-    assert_eq!(drawn.confirm_draw(&source, public), damaged);
-    source.draw().unwrap();
-    assert_eq!(drawn.confirm_draw(&source, drawn_public), damaged);
 }
 
 /// What a skipped move leaves: an earlier proof, an earlier signature, or another key, message or context.
@@ -106,37 +106,38 @@ fn a_proof_holds_for_one_key_message_and_signature() {
     let (key, other) = (hardened(), Plain::from_seed(&[8; 32]));
     let public = key.verifying_key().unwrap();
     let mut signature = Signature::default();
-    let proof = key.sign_deterministic_into(b"message", b"context", &mut signature);
-    let proof = proof.unwrap();
-    assert!(proof.holds(public, b"message", b"context", &signature));
-    assert!(proof.holds_input(public, &INPUT, &signature));
-    assert!(!proof.holds(other.verifying_key(), b"message", b"context", &signature));
-    for (message, context) in [
-        (&b"messag"[..], &b"context"[..]),
-        (b"message", b"contex"),
-        (b"message", b""),
-        (b"", b"context"),
-        (b"message", &[0; 256]),
+    let options = SignOptions::deterministic;
+    let proof = key.sign_into(INPUT, options(), &mut signature).unwrap();
+    assert!(proof.holds(public, INPUT, &signature));
+    assert!(!proof.holds(other.verifying_key(), INPUT, &signature));
+    let weak = PreHash::Sha2_224;
+    for other in [
+        (&b"messag"[..], CONTEXT).into(),
+        (b"message", Context::new(b"contex").unwrap()).into(),
+        b"message".into(),
+        (b"", CONTEXT).into(),
+        Input::PreHash {
+            hash: weak,
+            message: b"message",
+            context: CONTEXT,
+        },
     ] {
-        assert!(!proof.holds(public, message, context, &signature));
+        let other: Input<'_> = other;
+        assert!(!proof.holds(public, other, &signature));
     }
-    let mut later = Signature::default();
-    let proof_later = key.sign_deterministic_into(b"another", b"context", &mut later);
-    assert!(!proof.holds(public, b"another", b"context", &later));
-    assert!(
-        !proof_later
-            .unwrap()
-            .holds(public, b"another", b"context", &signature)
-    );
+    let (mut later, another) = (Signature::default(), (b"another", CONTEXT));
+    let proof_later = key.sign_into(another, options(), &mut later).unwrap();
+    assert!(!proof.holds(public, another, &later));
+    assert!(!proof_later.holds(public, another, &signature));
     for bit in [0, 8 * 32, 8 * 2419] {
         let mut bent = signature.clone();
         bent.0[bit / 8] ^= 1;
-        assert!(!proof.holds(public, b"message", b"context", &bent), "{bit}");
+        assert!(!proof.holds(public, INPUT, &bent), "{bit}");
     }
     for word in 0..2 {
         let mut refused = proof.clone();
         refused.words[word] ^= 1 << 40;
-        assert!(!refused.holds(public, b"message", b"context", &signature));
+        assert!(!refused.holds(public, INPUT, &signature));
     }
 }
 
@@ -149,14 +150,20 @@ fn two_signatures_that_were_not_made_differ() {
     for equal in EQUAL {
         assert_ne!(Key::agree(equal, &none.0, &proof.signature), equal);
     }
-    assert!(!proof.holds_input(key.verifying_key(), &INPUT, &none));
+    assert!(!proof.holds(key.verifying_key(), INPUT, &none));
     // Nor does a refusal leave a signature or a source's draw.
     let mut out = sign(&key, 0);
-    let refused = hardened().sign_deterministic_into(b"", &[0; 256], &mut out);
+    let weak = Input::PreHash {
+        hash: PreHash::Sha2_224,
+        message: b"",
+        context: CONTEXT,
+    };
+    let options = SignOptions::deterministic;
+    let refused = hardened().sign_into(weak, options(), &mut out);
     assert!(matches!(refused, Err(Error::Refused(_))));
     let mut damaged = hardened();
     damaged.key.sk.0[0] ^= 1;
-    let refused = damaged.sign_deterministic_into(b"message", b"context", &mut out);
+    let refused = damaged.sign_into(INPUT, options(), &mut out);
     assert_eq!(refused.err(), Some(Error::KeyDamaged));
     assert_eq!(out, none);
 }
@@ -242,24 +249,25 @@ fn what_came_in_is_compared_with_what_was_used() {
     assert!(Key::seeded(backend, &xi, &xi).is_ok());
     let made = Key::seeded(backend, &xi, &[8; 32]);
     assert_eq!(made.err(), Some(Error::KeyDamaged));
-    let bytes = *plain().expanded_bytes();
+    let bytes = *plain().encoded_bytes();
     let mut others = bytes;
     others[40] ^= 1;
     assert!(Key::read(backend, &bytes, &bytes).is_ok());
     let made = Key::read(backend, &bytes, &others);
     assert_eq!(made.err(), Some(Error::KeyDamaged));
-    let other = Input::Pure {
-        message: b"messagf",
-        context: b"context",
+    let other = (b"messagf", CONTEXT).into();
+    let key = hardened();
+    let run = |input: &_, again: &_, first: &mut _, second: &mut _| {
+        key.run(key.order(input, &[0; 32], 821), again, first, second)
     };
     for (input, again) in [(INPUT, other), (other, INPUT)] {
         let (mut first, mut second) = ([0; 2420], [0; 2420]);
-        let made = hardened().run(&input, &again, &[0; 32], &mut first, &mut second);
+        let made = run(&input, &again, &mut first, &mut second);
         assert_eq!(made, Err(Error::Disagreement));
         assert_eq!((first, second), ([0; 2420], [0xff; 2420]));
     }
     let (mut first, mut second) = ([0; 2420], [0; 2420]);
-    let made = hardened().run(&INPUT, &INPUT, &[0; 32], &mut first, &mut second);
+    let made = run(&INPUT, &INPUT, &mut first, &mut second);
     made.unwrap();
     assert_eq!(first, sign(&plain(), 0).0);
     assert_eq!(Key::agree(EQUAL[1], &first, &second), EQUAL[1]);
@@ -272,17 +280,17 @@ fn a_public_key_that_changes_in_memory_is_not_used() {
     let plain = plain();
     let signature = sign(&plain, 0);
     let mut key = VerifyingKey::new(plain.verifying_key()).unwrap();
-    let proof = key.verify_input(&INPUT, &signature).unwrap();
-    assert!(proof.holds_input(key.verifying_key(), &INPUT, &signature));
+    let proof = key.verify_signature(INPUT, &signature).unwrap();
+    assert!(proof.holds(key.verifying_key(), INPUT, &signature));
     key.inverted[1311] ^= 0x80;
     assert_eq!(
-        key.verify_input(&INPUT, &signature).err(),
+        key.verify_signature(INPUT, &signature).err(),
         Some(Error::KeyDamaged)
     );
     let mut key = VerifyingKey::new(plain.verifying_key()).unwrap();
     key.public.pk[0] ^= 1;
     assert_eq!(
-        key.verify_input(&INPUT, &signature).err(),
+        key.verify_signature(INPUT, &signature).err(),
         Some(Error::KeyDamaged)
     );
 }
@@ -300,7 +308,7 @@ fn one_verification_alone_does_not_accept() {
         decide(&signature.0, pair, proof)
     };
     let proof = decide(&good, [run(&good.0); 2]).unwrap();
-    assert!(proof.holds_input(key.verifying_key(), &INPUT, &good));
+    assert!(proof.holds(key.verifying_key(), INPUT, &good));
     // Of z, and of the hints.
     for at in [100, 2419] {
         let mut bad = good.clone();
@@ -340,10 +348,10 @@ fn the_words_of_a_verdict_are_far_apart() {
     }
 }
 
-/// A generator that gives what a function of the draw's number says.
-struct Given<F>(u64, F);
+/// A generator that gives the same bytes each time.
+struct Same([u8; 32]);
 
-impl<F: FnMut(u64, &mut [u8])> TryRng for Given<F> {
+impl TryRng for Same {
     type Error = Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
         unreachable!("draws are whole")
@@ -352,137 +360,37 @@ impl<F: FnMut(u64, &mut [u8])> TryRng for Given<F> {
         unreachable!("draws are whole")
     }
     fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Infallible> {
-        (self.1)(self.0, out);
-        self.0 += 1;
+        out.copy_from_slice(&self.0);
         Ok(())
     }
 }
-impl<F: FnMut(u64, &mut [u8])> TryCryptoRng for Given<F> {}
+impl TryCryptoRng for Same {}
 
-/// SHAKE256 of the number: a good source.
-fn good(number: u64, out: &mut [u8]) {
-    let permute = Backend::detect().permutation();
-    out.copy_from_slice(&crate::kernels::sponge::h::<32>(
-        permute,
-        &[&number.to_le_bytes()],
-    ));
-}
-
-/// How many draws a source gives before it fails, of 100,000 and the first window.
-fn draws(give: impl FnMut(u64, &mut [u8])) -> Option<u64> {
-    let mut given = Given(0, give);
-    let Ok(mut source) = Source::new(&mut given) else {
-        return Some(given.0);
-    };
-    for _ in 0..100_000 {
-        if let Err(error) = source.draw() {
-            assert_eq!(error, Error::SourceFailed);
-            assert_eq!(source.latest.0, [0; 32], "what failed is given out");
-            assert_eq!(source.draw(), Err(error), "it serves again");
-            drop(source);
-            return Some(given.0);
-        }
-    }
-    None
-}
-
-#[test]
-fn a_good_source_passes() {
-    assert_eq!(draws(good), None);
-}
-
-/// What a draw that is left out leaves: zeros, the one before, or a bit that changed since.
+/// A draw that is left out leaves zeros: a key that everybody knows.
 #[test]
 fn what_was_not_drawn_is_seen() {
-    let mut source = Source::new(Given(0, good)).unwrap();
-    let mut before = [0; 32];
-    for number in 64..200 {
-        source.draw().unwrap();
-        let mut expected = [0; 32];
-        good(number, &mut expected);
-        assert_eq!(source.latest.0, expected);
-        source.gave(&expected).unwrap();
-        assert_eq!(source.gave(&before), Err(Error::Disagreement));
-        before = expected;
-        expected[number as usize % 32] ^= 16;
-        assert_eq!(source.gave(&expected), Err(Error::Disagreement));
-    }
-    let key = Key::generate(&mut source).unwrap();
-    assert_eq!(source.latest.0, [0; 32]);
-    let mut expected = [0; 32];
-    good(200, &mut expected);
-    assert_eq!(key.key.seed.as_ref().unwrap().0, expected);
-}
-
-#[test]
-fn sources_that_fail_are_seen() {
-    // After a window, so that each is seen by the test of its kind.
-    let after = |bad: fn(u64, &mut [u8])| {
-        draws(move |number, out| {
-            good(number, out);
-            if number >= 100 {
-                bad(number, out);
-            }
-        })
-    };
-    let nothing: fn(u64, &mut [u8]) = |_, out| out.fill(0);
-    assert_eq!(after(nothing), Some(101));
-    // It is given again what it gave once.
-    assert_eq!(after(|number, out| good(number - 63, out)), Some(101));
-    assert_eq!(after(|_, out| good(1 << 40, out)), Some(102));
-    // A word twice, and equal bytes in a row.
-    assert_eq!(after(|_, out| out.copy_within(3 * 8.., 0)), Some(101));
-    assert_eq!(after(|_, out| out[5..13].fill(9)), Some(101));
-    // Not seven.
-    let seven = draws(|number, out| {
-        good(number, out);
-        if number == 100 {
-            out[5..13].copy_from_slice(&[9, 9, 9, 9, 9, 9, 9, 8]);
-        }
-    });
-    assert_eq!(seven, None);
-}
-
-#[test]
-fn biased_sources_are_seen() {
-    // One bit of a byte is always 1: half-bytes of eight values are missing.
-    let bit = draws(|number, out| {
-        good(number, out);
-        out.iter_mut().for_each(|byte| *byte |= 8);
-    });
-    assert_eq!(bit, Some(64));
-    // A bit is 1 with probability 9/16.
-    let ones = draws(|number, out| {
-        let mut more: Vec<u8> = (0..4)
-            .flat_map(|i| {
-                let mut out = [0; 32];
-                good(4 * number + i, &mut out);
-                out
-            })
-            .collect();
-        let (a, rest) = more.split_at_mut(32);
-        for (i, byte) in a.iter_mut().enumerate() {
-            *byte |= rest[i] & rest[32 + i] & rest[64 + i];
-        }
-        out.copy_from_slice(a);
-    });
-    assert!(ones.is_some_and(|draws| draws < 100), "{ones:?}");
-}
-
-/// Every half-byte is as probable, but begins with the bit that the one before ends with, or never does.
-#[test]
-fn sources_with_too_few_or_many_changes_are_seen() {
-    for flip in [0, 1] {
-        let found = draws(|number, out| {
-            good(number, out);
-            let mut last = 0;
-            for byte in out {
-                let low = *byte & 0x0e | (last ^ flip);
-                let high = *byte >> 4 & 0x0e | (low >> 3 ^ flip);
-                *byte = high << 4 | low;
-                last = high >> 3;
-            }
-        });
-        assert_eq!(found, Some(64));
-    }
+    let undrawn = Error::Refused(Refusal::Rng);
+    let mut xi = [0; 32];
+    let made = Key::generate(&mut Same([0; 32]), &mut xi);
+    assert_eq!(made.err(), Some(undrawn));
+    let mut signature = Signature::default();
+    let key = hardened();
+    let refused = key.sign_into(
+        INPUT,
+        SignOptions::hedged(&mut Same([0; 32])),
+        &mut signature,
+    );
+    assert_eq!(refused.err(), Some(undrawn));
+    let mut drawn = [0; 32];
+    drawn[31] = 1;
+    let made = Key::generate(&mut Same(drawn), &mut xi).unwrap();
+    assert_eq!(xi, drawn);
+    let public = made.verifying_key().unwrap();
+    made.confirm_seed(&xi, public).unwrap();
+    let mut rng = Same(drawn);
+    let options = SignOptions::hedged(&mut rng);
+    let proof = key.sign_into(INPUT, options, &mut signature).unwrap();
+    assert!(proof.holds(&key.key.public, INPUT, &signature));
+    let expected = key.key.run(&INPUT, &drawn, 821);
+    assert_eq!(expected, Ok(signature));
 }

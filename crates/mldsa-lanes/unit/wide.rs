@@ -38,13 +38,6 @@ wide!(Wide2, 2, i32, u64);
 wide!(Wide4, 4, i32, u64);
 wide!(Wide8, 8, i32, u64);
 
-#[cfg(all(
-    test,
-    feature = "trace",
-    feature = "ml-dsa-44",
-    feature = "ml-dsa-65",
-    feature = "ml-dsa-87"
-))]
 pub(crate) mod intervals {
     use super::*;
     use crate::kernels::intervals::{ByteIntervals, Intervals};

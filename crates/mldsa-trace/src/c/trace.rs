@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use mldsa_lanes::batch::{self, SignWith};
-use mldsa_lanes::hazmat::batch::SignJob;
-use mldsa_lanes::{Attempt, Backend, Checks, Error, ParameterSet, SigningKey};
+use mldsa_lanes::batch::{self, SignJob, SignWith};
+use mldsa_lanes::hazmat::with_rnd;
+use mldsa_lanes::{Backend, Error, ParameterSet, SigningKey};
 
-use crate::jobs::{Jobs, Keys};
-use crate::{Failure, Out};
+use super::jobs::{Jobs, Keys};
+use super::{Failure, Out};
+use crate::{Attempt, Checks};
 
 /// Jobs in a chunk, at most: so many that a key's generation for each chunk costs nothing.
 const JOBS: usize = 1024;
@@ -95,12 +96,13 @@ pub(crate) fn run<P: ParameterSet>(
             .map(|(place, job)| SignJob {
                 key: keys[*place],
                 input: request.jobs.input(job),
-                rnd: request.jobs.rnd(job),
             })
             .collect();
+        let rnds = request.jobs.rnds(start..start + jobs.len());
         told.clear();
         let tell = |job, attempt| told.push((job, code(&attempt)));
-        for result in batch::trace(&jobs, request.checks, tell) {
+        let results = crate::trace(&jobs, with_rnd(&rnds), request.checks, tell);
+        for result in results.map_err(|_| Failure::Internal)? {
             result.map_err(|error| match error {
                 Error::TooManyAttempts { .. } => Failure::Attempts,
                 _ => Failure::Internal,

@@ -12,6 +12,7 @@ use crate::kernels::sampling::in_ball_steps;
 use crate::kernels::small::{Offsets, SmallPoly, Terms};
 use crate::kernels::sponge::Shake256;
 use crate::params::{N, Parameters, Q};
+use crate::traces::checks::{difference_exceeds, make_hint_any, sum_exceeds};
 
 fn negacyclic(a: &Poly, b: &Poly) -> Vec<i64> {
     let mut out = std::vec![0i64; N];
@@ -116,12 +117,13 @@ pub fn rounding_agrees<P: Parameters, E: Engine>(e: E) {
             e.make_hint::<P>(&mut low, &high);
             low
         });
-        let low = values.poly(-P::GAMMA2 - P::BETA, P::GAMMA2 + P::BETA);
+        let w0 = values.poly(-P::GAMMA2, P::GAMMA2);
+        let cs2 = values.poly(-P::BETA, P::BETA);
         let ct0 = values.poly(-(P::TAU as i32) << 12, (P::TAU as i32) << 12);
         agree!(e, "make_hint_any", |e| {
-            let mut low = low;
-            e.make_hint_any::<P>(&mut low, &ct0, &high);
-            low
+            let mut hints = ct0;
+            make_hint_any::<P, _>(e, &w0, &cs2, &mut hints, &high);
+            hints
         });
         // Bounds just at, below and above the largest value there is.
         let a = values.poly(-P::GAMMA1 + 1, P::GAMMA1);
@@ -203,10 +205,10 @@ fn sums_near_a_bound<P: Parameters, E: Engine>(e: E, c: &Offsets, s: &SmallPoly,
                 a.0[place ^ 5] = 1 - bound - product.0[place ^ 5];
                 a.0[place] = target - product.0[place];
                 let beyond = target.abs() == bound;
-                assert_eq!(e.sum_exceeds::<P>(&a, c, s, bound), beyond);
+                assert_eq!(sum_exceeds::<P, _>(e, &a, c, s, bound), beyond);
                 a.0[place ^ 5] = bound - 1 + product.0[place ^ 5];
                 a.0[place] = target + product.0[place];
-                assert_eq!(e.difference_exceeds::<P>(&a, c, s, bound), beyond);
+                assert_eq!(difference_exceeds::<P, _>(e, &a, c, s, bound), beyond);
             }
         }
     }

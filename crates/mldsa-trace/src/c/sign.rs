@@ -1,10 +1,11 @@
 //! Keys and signatures, a chunk of jobs at a time.
 
-use mldsa_lanes::hazmat::batch::{self, SignJob};
+use mldsa_lanes::batch::{self, SignJob};
+use mldsa_lanes::hazmat::with_rnd;
 use mldsa_lanes::{Error, ParameterSet};
 
-use crate::jobs::{Jobs, Keys};
-use crate::{Failure, Out};
+use super::jobs::{Jobs, Keys};
+use super::{Failure, Out};
 
 /// Jobs in a chunk, at most: 15 KiB each.
 const JOBS: usize = 64;
@@ -47,22 +48,23 @@ pub(crate) fn run<P: ParameterSet>(
         for (i, key) in keys.iter().enumerate() {
             let pk = key.verifying_key();
             put(&mut output.pk, start + i, sizes.pk, pk.as_bytes().as_ref());
-            let sk = key.expanded_bytes().as_ref();
+            let sk = key.encoded_bytes().as_ref();
             put(&mut output.sk, start + i, sizes.sk, sk);
         }
         if output.signature.is_none() {
             continue;
         }
+        let rnds = jobs.rnds(start..start + keys.len());
         let jobs: Vec<_> = keys
             .iter()
             .zip(start..)
             .map(|(key, job)| SignJob {
                 key: key.into(),
                 input: jobs.input(job),
-                rnd: jobs.rnd(job),
             })
             .collect();
-        for (signature, job) in batch::sign(&jobs).into_iter().zip(start..) {
+        let signatures = batch::sign(&jobs, with_rnd(&rnds)).map_err(|_| Failure::Internal)?;
+        for (signature, job) in signatures.into_iter().zip(start..) {
             let signature = signature.map_err(|error| match error {
                 Error::TooManyAttempts { .. } => Failure::Attempts,
                 _ => Failure::Internal,
