@@ -303,7 +303,10 @@ def test_the_command_lists_shows_and_writes(tmp_path: Path) -> None:
     row = next(r for r in rows if r["value"] == "profile 2 of 87, r0")
     assert (row["published"], row["ours"]) == (30.0, pytest.approx(100 / 3))
     assert math.isclose(row["ratio"], 10 / 9)
-    assert "| 30 | % | 33.3 | 1.11 | contradiction (product.follows) |" in paths["markdown"].read_text()
+    assert (
+        "| 30 | % | 33.3 | 1.11 | contradiction (product.follows) |"
+        in paths["markdown"].read_text()
+    )
     assert isinstance(run.invoke(app, ["nothing"]).exception, LabError)
 
 
