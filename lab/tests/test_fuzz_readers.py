@@ -28,12 +28,14 @@ def converted(value: object, kind: type[object], *where: object) -> object:
     return msgspec.convert(value, kind, dec_hook=decode_hook)
 
 
+def decoded(text: str, kind: type[object], *where: object) -> object:
+    return converted(json.loads(text), kind)
+
+
 # A guard gone for each way to read: what its library raises comes out as it is.
 FAULTS: dict[str, tuple[object, str, object]] = {
-    "selection": (
-        selection, "decode_format", lambda text, kind, *_: converted(json.loads(text), kind)
-    ),
-    "costs": (cost_model, "convert", converted),
+    "selection": (selection, "decode_format", decoded),
+    "costs": (cost_model, "decode_format", decoded),
     "inputs": (source, "parse_json", lambda text, where: json.loads(text)),
     "inputs-csv": (source, "convert", converted),
     "pool": (poolfile, "first_line", lambda error: error.args[1]),

@@ -216,6 +216,9 @@ def draw_signatures(set_name: str, seed: bytes, count: int) -> list[SampleSignat
             raise LabError(f"worker {entry.name} has no {set_name}")
         drawn = plain_inputs(set_name, seed, Sizes(0, count, 0, message_bytes=32))
         made = make_plain(fleet, drawn, able)
+        if not all(m.pk for m in made):  # keys that stay in a worker have public ones all the same
+            keys = subject_of(fleet, able[0], set_name).outputs("keygen", made)
+            made = [replace(m, pk=keys[m.id].value) for m in made] if keys else made
     if not all(m.pk and m.output for m in made):
         raise LabError(f"worker {entry.name} gives no keys and signatures of {set_name}")
     return [SampleSignature(m.pk or b"", m.output or b"") for m in made]
