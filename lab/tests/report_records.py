@@ -37,7 +37,7 @@ from mldsa_lab.records.rows import Row
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.kinds.kind import Look
 from mldsa_lab.show.kinds.operations import operations_report
-from mldsa_lab.show.kinds.view import View, read_view
+from mldsa_lab.show.operations.view import View, read_view
 from mldsa_lab.show.report import ReportFiles, publish
 from mldsa_lab.theory.rejection import RejectionModel
 from mldsa_lab.theory.table import TraceTable

@@ -14,8 +14,8 @@ from mldsa_lab.bench.options import select
 from mldsa_lab.bench.shapes import Shape as Runs
 from mldsa_lab.estimate.summary import Summary, SummaryRow, summarise
 from mldsa_lab.records import Record, Variant, base_id
-from mldsa_lab.show.kinds.findings import find
-from mldsa_lab.show.kinds.view import View
+from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.view import View
 from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import JobInput
 from mldsa_lab.worker.registry import Build, WorkerEntry

@@ -17,7 +17,7 @@ from report_records import Shape, build, page_of, view_of
 
 from mldsa_lab.files import write_text
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.kinds.view import View, unit_of
+from mldsa_lab.show.operations.view import View, unit_of
 
 pytestmark = pytest.mark.browser
 

@@ -17,11 +17,11 @@ from mldsa_lab.records import read_record
 from mldsa_lab.show.figure_page import render
 from mldsa_lab.show.format import estimate, plain
 from mldsa_lab.show.from_records import read_reports
-from mldsa_lab.show.kinds.appendix import command
-from mldsa_lab.show.kinds.findings import find
 from mldsa_lab.show.kinds.kind import Look
 from mldsa_lab.show.kinds.operations import FIELDS
-from mldsa_lab.show.kinds.view import View, unit_of
+from mldsa_lab.show.operations.appendix import command
+from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.view import View, unit_of
 
 HOSTILE = "<script>alert(1)</script>\"'&"
 

@@ -26,7 +26,7 @@ def test_quantiles_of_a_curve() -> None:
 def test_the_law_drawn_is_that_of_the_percentiles(noise: float) -> None:
     """With the scatter about the fit that the percentiles include."""
     from mldsa_lab.estimate.fit import fit_costs
-    from mldsa_lab.show.kinds.signing_plots import curve_of
+    from mldsa_lab.show.operations.signing_plots import curve_of
     from mldsa_lab.theory.rejection import RejectionModel
     from mldsa_studies.signers import Signer, draw_traces
 

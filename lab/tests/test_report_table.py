@@ -15,7 +15,7 @@ from mldsa_lab.estimate.summary import summarise
 from mldsa_lab.records import Record
 from mldsa_lab.show.format import Shown, estimate, plain
 from mldsa_lab.show.grid import Column, Grid, terminal
-from mldsa_lab.show.kinds.view import unit_of
+from mldsa_lab.show.operations.view import unit_of
 
 
 @pytest.fixture(scope="module")

@@ -49,22 +49,8 @@ fn operations<P: Scheme, E: Engine>(e: E) -> usize {
     let mut key = boxed(sign::Material::<P>::ZERO);
     P::expand_signing(backend, &sk, &mut key);
     let input = Input::Mu(&Mu::unbound([3; 64]));
-    let order = Order {
-        backend,
-        input: &input,
-        rnd: &[0; 32],
-        max_attempts: 2,
-        first: 0,
-        accepted: None,
-    };
-    let sig = P::sign(
-        Order {
-            max_attempts: 821,
-            ..order
-        },
-        &key,
-    )
-    .expect("a signature");
+    let order = Order::new(backend, &input, &[0; 32], 2);
+    let sig = P::sign(Order::new(backend, &input, &[0; 32], 821), &key).expect("a signature");
     let mut seen = 0;
     for beyond in [false, true] {
         let checked = analyse(Inputs::AsTheyCome, beyond, || {

@@ -13,6 +13,7 @@ use crate::error::Error as Refusal;
 use crate::keys::{self, SignOptions, Signature};
 use crate::params::MlDsa44;
 use crate::scheme::message::{Context, Input, PreHash};
+use crate::scheme::sign::Order;
 
 type Plain = keys::SigningKey<MlDsa44>;
 type Key = SigningKey<MlDsa44>;
@@ -258,7 +259,8 @@ fn what_came_in_is_compared_with_what_was_used() {
     let other = (b"messagf", CONTEXT).into();
     let key = hardened();
     let run = |input: &_, again: &_, first: &mut _, second: &mut _| {
-        key.run(key.order(input, &[0; 32], 821), again, first, second)
+        let order = Order::new(key.key.public.backend, input, &[0; 32], 821);
+        key.run(order, again, first, second)
     };
     for (input, again) in [(INPUT, other), (other, INPUT)] {
         let (mut first, mut second) = ([0; 2420], [0; 2420]);

@@ -14,14 +14,9 @@ fn a_space_is_left_empty() {
     let mut ends = [false; 2];
     for byte in 0..20 {
         let mut space = Space::ZERO;
-        let order = Order {
-            backend,
-            input: &Input::Mu(&Mu::unbound([byte; 64])),
-            rnd: &[0; 32],
-            max_attempts: 2,
-            first: 0,
-            accepted: None,
-        };
+        let mu = Mu::unbound([byte; 64]);
+        let input = Input::Mu(&mu);
+        let order = Order::new(backend, &input, &[0; 32], 2);
         let result = MlDsa44::sign_in(order, &key, &mut space);
         ends[usize::from(result.is_ok())] = true;
         assert!(!is_zero(&space), "nothing was there to wipe");

@@ -236,7 +236,7 @@ impl<P: ParameterSet> SigningKey<P> {
         if options.is_hedged() {
             was_drawn(rnd.as_ref())?;
         }
-        let order = self.order(&input, &rnd, options.max_attempts);
+        let order = Order::new(self.key.public.backend, &input, &rnd, options.max_attempts);
         // Before the call that signs, the two places hold complements: if the call is skipped they differ.
         // The second signature is in the proof, which the caller compares with the first: after a result
         // that went to a wrong place, by any copy or address, the two differ too.
@@ -255,23 +255,6 @@ impl<P: ParameterSet> SigningKey<P> {
             return Err(made.err().unwrap_or(Error::Disagreement));
         }
         Ok(proof)
-    }
-
-    /// To sign for the first time.
-    pub(super) fn order<'a>(
-        &self,
-        input: &'a Input<'a>,
-        rnd: &'a [u8; 32],
-        max_attempts: u32,
-    ) -> Order<'a> {
-        Order {
-            backend: self.key.public.backend,
-            input,
-            rnd,
-            max_attempts,
-            first: 0,
-            accepted: None,
-        }
     }
 
     /// Makes the same signature twice; the second has other bits if there is none.

@@ -53,29 +53,14 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         self.material.tr
     }
 
-    pub(super) fn order<'a>(
-        &self,
-        input: &'a Input<'a>,
-        rnd: &'a [u8; 32],
-        max_attempts: u32,
-    ) -> Order<'a> {
-        Order {
-            backend: self.public.backend,
-            input,
-            rnd,
-            max_attempts,
-            first: 0,
-            accepted: None,
-        }
-    }
-
     pub(crate) fn run(
         &self,
         input: &Input<'_>,
         rnd: &[u8; 32],
         max_attempts: u32,
     ) -> Result<Signature<P>, Error> {
-        P::sign(self.order(input, rnd, max_attempts), &self.material).map(Signature)
+        let order = Order::new(self.public.backend, input, rnd, max_attempts);
+        P::sign(order, &self.material).map(Signature)
     }
 
     /// [`sign_with`](Self::sign_with) in a workspace, which takes some 50 KiB off the stack.
@@ -99,7 +84,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     ) -> Result<Signature<P>, Error> {
         let mut rnd = Secret([0; 32]);
         options.fill(slice::from_mut(&mut rnd))?;
-        let order = self.order(input, &rnd, options.max_attempts);
+        let order = Order::new(self.public.backend, input, &rnd, options.max_attempts);
         let result = P::sign_in(order, &self.material, &mut workspace.0);
         workspace.0.wipe();
         result.map(Signature)

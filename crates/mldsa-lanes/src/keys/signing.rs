@@ -231,14 +231,7 @@ impl<P: ParameterSet> SigningKey<P> {
         rnd: &[u8; 32],
         max_attempts: u32,
     ) -> Result<Signature<P>, Error> {
-        let order = Order {
-            backend: self.public.backend,
-            input,
-            rnd,
-            max_attempts,
-            first: 0,
-            accepted: None,
-        };
+        let order = Order::new(self.public.backend, input, rnd, max_attempts);
         P::sign_compact(order, &self.sk).map(Signature)
     }
 }

@@ -341,6 +341,25 @@ pub struct Order<'a> {
     pub(crate) accepted: Option<&'a Cell<u32>>,
 }
 
+impl<'a> Order<'a> {
+    /// From the first attempt on.
+    pub(crate) fn new(
+        backend: Backend,
+        input: &'a Input<'a>,
+        rnd: &'a [u8; 32],
+        max_attempts: u32,
+    ) -> Self {
+        Order {
+            backend,
+            input,
+            rnd,
+            max_attempts,
+            first: 0,
+            accepted: None,
+        }
+    }
+}
+
 /// An attempt, by its job's position in a batch and its number.
 #[derive(Clone, Copy)]
 pub struct Which {

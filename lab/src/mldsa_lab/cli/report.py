@@ -64,8 +64,8 @@ def report(
     from mldsa_lab.cli.shared import console
     from mldsa_lab.errors import LabError
     from mldsa_lab.show.from_records import read_reports
-    from mldsa_lab.show.kinds import elsewhere
     from mldsa_lab.show.kinds.kind import Look
+    from mldsa_lab.show.operations import elsewhere
     from mldsa_lab.show.report import as_markdown
 
     records, measured = elsewhere.split(files or [])

@@ -40,7 +40,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class PlotGroup:
-    """Plots that stand together; ``text`` and ``legend``: what is said once."""
+    """Plots that stand together, under one ``text`` and one ``legend``."""
 
     text: str
     legend: tuple[tuple[str, Dot], ...]

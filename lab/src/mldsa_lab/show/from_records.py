@@ -12,10 +12,10 @@ from mldsa_lab.records import Record, read_record
 from mldsa_lab.records.reference import DEFAULT_REFERENCE, known_reference
 from mldsa_lab.show.compare import sections_over_runs
 from mldsa_lab.show.kinds import kind_of
-from mldsa_lab.show.kinds.elsewhere import Elsewhere, elsewhere_report
 from mldsa_lab.show.kinds.kind import Look
 from mldsa_lab.show.kinds.operations import FIELDS, operations_report
-from mldsa_lab.show.kinds.view import View, assign_colours, read_view
+from mldsa_lab.show.operations.elsewhere import Elsewhere, elsewhere_report
+from mldsa_lab.show.operations.view import View, assign_colours, read_view
 from mldsa_lab.show.report import Report
 
 MOST_WITH_CLOUDS = 2

@@ -22,11 +22,11 @@ from mldsa_lab.show.figure_tables import (
     TableLayout,
 )
 from mldsa_lab.show.grid import PAGE, TERMINAL, Dot
-from mldsa_lab.show.kinds.appendix import appendix, when, why_empty
-from mldsa_lab.show.kinds.elsewhere import NARROW, WIDE
-from mldsa_lab.show.kinds.findings import find
 from mldsa_lab.show.kinds.kind import texts
-from mldsa_lab.show.kinds.view import (
+from mldsa_lab.show.operations.appendix import appendix, when, why_empty
+from mldsa_lab.show.operations.elsewhere import NARROW, WIDE
+from mldsa_lab.show.operations.findings import find
+from mldsa_lab.show.operations.view import (
     COMPACT,
     KEYS,
     MARKS,
@@ -366,7 +366,7 @@ def _family(view: View, cells: Cells, family: str) -> tuple[list[Figure], TableL
 
 def _draw(name: str, *arguments: object) -> Drawing:
     # Imported only here: its libraries may be missing, and take long to load.
-    from mldsa_lab.show.kinds import signing_plots
+    from mldsa_lab.show.operations import signing_plots
 
     drawn: Drawing = getattr(signing_plots, name)(*arguments)
     return drawn

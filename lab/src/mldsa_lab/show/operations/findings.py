@@ -11,7 +11,7 @@ from scipy.special import ndtri, stdtrit
 from mldsa_lab.estimate.summary import SummaryRow
 from mldsa_lab.sets import SCHEME_FAMILIES
 from mldsa_lab.show.format import estimate
-from mldsa_lab.show.kinds.view import View, best_rows, slower, unit_of
+from mldsa_lab.show.operations.view import View, best_rows, slower, unit_of
 from mldsa_lab.show.report import EXCLUDED, REJECTED
 from mldsa_lab.wording import join_words
 

@@ -19,7 +19,7 @@ from mldsa_lab.estimate.reader import read_measurements
 from mldsa_lab.inputs.selection import Selection
 from mldsa_lab.show.figure_tables import SpreadColumns, TableLayout
 from mldsa_lab.show.kinds.kind import texts
-from mldsa_lab.show.kinds.view import View, best_rows
+from mldsa_lab.show.operations.view import View, best_rows
 from mldsa_lab.show.report import PlotSpec, Report, sections_of
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def _unitless(
 
 def _plot(measured: Sequence[Elsewhere], views: Sequence[View], set_name: str) -> PlotSpec:
     def draw(width: float) -> Drawing:
-        from mldsa_lab.show.kinds.signing_plots import draw_relative
+        from mldsa_lab.show.operations.signing_plots import draw_relative
 
         return draw_relative(measured, views, set_name, width)
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from mldsa_lab.estimate.fit import Fit
 from mldsa_lab.show import plots, svg
 from mldsa_lab.show.format import Unit, plain
-from mldsa_lab.show.kinds.elsewhere import Elsewhere, colours_of
-from mldsa_lab.show.kinds.view import Fitted, View, unit_of
+from mldsa_lab.show.operations.elsewhere import Elsewhere, colours_of
+from mldsa_lab.show.operations.view import Fitted, View, unit_of
 from mldsa_lab.theory.law import Law
 from mldsa_lab.theory.rejection import RejectionModel
 
