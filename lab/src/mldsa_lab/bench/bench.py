@@ -95,7 +95,7 @@ def run_bench(options: Options, screen: Screen, judge: Judge) -> Outcome:
         folder = _new_folder(options.out)
         with RecordWriter(folder / RECORD_NAME) as writer:
             session = _Session(_with_groups(options, variants), screen, fleet, writer, plan, judge)
-            session.begin(skipped)
+            session.begin(variants, skipped)
             status = "complete"
             try:
                 session.measure(session.prepare(variants, reference))
@@ -189,10 +189,14 @@ class _Session:
         if text is not None:
             self.screen.line("precision", escape(text))
 
-    def begin(self, skipped: Sequence[Skipped]) -> None:
-        """The record's lines of workers."""
-        rows: list[Row] = [*map(self.plan.worker_row, self.fleet.stations), *skipped]
-        for row in rows:
+    def begin(self, variants: Sequence[Variant], skipped: Sequence[Skipped]) -> None:
+        """The record's lines of workers. One that only has the reference measures nothing, and
+        needs nothing of the plan's."""
+        measuring = {self.fleet.station(v.id).name for v in variants}
+        for station in self.fleet.stations:
+            measures = station.name in measuring
+            self.write(self.plan.worker_row(station) if measures else station.row())
+        for row in skipped:
             self.write(row)
         described = self._record.run.machine
         features = [f for f in ("avx2", "avx512f", "asimd", "sha3") if f in described["features"]]

@@ -73,13 +73,14 @@ def _common(own: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...] | 
 class Effort(_Table, frozen=True):
     """How much to measure: ``processes`` times, each in fresh processes and with other inputs, for
     so many ``seconds`` and ``rounds`` from the first number to the second, or with ``jmh`` by JMH,
-    each process being a fork. ``sets`` and ``operations`` are those to keep of every measure;
-    ``implementations`` and ``message_bytes`` stand in for its own."""
+    each process being a fork. ``workers``, ``sets`` and ``operations`` are those to keep of every
+    measure; ``implementations`` and ``message_bytes`` stand in for its own."""
 
     seconds: Annotated[float, Meta(ge=1)] | None = None
     rounds: tuple[Positive, Positive] | None = None
     jmh: Jmh | None = None
     processes: Positive = 1
+    workers: tuple[Text, ...] = ()
     implementations: tuple[Text, ...] = ()
     sets: tuple[Text, ...] = ()
     operations: tuple[Operation, ...] = ()
@@ -88,6 +89,7 @@ class Effort(_Table, frozen=True):
     def of(self, measure: Measure) -> Measure | None:
         """What this profile measures of it, if anything."""
         narrowed = {
+            "workers": _common(measure.workers, self.workers),
             "implementations": self.implementations or measure.implementations,
             "sets": _common(parse_set_names(measure.sets), parse_set_names(self.sets)),
             "operations": _common(measure.operations, self.operations),
