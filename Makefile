@@ -108,6 +108,7 @@ test-lab: setup-test ## the lab's fast tests
 	$(PYTEST) -m "not (e2e or simulation or toolchain or browser)"
 
 test-lab-all: setup-test ## all tests of the lab
+	@$(LAB) setup java-25
 	@$(PY) lab/tests/prebuild.py --all
 	$(PYTEST)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from drifts import drift_correlations
 from lab_runs import bench, build_rust, here, rust_station
@@ -19,6 +20,9 @@ from mldsa_lab.bench.material import (
     choose_inputs,
     confirm,
     find_reference,
+    input_row,
+    input_sizes,
+    plain_inputs,
     read_selections,
     subject_of,
 )
@@ -150,3 +154,19 @@ def test_the_reference_confirms_or_names_what_differs() -> None:
             items = Items("reference", [item, replace(other, **changed)])
             with pytest.raises(LabError, match=f"makes something else: .*input 2 .*: {what}"):
                 confirm(reference, items)
+
+
+def test_a_long_message_is_not_written_out() -> None:
+    sizes = replace(input_sizes(2000), pool=60)
+    seed = bytes(range(32))
+    items = choose_inputs(load(), "ML-DSA-44", seed, sizes)
+    items += plain_inputs("Ed25519", seed, sizes)
+    rows = [input_row(item, seed, sizes) for item in items]
+    assert {len(row.message) for row in rows} == {0}
+    assert [row.whole().message for row in rows] == [item.message for item in items]
+    short = replace(sizes, message_bytes=32)
+    (row, *_) = [input_row(item, seed, short) for item in plain_inputs("Ed25519", seed, short)]
+    assert row.drawn is None and len(row.message) == 32
+    strange = msgspec.structs.replace(rows[0], seed=bytes(32))
+    with pytest.raises(LabError, match="its seed is not that of what is drawn"):
+        strange.whole()

@@ -22,6 +22,7 @@ from mldsa_lab.inputs.spec import Spec
 from mldsa_lab.records import Fault, Row, Samples, read_record
 from mldsa_lab.worker.build import Place, build, unmet
 from mldsa_lab.worker.registry import read_registry
+from mldsa_lab.worker.request import Item
 from mldsa_lab.worker.worker import Limits
 
 ROOT = Path(__file__).parents[2]
@@ -95,7 +96,8 @@ def java() -> None:
 def cell_of(fleet: Fleet) -> Cell:
     """Signing by BouncyCastle, two inputs."""
     spec = Spec("ML-DSA-44", bytes(32), message_bytes=32)
-    made = load(lambda text: None).make("ML-DSA-44", spec.inputs(0, 2))
+    inputs = load(lambda text: None).make("ML-DSA-44", spec.inputs(0, 2))
+    made = [Item.of(item, "ML-DSA-44") for item in inputs]
     return make_cell(
         fleet.variants["bouncycastle:portable+java-25:compact"], "ML-DSA-44", "sign", made
     )

@@ -301,6 +301,7 @@ def test_groups_are_told_apart_where_they_differ() -> None:
     three = {"a": slow, "b": fast, "c": fast + 0.5}
     said = verdicts(three, tests)
     assert said["a", "b"] == "a is slower" and said["b", "c"] == "no difference seen"
+    assert compare_groups({"alone": np.array([1.0])}, {}, tests, 0.05) == []
     figures = {(f.keys["second"], f.name): f for f in compare_groups(three, {}, tests, 0.05)
                if f.keys["first"] == "a"}  # fmt: skip
     values = {key: f.value or 0.0 for key, f in figures.items()}

@@ -236,10 +236,10 @@ class _Session:
                 phase.show(name, step=1)
             phase.summary = self._words_of_inputs(inputs)
         for item in chain.from_iterable(inputs.values()):
-            self.write(input_row(item))
+            self.write(input_row(item, o.seed, o.sizes))
         passed, replaced = self._gate(variants, items, plain)
         for item in chain.from_iterable(replaced.values()):  # their keys may be the gate's
-            self.write(input_row(item))
+            self.write(input_row(item, o.seed, o.sizes))
         ready = Ready(
             self.fleet, self._writer.path.parent, variants, passed, {**inputs, **replaced}
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,10 +25,10 @@ from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.inputs.input import ZERO_RND, Input, SigningInput
 from mldsa_lab.inputs.library import Library, load
 from mldsa_lab.inputs.selection import Selection
-from mldsa_lab.inputs.spec import Spec
+from mldsa_lab.inputs.spec import STREAM, Spec
 from mldsa_lab.inputs.tracing import trace_pool
 from mldsa_lab.records import MANY_KEYS, ONE_KEY, InputRow, Record, Variant
-from mldsa_lab.records.rows import DESIGN, RANDOM
+from mldsa_lab.records.rows import DESIGN, RANDOM, Recipe
 from mldsa_lab.sets import PARAMETER_SETS, SCHEMES
 from mldsa_lab.worker.alter import suits
 from mldsa_lab.worker.build import Place
@@ -41,6 +42,7 @@ from mldsa_lab.worker.suite import SUITE
 from mldsa_lab.worker.worker import Limits, WorkerFault
 
 _RUNS_POOL = 4  # candidates for each input of a run
+_LONG = 1024  # bytes of a message that a record does not write out
 _FEW = 4  # random inputs where an operation takes seconds
 # Bytes of message and context of the gate's own inputs.
 _GATE_SHAPES = ((200, 255), (48, 16), (33, 0), (1, 1), (0, 0), (100, 3))
@@ -78,11 +80,41 @@ def check_taken(item: Input, variant: Variant | Announced, where: str) -> None:
         raise LabError(f"{where}: it has a context, and {variant.id} takes none")
 
 
-def input_row(item: Item) -> InputRow:
-    """An input's line in a record."""
+def input_row(item: Item, run_seed: bytes, sizes: Sizes) -> InputRow:
+    """An input's line in a record of a run."""
     words = tuple(map(str, item.trace)) or None
-    seed = item.seed or b""
-    return InputRow(item.set, item.id, item.role, seed, item.message, item.context, words, item.rnd)
+    seed, drawn = item.seed or b"", _drawn(item, run_seed, sizes)
+    message = b"" if drawn else item.message
+    return InputRow(
+        item.set, item.id, item.role, seed, message, item.context, words, item.rnd, drawn
+    )
+
+
+def _drawn(item: Item, run_seed: bytes, sizes: Sizes) -> Recipe | None:
+    """Where a long message follows from the run's seed."""
+    size = len(item.message)
+    if size <= _LONG or item.context or item.role not in (DESIGN, RANDOM):
+        return None
+    count = sizes.pool if item.role == DESIGN else sizes.random
+    seed, stream = run_seed, RANDOM  # as `plain_inputs` has them
+    if item.set in PARAMETER_SETS:
+        seed, stream = _seed_of(item.role, run_seed), STREAM
+    number = _numbers(seed, item.set, count, size, stream).get((item.seed or b"", item.message))
+    return None if number is None else Recipe(seed, stream, number, size)
+
+
+@lru_cache(maxsize=1)  # as large as the messages
+def _numbers(
+    seed: bytes, set_name: str, count: int, size: int, stream: str
+) -> dict[tuple[bytes, bytes], int]:
+    """The candidates' numbers by key's seed and message."""
+    drawn = candidates(seed, set_name, count, message_bytes=size, stream=stream)
+    return {(c.seed, c.message): number for number, c in enumerate(drawn)}
+
+
+def _seed_of(role: str, run_seed: bytes) -> bytes:
+    """The seed of the pool of a role."""
+    return hashlib.sha256(b"mldsa-lab bench " + role.encode() + b" " + run_seed).digest()
 
 
 def selection_of(record: Record, set_name: str, library: Library) -> Selection:
@@ -240,8 +272,7 @@ def choose_inputs(
     """
 
     def spec(stream: str, per_key: int = 1) -> Spec:
-        seed = hashlib.sha256(b"mldsa-lab bench " + stream.encode() + b" " + run_seed).digest()
-        return Spec(set_name, seed, sizes.message_bytes, per_key=per_key)
+        return Spec(set_name, _seed_of(stream, run_seed), sizes.message_bytes, per_key=per_key)
 
     def chosen(drawn: Spec, size: int, wish: Wish) -> tuple[Input, ...]:
         pool = trace_pool(drawn, size, threads=threads)

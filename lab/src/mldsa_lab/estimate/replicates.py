@@ -38,6 +38,8 @@ def compare_groups(
     reach; above ``alpha`` no pair can be told apart.
     """
     pairs = list(combinations(groups, 2))
+    if not pairs:
+        return []
     over_all = {}
     if KRUSKAL_WALLIS in tests:
         over_all[KRUSKAL_WALLIS] = _kruskal(list(groups.values()))

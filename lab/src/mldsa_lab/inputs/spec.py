@@ -19,7 +19,8 @@ MESSAGE_BYTES_MAX = 1 << 24
 Rnd = Literal["zero", "given"]
 """rnd of Algorithm 2: 32 zero bytes (deterministic signing), or each input's own 32 bytes."""
 
-_INPUTS = "inputs"
+STREAM = "inputs"
+"""Of the candidates that are a pool's inputs."""
 _KEYS = "keys"
 
 
@@ -73,7 +74,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             count,
             message_bytes=self.message_bytes + (SEED_BYTES if self.rnd == "given" else 0),
             context_bytes=self.context_bytes,
-            stream=_INPUTS,
+            stream=STREAM,
             start=start,
         )
         found: list[SigningInput] = []

@@ -104,6 +104,7 @@ class _Order:
                         raise LabError(f"{where}: variant {announced.id!r} appears twice in it")
                     self.variants[announced.id] = announced
             case InputRow():
+                row = row.whole()
                 if (row.set, row.id) in self.inputs:
                     raise LabError(f"{where}: input {row.id} of {row.set} appears twice in it")
                 self.inputs.add((row.set, row.id))

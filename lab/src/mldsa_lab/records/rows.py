@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from mldsa_lab.errors import LabError
-from mldsa_lab.files import Count, Hex, Positive, convert
+from mldsa_lab.files import Count, Hex, Positive, Text, convert
 from mldsa_lab.implementation import Implementation
+from mldsa_lab.inputs.candidates import candidates
 from mldsa_lab.machine import Machine
 from mldsa_lab.sets import (
     SCHEMES,
@@ -145,6 +146,16 @@ class Skipped(RecordLine, frozen=True, tag="skipped"):
     reason: str
 
 
+class Recipe(Struct, frozen=True, forbid_unknown_fields=True):
+    """A message that is not written out: that of candidate ``number`` with messages of so many
+    ``bytes`` (`mldsa_lab.inputs.candidates`)."""
+
+    seed: Hex
+    stream: Text
+    number: Count
+    bytes: Annotated[int, Meta(ge=1, le=1 << 24)]
+
+
 class InputRow(RecordLine, frozen=True, tag="input"):
     """One input: the key's seed, message, context, rnd (None: that of deterministic signing; of
     encapsulation it is m); its attempts.
@@ -152,7 +163,7 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     `role` is "design" (chosen by its trace), "random", or "many-keys" or "one-key" (those that
     runs of several operations take in turn, each of its own key or all of one key), or "pipeline"
     (the record of a pipeline, or what a stage of one is handed). `trace` is
-    None where it is not known.
+    None where it is not known. A long `message` is empty, and `drawn` says what it is.
     """
 
     set: SetName
@@ -163,9 +174,24 @@ class InputRow(RecordLine, frozen=True, tag="input"):
     context: Hex
     trace: tuple[str, ...] | None
     rnd: Hex | None = None
+    drawn: Recipe | None = None
+
+    def whole(self) -> InputRow:
+        """The line with its message. LabError if what is drawn has not the key's seed that the
+        line says."""
+        d = self.drawn
+        if d is None:
+            return self
+        sizes = {"message_bytes": d.bytes, "context_bytes": len(self.context)}
+        (made,) = candidates(d.seed, self.set, 1, stream=d.stream, start=d.number, **sizes)
+        if made.seed != self.seed:
+            raise LabError(f"input {self.id} of {self.set}: its seed is not that of what is drawn")
+        return structs.replace(self, message=made.message, drawn=None)
 
     def __post_init__(self) -> None:
         scheme = SCHEMES[self.set]
+        if self.drawn is not None and self.message:
+            raise LabError("message must be empty where drawn says what it is")
         if self.trace is not None and scheme.family != "ml-dsa":
             raise LabError(f"trace must be null for {self.set}: it has no attempts")
         if self.rnd is not None and len(self.rnd) != scheme.rnd_bytes:

@@ -29,6 +29,8 @@ from mldsa_lab.worker.build import Place
 from mldsa_lab.worker.protocol import format_prepare
 
 _FAILURE, _DIED = "<failure>", "<forked VM failed"
+_REFUSED = "ERROR: "
+"""How JMH begins a line of what it will not do: a second run at the same time, say."""
 T = TypeVar("T")
 One = Annotated[tuple[T, ...], Meta(min_length=1, max_length=1)]
 _Above0 = Annotated[float, Meta(gt=0)]
@@ -220,7 +222,7 @@ def _why(said: list[str]) -> str | None:
     for place, line in enumerate(said):
         if _FAILURE in line and place + 1 < len(said):
             return said[place + 1]
-        if _DIED in line:
+        if _DIED in line or line.startswith(_REFUSED):
             return line.strip()
     return None
 
