@@ -369,7 +369,7 @@ def of_study(name: str, profile: str, folder: Path) -> Figures:
 
 def of_pipelines(folder: Path) -> Figures:
     """Pipelines of a study's processes: parts of the mean record, latency, throughput, gains."""
-    from mldsa_lab.estimate.pipeline import PERCENTILES, attempts_of, pipelines_of
+    from mldsa_lab.estimate.pipeline import PERCENTILES, WHOLE, attempts_of, pipelines_of
     from mldsa_lab.records import read_record
 
     records = [read_record(path) for path in sorted(folder.glob("process-*.jsonl.xz"))]
@@ -386,10 +386,7 @@ def of_pipelines(folder: Path) -> Figures:
             "stages": [{"name": s.name, "variant": s.variant, "batch": s.batch} for s in stages],
             "whole": p.whole().tolist(),
             "parts": {name: cost.tolist() for name, cost in p.parts().items()},
-            "latency": {
-                name: None if (cost := p.latency(share)) is None else cost.tolist()
-                for name, share in PERCENTILES.items()
-            },
+            "latency": {n: cost.tolist() for n, cost in p.spread(WHOLE) if n in PERCENTILES},
             "per_second": {str(n): p.rate(n).tolist() for n in p.content.threads},
             "attempts": {s.name: attempts_of(records[0], p, s.name) for s in signing},
             "checks": [{"check": c.check, "cases": c.cases} for c in p.definition.checks],
