@@ -132,7 +132,8 @@ def _costs(record: Record, name: str, together: int) -> PipelineCosts:
 def pipeline_figures(records: Sequence[Record], confidence: float) -> list[Figure]:
     """Return the figures of pipelines over these processes.
 
-    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; ``min``,
+    ``cost`` of a record in each stage, between them and as a whole, and its ``share``; that of all
+    stages of a set together (``set_share``); ``min``,
     ``p50`` …, ``max`` and ``sd`` of the latency, and of the stages' calls where records go through
     one by one; ``per_second`` and ``scaling`` by threads; ``gain``: the cost over another
     pipeline's; of stages that sign ``attempts`` on average, of their records and of all signatures.
@@ -159,6 +160,10 @@ def _figures(
         if name == WHOLE or (stage and p.together == 1):
             for figure, times in p.spread(name):
                 yield Figure.of(at, figure, over(times, confidence), p.unit)
+    for set_name in dict.fromkeys(s.set for s in p.content.stages):
+        together = np.sum([costs[n] for n, s in stages.items() if s.set == set_name], axis=0)
+        share = over(100 * together / costs[WHOLE], confidence)
+        yield Figure.of({**keys, "set": set_name}, "set_share", share, "%")
     for threads in p.content.threads:
         at = {**keys, "threads": threads}
         yield Figure.of(at, "per_second", over(p.rate(threads), confidence), "records/s")
