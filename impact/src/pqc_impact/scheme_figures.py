@@ -151,9 +151,7 @@ class SchemeFigures:
                     name = f"speed-up of {noun} by a hardware core"
                     yield self.figure(name, gain, "×", source, "assumed")
         yield self.figure("speed-up by NEON", None, "×", _NEON)
-        yield make_figure(
-            self.keys, "aggregation of signatures", 1.0, "×", "exact", _AGGREGATION
-        )
+        yield make_figure(self.keys, "aggregation of signatures", 1.0, "×", "exact", _AGGREGATION)
 
     def moved(self) -> Iterator[Figure]:
         """Yield what 10,000 signatures and as many verifications read and write, as counted, and
@@ -178,7 +176,7 @@ class SchemeFigures:
             figure = f"{title} by 10,000 signatures and verifications"
             yield make_figure(self.keys, figure, 10_000 * found[name], "B", "measured", source)
         whole = found["read"] + found["written"]
-        spent = sum(1 / rate for rate in draws)
+        spent = np.sum([1 / rate for rate in draws], axis=0)
         timed = "; ".join(rate.source for rate in rates if not isinstance(rate, str))
         yield self.figure(
             "bytes read and written in a second", whole / spent, "B/s", f"{source}; {timed}"

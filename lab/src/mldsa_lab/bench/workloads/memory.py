@@ -112,8 +112,8 @@ def read_cachegrind(text: str) -> tuple[int, int, int, int]:
     if len(found) != 2:
         raise LabError("Cachegrind's file has no summary")
     counts = dict(zip(found["events"], map(int, found["summary"]), strict=True))
-    data = (counts[f"D{part}r"] + counts[f"D{part}w"] for part in ("", "1m", "Lm"))
-    return counts["Ir"], *data
+    data, first, last = (counts[f"D{part}r"] + counts[f"D{part}w"] for part in ("", "1m", "Lm"))
+    return counts["Ir"], data, first, last
 
 
 def _behind(path: Path, size: int) -> str:
