@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mldsa_lab.errors import LabError
+from mldsa_lab.estimate.cells import SPREAD
 from mldsa_lab.estimate.figure import Figure, keys_by_variant
 from mldsa_lab.estimate.interval import over
 from mldsa_lab.records import Record, Samples
@@ -24,15 +25,14 @@ _SPREAD: dict[str, Callable[[Array], float]] = {
     "p50": lambda calls: float(np.quantile(calls, 0.5)),
     "p95": lambda calls: float(np.quantile(calls, 0.95)),
     "p99": lambda calls: float(np.quantile(calls, 0.99)),
-    "min": lambda calls: float(calls.min()),
-    "sd": lambda calls: float(calls.std(ddof=1)),
+    **SPREAD,
 }
 
 
 def cold_figures(record: Record, confidence: float) -> list[Figure]:
     """Return ``cost`` at each of `CALLS`, in the worker's unit, and ``over_last``: its ratio to the
     last one in the same process; of operations whose cost does not depend on the input by design
-    ``p50``, ``p95``, ``p99``, ``min`` and ``sd`` of the calls from `LATE` on, and the
+    ``p50``, ``p95``, ``p99``, ``min``, ``max`` and ``sd`` of the calls from `LATE` on, and the
     ``resolution`` of the clock in them. Means over processes. LabError if there are none."""
     names = keys_by_variant(record)
     units = {v.id: w.unit for w in record.workers for v in w.variants}

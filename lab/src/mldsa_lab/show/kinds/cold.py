@@ -10,12 +10,14 @@ from mldsa_lab.records import Record
 from mldsa_lab.show.figure_tables import Lines, SpreadColumns, TableLayout
 from mldsa_lab.show.kinds.kind import ROW_KEYS, Kind
 
+_SPREAD = ("min", "p50", "p95", "p99", "max", "sd", "resolution")
+
 
 def _cold_layouts(record: Record) -> tuple[TableLayout, ...]:
     over = SpreadColumns("cost", "{value}", "call")
     rows = ("language", *ROW_KEYS)
     title = "{set} {operation}: cost of the n-th call of a process"
-    spread = tuple(SpreadColumns(n, n) for n in ("min", "p50", "p95", "p99", "sd", "resolution"))
+    spread = tuple(SpreadColumns(n, n) for n in _SPREAD)
     late = f"{{set}} {{operation}}: single calls from the {LATE}th of a process on"
     return (
         TableLayout(
